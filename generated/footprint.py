@@ -378,7 +378,7 @@ class FootprintManager(Many, Sparse, Ring):
         if _found != NIL and data._entity_cells[_found] != entity:
             self._evict(_found)  # a dead entity had the same index
         if data._n == data._RING:
-            self._make_way(1)  # the oldest one goes
+            self._drop_oldest()  # the oldest goes
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity

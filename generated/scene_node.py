@@ -36,6 +36,7 @@ from ._runtime.destroy.release import Release
 from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
+from ._runtime.hierarchy.hierarchy import OrphansDestroy
 from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import Cells, rows_last
 from ._runtime.kernels.levels import LevelBlocks, LevelField, ParentField
@@ -231,7 +232,7 @@ class SceneNodeData(OwnedFamilyRows, KernelRows):
         self._previous_sibling_column[dst] = self._previous_sibling_column[src]
 
 
-class SceneNodeManager(Sparse, One, OwnedChildren, Callback, Release):
+class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Release):
     """Owns every SceneNode: lookup sparse, instances one, destroy callback, release.
 
     Place of an entity relative to its parent, and in the world.
@@ -247,7 +248,6 @@ class SceneNodeManager(Sparse, One, OwnedChildren, Callback, Release):
     )
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
-    _BY_ROW: ClassVar = False
     _ROWS: ClassVar = SceneNodeData
     _CONVERTERS: ClassVar = CONVERTERS
     data: SceneNodeData

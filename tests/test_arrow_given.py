@@ -404,3 +404,13 @@ def test_dlpack_shares_numbers_and_bools() -> None:
     for name in ("mass", "position"):  # jax shares memory that starts on 64 bytes
         assert getattr(w.point_mass.data, name).ctypes.data % 64 == 0
     assert not w.point_mass.data.entity.flags.writeable
+
+
+@pytest.mark.parametrize("names", ["zxy", "201", "bca"])
+def test_structs_go_by_the_names_of_elements(names: str) -> None:
+    w = world(2)
+    structs = [dict(zip(names, (3.0, 1.0, 2.0), strict=True))] * 2
+    wanted = [3, 1, 2] if names == "bca" else [1, 2, 3]
+    for column in (pa.array(structs), pl.Series(structs)):
+        w.every_type.data.vector = column
+        assert w.every_type.data.vector.tolist() == [wanted] * 2

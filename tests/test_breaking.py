@@ -247,6 +247,20 @@ TYPES: list[Case] = [
     ("unit told", component(x="f32"), component(x="{type: f32, unit: km}"), "", ""),
     ("unique", component(x="u8"), component(x="{type: u8, unique: true}"), "E902:4", ""),
     (
+        "unique and new",
+        component(x="u8"),
+        component(x="u8", y="{type: u8, unique: true}"),
+        "E902:5",
+        "",
+    ),
+    (
+        "unique and new, of floats that equal nothing",
+        component(x="u8"),
+        component(x="u8", y="{type: f32, unique: true, default: .nan}"),
+        "",
+        "",
+    ),
+    (
         "unique no more",
         component(x="{type: u8, unique: true}"),
         component(x="u8"),

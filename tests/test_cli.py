@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -225,6 +226,21 @@ def test_builds_of_one_folder_wait_for_each_other(folder: Path) -> None:
         os.close(held)
         assert second.wait(60) == 0
     assert (folder / "generated" / ".ecsgen.json").exists()
+
+
+def test_there_is_no_output(folder: Path) -> None:
+    for arguments, status in ((["check"], 1), (["build"], 0), (["check", "--format", "json"], 0)):
+        command = shlex.join([sys.executable, "-m", "ecsgen", *arguments])
+        for closed in (">&-", "2>&-", ">&- 2>&-"):
+            done = subprocess.run(
+                ["sh", "-c", f"exec {command} {closed}"],
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                capture_output=True,
+                check=False,
+            )
+            assert done.returncode == status, (arguments, closed)
+            assert b"Error" not in done.stderr
 
 
 def test_nobody_reads_the_output(folder: Path) -> None:

@@ -197,3 +197,9 @@ def test_wrong_schemas_on_either_side(folder: Path) -> None:
 def test_usage(folder: Path) -> None:
     assert run("breaking", cwd=folder).returncode == 2
     assert run("breaking", "--against", "old", "--only", "both", cwd=folder).returncode == 2
+
+
+def test_there_is_nothing_to_compare_with(folder: Path) -> None:
+    done = run("breaking", "--against", "", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--against names nothing" in done.stderr

@@ -156,6 +156,22 @@ def test_machines_read_states_too(project: Project) -> None:
     assert json.loads(project("build", "--format", "json").out) == []
 
 
+def test_no_build_mends_what_is_no_file(project: Project) -> None:
+    project("build")
+    (project.folder / "generated/mass.py").unlink()
+    (project.folder / "generated/mass.py").mkdir()
+    status, out, _ = project("check")
+    assert status == 2
+    assert out.splitlines() == [
+        "FOREIGN generated/mass.py",
+        "to mend, when what is no file has been moved away: ecsgen build",
+    ]
+    (found,) = json.loads(project("check", "--format", "json")[1])
+    assert found["hint"] == "it is a folder: move that away, then run ecsgen build"
+    (project.folder / "generated/mass.py").rmdir()
+    assert project("build")[0] == 0
+
+
 def test_foreign_files_stay(project: Project) -> None:
     project.put("generated/mass.py", "mine = 1\n")
     project.put("generated/helpers.py", "mine = 2\n")

@@ -34,7 +34,7 @@ def test_what_it_writes_works(project: Project) -> None:
     """As the last line says, and as the files for CI do."""
     done = project("init", "my game")
     assert done.status == 0
-    assert done.out.splitlines()[-1] == "next: cd my game && ecsgen build && python main.py"
+    assert done.out.splitlines()[-1] == "next: cd 'my game' && ecsgen build && python main.py"
     home = project.folder / "my game"
     os.chdir(home)
     assert tomllib.loads((home / "pyproject.toml").read_text())["project"]["name"] == "my-game"

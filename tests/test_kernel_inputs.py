@@ -61,11 +61,14 @@ queries: {spun: {all: [Body, Spin]}, charmed: {all: [Charm, Spell]}}
 archetypes: {components: [Charm, Spell]}
 kernels:
   burn: {over: bodies, args: {by: {type: f32, each: true}}, steps: ["Fuel.left -= by"]}
+  aim: {over: bodies, args: {mode: Mode, at: f32}, where: Fuel.left > at, steps: [Body.mode = mode]}
+  face: {over: bodies, args: {each: {type: Mode, each: true}}, steps: [Body.mode = each]}
   whirl: {over: spun, args: {by: {type: f32, each: true}}, steps: ["Spin.angle += by"]}
   bless:
     over: charmed
     args: {by: {type: "f32[2]", each: true}}
     steps: ["Spell.power += by", "Charm.luck += by.x"]
+schedule: {turn_all: [Body.turn], aim_first: [aim, face]}
 """
 
 
@@ -261,3 +264,18 @@ def test_rows_that_refer_to_others(w: Any) -> None:
     expected = value.copy()
     expected[rows] = value[after[rows]] * 0.5 + y[after[rows]] + y[rows]
     assert (data.value == expected).all()
+
+
+def test_enums_are_arguments_of_the_world(package: Any, w: Any) -> None:
+    walk = package.Mode.walk
+    w.fuel.data.left = [0.0, 1.0] * 5
+    w.aim(walk, at=0.5)
+    assert w.body.data.mode.tolist() == [0, 1] * 5
+    w.face([walk] * 5 + [0] * 5)
+    assert w.body.data.mode.tolist() == [1] * 5 + [0] * 5
+    w.turn_all([0, walk] * 5)
+    assert w.body.data.mode.tolist() == [0, 1] * 5
+    w.aim_first(0, 0.5, walk)
+    assert w.body.data.mode.tolist() == [1] * 10
+    with pytest.raises(ValueError, match=r"Game\.aim\.mode: 2 is no member of Mode"):
+        w.aim(2, 0.5)

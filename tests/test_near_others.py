@@ -59,7 +59,7 @@ STEPS = {
       - best.OWN.table = OWN.table + nearest(other.PART.table)
       - OWN.i = OWN.i + i32(count(other.entity != OWN.foe))""",
 }
-COMPILED = ("hunting_shout",)
+COMPILED = ("hunting_shout", "Flea.tell")
 """What numba compiles, which takes seconds for each; `ECSGEN_EDGES=all` compiles all."""
 TURNS = {"roam": "rows", "chase": "random"}
 ARGS = {

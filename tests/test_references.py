@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -97,6 +99,14 @@ kernels:
   chain:
     where: exists(after.after) or exists(friend)
     steps: ["value += after.after.after.value", "after = after.after"]
+  by_arguments:
+    args: {whom: entity, both: "entity[2]"}
+    where: exists(both[1]) or exists(both[0].Node) or value < whom.Node.friend.Node.value
+    steps:
+      - value = whom.Node.friend.Node.value + both[0].Node.after.value
+      - m += both[1].Node.friend.Node.m
+      - whom.Node.friend.Node.pair += value
+  into_rows: {steps: ["m[0] = friend.Node.pair", "m[1] = after.m[0]"]}
   many_at_once: {parallel: true, steps: ["m = after.m @ friend.Node.m"]}
 ---
 component: Loose
@@ -116,7 +126,8 @@ WORLD = (
 ALIKE = ["see_sparse", "see_many", "see_parted", "see_round", "see_held", "by_held", "by_parted"]
 ALIKE += ["by_round"]
 OF_COMPONENTS = [("Node", "hop"), ("Node", "chain"), ("Node", "many_at_once")]
-OF_COMPONENTS += [("Loose", "hop"), ("Loose", "moved")]
+OF_COMPONENTS += [("Loose", "hop"), ("Loose", "moved"), ("Node", "by_arguments")]
+OF_COMPONENTS += [("Node", "into_rows")]
 
 
 @pytest.fixture(scope="module", params=["numpy", "numba"])
@@ -163,11 +174,26 @@ def test_kernels_of_the_world(count: int, game: tuple[Any, Project]) -> None:
 @pytest.mark.parametrize("count", [0, 1, 60])
 def test_kernels_of_components(count: int, game: tuple[Any, Project]) -> None:
     module, project = game
-    world = filled(module, project, count, np.random.default_rng(count))
+    random = np.random.default_rng(count)
+    world = filled(module, project, count, random)
+    everybody = [0, *world.node.data.entity.tolist()]
     for home, name in OF_COMPONENTS:
         component = next(one for one in project.components if one.name == home)
         kernel = next(one for one in component.kernels if one.name == name)
-        check(world, project, kernel, {}, home)
+        given: dict[str, Any] = {}
+        if kernel.args:
+            given = {"whom": everybody[-1], "both": random.choice(everybody, 2)}
+        check(world, project, kernel, given, home)
+
+
+def test_a_function_annotates_each_name_once(game: tuple[Any, Project]) -> None:
+    """mypy refuses a second annotation, even in another loop."""
+    module, _ = game
+    for function in ast.walk(ast.parse(Path(module.__file__).read_text(encoding="utf-8"))):
+        if isinstance(function, ast.FunctionDef):
+            annotated = [node for node in ast.walk(function) if isinstance(node, ast.AnnAssign)]
+            names = [ast.unparse(node.target) for node in annotated]
+            assert len(names) == len(set(names)), function.name
 
 
 def test_policies_are_all_there() -> None:

@@ -237,6 +237,29 @@ def test_attributes_of_files_hide_no_methods() -> None:
     assert Town.load(data, codecs=CODECS).step == 1
     with pytest.raises(SnapshotError, match="'step' is a method of Mine"):
         Mine.load(data, codecs=CODECS)
+    assert len(Mine.load(data, codecs=CODECS, drop=["world.step"]).entities) == 0
+
+
+def test_attributes_that_became_properties() -> None:
+    class Mine(Town):  # type: ignore[misc, valid-type]
+        @property
+        def days(self) -> int:
+            return 7
+
+        @property
+        def half_days(self) -> int:
+            return 14
+
+        @half_days.setter
+        def half_days(self, count: int) -> None:
+            self.counted = count
+
+    old = Town()
+    old.days = old.half_days = 3
+    data = old.to_bytes(codecs=CODECS)
+    with pytest.raises(SnapshotError, match="'days' is a property of Mine with no setter; drop="):
+        Mine.load(data, codecs=CODECS)
+    assert Mine.load(data, codecs=CODECS, drop=["world.days"]).counted == 3
 
 
 def test_noted_deaths_are_saved() -> None:

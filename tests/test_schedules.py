@@ -67,6 +67,13 @@ kernels:
 ---
 component: Charm
 fields: {luck: f32}
+---
+component: Dust
+fields: {at: "f32[2]", met: f32}
+space: {field: at}
+kernels:
+  waft: {steps: [at += 1]}
+  meet: {near: reach, args: {reach: f32}, steps: [met = f32(count()) + reach]}
 """
 WORLD = """\
 ---
@@ -125,7 +132,7 @@ SCHEDULES = schedules()
 
 def schema() -> str:
     listed = "".join(f"  {name}: [{', '.join(texts)}]\n" for name, texts in SCHEDULES.items())
-    return f"{COMPONENTS}{WORLD}schedule:\n{listed}"
+    return f"{COMPONENTS}{WORLD}schedule:\n{listed}  gather: [Dust.waft, Dust.meet]\n"
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
@@ -228,6 +235,17 @@ def test_arguments_are_checked_before_anything_runs(package: Any) -> None:
             getattr(w, name)(**given)
     assert columns(w) == before
     assert dict(w.body._chance.calls) == calls
+
+
+@pytest.mark.parametrize("radius", [0, -1.0, np.nan, np.inf, 1e-60])
+def test_radii_are_checked_before_anything_runs(package: Any, radius: float) -> None:
+    w = package.Game()
+    w.spawn(2, dust={})
+    with pytest.raises(ValueError, match=r"Game\.gather"):
+        w.gather(radius)
+    assert not w.dust.data.at.any()
+    w.gather(0.5)
+    assert w.dust.data.met.tolist() == [1.5, 1.5]
 
 
 def test_parameters_come_as_they_first_come_up(package: Any) -> None:

@@ -34,6 +34,7 @@ def test_shapes() -> None:
         ((0, 0), (1, 1), (2, 2, 2)),
         ((0, 0), (1, 1), (0, 2)),
         (0, math.inf, 2),
+        (-math.inf, 0, 2),
     ],
 )
 def test_what_is_no_box(wrong: tuple[object, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from ecsgen.render.runtime import shard_origins
 from tests import world_package
 from tests.generated_package import SCHEMAS
 from tests.sharded_package import Isles, package
+from tests.thread_ranks import ThreadComm, run
 
 ONE = 1 << 44
 
@@ -92,3 +94,49 @@ def test_methods_in_c_leave_it_alone() -> None:
     for name in ("manager", "entities.manager", "world.base"):
         module = sys.modules[f"{package.__name__}._runtime.{name}"]
         assert vars(module)["speed_up"].__module__.endswith("shards.fast")
+
+
+def test_more_ranks_than_numbers_are_everyones_error() -> None:
+    world_package.world_package("world: Pair\nentity: {shard_bits: 1}\nshards: {}\n", "shards_pair")
+    pair: Any = sys.modules["shards_pair"]
+
+    def rank(comm: ThreadComm) -> None:
+        error = ValueError if comm.rank == 2 else pair.ShardError
+        with pytest.raises(error, match="shard 2, wanted 0 to 1"):
+            pair.Shards(pair.Pair(), comm)
+
+    run(3, rank)
+
+
+@pytest.mark.parametrize("name", ["agent", "cell"])
+def test_who_came_back_keeps_the_id_when_the_first_slot_is_taken(name: str) -> None:
+    there, here = Isles(1), Isles(2)
+    manager = getattr(here, name)
+    first, second = there.spawn(2, **{name: {}})
+    ids = getattr(there, name).id_of_many([0, 1]).tolist()
+    parcel = here.extract(here.absorb(there.extract([first])))
+    (native,) = here.spawn(1, **{name: {}})  # takes the slot
+    here.absorb(parcel)
+    here.destroy(native)
+    here.collect()
+    here.absorb(there.extract([second]))
+    rows = manager.lookup_many([first, second]).tolist()
+    assert [manager.resolve(i) for i in ids] == manager.resolve_many(ids).tolist() == rows
+
+
+@pytest.mark.parametrize("name", ["agent", "cell", "guest"])
+@pytest.mark.parametrize("stays", [0, 1])
+def test_ids_of_slots_that_were_given_back_lead_nowhere(name: str, stays: int) -> None:
+    there, here = Isles(1), Isles(2)
+    es = there.spawn(200)
+    getattr(there, name).create_many(es)
+    ids = getattr(there, name).id_of_many(range(200))
+    here.absorb(there.extract(es))
+    here.extract(es[stays:])
+    manager = getattr(here, name)
+    manager.shrink_to_fit()
+    expected = [0] * stays + [0xFFFF_FFFF] * (200 - stays)
+    for m in (manager, getattr(pickle.loads(pickle.dumps(here)), name)):
+        assert m.resolve_many(ids).tolist() == expected
+        assert [m.resolve(i) for i in ids.tolist()] == expected
+    here.to_bytes(codecs={"*": None})

@@ -212,6 +212,15 @@ def test_a_ring_takes_what_it_can() -> None:
     assert [other.track.k(row) for row in other.track.instances(a)] == [1, 3]
 
 
+def test_a_whole_ring_travels() -> None:
+    here, there = Isles(0), Isles(1)
+    es = here.spawn(3)
+    here.track.create_many([*es, *es, *es, *es], k=range(12))
+    there.absorb(here.extract(es))
+    assert there.track.data.k[there.track.by_age()].tolist() == [*range(12)]
+    assert [there.track.k(row) for row in there.track.instances(es[1])] == [1, 4, 7, 10]
+
+
 def test_children_keep_their_order() -> None:
     w, other = Isles(0), Isles(1)
     es = w.spawn(5, limb={"k": range(5)})

@@ -128,15 +128,22 @@ def test_all_ways_to_write_make_the_same_bytes(n: int) -> None:
     assert all(type(piece) is bytes for piece in pieces)
 
 
-def test_writers_may_write_less_than_they_are_given() -> None:
+@pytest.mark.parametrize("number", [int, np.int64])
+def test_writers_may_write_less_than_they_are_given(number: Any) -> None:
     written = bytearray()
 
-    def write(data: bytes) -> int:
+    def write(data: bytes) -> Any:
         written.extend(data[:1000])
-        return min(1000, len(data))
+        return number(min(1000, len(data)))
 
     plan(town()[1]).write_to(write)
     assert bytes(written) == blob()
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_writers_that_write_nothing_are_no_endless_loop_and_no_success(count: int) -> None:
+    with pytest.raises(OSError, match=f"{count} of 4096 bytes were written"):
+        plan(town()[1]).write_to(lambda data: count)
 
 
 def test_what_a_writer_raises_passes_through_and_no_thread_stays() -> None:

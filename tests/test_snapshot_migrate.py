@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +270,41 @@ def test_a_cold_field_that_is_new_and_one_that_is_gone() -> None:
     new = loaded(old, body(fields, "cold: indirect"), drop=["body.a"], codecs={"*": KEEP})
     assert [new.body.c(row) for row in range(3)] == [4, 4, 4]
     assert len(new.body.data.cold.row) == 1
+
+
+COLD = "cold: indirect\nfields: {x: i8, far: {type: 'TYPE', default: DEFAULT, tags: [cold]}}"
+GONE = range(0, 40_000, 40)
+
+
+@pytest.mark.parametrize(
+    ("keys", "kind", "default"),
+    [
+        ("destroy: callback", "u64[64]", 1),  # rows go
+        ("partition: {start: active}\ndestroy: callback", "u16[64]", 1),
+        ("", "u16[2]", 2),  # defaults that are no more
+    ],
+)
+def test_cold_cells_that_nobody_has_take_no_room(keys: str, kind: str, default: int) -> None:
+    def text(keys: str, kind: str, default: int) -> str:
+        fields = COLD.replace("TYPE", kind).replace("DEFAULT", str(default))
+        return f"component: Body\n{keys}\n{fields}\n"
+
+    old = filled(text("", "u64[64]", 1), 40_000)
+    for row in range(0, 40_000, 16):
+        old.body.set_far(row, (*(row % 9, 7), *[1] * 62))
+    es = old.body.data.entity.copy()
+    old.entities.destroy_many(es[GONE])
+    data, new = old.to_bytes(), package(text(keys, kind, default)).World
+    new().to_bytes()  # what is imported at first
+    tracemalloc.start()
+    world = new.load(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * len(data)  # 512 bytes for each row would be six times as much
+    for row in (16, 96, 17):
+        far = world.body.far(world.body.require(es[row]))
+        assert far[:2] == ((row % 9, 7) if row % 16 == 0 else (1, 1))
+    assert (es[40] in world.body) == (not keys)
 
 
 def test_objects_follow_their_rows() -> None:
@@ -570,8 +606,28 @@ def test_what_does_not_change_is_not_copied() -> None:
         arrays, True
     )
     assert new.arrays.keys() - arrays.keys() == {"body.y"}
-    with pytest.raises(TypeError, match="wanted a list of names"):
-        migrate_saved(old, grown, {}, drop="body")
+
+
+def test_what_is_dropped_is_a_list() -> None:
+    old = filled(body("x: i8"), 4)
+    with pytest.raises(TypeError, match="drop: wanted a list of names, not 'body'"):
+        loaded(old, body(""), drop="body")
+    assert len(loaded(old, body(""), drop=iter(["body.x", "world.mood"])).body) == 4
+
+
+def test_an_attribute_whose_name_is_the_worlds_own_now() -> None:
+    old = filled(body("x: i8"), 4)
+    old.mood, old.tick, old.day = 1, b"2", 3
+    codecs = {"world.tick": (bytes, bytes)}
+    grown = body("x: i8") + "---\ncomponent: Mood\n---\ncomponent: Tick\n"
+    assert refused(old, grown, codecs=codecs) == (
+        "'mood' is the world's own, and no attribute of a user's; "
+        "'tick' is the world's own, and no attribute of a user's; "
+        'drop=["world.mood", "world.tick"] loads without'
+    )
+    data = old.to_bytes(codecs=codecs)
+    new = package(grown).World.load(data, drop=["world.mood", "world.tick"])
+    assert (len(new.mood), len(new.tick), new.day) == (0, 0, 3)
 
 
 def test_attributes_and_generators_stay() -> None:

@@ -215,6 +215,55 @@ def test_components_go_and_come() -> None:
     assert [new.part.v(row) for row in new.part.instances(es[3])] == [2, 3]
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "cold: indirect",
+        "destroy: callback\nids: true",
+        "lookup: direct\nids: true",
+        "lookup: hash\nring: 64",
+        "instances: many\npartition: {start: active}\nhierarchy: {orphans: root}\nids: true",
+        "owner: none",
+    ],
+)
+def test_a_component_that_stays_is_emptied(keys: str) -> None:
+    fields = "{x: {type: f32, default: 2.0}, name: {type: 'str[4]', tags: [cold]}}"
+    text = f"component: Body\n{keys}\nfields: {fields}\n---\nworld: Game\n"
+    old, new = world(text), package(text + "version: 1\n").World()
+    for each in (old, new):
+        es = each.entities.create_many(6)
+        if each is old:
+            each.body.create_many(3 if "none" in keys else es[1::2], name="ann")
+        each.entities.destroy(es[1])
+    emptied = loaded(old, text + "version: 1\n", migrate=lambda old: old.__delitem__("Body"))
+    assert emptied.to_bytes() == new.to_bytes()
+
+
+def test_chunks_are_emptied_of_a_component_that_stays() -> None:
+    text = (
+        "component: Body\nfields: {x: f32}\n---\ncomponent: Tag\n---\nworld: Game\n"
+        "archetypes: {components: [Body, Tag]}\n"
+    )
+    old = world(text)
+    old.archetypes.create([row_class(old, "Body")], 3)
+    both = old.archetypes.create([row_class(old, "Body"), row_class(old, "Tag")], 2)
+    emptied = loaded(old, text + "version: 1\n", migrate=lambda old: old.__delitem__("Body"))
+    (chunk,) = emptied.archetypes.chunks()
+    assert chunk.entity.tolist() == both.tolist()
+    assert not any(emptied.archetypes.has(e, row_class(emptied, "Body")) for e in emptied.entities)
+
+
+def test_ids_of_what_was_taken_away_lead_nowhere() -> None:
+    text = (
+        "component: Tile\nowner: none\nfields: {key: u8}\n---\n"
+        "component: Pin\nfields: {tile: id<Tile>}\n---\nworld: Game\n"
+    )
+    old = world(text)
+    old.spawn(3, pin={"tile": old.tile.create_many(3, key=[1, 2, 3])})
+    emptied = loaded(old, text + "version: 1\n", migrate=lambda old: old.__delitem__("Tile"))
+    assert emptied.pin.data.tile.tolist() == [0, 0, 0]
+
+
 def test_components_come_to_chunks() -> None:
     def change(snapshot: Any) -> None:
         snapshot.add("Tag", snapshot["Body"].entity[1:], v=[1, 2])

@@ -45,6 +45,7 @@ SCHEMA = (
     turns: random
     args: {by: {type: "f32[3]", each: true}, hit: {type: i16, each: true}}
     steps: ["Seeker.at += by", "Seeker.target.Seeker.hits += hit", "Sparse.at = by + Sparse.at"]
+  oneself: {over: Seeker, turns: rows, steps: ["entity.Seeker.at -= Seeker.at.x"]}
   chained: {over: Nobody, turns: rows, steps: ["Nobody.link.Many.sum = Nobody.sum"]}
 ---
 component: Seeker
@@ -58,7 +59,14 @@ component: Node
 ids: true
 instances: many
 partition: {start: active}
-fields: {after: id<Node>, mark: u64, value: f32, seen: i32}
+fields:
+  after: id<Node>
+  mark: u64
+  value: f32
+  seen: i32
+  pair: "f32[2]"
+  turn: "f32[2,2]"
+  wide: "f32[20]"
 kernels:
   hop: {turns: rows, steps: ["value = after.value + 1", "after.seen = max(after.seen, seen + 1)"]}
   shuffled: {turns: random, steps: ["after.value = value + 1", "after.after = after.after.after"]}
@@ -72,10 +80,16 @@ kernels:
     turns: rows
     args: {by: {type: f32, each: true}}
     steps: ["value = after.value * 0.5 + by", "after.value = value"]
+  oneself:
+    turns: rows
+    steps:
+      - entity.Node.pair += turn @ pair
+      - entity.Node.pair = normalize(pair)
+      - after.wide -= wide[0]
   lucky: {turns: random, steps: ["after.value = f32(random())", "value += f32(uniform(0, 2))"]}
 """
 )
-OF_COMPONENTS = ("hop", "shuffled", "by_key", "fed", "in_order")
+OF_COMPONENTS = ("hop", "shuffled", "by_key", "fed", "in_order", "oneself")
 
 
 @pytest.fixture(scope="module", params=["numpy", "numba"])

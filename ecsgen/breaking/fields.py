@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from ecsgen.breaking.comparison import Comparison, candidate, now, report_missing
 from ecsgen.diagnostics import quote
 from ecsgen.model import Mark
@@ -29,6 +31,17 @@ def compare_fields(it: Comparison, old_name: str, name: str) -> None:
             if here != field:
                 it.report.renamed(what, here, mark)
             _compare(it, f"{name}.{here}", was, new[here], mark)
+    _report_new_unique(it, name, new.keys() - {now(field, new, former) for field in old})
+
+
+def _report_new_unique(it: Comparison, name: str, came: AbstractSet[str]) -> None:
+    """Report fields that all saved rows would have the same value of; NaN equals nothing."""
+    for field, is_ in it.new.saved["components"][name]["fields"].items():
+        if field in came and is_.get("unique") and is_["default"] != "NaN":
+            what = f"{quote(f'{name}.{field}')} is new and unique"
+            message = f"{what}: all saved rows would have its default"
+            mark = it.places.field(name, field)
+            it.report.add("E902", message, mark, "set different values in `migrate`")
 
 
 def _are_alike(old: Document, new: Document) -> bool:

@@ -27,6 +27,8 @@ def older_side(source: str, options: Options, diagnostics: Diagnostics) -> Side 
     """
     if source.startswith(GIT):
         return _side(_at_revision(source.removeprefix(GIT), options, diagnostics))
+    if not source:  # a variable of a script that is not set, say
+        raise UsageError("--against names nothing")
     path = Path(source)
     if path.is_dir():
         return _side(load(path, diagnostics, options.defaults))

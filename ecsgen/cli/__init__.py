@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """
     status = _run(arguments)
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by whoever has started this
+            sys.stdout.flush()
     except OSError as error:
         status = BROKEN_PIPE if isinstance(error, BrokenPipeError) else _refused(error)
         _drop_output()

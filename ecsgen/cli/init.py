@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -27,6 +28,6 @@ def init(folder: Path, bare: bool) -> None:
     if set(acts.values()) == {KEPT}:
         click.echo("nothing to do: all of it is there")
         return
-    go = "" if home == Path.cwd() else f"cd {shown(home)} && "
+    go = "" if home == Path.cwd() else f"cd {shlex.quote(shown(home))} && "
     run = "" if bare else " && python main.py"
     click.echo(f"next: {go}ecsgen build{run}")

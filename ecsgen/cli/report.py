@@ -30,10 +30,15 @@ def print_diagnostics(diagnostics: Diagnostics, format: Format) -> None:
     """Text goes to standard error, what machines read to standard output."""
     if format == "text":
         click.echo(format_text(diagnostics), nl=False, err=True)
-        if sys.stderr.isatty():
+        if _is_watched():
             _say_what_says_more(diagnostics)
     else:
         click.echo((format_json if format == "json" else format_github)(diagnostics), nl=False)
+
+
+def _is_watched() -> bool:
+    """Whether standard error is a terminal; it may have been closed."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _say_what_says_more(diagnostics: Diagnostics) -> None:
@@ -61,7 +66,11 @@ def add_states(result: Result, diagnostics: Diagnostics) -> None:
             continue
         code = {State.HAND_EDITED: "E702", State.FOREIGN: "E703"}.get(verdict.state, "E701")
         mark = Mark(shown(result.file(path)), 0, 0)
-        diagnostics.add(code, verdict.state.value, mark, hint=f"run {mend(result, verdict.state)}")
+        hint = f"run {mend(result, verdict.state)}"
+        if verdict.forced is Action.REFUSE:
+            build = mend(result, State.MISSING)
+            hint = f"it is {verdict.found.value}: move that away, then run {build}"
+        diagnostics.add(code, verdict.state.value, mark, hint=hint)
 
 
 def add_refusals(result: Result, refused: list[str], diagnostics: Diagnostics) -> None:
@@ -112,8 +121,13 @@ def mends(result: Result) -> Iterator[str]:
         yield f"to mend: {mend(result, State.CHANGED)}"
     if result.with_state(State.HAND_EDITED):
         yield f"to mend, dropping what was edited: {mend(result, State.HAND_EDITED)}"
-    if result.with_state(State.FOREIGN):
+    foreign = result.with_state(State.FOREIGN)
+    unmoved = result.refused(force=True)
+    if len(foreign) > len(unmoved):
         yield f"to mend, dropping files that are not ecsgen's: {mend(result, State.FOREIGN)}"
+    if unmoved:
+        build = mend(result, State.MISSING)
+        yield f"to mend, when what is no file has been moved away: {build}"
 
 
 def mend(result: Result, state: State) -> str:
@@ -167,7 +181,7 @@ class Progress:
 
     def __call__(self, done: int, total: int) -> None:
         if self._bar is None:
-            if time.monotonic() - self._start < 1 or not sys.stderr.isatty():
+            if time.monotonic() - self._start < 1 or not _is_watched():
                 return
             self._bar = click.progressbar(length=total, label="building", file=sys.stderr)
             self._bar.render_progress()

@@ -333,10 +333,10 @@ CODES: Final[dict[str, Code]] = {
     "E815": Code(
         "no turns or rows here",
         "`turns` lets rows act one after the other. Rows in chunks do not, nor do those of kernels "
-        "that read `parent`, which go level by level, whatever the order of rows. So those take no "
-        "`rows=` and no argument with `each: true` either: let a kernel before them write what "
-        "differs from row to row into a field, or a bool for the rows that are meant, and read "
-        "that. Kernels that send messages, take turns or ask neighbours run over all rows as well.",
+        "that read `parent`, which go level by level, whatever the order of rows. So the latter "
+        "take no `rows=` and no argument with `each: true` either: let a kernel before them write "
+        "what differs from row to row into a field, or a bool for the rows that are meant, and "
+        "read that.",
     ),
     # --- what a change of the schemas breaks
     "E901": Code(

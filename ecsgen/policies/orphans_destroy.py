@@ -11,8 +11,8 @@ POLICY = Policy(
     name="orphans_destroy",
     applies=lambda c: c.hierarchy == "destroy",
     order=26,
+    base="OrphansDestroy",
     calls={
-        "settings": "_BY_ROW: ClassVar = False",
         "expand_one": WITH_ITS_DESCENDANTS,
         "expand_many": "gone = self._with_descendants(gone)",
     },

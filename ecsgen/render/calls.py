@@ -45,11 +45,12 @@ def _item(item: str, indent: int) -> str:
 
 
 def _elements(text: str) -> list[str] | None:
-    """Return the elements of a tuple's text, or None for what is no tuple."""
+    """Return the elements of a tuple's text, which is one line, or None for what is no tuple."""
     display = ast.parse(text, mode="eval").body
     if not isinstance(display, ast.Tuple):
         return None
-    return [ast.get_source_segment(text, element) or "" for element in display.elts]
+    line = text.encode()  # offsets are of bytes
+    return [line[one.col_offset : one.end_col_offset].decode() for one in display.elts]
 
 
 def keywords(named: list[str]) -> list[str]:

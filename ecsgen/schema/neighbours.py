@@ -144,6 +144,11 @@ def _radius(kernel: Kernel, scope: Scope, diagnostics: Diagnostics) -> Argument 
             message = f"a radius is one number, and {quote(given)} is {argument.type}"
             diagnostics.add("E813", message, mark)
             return None
+        if argument.each:
+            message = f"a radius is the same for all rows, and {quote(given)} has a value for each"
+            hint = "ask within the largest, and compare distance"
+            diagnostics.add("E813", message, mark, hint=hint)
+            return None
         return argument
     assert given is not None
     if not (isfinite(given) and given > 0):

@@ -28,6 +28,7 @@ from ecsgen.schema.names import (
 from ecsgen.schema.programs import with_world_programs
 from ecsgen.schema.public_names import CLASS_NAMES
 from ecsgen.schema.schedules import check_schedules
+from ecsgen.schema.shards import check_enum_names
 from ecsgen.schema.types import Known
 from ecsgen.schema.world import build_world, sources_read
 
@@ -46,6 +47,8 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
         message = f"the world is defined already: {first.path}:{first.line}"
         diagnostics.add("E503", message, second.key("world"))
     worlds = [build_world(draft, components, known, diagnostics) for draft in drafts.worlds]
+    for draft in drafts.worlds:
+        check_enum_names(draft, drafts.enums, diagnostics)
     members = {component.name: component for component in built}
     faults = {draft.name: refused(draft, members[draft.name]) for draft in components.values()}
     worlds = [

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Mark, Shards
 from ecsgen.schema.drafts import Draft
 from ecsgen.schema.language.component import ComponentSpec
+from ecsgen.schema.language.enum import EnumSpec
 from ecsgen.schema.language.fields import FieldSpec
 from ecsgen.schema.language.world import ShardsSpec, WorldSpec
 from ecsgen.schema.names import module_name
@@ -19,7 +20,7 @@ Components = Mapping[str, Draft[ComponentSpec]]
 GENERATION_BITS: Final = 20
 """The default with shards."""
 WORLD_NAMES: Final = frozenset(("absorb", "extract"))
-CLASS_NAMES: Final = frozenset(("Blocks", "Draws", "Parcel", "ParcelError", "ShardError", "Shards"))
+CLASS_NAMES: Final = frozenset(("Blocks", "Parcel", "ParcelError", "ShardError", "Shards"))
 
 
 def build_shards(
@@ -39,6 +40,27 @@ def build_shards(
     return Shards(draft.spec.entity.shard_bits, ghosts, tuple(spec.stay), pickles)
 
 
+def check_enum_names(
+    draft: Draft[WorldSpec], enums: Sequence[Draft[EnumSpec]], diagnostics: Diagnostics
+) -> None:
+    """Report E102 for enums that are called as a class that only packages with shards have."""
+    if draft.spec.shards is None:
+        return
+    for enum in enums:
+        if enum.name in CLASS_NAMES:
+            what, mark = f"the enum {quote(enum.name)}", enum.value("enum")
+            _report_taken(draft, enum.name, what, mark, diagnostics)
+
+
+def _report_taken(
+    draft: Draft[WorldSpec], name: str, what: str, mark: Mark, diagnostics: Diagnostics
+) -> None:
+    line = draft.key("shards").line
+    whose = f"shards on line {line}"
+    message = f"{what} would take the place of {quote(name)}, which is there for {whose}"
+    diagnostics.add("E102", message, mark)
+
+
 class _Check:
     def __init__(
         self,
@@ -56,22 +78,20 @@ class _Check:
 
     def names(self) -> None:
         """Report names that only worlds with shards have of their own."""
-        whose = f"shards on line {self._draft.key('shards').line}"
         draft = self._draft
         for name, component in self._components.items():
             mark = component.value("component")
-            self._name(name, CLASS_NAMES, f"the component {quote(name)}", whose, mark)
-            self._name(module_name(name), WORLD_NAMES, f"the component {quote(name)}", whose, mark)
-        self._name(draft.name, CLASS_NAMES, "the world", whose, draft.value("world"))
+            self._name(name, CLASS_NAMES, f"the component {quote(name)}", mark)
+            self._name(module_name(name), WORLD_NAMES, f"the component {quote(name)}", mark)
+        self._name(draft.name, CLASS_NAMES, "the world", draft.value("world"))
         for key in ("queries", "groups", "kernels", "schedule"):
             for name in getattr(draft.spec, key):
                 what = f"the name {quote(name)}"
-                self._name(name, WORLD_NAMES, what, whose, draft.key(key, name))
+                self._name(name, WORLD_NAMES, what, draft.key(key, name))
 
-    def _name(self, name: str, taken: frozenset[str], what: str, whose: str, mark: Mark) -> None:
+    def _name(self, name: str, taken: frozenset[str], what: str, mark: Mark) -> None:
         if name in taken:
-            message = f"{what} would take the place of {quote(name)}, which is there for {whose}"
-            self._diagnostics.add("E102", message, mark)
+            _report_taken(self._draft, name, what, mark, self._diagnostics)
 
     def ghosts(self) -> None:
         for name, fields in self._spec.ghosts.items():

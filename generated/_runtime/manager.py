@@ -320,9 +320,13 @@ class Manager(FixedParts):
         """Return checked columns that no later step of a creation can change."""
         return columns
 
-    def _make_way(self, count: int) -> int:
-        """Remove rows that would be too many with `count` more; return how many went."""
-        return 0
+    def _with_followers(self, gone: RowArray) -> RowArray:
+        """Return rows with all those that go with them, ascending."""
+        return gone
+
+    def _too_many(self, count: int, gone: RowArray) -> RowArray:
+        """Return which rows are to go for `count` more: `gone`, and what has no room then."""
+        return gone
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

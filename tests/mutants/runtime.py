@@ -52,10 +52,14 @@ GROUPS = (
             r"if rows <= self\._allocated:",
             "if rows < self._allocated:",
         ),
-        Mutant("reserve takes more", r"self\._allocate\(whole_rows\(rows\)\)", "self._grow(rows)"),
+        Mutant(
+            "reserve takes more",
+            r"self\._allocate\(whole_rows\(rows\), borrowed\)",
+            "self._grow(rows)",
+        ),
         Mutant(
             "a reserve moved nothing",
-            r"(_allocate\(whole_rows\(rows\)\)\n +return) True",
+            r"(_allocate\(whole_rows\(rows\), borrowed\)\n +return) True",
             r"\1 False",
         ),
         Mutant("shrinking changes nothing", r"if capacity >= self\._allocated:", "if True:"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
 from ecsgen.model import Component, Field, Kernel, World
 from ecsgen.model.columns import KEPT_FIELDS
@@ -90,6 +91,7 @@ class ScatteredLoop:
         name: str,
         program: Program,
         is_plain: bool = False,
+        annotated: AbstractSet[str] = frozenset(),
     ) -> None:
         self._source = source
         self.loop = Loop(
@@ -100,6 +102,7 @@ class ScatteredLoop:
             fields=self._fields_of,
             managers=OtherManagers(source.others, True),
             is_plain=is_plain,
+            annotated=annotated,
         )
         self.loop.write_steps()
 
@@ -141,7 +144,7 @@ class JoinedKernel(CompiledKernel):
         self._scattered: ScatteredLoop | None = None
         if any(source.numbers(component) for component in source.components):
             given = self._origin, source, self._own_name, self._program, self.is_plain
-            self._scattered = ScatteredLoop(*given)
+            self._scattered = ScatteredLoop(*given, self.loop.others.annotated)
             assert self._scattered.loop.others.parameters == self.loop.others.parameters
 
     def _looped(self) -> Loop:

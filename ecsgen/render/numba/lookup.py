@@ -20,6 +20,8 @@ class Tables(Protocol):
 
     def parameter(self, name: str, annotation: str, passed: str) -> str: ...
 
+    def declared(self, row: str) -> str: ...
+
     def living_in(self, component: str, owner: str) -> str: ...
 
     @property
@@ -64,7 +66,7 @@ class Lookup:
     def _by_index(self, is_sparse: bool) -> None:
         """The index is the row, or a sparse array tells the row; whose it is decides."""
         row, handle, emit, owners = self._row, self._handle, self._emit, self._owners
-        emit.write(f"{row}: Any = np.int64({handle} & {self._tables.mask})")
+        emit.write(f"{self._declared} = np.int64({handle} & {self._tables.mask})")
         if is_sparse:
             rows = self._tables.array(f"{self._stem}_rows", "u32", f"{self._manager}._sparse")
             emit.write(f"{row} = np.int64({rows}[{row}]) if {row} < len({rows}) else NIL")
@@ -95,7 +97,7 @@ class Lookup:
         row, handle, emit, tables = self._row, self._handle, self._emit, self._tables
         passed = f"{self._data}._id_row_column[:{self._data}._peak]"
         rows, generations = tables.array(f"{self._stem}_slots", "u32", passed), self._generations
-        emit.write(f"{row}: Any = np.int64({handle} & np.uint64(0xFFFFFFFF))")
+        emit.write(f"{self._declared} = np.int64({handle} & np.uint64(0xFFFFFFFF))")
         is_there = f"{row} < len({rows}) and {generations}[{row}] == {handle} >> np.uint64(32)"
         with emit.block(f"if {is_there}"):
             emit.write(f"{row} = np.int64({rows}[{row}])")
@@ -108,7 +110,7 @@ class Lookup:
     def _by_direct_id(self) -> None:
         """An id names the row itself."""
         row, handle, owners = self._row, self._handle, self._owners
-        self._emit.write(f"{row}: Any = np.int64({handle} & np.uint64(0xFFFFFFFF))")
+        self._emit.write(f"{self._declared} = np.int64({handle} & np.uint64(0xFFFFFFFF))")
         generation = f"{self._generations}[{row}] == {handle} >> np.uint64(32)"
         living = f"{owners}[{row}] != 0 and {self._living(f'{owners}[{row}]')}"
         self._keep_if(f"{row} < len({owners}) and {generation} and {living}")
@@ -120,6 +122,11 @@ class Lookup:
     def _keep_if(self, test: str) -> None:
         with self._emit.block(f"if not ({test})"):
             self._emit.write(f"{self._row} = NIL")
+
+    @property
+    def _declared(self) -> str:
+        """The variable as it stands where it is first set."""
+        return self._tables.declared(self._row)
 
     @property
     def _owners(self) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Final
 
-from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.model.columns import split_parts
 from ecsgen.model.programs import (
     ID_SLOT,
@@ -20,7 +20,6 @@ from ecsgen.model.programs import (
     Referred,
     Step,
     fields_in,
-    parts,
     walk,
 )
 from ecsgen.model.scalars import SCALARS
@@ -29,12 +28,11 @@ from ecsgen.render.numba.code import USED, Code, Constants, NamedConstants, Name
 from ecsgen.render.numba.composed import COMPOSERS
 from ecsgen.render.numba.fields import Fields, Origin
 from ecsgen.render.numba.messages import LoopMessages
+from ecsgen.render.numba.mixing import is_across, is_mixing
 from ecsgen.render.numba.referred import OtherRows
 from ecsgen.render.numba.values import UNROLLED, Emitter, Value
 from ecsgen.render.quoting import comment_text
 
-_ACROSS: Final = (Rule.DOT, Rule.CROSS, Rule.NORM, Rule.NORMALIZE, Rule.MATRIX)
-"""Rules of operations of which an element needs other elements of the operands."""
 _IN_PLACE: Final = ("+", "-", "*", "/")
 
 FieldsOf = Callable[[Origin, Program, Names, bool], Fields]
@@ -56,8 +54,10 @@ class Loop:
         managers: OtherManagers = NO_MANAGERS,
         is_plain: bool = False,
         names_rows: bool = False,
+        annotated: AbstractSet[str] = frozenset(),
     ) -> None:
-        """`is_plain`: Python itself runs it; `names_rows`: a call tells it which rows."""
+        """`is_plain`: Python itself runs it; `names_rows`: a call tells it which rows; `annotated`:
+        variables that a loop before it in the same function has annotated."""
         self.is_plain = is_plain
         self.program = program
         self.is_flat = may_be_flat and is_flat(origin, program)
@@ -72,7 +72,9 @@ class Loop:
         is_ordered = program.climbs or program.takes_turns
         self.order = self.names.take("order", "_order") if is_ordered else ""
         self.fields = fields(origin, program, self.names, self.is_flat)
-        self.others = OtherRows(managers, program, self.names, self.setup, is_plain)
+        self.others = OtherRows(
+            managers, program, self.names, self.setup, is_plain, annotated
+        )
         self.emit = Emitter(
             self.names,
             self._field,
@@ -192,7 +194,7 @@ class Loop:
             self.names.promised.discard(local.name)
             emit.locals_[local.name] = emit.stored(value, local.name)
             return
-        if _is_mixing(step.value, local):
+        if is_mixing(step.value, local):
             value = emit.stored(value, "t", "u", "w", "_t")
         emit.store(value, emit.locals_[local.name])
 
@@ -201,12 +203,12 @@ class Loop:
         place: Expression = Element(step.type, field, step.index) if step.index else field
         target = emit.value(place)
         increment = _increment(step, place)
-        if increment is not None and not _is_mixing(step.value, field):
+        if increment is not None and not is_mixing(step.value, field):
             sign, operand = increment
             emit.store(emit.spread(operand, step.type), target, f"{sign}=")
             return
         value = emit.value(step.value)
-        if _is_mixing(step.value, field) and emit.count(step.type) > 1:
+        if is_mixing(step.value, field) and emit.count(step.type) > 1:
             value = emit.stored(value, "t", "u", "w", "_t")
         emit.store(value, target)
 
@@ -229,21 +231,7 @@ def is_flat(origin: Origin, program: Program) -> bool:
             return False
     if any(step.index for step in program.steps):
         return False
-    return not any(_is_across(node) for one in expressions for node in walk(one))
-
-
-def _is_across(node: Expression) -> bool:
-    if isinstance(node, Operation):
-        return TABLE[node.name].rule in _ACROSS
-    return isinstance(node, Element)
-
-
-def _is_mixing(node: Expression, target: FieldValue | Local, inside: bool = False) -> bool:
-    """Whether an element of the value needs another element of what is assigned to."""
-    if node == target:
-        return inside
-    inside = inside or _is_across(node)
-    return any(_is_mixing(part, target, inside) for part in parts(node))
+    return not any(is_across(node) for one in expressions for node in walk(one))
 
 
 def _increment(step: Step, place: Expression) -> tuple[str, Expression] | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ecsgen.model.programs import FieldValue, Operation, Program, Referred, Step
+from ecsgen.model.programs import OWN, FieldValue, Operation, Program, Referred, Step
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.kernels.finding import is_touched
 from ecsgen.render.numba.code import Code, Level, Names, cut
 from ecsgen.render.numba.elementwise import element_of
 from ecsgen.render.numba.fields import sum_text
+from ecsgen.render.numba.mixing import is_mixing
 from ecsgen.render.numba.referred import OtherRows
 from ecsgen.render.numba.values import Emitter, Value, part_of
 
@@ -40,6 +41,8 @@ class LoopMessages:
         """Write the statements of one step."""
         to = self._others.row(emit, target)
         value = emit.spread(step.value, step.type)
+        if self._is_undone(emit, step, target):
+            value = emit.stored(value, "t", "u", "w", "_t")
         tests = [f"{to.text} != NIL"]
         if self._program.may_be_dead:
             tests.append(self._is_heard(emit))
@@ -52,6 +55,14 @@ class LoopMessages:
                     self.arrived(target, to.text)
         if self._program.takes_turns:
             self._others.forget_all()
+
+    def _is_undone(self, emit: Emitter, step: Step, target: Referred) -> bool:
+        """Whether the first elements that arrive would change the others, if the row is its own
+        receiver."""
+        owner = target.component if self._others.managers.is_world else OWN
+        own = FieldValue(target.type, target.name, owner)
+        at_once = self._program.takes_turns and emit.count(step.type) > 1
+        return at_once and is_mixing(step.value, own)
 
     def _is_heard(self, emit: Emitter) -> str:
         """The variable that tells whether the row's own entity is alive."""

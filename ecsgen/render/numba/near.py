@@ -82,11 +82,11 @@ class NearLoop(Loop):
         """Let rows from a number on ask nobody."""
         self.asking = Parameter(self.names.take("asking"), "int", asking)
 
-    def leave_out_others(self) -> None:
-        """Let only those rows ask that a call names."""
+    def leave_out_others(self, asking: str) -> None:
+        """Let only those rows ask that a call names, of so many."""
         named = "NO_MASK if _chosen is None else _chosen.mask(data._n)"
         self.named = Parameter(self.names.take("is_named"), "NDArray[np.bool_]", named)
-        rows = "np.arange(data._n) if _chosen is None else _chosen.rows"
+        rows = f"np.arange({asking}) if _chosen is None else _chosen.rows"
         if self.program.sends:
             self.senders = Parameter(self.names.take("senders"), "RowArray", rows)
 
@@ -209,7 +209,7 @@ class NearKernel(CompiledKernel):
         origin, managers = OneComponent(self._component), self._managers
         loop = NearLoop(origin, self.name, self._program, False, managers=managers)
         loop.ask()
-        loop.leave_out_others()
+        loop.leave_out_others(f"data.{self.rows}")
         if self._component.sees_ghosts:
             loop.leave_out_ghosts(f"data.{self.rows}")
         loop.write_steps()

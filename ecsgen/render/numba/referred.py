@@ -3,6 +3,8 @@ alone."""
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from ecsgen.model.columns import split_parts
 from ecsgen.model.programs import Exists, Expression, FieldValue, Local, Program, Referred, walk
 from ecsgen.model.scalars import SCALARS
@@ -24,10 +26,13 @@ class OtherRows:
         names: Names,
         setup: list[str],
         is_plain: bool = False,
+        annotated: AbstractSet[str] = frozenset(),
     ) -> None:
         self.parameters: dict[str, Parameter] = {}  # by what the method passes
         self.tables: dict[str, str] = {}
         """What the method calls tables that rows are found in, and how it makes them."""
+        self.annotated = {*annotated}
+        """The variables that have a type already, in this loop or one before it."""
         self.managers = managers
         self.is_plain = is_plain
         self._program = program
@@ -128,6 +133,13 @@ class OtherRows:
         if passed not in self.parameters:
             self.parameters[passed] = Parameter(self._names.take(name), annotation, passed)
         return self.parameters[passed].name
+
+    def declared(self, row: str) -> str:
+        """The variable of a row where it is set; mypy refuses a second annotation."""
+        if row in self.annotated:
+            return row
+        self.annotated.add(row)
+        return f"{row}: Any"
 
     # --- cells -----------------------------------------------------------------------------------
 

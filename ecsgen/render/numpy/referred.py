@@ -21,7 +21,7 @@ from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.finding import OtherManagers, is_before
 from ecsgen.render.numpy.expressions import Emitter
-from ecsgen.render.numpy.values import Layout, Value
+from ecsgen.render.numpy.values import Layout, Shape, Value
 from ecsgen.render.numpy.views import FieldViews
 from ecsgen.render.quoting import literal
 
@@ -57,14 +57,11 @@ class OtherCells:
         if rows.is_uniform:
             return emit.uniform(f"other_cells({column}, {rows.text}, {default})", scalar, shape)
         layout = self.layout(emit, node)
-        if target is not None and (scalar, shape, layout) == (
-            target.scalar,
-            target.shape,
-            target.layout,
-        ):
+        kind = scalar, shape, layout
+        if target is not None and _is_whole(target, kind):
             out = target.held
         else:
-            out = emit.working.take(scalar, shape, layout).value
+            out = emit.working.take(*kind).value
         emit.run("take_others", column, rows.text, default, out.text)
         return out
 
@@ -151,6 +148,12 @@ class OtherCells:
         return next(field for field in fields if field.name == node.name).split
 
 
+def _is_whole(target: Value, kind: tuple[str, Shape, Layout]) -> bool:
+    """Whether cells can be gathered there: a row of a matrix has another layout in memory."""
+    is_part_of_matrix = target.shape and not target.text.isidentifier()
+    return not is_part_of_matrix and (target.scalar, target.shape, target.layout) == kind
+
+
 def _several(handle: Value) -> str:
     """The expression for handles as an array."""
-    return f"np.array([{handle.text}], np.uint64)" if handle.is_uniform else handle.text
+    return f"np.atleast_1d({handle.text})" if handle.is_uniform else handle.text

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from ecsgen import world_features
 from ecsgen.model import Component, Project, World
+from ecsgen.model.schedules import called
 from ecsgen.render.calls import call, collection
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
@@ -66,6 +67,8 @@ class Parts:
     """Those of its `__init__`."""
     exports: tuple[str, ...]
     """What the package has of `world.py` besides the world."""
+    enums: tuple[str, ...]
+    """Those that arguments of methods are of."""
 
     @classmethod
     def of(cls, project: Project) -> Self:
@@ -81,6 +84,7 @@ class Parts:
             tuple(name for feature in active for name in feature.attributes(project)),
             tuple(name for feature in active for name in feature.parameters(project)),
             tuple(name for feature in active for name in feature.exports(project)),
+            _argument_enums(project),
         )
 
     @property
@@ -160,6 +164,15 @@ class Parts:
         return collection("self._collecting = ", self.collecting, 8)
 
 
+def _argument_enums(project: Project) -> tuple[str, ...]:
+    """Return the enums in arguments of the world's kernels, and of those that schedules call."""
+    world, known = project.world, {component.name: component for component in project.components}
+    entries = tuple(entry for _, entries in world.schedules for entry in entries)
+    kernels = [*world.kernels, *(one.kernel for one in called(entries, known, world))]
+    given = (argument for kernel in kernels for argument in kernel.program.arguments)
+    return tuple(sorted({argument.type.enum for argument in given} - {""}))
+
+
 class Blocks:
     """`step("methods", 4)` is the text of a block of all active features, one after another, or
     nothing. In a feature's template, `it` is its subject."""
@@ -182,6 +195,7 @@ def world_module(parts: Parts) -> str:
     """Return the unformatted world: all entities, and the manager of every component."""
     text = environment().get_template("world.py.j2").render(Blocks(parts).context)
     own = {f"{m.name}{end}": f".{m.module}" for m in parts.members for end in DERIVED}
+    own |= dict.fromkeys(parts.enums, ".enums")
     if parts.world.shards is not None:
         own = {**shard_origins(), "PARTS": ".archetypes", **own}
     if parts.backend == "numba":

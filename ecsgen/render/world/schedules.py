@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ecsgen.model import Component, Project, World
+from ecsgen.model.programs import Argument
 from ecsgen.model.schedules import Call, arguments_of, called, fused_passes, passes
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.arguments import ArgumentSpelling
@@ -96,6 +97,10 @@ class ScheduleMethod:
         """The statements that check all arguments before the first kernel runs."""
         lines = []
         for argument in self.arguments:
+            if argument.name in self._radii:
+                given = [literal(f"{self._world.name}.{self.name}"), argument.conversion]
+                lines.append(call("checked_radius", given, 8).lstrip().replace("\n    ", "\n"))
+                continue
             if not argument.each:
                 lines.append(f"{argument.constant}.one({argument.name})")
                 continue
@@ -105,6 +110,13 @@ class ScheduleMethod:
                 given = [argument.constant, argument.name, count]
                 lines.append(call("each_value", given, 8).lstrip().replace("\n    ", "\n"))
         return lines
+
+    @property
+    def _radii(self) -> set[str]:
+        """The arguments that say how far rows ask."""
+        asking = [one.kernel.program.near for one in self._calls]
+        radii = [near.radius for near in asking if near is not None]
+        return {radius.name for radius in radii if isinstance(radius, Argument)}
 
     def _count(self, one: Call) -> str:
         """The expression for how many values an argument has, if it has one for each row."""

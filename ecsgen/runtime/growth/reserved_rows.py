@@ -27,7 +27,7 @@ class ReservedRows(Rows):
     def _grow(self, rows: int, borrowed: tuple[object, ...] = ()) -> None:
         raise beyond_reserve(self.MANAGER, self._allocated)
 
-    def _reserve(self, rows: int) -> bool:
+    def _reserve(self, rows: int, borrowed: tuple[object, ...] = ()) -> bool:
         if rows > self._allocated:
             raise beyond_reserve(self.MANAGER, self._allocated)
         return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 from operator import index
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -315,6 +316,16 @@ class Hierarchy(Packed):
                 return
         column = data._parent_column[: data._n + 1]  # the spare row as well
         column[column == src] = dst  # many children: one pass over all rows is quicker
+
+
+class OrphansDestroy(Hierarchy):
+    """A manager in whose hierarchy the descendants of rows that go, go with them."""
+
+    __slots__ = NO_SLOTS
+    _BY_ROW: ClassVar[bool] = False
+
+    def _with_followers(self, gone: RowArray) -> RowArray:
+        return self._with_descendants(gone)
 
 
 class OrphansRoot(Hierarchy):

@@ -6,9 +6,10 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from ..handles import EntityArray, RowArray
+from ..handles import Columns, EntityArray, RowArray
 from ..state import NO_SLOTS
 from .children import OwnedChildren
+from .hierarchy import OrphansDestroy
 from .links import among
 
 _FEW: Final = 64
@@ -18,13 +19,18 @@ NO_ENTITIES: Final = np.empty(0, np.uint64)
 NO_ENTITIES.flags.writeable = False
 
 
-class OrphansDie(OwnedChildren):
+class OrphansDie(OrphansDestroy, OwnedChildren):
     """A manager in whose hierarchy the entities of all descendants die with a row that goes."""
 
     __slots__ = NO_SLOTS
-    _BY_ROW: ClassVar[bool] = False
     _RELEASES: ClassVar[bool] = True
     _KILLS: ClassVar[bool] = True
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        super()._make_room(entities, columns, borrowed)
+        self._orphaned(self._with_descendants(self._in_the_way(entities)))
 
     def _orphaned(self, gone: RowArray) -> EntityArray:
         """Return who dies with rows that go, their descendants among them.

@@ -16,6 +16,7 @@ from ..few import few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..lookups import sparse_lookup
 from ..per_class import per_class
+from ..placement.moves import NO_ROWS
 from ..state import NO_SLOTS
 from .mapped import Mapped
 
@@ -133,16 +134,18 @@ class Sparse(Mapped):
         heads = self._sparse.take(indices(entities, INDEX_MASK), mode="clip")
         return bool((heads == NIL).all())
 
-    def _evict_many(self, entities: EntityArray) -> int:
-        gone = 0 if self._are_new(entities) else self._evict_dead(entities)
-        return gone + super()._evict_many(entities)
+    def _in_the_way(self, entities: EntityArray) -> RowArray:
+        gone = NO_ROWS
+        if not self._are_new(entities):
+            dead = self._predecessors(entities)
+            gone = self._rows_of_many(dead) if len(dead) else NO_ROWS
+        return self._too_many(len(entities), gone)
 
-    def _evict_dead(self, entities: EntityArray) -> int:
-        """Remove rows of dead entities that had the index of one of these; how many went."""
+    def _predecessors(self, entities: EntityArray) -> EntityArray:
+        """Return the dead entities with rows that had the index of one of these."""
         owners = self.data._entity_column[: self.data._n]
         slots = indices(entities, INDEX_MASK)
-        dead = predecessors(self._sparse, slots, owners, entities)
-        return self._destroy_rows(self._rows_of_many(dead)) if len(dead) else 0
+        return predecessors(self._sparse, slots, owners, entities)
 
     @per_class
     def _enter(self, entity: Entity, row: Instance) -> None:
@@ -200,11 +203,12 @@ def predecessors(
 ) -> EntityArray:
     """Return the owners, ascending, that have the index of one of the entities but are none.
 
-    They died, for the entities are alive. `owners` are the rows in use.
+    They died, for the entities are alive. `owners` are the rows in use; indices may lie
+    behind the map.
     """
     if len(owners) == 0:
         return owners
-    heads = rows_of[indices]
-    used = (heads != NIL).nonzero()[0]
+    heads = rows_of.take(indices, mode="clip")
+    used = ((heads != NIL) & (indices < len(rows_of))).nonzero()[0]
     found = owners[heads[used]]
     return np.unique(found[found != entities[used]])

@@ -152,14 +152,20 @@ class Ring(Packed):
         put(writes)
         self.data._oldest = oldest
 
-    def _make_way(self, count: int) -> int:
+    def _too_many(self, count: int, gone: RowArray) -> RowArray:
         data = self.data
-        over = data._n + count - data._RING
+        if len(gone):
+            gone = self._with_followers(gone)
+        over = data._n - len(gone) + count - data._RING
         if over <= 0:
-            return 0
-        if over == 1:
-            gone = self._destroy_row(data._oldest)
-        else:
-            gone = self._destroy_rows(np.sort(data._oldest_rows(over)))
-        data._reserve(data._rows_for(count))  # ids that are worn out leave no room
-        return gone
+            return gone
+        oldest = data._oldest_rows(over + len(gone))
+        if len(gone):
+            others = oldest[~np.isin(oldest, gone)][:over]
+            oldest = np.concatenate([gone, others])
+        return np.sort(oldest)
+
+    def _drop_oldest(self) -> None:
+        """Let the oldest row make room for another one; O(1)."""
+        self._destroy_row(self.data._oldest)
+        self.data._reserve(self.data._rows_for(1))  # worn out ids leave no room

@@ -14,7 +14,8 @@ class Aliases:
     """Which id is in which slot.
 
     Entries of slots that have another id by now, or one of this shard, stay until the slot is
-    wanted again; whether one still holds, the slot's generation tells, which has ID_VISITOR.
+    wanted again; whether one still holds, the slot's generation tells, which has ID_VISITOR. Where
+    there is none any more, slots were given back.
     """
 
     __slots__ = ("_map", "ids")
@@ -32,16 +33,16 @@ class Aliases:
     def slot(self, id: int, generations: NDArray[np.uint32]) -> int:
         """Return the slot that has an id, or -1; O(1)."""
         slot = self._map.get(id)
-        if slot < 0 or self.ids.item(slot) != id:
+        if not 0 <= slot < len(generations) or self.ids.item(slot) != id:
             return -1
         return slot if generations.item(slot) & ID_VISITOR == ID_VISITOR else -1
 
     def slots(self, ids: IdArray, generations: NDArray[np.uint32]) -> RowArray:
         """Return the slot that has each id, or -1; O(k)."""
-        if not self._map.count:
+        if not self._map.count or len(generations) == 0:
             return np.full(len(ids), -1)
         slots = self._map.find(ids)
-        holds = slots >= 0
+        holds = (slots >= 0) & (slots < len(generations))
         holds &= self.ids.take(slots, mode="clip") == ids
         holds &= generations.take(slots, mode="clip") & ID_VISITOR == ID_VISITOR
         return np.where(holds, slots, -1)
@@ -59,8 +60,11 @@ class Aliases:
         if len(ids) == 0:
             return
         self.reserve(len(ids), int(slots.max()) + 1)
-        before = np.unique(np.concatenate((self.ids[slots], ids)))
-        self._map.remove(before[self._map.find(before) >= 0])
+        # an id that was in one of the slots once may have come back into another
+        before = self.ids[slots]
+        replaced = before[self._map.find(before) == slots]
+        again = ids[self._map.find(ids) >= 0]
+        self._map.remove(np.unique(np.concatenate((replaced, again))))
         self._map.add(ids, slots)
         self.ids[slots] = ids
 

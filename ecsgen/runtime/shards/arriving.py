@@ -141,8 +141,8 @@ def _arriving(
     manager, count = getattr(world, one.attribute), parcel._counts[one.table]
     if manager._locks:
         raise manager._locked()
-    ring = getattr(manager.data, "_RING", count)
-    if count > ring:
+    ring = getattr(manager.data, "_RING", None)
+    if ring is not None and count > ring:
         raise CapacityError(
             f"{one.name}: {count} rows at once, {ring} are all that stay"
         )
@@ -154,7 +154,8 @@ def _arriving(
         else:
             owners = owners.copy()
             at = places.of(one.name, owners, manager._IS_LIST)
-            if manager._IS_LIST and ring == count and (at[1:] < at[:-1]).any():
+            # in rings rows are by age
+            if manager._IS_LIST and ring is None and (at[1:] < at[:-1]).any():
                 refuse_parcel(one, "entity", "rows of an entity are apart")
     else:
         owners = np.zeros(count, np.uint64)

@@ -38,7 +38,10 @@ class BoxBlocks:
         axes = len(self._low)
         if self._low.ndim != 1 or self._low.shape != self._high.shape or axes > 3:
             raise ValueError("Blocks: wanted two corners of 1 to 3 dimensions")
-        if not (self._low < self._high).all() or not np.isfinite(self._high).all():
+        if (
+            not (self._low < self._high).all()
+            or not np.isfinite(self._high - self._low).all()
+        ):
             raise ValueError("Blocks: the box has no volume")
         self.shape: tuple[int, ...] = (
             tuple(map(index, ranks))

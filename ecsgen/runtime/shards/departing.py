@@ -15,7 +15,7 @@ from ..typed import NamedTuple
 from .distinct import are_distinct, are_distinct_below
 from .knowing import KnownSlots
 from .shown import shown_entity
-from .tables import Component, ParcelPlan, plan_of
+from .tables import Component, plan_of
 
 
 class Leaving(NamedTuple):
@@ -39,13 +39,10 @@ def leaving(
     has changed then.
     """
     plan = plan_of(type(world))
-    given = {name: _checked_ids(world, plan, name, ids[name]) for name in ids}
+    given = {name: checked_ids(world, name, ids[name]) for name in ids}
     families = [one for one in plan.managed if "~parent" in one.columns]
     check_locks(world, entities, given)
-    for one in families:
-        manager = getattr(world, one.attribute)
-        if one.is_owned and hasattr(manager, "collect"):
-            manager.collect()
+    collect_families(world, entities)
     whole = _with_families(world, families, entities)
     if whole is not entities:
         entities, slots = whole, world.entities._slots(whole)
@@ -55,6 +52,18 @@ def leaving(
         _check_parents(one, getattr(world, one.attribute), rows.get(one.attribute))
     check_locks(world, entities, given)
     return Leaving(entities, slots, given, rows)
+
+
+def collect_families(world: Any, entities: EntityArray) -> None:
+    """Remove the rows of the dead in hierarchies; StaleEntityError if one of some entities, a copy,
+    dies with them."""
+    before = world.entities._deaths
+    for one in plan_of(type(world)).managed:
+        manager = getattr(world, one.attribute)
+        if "~parent" in one.columns and hasattr(manager, "collect"):
+            manager.collect()
+    if world.entities._deaths != before:
+        world.entities.require_many(entities)
 
 
 def _rows_of_all(
@@ -97,8 +106,11 @@ def distinct_entities(world: Any, es: ArrayLike) -> tuple[EntityArray, RowArray]
     return entities, slots
 
 
-def _checked_ids(world: Any, plan: ParcelPlan, name: str, ids: ArrayLike) -> IdArray:
-    component = next((one for one in plan.managed if one.attribute == name), None)
+def checked_ids(world: Any, name: str, ids: ArrayLike) -> IdArray:
+    """Return a copy of ids of a component whose rows belong to nobody; StaleIdError for stale or
+    repeated ones, TypeError for another component."""
+    managed = plan_of(type(world)).managed
+    component = next((one for one in managed if one.attribute == name), None)
     if component is None or component.is_owned:
         raise TypeError(f"{name} is no component whose rows belong to nobody")
     given = as_entities(ids).copy()

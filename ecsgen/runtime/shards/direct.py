@@ -12,6 +12,7 @@ from ..entities.layout import INDEX_MASK
 from ..handles import NIL, NULL_ENTITY, Columns, Entity, EntityArray, Instance, RowArray
 from ..per_class import per_class
 from ..placement.direct import Direct as OneWorldsDirect
+from ..placement.moves import NO_ROWS
 from ..state import NO_SLOTS
 from .entities import EntityManager
 
@@ -81,12 +82,12 @@ class Direct(OneWorldsDirect):
     def _are_new(self, entities: EntityArray) -> bool:
         return bool(self._entities._slots(entities).min() >= self.data._n)
 
-    def _evict_many(self, entities: EntityArray) -> int:
+    def _in_the_way(self, entities: EntityArray) -> RowArray:
         if self._are_new(entities):
-            return 0
+            return NO_ROWS
         data, rows = self.data, self._entities._slots(entities)
         inside = rows < data._n
         rows, heirs = rows[inside], entities[inside]
         owners = data._entity_column[rows]
         dead = rows[(owners != NULL_ENTITY) & (owners != heirs)]
-        return self._destroy_rows(np.sort(dead))
+        return np.sort(dead)

@@ -287,11 +287,6 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
         """Have another number; nothing was ever made here."""
         self._home = checked_shard(shard) << INDEX_BITS
 
-    @property
-    def _is_fresh(self) -> bool:
-        """Whether nobody ever lived here."""
-        return not self._n_used
-
 
 def checked_shard(shard: SupportsIndex) -> int:
     """Return the number of a shard, or raise ValueError."""

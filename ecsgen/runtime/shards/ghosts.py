@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..columns.buffers import grown_capacity
 from ..columns.field_info import FieldInfo
 from ..columns.rows import OwnedRows
 from ..entities.arrays import as_entities
@@ -113,6 +114,10 @@ class Haunted(Owned):
         haunt = self._haunt
         return haunt.count if haunt.version == self.data._version else 0
 
+    def _shrink(self) -> None:
+        super()._shrink()
+        self._haunt.version = -1  # they may have been in pages that were given back
+
     @classmethod
     def _ghost_columns(cls) -> tuple[str, ...]:
         """Return the columns that ghosts have: several for fields that are split."""
@@ -152,8 +157,9 @@ class Haunted(Owned):
         """
         data, haunt, count = self.data, self._haunt, len(owners)
         if data._n + count > data._allocated:
-            data._grow(data._n + count, borrowed)
-            data._version += 1
+            # not by `_grow`: a ring that is full grows no more
+            rows = grown_capacity(data._allocated, data._n + count)
+            data._version += data._reserve(rows, borrowed)
         start = data._n
         if not hasattr(data, "_count"):
             data._entity_column[start : start + count] = owners

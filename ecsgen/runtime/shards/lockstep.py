@@ -57,7 +57,10 @@ class LockStep:
         except Exception as error:
             failed = error
             text = f"{type(error).__name__}: {error}"
-            parts = [_FAILED + text.encode()] * self.size
+            said = text.encode(
+                errors="backslashreplace"
+            )  # names of files may be no text
+            parts = [_FAILED + said] * self.size
         came: Sequence[Any] = self._transport.exchange(parts)
         if failed is not None:
             raise failed

@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.arrays import as_entities
 from ..errors import HierarchyError
-from ..handles import NIL, EntityArray, RowArray
-from .departing import Leaving, distinct_entities, leaving
+from ..handles import NIL, EntityArray, IdArray, RowArray
+from .departing import (
+    Leaving,
+    checked_ids,
+    collect_families,
+    distinct_entities,
+    leaving,
+)
 from .distinct import are_distinct
 from .tables import plan_of
 
@@ -41,12 +46,13 @@ def departures(
     away = owners != own
     # copies: of a column of owners, which changes where rows of the dead are collected
     entities, slots, owners = entities[away], slots[away], owners[away]
-    below = _has_parent(world, entities) if len(entities) else np.False_
-    if below.any():
-        entities, slots, owners = entities[~below], slots[~below], owners[~below]
+    if len(entities):
+        collect_families(world, entities)
+        below = _has_parent(world, entities)
+        if below.any():
+            entities, slots, owners = entities[~below], slots[~below], owners[~below]
     rows = {
-        name: (as_entities(given), checked_ranks(of, len(as_entities(given)), size))
-        for name, (given, of) in ids.items()
+        name: _roots_by_id(world, size, name, *given) for name, given in ids.items()
     }
     found: dict[int, Leaving] = {}
     for rank in range(size):
@@ -60,6 +66,20 @@ def departures(
     if not are_distinct(whole):
         raise HierarchyError("an entity has roots that go to different ranks")
     return found
+
+
+def _roots_by_id(
+    world: Any, size: int, name: str, ids: ArrayLike, ranks: ArrayLike
+) -> tuple[IdArray, RowArray]:
+    """Return ids of rows without owners that are below no others, and a rank for each."""
+    given = checked_ids(world, name, ids)
+    owners = checked_ranks(ranks, len(given), size)
+    manager = getattr(world, name)
+    if not hasattr(manager, "set_parent"):
+        return given, owners
+    parents = manager.data._parent_column[manager.resolve_many(given)]
+    are_roots = parents == NIL
+    return given[are_roots], owners[are_roots]
 
 
 def checked_ranks(ranks: ArrayLike, count: int, size: int) -> RowArray:
@@ -102,8 +122,6 @@ def _has_parent(world: Any, entities: EntityArray) -> NDArray[np.bool_]:
         if "~parent" not in one.columns or not one.is_owned:
             continue
         manager = getattr(world, one.attribute)
-        if hasattr(manager, "collect"):
-            manager.collect()
         data = manager.data
         rows = manager._rows_of_many(entities)
         parents = data._parent_column[rows]

@@ -10,7 +10,7 @@ import os
 import pickle
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, SupportsInt
 
 import numpy as np
 
@@ -21,28 +21,62 @@ from .lockstep import LockStep
 _MARKER: Final = re.compile(r"(\d+)\.complete\.json")
 
 
-def save_shard(shards: Any, folder: str, tick: int) -> None:
-    """Save this rank's world, then, on rank 0, the marker."""
-    from ..snapshots.atomic import replacing
+def save_shard(shards: Any, folder: str | os.PathLike[str], tick: SupportsInt) -> int:
+    """Save this rank's world, then, on rank 0, the marker; return the tick.
 
-    world = shards.world
-    name = f"{tick}.{world.entities.shard}.shard"
+    No file is replaced but the marker: if the same tick was saved before, that one is whole until
+    this one is.
+    """
 
     def saved() -> str:
+        number = checked_tick(tick)
         os.makedirs(folder, exist_ok=True)
+        world = shards.world
+        name = _unused_name(folder, number, world.entities.shard)
         world.save(os.path.join(folder, name), codecs=codecs_of(world))
         return name
 
     files = shards._step.gather(saved)
+    number = checked_tick(tick)
 
     def marked() -> bool:
         if shards.rank == 0:
-            said = {"tick": tick, "files": files, "next_shard": shards._next}
-            with replacing(os.path.join(folder, f"{tick}.complete.json")) as file:
-                file.write(json.dumps(said).encode())
+            _mark(folder, number, files, shards._next)
         return True
 
     shards._step.gather(marked)
+    return number
+
+
+def checked_tick(tick: SupportsInt) -> int:
+    """Return the number of a tick, or raise ValueError."""
+    number = int(tick)
+    if number < 0:
+        raise ValueError(f"tick {number}, wanted 0 or more")
+    return number
+
+
+def _unused_name(folder: str | os.PathLike[str], tick: int, shard: int) -> str:
+    name, again = f"{tick}.{shard}.shard", 0
+    while os.path.lexists(os.path.join(folder, name)):
+        again += 1
+        name = f"{tick}.{shard}.{again}.shard"
+    return name
+
+
+def _mark(
+    folder: str | os.PathLike[str], tick: int, files: list[str], following: int
+) -> None:
+    """Say that a tick is complete, and remove what earlier attempts to save it have left."""
+    from ..snapshots.atomic import replacing
+
+    said = {"tick": tick, "files": files, "next_shard": following}
+    with replacing(os.path.join(folder, f"{tick}.complete.json")) as file:
+        file.write(json.dumps(said).encode())
+    old = re.compile(rf"{tick}\.\d+(\.\d+)?\.shard")
+    for name in os.listdir(folder):
+        if old.fullmatch(name) and name not in files:
+            os.unlink(os.path.join(folder, name))
 
 
 def codecs_of(world: Any) -> dict[str, Any]:
@@ -59,7 +93,10 @@ def codecs_of(world: Any) -> dict[str, Any]:
 
 
 def begun_again(
-    kind: Any, folder: str, transport: Any, options: Mapping[str, Any]
+    kind: Any,
+    folder: str | os.PathLike[str],
+    transport: Any,
+    options: Mapping[str, Any],
 ) -> tuple[Any, int, int]:
     """Return this rank's world, the tick, and the first number that no shard ever had.
 
@@ -69,23 +106,23 @@ def begun_again(
     rank, size = step.rank, step.size
 
     def newest() -> Any:
-        return _newest(folder) if rank == 0 else None
+        return _newest(os.fspath(folder)) if rank == 0 else None
 
     found = step.gather(newest)[0]
     files, following = found["files"], found["next_shard"]
     worlds: list[Any] = []
 
     def loaded() -> bool:
-        worlds.extend(
-            _loaded(kind, folder, name, options) for name in files[rank::size]
-        )
+        for name in files[rank::size]:
+            worlds.append(_loaded(kind, folder, name, options))
+        if not worlds:
+            worlds.append(kind(following + rank - len(files)))
+        for other in worlds[1:]:
+            _take_over(worlds[0], other)
         return True
 
     step.gather(loaded)  # what one refuses all refuse
-    world = worlds[0] if worlds else kind(following + rank - len(files))
-    for other in worlds[1:]:
-        _take_over(world, other)
-    return world, found["tick"], following + max(0, size - len(files))
+    return worlds[0], found["tick"], following + max(0, size - len(files))
 
 
 def _newest(folder: str) -> Any:
@@ -104,13 +141,16 @@ def _newest(folder: str) -> Any:
         raise SnapshotError(f"{name}: {error}") from None
 
 
-def _loaded(kind: Any, folder: str, name: str, options: Mapping[str, Any]) -> Any:
+def _loaded(
+    kind: Any, folder: str | os.PathLike[str], name: str, options: Mapping[str, Any]
+) -> Any:
     path = os.path.join(folder, os.path.basename(name))
     return kind.load(path, codecs=codecs_of(kind()), **options)
 
 
 def _take_over(world: Any, other: Any) -> None:
-    """Let a world have all that another one has."""
+    """Let a world have all that another one has, but the dead, and who dies with them."""
+    other.collect()
     ids = {
         name: np.array(list(getattr(other, name)), np.uint64)
         for name in other.MANAGERS

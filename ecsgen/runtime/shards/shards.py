@@ -74,11 +74,13 @@ class ShardsBase(Generic[WorldT]):
     def _introduce(self) -> int:
         """Agree on numbers; return the first one that none has."""
         world, rank = self.world, self.rank
-        if world.entities._is_fresh and world.entities.shard == 0:
-            world._be_shard(rank)
-        told = self._step.gather(
-            lambda: {"shard": world.entities.shard, "schema": world.FINGERPRINT}
-        )
+
+        def introduced() -> dict[str, Any]:
+            if world._is_fresh and world.entities.shard == 0:
+                world._be_shard(rank)
+            return {"shard": world.entities.shard, "schema": world.FINGERPRINT}
+
+        told = self._step.gather(introduced)
         for other, its in enumerate(told):
             if its["schema"] != world.FINGERPRINT:
                 raise ShardError(
@@ -154,15 +156,17 @@ class ShardsBase(Generic[WorldT]):
 
         came = self._step.exchange(parts)
         world = self.world
-        if plans:
-            leave(world, united(plans))
-        world._sweep()
         borrowed = (es, ranks, *(given for pair in ids.values() for given in pair))
-        arrived = [
-            absorb(world, world._PARCEL(part), borrowed)
-            for part in came
-            if memoryview(part).nbytes
-        ]
+        # what callbacks raise when rows go must wait until everybody has come
+        with world.entities.dispatch:
+            if plans:
+                leave(world, united(plans))
+            world._sweep()
+            arrived = [
+                absorb(world, world._PARCEL(part), borrowed)
+                for part in came
+                if memoryview(part).nbytes
+            ]
         return np.concatenate([np.zeros(0, np.uint64), *arrived])
 
     # --- ghosts ---------------------------------------------------------------------------
@@ -255,8 +259,7 @@ class ShardsBase(Generic[WorldT]):
     def save(self, folder: str | os.PathLike[str], tick: int = 0) -> None:
         """Save each rank's world, then a marker that all are there; files are replaced whole."""
         self._look_back()
-        save_shard(self, os.fspath(folder), int(tick))
-        self.tick = int(tick)
+        self.tick = save_shard(self, folder, tick)
 
     @classmethod
     def load(
@@ -281,9 +284,7 @@ class ShardsBase(Generic[WorldT]):
         """
         transport = transport_of(comm, timeout)
         options = {"drop": drop, "migrate": migrate}
-        world, tick, following = begun_again(
-            cls._world, os.fspath(folder), transport, options
-        )
+        world, tick, following = begun_again(cls._world, folder, transport, options)
         again = comm if comm is not None else transport.comm
         shards = cls(world, again, timeout=timeout, check=check)
         shards.tick = tick

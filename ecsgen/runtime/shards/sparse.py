@@ -103,11 +103,10 @@ class Sparse(Visited, OneWorldsSparse):
         heads = self._sparse.take(self._entities._slots(entities), mode="clip")
         return bool((heads == NIL).all())
 
-    def _evict_dead(self, entities: EntityArray) -> int:
+    def _predecessors(self, entities: EntityArray) -> EntityArray:
         owners = self.data._entity_column[: self.data._n]
         slots = self._entities._slots(entities)
-        dead = predecessors(self._sparse, slots, owners, entities)
-        return self._destroy_rows(self._rows_of_many(dead)) if len(dead) else 0
+        return predecessors(self._sparse, slots, owners, entities)
 
     def _enter(self, entity: Entity, row: Instance) -> None:
         self._sparse_cells[self._entities._slot(entity)] = row

@@ -61,11 +61,18 @@ class ShardedWorld(WorldBase):
     def _extract(
         self, es: ArrayLike, ids: Mapping[str, ArrayLike]
     ) -> NDArray[np.uint8]:
-        """Take entities out, and return them as the bytes of a parcel."""
+        """Take entities out, and return them as the bytes of a parcel.
+
+        What callbacks raise when rows are destroyed has the parcel, for they have left by then.
+        """
         entities, slots = distinct_entities(self, es)
         found = leaving(self, entities.copy(), slots, ids)
         buffer = packed(self, found)
-        leave(self, found)
+        try:
+            leave(self, found)
+        except BaseExceptionGroup as group:
+            group.parcel = self._PARCEL(buffer)  # type: ignore[attr-defined]
+            raise
         return buffer
 
     def _sweep(self) -> None:
@@ -80,6 +87,13 @@ class ShardedWorld(WorldBase):
                 dead = dead[~manager.has_many(dead)]
         entities._vacate(dead, entities._visitors.find(dead))
         entities._lingering = 0
+
+    @property
+    def _is_fresh(self) -> bool:
+        """Whether nobody ever lived here, and no id was given out."""
+        return not self.entities._n_used and not any(
+            manager.data._version for manager in self._all_managers()
+        )
 
     def _be_shard(self, shard: int) -> None:
         """Have another number, of a world in which nothing was made yet."""

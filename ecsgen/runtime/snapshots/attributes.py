@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,13 +55,32 @@ def attribute_columns(saved: Saved) -> list[str]:
     return [tensor for tensor in saved.arrays if tensor.startswith(ATTRIBUTE)]
 
 
+def without_attributes(saved: Saved, drop: AbstractSet[str]) -> Saved:
+    """Return a snapshot without the attributes that the caller drops: `world.name`."""
+    kept = {
+        name: value
+        for name, value in saved.state["attributes"].items()
+        if ATTRIBUTE + name not in drop
+    }
+    dropped = drop & {*attribute_columns(saved)}
+    return replace(
+        saved,
+        state={**saved.state, "attributes": kept},
+        arrays={name: it for name, it in saved.arrays.items() if name not in dropped},
+    )
+
+
 def load_attributes(world: Any, saved: Saved, codecs: Codecs) -> None:
-    """Set a world's own attributes. SnapshotError for names that are no user's."""
+    """Set a world's own attributes.
+
+    SnapshotError for names that are no user's; it has the `drop` that loads without them.
+    """
     values: dict[str, Any] = dict(saved.state["attributes"])
     names = [column.removeprefix(ATTRIBUTE) for column in attribute_columns(saved)]
-    for attribute in (*values, *names):
-        if why := _why_not(world, attribute):
-            saved.refuse(why)
+    wrong = {it: why for it in (*values, *names) if (why := _why_not(world, it))}
+    if wrong:
+        wanted = ", ".join(f'"{ATTRIBUTE}{attribute}"' for attribute in wrong)
+        saved.refuse(f"{'; '.join(wrong.values())}; drop=[{wanted}] loads without")
     for attribute, column in zip(names, attribute_columns(saved), strict=True):
         codec = codec_of(codecs, column)
         if codec is not None:
@@ -93,6 +114,9 @@ def _why_not(world: Any, attribute: str) -> str:
         return f"{attribute!r} is no name of an attribute"
     if attribute in world._PARTS or hasattr(generated, attribute):
         return f"{attribute!r} is the world's own, and no attribute of a user's"
-    if callable(getattr(type(world), attribute, None)):
+    own = getattr(type(world), attribute, None)
+    if callable(own):
         return f"{attribute!r} is a method of {type(world).__name__}"
+    if isinstance(own, property) and own.fset is None:
+        return f"{attribute!r} is a property of {type(world).__name__} with no setter"
     return ""

@@ -6,7 +6,7 @@ fields come last. Columns in which nothing changes are the same arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 
 from .codecs import ATTRIBUTE
 from .evolution.chunks import plan_chunks
@@ -26,7 +26,7 @@ def migrate_saved(
     saved: Saved,
     schema: Document,
     renames: Renames,
-    drop: Iterable[str] = (),
+    drop: Collection[str] = (),
     migrate: Callable[[Snapshot], object] | None = None,
 ) -> Saved:
     """Return what a world of `schema` would have saved; O(n), n log n for links and ids.
@@ -36,13 +36,11 @@ def migrate_saved(
 
     Raises SnapshotError for what would be lost or does not fit, and says where.
     """
-    if isinstance(drop, str):
-        raise TypeError(f"drop: wanted a list of names, not {drop!r}")
     if migrate is not None:
         old = Snapshot(saved)
         migrate(old)
         saved = old._result()
-    return _Migration(match(saved, schema, renames, frozenset(drop))).result()
+    return _Migration(match(saved, schema, renames, drop)).result()
 
 
 class _Migration:

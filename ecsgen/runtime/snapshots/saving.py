@@ -11,7 +11,12 @@ from typing import Any, TypeVar
 
 from ..placement.rows import locked
 from .atomic import replacing
-from .attributes import attribute_columns, load_attributes, saved_attributes
+from .attributes import (
+    attribute_columns,
+    load_attributes,
+    saved_attributes,
+    without_attributes,
+)
 from .check import check_content, checked_documents
 from .codecs import Codecs, check_codecs, json_text, require_codecs
 from .columns import LENGTHS
@@ -90,9 +95,11 @@ def load(
     if verified:
         file.verify()
         check_content(saved)
+    dropped = _dropped(drop)
     if not is_same:
         schema = _parsed(package.SCHEMA)
-        saved = migrate_saved(saved, schema, package.RENAMES, drop, migrate)
+        saved = migrate_saved(saved, schema, package.RENAMES, dropped, migrate)
+    saved = without_attributes(saved, dropped)
     world = kind()
     _require_empty(world)
     known = _codecs_for(saved, codecs)
@@ -105,6 +112,13 @@ def load(
     ).fill(world)
     load_attributes(world, saved, known)
     return world
+
+
+def _dropped(drop: Iterable[str]) -> frozenset[str]:
+    """Return the names that the caller gave; a text would be one of letters."""
+    if isinstance(drop, str):
+        raise TypeError(f"drop: wanted a list of names, not {drop!r}")
+    return frozenset(drop)
 
 
 @cache

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..reprs import element_names
 from .library import pyarrow_if_there
 from .members import member_number
 from .nulls import null_at, plain_array, refuse_nulls
@@ -31,7 +30,7 @@ def read_column(values: Any, name: str, field: Field | None) -> NDArray[Any]:
     if hasattr(values, "isna"):
         refuse_nulls(values, name)  # where pandas says so: NaN is one
         if hasattr(values, "columns"):  # a table, which has a column for each element
-            values = values.iloc[:, _in_order([str(name) for name in values.columns])]
+            values = values.iloc[:, _places([str(name) for name in values.columns])]
         if not hasattr(values, "dtype") or isinstance(values.dtype, np.dtype):
             return np.asarray(values)
     if pa is None:
@@ -150,13 +149,22 @@ class _Reader:
     def _from_struct(self, array: Any, start: int, each: int) -> NDArray[Any]:
         """Return the fields of structs side by side."""
         parts = array.flatten()
-        names = [array.type.field(place).name for place in range(len(parts))]
-        columns = [self.read(parts[place], start, each) for place in _in_order(names)]
+        parts = [parts[place] for place in _places([part.name for part in array.type])]
+        columns = [self.read(part, start, each) for part in parts]
         if self._field is not None:
             columns = [self._field._converted(column) for column in columns]
         if not columns:
             return np.empty((len(array), 0))
         return np.stack(columns, axis=1)
+
+
+def _places(names: list[str]) -> list[int]:
+    """Return the order of a struct's fields: that of elements if they are called like these."""
+    for elements in (list("xyzw"), [str(place) for place in range(len(names))]):
+        wanted = elements[: len(names)]
+        if sorted(names) == sorted(wanted):
+            return [names.index(name) for name in wanted]
+    return list(range(len(names)))
 
 
 def _depth(type: Any) -> int:
@@ -165,15 +173,6 @@ def _depth(type: Any) -> int:
     while hasattr(type, "value_type"):
         type, count = type.value_type, count + 1
     return count
-
-
-def _in_order(names: list[str]) -> list[int]:
-    """Return where the elements of a cell are: by name if they are called x, y …, else as given."""
-    wanted = [name[1:] for name in element_names("", (len(names),))]
-    places = range(len(names))
-    if sorted(names) != sorted(wanted):
-        return [*places]
-    return sorted(places, key=lambda place: wanted.index(names[place]))
 
 
 def _is_written_as(types: Any, type: Any, field: Field) -> bool:

@@ -146,11 +146,11 @@ class Rows(TextColumns, ArrowColumns):
         """Make room for `rows` rows in all; O(n). `borrowed`: the caller's arguments."""
         self._allocate(grown_capacity(self._allocated, rows), borrowed)
 
-    def _reserve(self, rows: int) -> bool:
+    def _reserve(self, rows: int, borrowed: tuple[object, ...] = ()) -> bool:
         """Make room for `rows` rows and no more; return whether the rows lie elsewhere now."""
         if rows <= self._allocated:
             return False
-        self._allocate(whole_rows(rows))
+        self._allocate(whole_rows(rows), borrowed)
         return True
 
     def _shrink(self) -> bool:

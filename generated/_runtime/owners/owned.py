@@ -301,6 +301,13 @@ class Owned(Manager):
             return entities.copy()
         return entities
 
+    def _in_the_way(self, entities: EntityArray) -> RowArray:
+        """Return the rows that must go before these entities get new ones, ascending."""
+        return self._too_many(len(entities), NO_ROWS)
+
     def _evict_many(self, entities: EntityArray) -> int:
-        """Remove rows that are in the way of these entities' new ones; return how many went."""
-        return self._make_way(len(entities))
+        """Remove rows that are in the way of these entities' new ones; return how many went.
+
+        They go at once: if that is refused, none has gone.
+        """
+        return self._destroy_rows(self._in_the_way(entities))

@@ -16,6 +16,7 @@ from ..errors import EcsError
 from ..few import FEW
 from ..handles import NIL, Columns, Id, IdArray
 from ..ids.ids import IdCalls
+from ..placement.moves import NO_ROWS
 from ..placement.rows import is_integer, whole_count
 from ..proxies.making import following, new_proxy
 from ..proxies.proxy import ProxyT, resolved
@@ -114,7 +115,7 @@ class Unowned(IdCalls):
     def _replace(self, count: int, columns: Columns) -> IdArray:
         """Append rows once those that are too many are gone; these cannot be taken back, so then
         nothing may fail any more."""
-        if not self._make_way(count):
+        if not self._destroy_rows(self._too_many(count, NO_ROWS)):
             return self._append_many(count, columns)
         try:
             # again: callbacks may have used the room

@@ -27,6 +27,7 @@ from ..lookups import direct_lookup
 from ..maps.sparse import indices, rows_spanned
 from ..per_class import per_class
 from ..state import NO_SLOTS
+from .moves import NO_ROWS
 from .rows import row_in_use, rows_in_use
 
 NEAR: Final = 16
@@ -210,16 +211,16 @@ class Direct(One):
     def _are_new(self, entities: EntityArray) -> bool:
         return bool(indices(entities, INDEX_MASK).min() >= self.data._n)
 
-    def _evict_many(self, entities: EntityArray) -> int:
+    def _in_the_way(self, entities: EntityArray) -> RowArray:
         if self._are_new(entities):
-            return 0
+            return NO_ROWS
         data = self.data
         rows = indices(entities, INDEX_MASK)
         inside = rows < data._n
         rows, heirs = rows[inside], entities[inside]
         owners = data._entity_column[rows]
         dead = rows[(owners != NULL_ENTITY) & (owners != heirs)]
-        return self._destroy_rows(np.sort(dead))
+        return np.sort(dead)
 
 
 def present_row(row: object, manager: Direct) -> int:

@@ -11,8 +11,9 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from operator import index
 from threading import Thread
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -227,7 +228,15 @@ class _SharedSums:
 
 
 def _write_all(write: Callable[[Any], object], data: bytes | memoryview) -> None:
-    written = write(data)
-    while type(written) is int and 0 < written < len(data):
-        data = data[written:]
+    """Call `write` until it has taken all: it returns how much that was, or no number for all.
+
+    Raises OSError if it takes nothing.
+    """
+    while len(data):
         written = write(data)
+        if isinstance(written, bool) or not isinstance(written, SupportsIndex):
+            return
+        count = index(written)
+        if count <= 0:
+            raise OSError(f"{count} of {len(data)} bytes were written")
+        data = data[count:]

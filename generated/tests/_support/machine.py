@@ -126,8 +126,9 @@ class Machine(RuleBasedStateMachine):
         """Return rows that are to go, and those that go with them."""
         return rows
 
-    def make_way(self, count: int) -> None:
-        """Let rows go that would be too many with so many more."""
+    def displaced(self, records: Sequence[Record]) -> Sequence[int]:
+        """Return the rows that go, at once, before these are there."""
+        return []
 
     def leaving(self, rows: list[int]) -> None:
         """Look at ascending rows that are about to go."""
@@ -152,7 +153,7 @@ class Machine(RuleBasedStateMachine):
         """Add rows to the model and return where they are."""
         if not records:
             return []
-        self.make_way(len(records))
+        self.leave(self.displaced(records))
         self.version += 1
         return self.append(records)
 

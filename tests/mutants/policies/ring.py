@@ -8,7 +8,7 @@ GROUPS = (
     managers(
         "ring",
         Mutant("the ring is larger", r"_RING: ClassVar = \d+", "_RING: ClassVar = 10_000"),
-        Mutant("a full ring makes no room", r"^( +)self\._make_way\(1\).*", r"\1pass"),
+        Mutant("a full ring makes no room", r"^( +)self\._drop_oldest\(\).*", r"\1pass"),
         Mutant("new rows have no age", r"^( +)data\._add_newest(_rows)?\(.*\)", r"\1pass"),
         Mutant("a row that goes keeps its age", r"^( +)data\._drop_row\(.*\)", r"\1pass"),
         Mutant("ages do not follow a row", r"^( +)data\._follow_row\(.*\)", r"\1pass"),
@@ -29,8 +29,17 @@ GROUPS = (
         Mutant("any number at once", r"if count > most:", "if False:"),
         Mutant("one too many goes", r"over = (.+)$", r"over = \1 + 1"),
         Mutant("one too few goes", r"over = (.+)$", r"over = \1 - 1"),
-        Mutant("worn out ids make room", r"data\._reserve\(.*\).*", "pass"),
-        Mutant("rows go by age", r"np\.sort\((.+)\)\)", r"\1)"),
-        Mutant("who went is not told", r"return gone", "return 0"),
+        Mutant("worn out ids make room", r"self\.data\._reserve\(.*\).*", "pass"),
+        Mutant("rows go by age", r"return np\.sort\((.+)\)", r"return \1"),
+    ),
+    module(
+        "_runtime/placement/ring.py",
+        ("test_foam.py",),
+        Mutant(
+            "who goes with the dead makes no room", r"gone = self\._with_followers\(.*\)", "pass"
+        ),
+        Mutant("the dead count twice", r"oldest\[~np\.isin\(oldest, gone\)\]", "oldest"),
+        Mutant("only the dead go", r"oldest = np\.concatenate\(.*\)", "oldest = gone"),
+        Mutant("only the oldest go", r"oldest = np\.concatenate\(.*\)", "oldest = others"),
     ),
 )

@@ -18,7 +18,7 @@ GROUPS = (
         ("test_particle.py", "test_status_effect.py"),
         Mutant("the map is not told", r"^( +)self\._sparse(?:_cells)?\[.*\] = .*", r"\1pass"),
         Mutant("the owner is not checked", r" or self\.data\._entity_cells\[row\] != entity:", ":"),
-        Mutant("the dead among many stay", r"if len\(dead\) else 0", "if False else 0"),
+        Mutant("the dead among many stay", r"if len\(dead\) else NO_ROWS", "if False else NO_ROWS"),
         Mutant("the dead stay", r"self\._destroy_rows\(self\._rows_with\(row\)\)", "pass"),
         Mutant(
             "the map is too short for many",
@@ -47,11 +47,15 @@ GROUPS = (
         Mutant("one new index makes all new", r"\(heads == NIL\)\.all\(\)", "(heads == NIL).any()"),
         Mutant("all entities are new", r"return bool\(\(heads == NIL\)\.all\(\)\)", "return True"),
         Mutant("indices behind the map are an error", r', mode="clip"\)(?=\n +return bool)', ")"),
-        Mutant("nobody looks for the dead", r"gone = 0 if .*", "gone = 0"),
+        Mutant("nobody looks for the dead", r"if not self\._are_new\(entities\):", "if False:"),
     ),
     module(
         "_runtime/maps/sparse.py",
         ("test_footprint.py",),
-        Mutant("many find no room in a ring", r" \+ super\(\)\._evict_many\(entities\)", ""),
+        Mutant(
+            "many find no room in a ring",
+            r"return self\._too_many\(len\(entities\), gone\)",
+            "return gone",
+        ),
     ),
 )

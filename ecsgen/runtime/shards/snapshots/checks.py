@@ -84,22 +84,28 @@ def check_slots(rows: CheckedRows) -> None:
     seen = {name: np.where(worn, np.uint32(WORN_OUT), generations)}
     saved = replace(rows.saved, arrays={**rows.saved.arrays, **seen})
     check_worlds_slots(replace(rows, saved=saved))
-    _check_aliases(rows)
+    _check_aliases(rows, rows.column("id_slot")[: rows.n])
 
 
 def check_direct_ids(rows: CheckedRows) -> None:
     """Refuse generations of 0 where an instance is, or was the last one; O(n)."""
     check_worlds_direct_ids(rows)
-    _check_aliases(rows)
+    _check_aliases(rows, rows.column("entity")[: rows.n].nonzero()[0])
 
 
-def _check_aliases(rows: CheckedRows) -> None:
-    """Refuse ids given elsewhere that are not those of exactly the slots that say so."""
+def _check_aliases(rows: CheckedRows, used: NDArray[Any]) -> None:
+    """Refuse ids given elsewhere that are not those of the slots in use that say so, and perhaps
+    of others that say so: whose row has left, and may have come back into another one.
+    """
     arrays, generations = rows.saved.arrays, rows.column("id_generation")
-    wanted = (generations & ID_VISITOR == ID_VISITOR).nonzero()[0]
+    away = generations & ID_VISITOR == ID_VISITOR
+    wanted = used[away[used]]
     ids = arrays.get(f"{rows.module}.{IDS}", np.zeros(0, np.uint64))
     slots = arrays.get(f"{rows.module}.{ID_SLOTS}", np.zeros(0, np.uint32))
-    if not np.array_equal(np.sort(slots), wanted):
+    known = np.zeros(len(away), np.bool_)
+    known[slots[slots < len(away)]] = True
+    are_distinct = np.count_nonzero(known) == len(slots)
+    if not are_distinct or not known[wanted].all() or (known > away).any():
         rows.refuse("not the slots with ids of elsewhere", ID_SLOTS)
     if len(ids) != len(slots):
         rows.refuse("as many ids as slots are wanted", IDS)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...handles import NIL, RowArray
 from ..cell_types import differing
 from ..convert import BadRowError
-from .fields import Columns, FieldMaker, tensors_of
+from .fields import Columns, FieldMaker, filled, tensors_of
 from .old import OldComponent
 from .rows import RowPlan
 
@@ -24,8 +24,8 @@ def cold_columns(
     if doc["cold"] != "indirect":
         return {}, {}
     fields = [name for name, field in doc["fields"].items() if field["cold"]]
-    if plan.stays and _keep_their_rows(maker, component, fields):
-        return _same_rows(maker, component, fields)
+    if _keep_their_rows(maker, component, fields):
+        return _same_rows(maker, component, fields, plan)
     cells = {name: maker.cells(component, name, plan) for name in fields}
     differs = np.zeros(plan.count, np.bool_)
     for name, column in cells.items():
@@ -40,7 +40,7 @@ def cold_columns(
 
 
 def _keep_their_rows(maker: FieldMaker, component: str, fields: list[str]) -> bool:
-    """Whether exactly the rows that have cold rows need them: defaults are what they were."""
+    """Whether no rows need cold rows but those that have them: defaults are what they were."""
     old = maker.names.old(component)
     if not old.has_cold_rows:
         return False
@@ -61,26 +61,33 @@ def _keep_their_rows(maker: FieldMaker, component: str, fields: list[str]) -> bo
 
 
 def _same_rows(
-    maker: FieldMaker, component: str, fields: list[str]
+    maker: FieldMaker, component: str, fields: list[str], plan: RowPlan
 ) -> tuple[Columns, dict[str, int]]:
+    """Return the cold rows of before, of the rows that are still there; O(cold rows)."""
     old = maker.names.old(component)
     module = maker.names.schema["components"][component]["module"]
-    count = old.numbers["n_cold"]
-    rows = RowPlan(count, None, stays=True)
+    rows, cold_row = old.column("cold.row"), old.column("cold_row")
+    kept: slice | RowArray = slice(None)
+    if not plan.stays:
+        moved = plan.where(rows)
+        kept = np.flatnonzero(moved != NIL)
+        rows, cold_row = moved[kept], np.full(plan.count, NIL, np.uint32)
+        cold_row[rows] = np.arange(len(rows))
     cells = {}
     for name in fields:
         former = maker.names.former(component, name)
         if former is None:
-            default = maker.names.default_of(component, name)
-            cells[name] = np.broadcast_to(default, (rows.n, *default.shape)).copy()
+            cells[name] = filled(len(rows), maker.names.default_of(component, name))
             continue
         try:
-            cells[name] = maker.converted(component, name, old.stored(former))
+            cells[name] = maker.converted(component, name, old.stored(former)[kept])
         except BadRowError as error:
-            old.saved.refuse(error.why, old.tensor(former), error.row)
-    found = {f"{module}.cold_row": old.column("cold_row")}
-    found[f"{module}.cold.row"] = old.column("cold.row")
-    return found | _tensors(maker, component, cells), {"n_cold": count}
+            row = error.row
+            if row is not None and not isinstance(kept, slice):
+                row = int(kept[row])
+            old.saved.refuse(error.why, old.tensor(former), row)
+    found = {f"{module}.cold_row": cold_row, f"{module}.cold.row": rows}
+    return found | _tensors(maker, component, cells), {"n_cold": len(rows)}
 
 
 def _tensors(maker: FieldMaker, component: str, cells: Columns) -> Columns:

@@ -41,6 +41,10 @@ class NewIds:
         return np.where(same & (place < count), found, np.uint64(0))
 
 
+_NO_IDS: Final = NewIds(np.empty(0, np.uint32), np.empty(0, np.uint64))
+"""Of a component that is new: fields may have ids of one that the caller took away."""
+
+
 def id_columns(
     old: OldComponent, doc: Document, plan: RowPlan
 ) -> tuple[Columns, Numbers, NewIds | None]:
@@ -50,7 +54,8 @@ def id_columns(
     had_ids = bool(old.doc["ids"]) and not old.is_chunked
     was_direct, is_direct = old.doc["lookup"] == "direct", doc["lookup"] == "direct"
     if had_ids and was_direct == is_direct:
-        return (*(_same_rows if is_direct else _same_slots)(old, plan), None)
+        new_ids = _NO_IDS if old.is_new else None
+        return (*(_same_rows if is_direct else _same_slots)(old, plan), new_ids)
     columns, numbers, ids = _by_index(plan) if is_direct else _in_order(plan.n)
     if not had_ids:
         return columns, numbers, None

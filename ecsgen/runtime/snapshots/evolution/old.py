@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -39,6 +40,9 @@ class OldComponent:
         self.name = name
         self.doc = {**doc, "fields": {}} if is_new else doc
         self.is_new = is_new
+        # what goes by its names may be another's, which the caller took away
+        self._state: Document = {} if is_new else saved.state
+        self._arrays: Mapping[str, NDArray[Any]] = {} if is_new else saved.arrays
         self.module: str = doc["module"]
         self.is_chunked = doc["in"] == "archetypes"
         self.has_owners = doc["owner"] == "entity"
@@ -59,7 +63,7 @@ class OldComponent:
         """What is said of its manager; what it has not is as with no rows."""
         if self.is_chunked:
             return {**_NOTHING, "n": len(self._chunk_rows)}
-        return {**_NOTHING, **self.saved.state.get(state_key(self.module), {})}
+        return {**_NOTHING, **self._state.get(state_key(self.module), {})}
 
     @property
     def n(self) -> int:
@@ -73,9 +77,9 @@ class OldComponent:
         if not self.has_owners or self.is_new:
             return np.empty(0, np.uint64)
         if self.is_chunked:
-            owners: EntityArray = self.saved.arrays["archetypes.entity"]
+            owners: EntityArray = self._arrays["archetypes.entity"]
             return owners[self._chunk_rows]
-        found: EntityArray = self.saved.arrays[f"{self.module}.entity"]
+        found: EntityArray = self._arrays[f"{self.module}.entity"]
         return found
 
     @cached_property
@@ -93,7 +97,7 @@ class OldComponent:
     @cached_property
     def _chunk_rows(self) -> RowArray:
         """Return which of the rows of all tables have the component."""
-        state = self.saved.state.get("archetypes", {"tables": []})
+        state = self._state.get("archetypes", {"tables": []})
         found = [np.empty(0, np.intp)]
         start = 0
         for names, rows in state["tables"]:
@@ -106,11 +110,11 @@ class OldComponent:
 
     def has(self, column: str) -> bool:
         """Return whether there is such a tensor."""
-        return f"{self.module}.{column}" in self.saved.arrays
+        return f"{self.module}.{column}" in self._arrays
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of links or numbers; empty where there is none."""
-        found: NDArray[Any] = self.saved.arrays.get(f"{self.module}.{name}", _NO_LINKS)
+        found: NDArray[Any] = self._arrays.get(f"{self.module}.{name}", _NO_LINKS)
         return found
 
     def type_of(self, field: str) -> CellType:
@@ -143,8 +147,8 @@ class OldComponent:
         if kind.base == "object":
             return loaded_objects(self.saved, tensor, tensor, AS_BYTES, count)
         if not self.fields[field]["split"]:
-            return self.saved.arrays[tensor]
-        parts = [self.saved.arrays[part] for part in split_columns(tensor, kind)]
+            return self._arrays[tensor]
+        parts = [self._arrays[part] for part in split_columns(tensor, kind)]
         return np.stack(parts, axis=-1).reshape(-1, *kind.shape)
 
     def cells(self, field: str) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from hypothesis.stateful import invariant, rule
 from ..base import State
 from ..machine import Record, through_pickle
 from ..package import NIL, CapacityError
+from ..runtime import runtime_with
 from ..subject import need, same
 from . import packed
 from .release import fail
@@ -36,10 +37,11 @@ class Rules(packed.Rules):
         super().teardown()
         self.room.close()
 
-    def make_way(self, count: int) -> None:
-        super().make_way(count)
-        over = max(0, len(self.table) + count - SIZE)
-        self.leave([self.table.index(record) for record in self.ages[:over]])
+    def displaced(self, records: Sequence[Record]) -> Sequence[int]:
+        gone = self.expanded(super().displaced(records))
+        over = max(0, len(self.table) - len(gone) + len(records) - SIZE)
+        others = [row for row in map(self.table.index, self.ages) if row not in gone]
+        return [*gone, *others[:over]]
 
     def join(self, records: list[Record]) -> list[int]:
         rows = super().join(records)
@@ -176,6 +178,19 @@ class Cases(packed.Cases):
             row = super().add_one(source, m, parent=last)
         assert self.owner(m, m.parent(row)) == above
         assert list(m.children(self.found(m, above))) == [row]
+
+    def test_no_more_go_than_must(self) -> None:
+        """The dead make room, and so does all below them that goes with them."""
+        with runtime_with(MIN_FREE=0):
+            entities, m, es = self.full()
+            if not (hasattr(m, "lookup") and hasattr(m, "set_parent")):
+                pytest.skip("rows have no owners, or no parents")
+            m.set_parent(self.found(m, es[10]), self.found(m, es[9]))
+            entities.destroy(es[9])
+            successors = entities.create_many(3).tolist()
+            m.create_many(successors)
+        assert len(m) == SIZE
+        assert [self.owner(m, row) for row in m.by_age()[-3:]] == successors
 
     @pytest.mark.parametrize("at_once", [True, False])
     def test_failures_of_callbacks_stop_nobody(self, at_once: bool) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...handles import NIL, RowArray
 from ..cell_types import HANDLES, CellType, cell_type
 from ..checks.tensors import split_columns
 from ..columns import LENGTHS, object_parts
@@ -77,13 +78,36 @@ class FieldMaker:
         if former is None:
             return filled(plan.count, default)
         old = self.names.old(component)
-        cells = plan.take(old.cells(former))
+        if not old.is_cold_apart(former):
+            return self._taken(component, field, plan.take(old.stored(former)), plan)
+        place = plan.take(old.column("cold_row"))
+        own, others = np.flatnonzero(place != NIL), np.flatnonzero(place == NIL)
+        whole = filled(plan.count, default)
+        cells = old.stored(former)[place[own]]
+        whole[own] = self._taken(component, field, cells, plan, own)
+        if len(others):  # one cell for all: the old type may take far more room
+            cells = old.default_of(former)[None]
+            whole[others] = self._taken(component, field, cells, plan, others)
+        return whole
+
+    def _taken(
+        self,
+        component: str,
+        field: str,
+        cells: NDArray[Any],
+        plan: RowPlan,
+        instances: RowArray | None = None,
+    ) -> NDArray[Any]:
+        """Return cells of these instances, or of all, in the new type, or refuse the first bad
+        one."""
         try:
             return self.converted(component, field, cells)
         except BadRowError as error:
-            row = None if error.row is None else plan.old_row(error.row)
-            tensor = f"{old.module}.{former}"
-            old.saved.refuse(error.why, tensor, row)
+            row = error.row
+            if row is not None:
+                row = plan.old_row(row if instances is None else int(instances[row]))
+            old, former = self.names.old(component), self.names.former(component, field)
+            old.saved.refuse(error.why, f"{old.module}.{former}", row)
 
     def converted(
         self, component: str, field: str, cells: NDArray[Any]

@@ -62,7 +62,7 @@ class Rules(machine.Machine):
     # --- what policies say ---------------------------------------------------------
 
     def evicted(self, chosen: Sequence[int]) -> list[int]:
-        """Return the rows that go before these entities get new ones."""
+        """Return the rows that go because these entities have their owners' indices."""
         return []
 
     def died(self, chosen: Sequence[int]) -> None:
@@ -88,8 +88,10 @@ class Rules(machine.Machine):
 
     # --- the model -----------------------------------------------------------------
 
+    def displaced(self, records: Sequence[Record]) -> Sequence[int]:
+        return self.evicted([record.owner for record in records])
+
     def join(self, records: list[Record]) -> list[int]:
-        self.leave(self.evicted([record.owner for record in records]))
         rows = super().join(records)
         for record in records:
             self.lists.setdefault(record.owner, []).append(record)
