@@ -95,6 +95,9 @@ def test_fields_that_no_component_has() -> None:
         store.set(entity, game.Armor, pionts=1)
     with pytest.raises(TypeError, match=r"^Armor takes a dict of its fields, not int$"):
         store.create([game.Armor], armor=3)
+    for nothing in ([], (), False, np.zeros(0), np.zeros(2)):
+        with pytest.raises(TypeError, match=r"^Armor takes a dict of its fields, not "):
+            store.create([game.Armor], armor=nothing)
 
 
 def test_numbers_that_are_no_entities() -> None:

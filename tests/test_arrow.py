@@ -244,6 +244,7 @@ def test_no_rows(name: str) -> None:
     data = getattr(g.World(), name).data
     assert data.to_arrow().num_rows == 0
     assert pa.table(data).schema == pa.schema(data)
+    assert data.to_arrow(flat=True).num_rows == 0
 
 
 def test_queries_of_nothing() -> None:

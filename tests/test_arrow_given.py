@@ -325,6 +325,43 @@ def test_parts_of_split_fields_and_flat_tables() -> None:
         w.spark.create_many(1, {"position_x": 1e300, "position_y": 0})
 
 
+def turned_round(values: dict[str, list[int]]) -> list[Any]:
+    """A cell's elements by name, as structs and as tables."""
+    table = pa.table(values)
+    libraries = [table, pl.DataFrame(values), pd.DataFrame(values)]
+    return [table.to_struct_array(), pl.DataFrame(values).to_struct("cells"), *libraries]
+
+
+@pytest.mark.parametrize("cells", turned_round({"z": [3, 6], "x": [1, 4], "y": [2, 5]}))
+def test_elements_that_have_names_may_come_in_any_order(cells: Any) -> None:
+    w = world(2)
+    w.point_mass.data.position = cells
+    assert w.point_mass.data.position.tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+@pytest.mark.parametrize("cells", turned_round({"c": [3, 6], "a": [1, 4], "b": [2, 5]}))
+def test_elements_with_other_names_are_taken_as_they_come(cells: Any) -> None:
+    w = world(2)
+    w.point_mass.data.position = cells
+    assert w.point_mass.data.position.tolist() == [[3, 1, 2], [6, 4, 5]]
+
+
+@pytest.mark.parametrize("type", [pa.binary(), pa.large_binary(), pa.binary_view()])
+def test_bytes_of_any_length_are_padded(type: Any) -> None:
+    w = world(3)
+    w.every_type.data.digest = pa.array([b"none", b"a", b"", b"b\0c"], type)[1:]
+    assert [w.every_type.digest(row).rstrip(b"\0") for row in range(3)] == [b"a", b"", b"b\0c"]
+    with pytest.raises(ValueError, match=r"has 99 bytes, wanted bytes\[\d+\] \(at position 1\)"):
+        w.every_type.data.digest = pa.array([b"", b"x" * 99, b""], type)
+
+
+@pytest.mark.parametrize("type", [pa.string(), pa.large_string(), pa.string_view()])
+def test_text_is_not_taken_for_bytes(type: Any) -> None:
+    w = world(3)
+    with pytest.raises(TypeError, match=r"EveryType.digest: wanted bytes\[\d+\], not 'a' \(str\)"):
+        w.every_type.data.digest = pa.array(["a", "b", "c"], type)
+
+
 @pytest.mark.parametrize("name", ["scene_node", "kin"])
 def test_tables_and_parents(name: str) -> None:
     w = g.World()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -313,6 +314,30 @@ def test_histogram_of_the_largest_floats() -> None:
     with Inspected(world) as seen:
         found = seen.json("histogram/every_type/double?bins=2")
     assert (found["counts"], found["edges"]) == ([1, 1], [-most, 0.0, most])
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("quad_word", [2**64 - 1] * 3),
+        ("quad_word", [2**63, 2**63 + 1, 2**63 + 4096]),
+        ("double", [1e300] * 3),
+        ("double", [1.0, np.nextafter(1.0, 2.0), 1.0]),
+        ("double", [sys.float_info.max] * 3),
+        ("double", [-sys.float_info.max] * 3),
+        ("double", [0.0, 5e-324, 0.0]),
+    ],
+)
+@pytest.mark.parametrize("bins", [1, 30, 200])
+def test_histogram_of_values_that_floats_hardly_tell_apart(
+    field: str, values: list[Any], bins: int
+) -> None:
+    world = World()
+    world.spawn(3, every_type={field: values})
+    with Inspected(world) as seen:
+        found = seen.json(f"histogram/every_type/{field}?bins={bins}")
+    assert (sum(found["counts"]), len(found["counts"]), len(found["edges"])) == (3, bins, bins + 1)
+    assert all(isinstance(edge, float) for edge in found["edges"])
 
 
 def test_histogram_of_many_is_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:

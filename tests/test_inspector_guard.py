@@ -6,6 +6,7 @@ import hashlib
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,6 +160,12 @@ def test_the_vendored_script_is_the_published_one() -> None:
 @pytest.mark.parametrize("token", ["", "with blank", "line\n", "é"])
 def test_tokens_that_are_none(token: str) -> None:
     with pytest.raises(ValueError, match="token"):
+        serve(World(), token=token)
+
+
+def test_a_token_that_is_no_text() -> None:
+    token: Any = b"secret"
+    with pytest.raises(TypeError, match=r"^token: wanted text, not bytes$"):
         serve(World(), token=token)
 
 

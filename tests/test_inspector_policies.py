@@ -65,6 +65,7 @@ queries:
   leaves: {all: [Twig], none: [Cell]}
   any_of: {any: [Cell, Tag]}
   marked: {all: [Mark], none: [Scent]}
+  scented: {all: [Mark], optional: [Scent]}
 archetypes: {chunk: 4096, components: [Scent, Mark]}
 """
 
@@ -183,3 +184,17 @@ def test_a_setter_that_refuses_takes_back_what_came_before(seen: Inspected) -> N
     answer = seen.ask("PATCH", f"entity/{e}/plate", {"rent": 5.0, "number": 2})
     assert answer.status == 422
     assert (plates.rent(0), plates.number(0)) == (0.0, 1)
+
+
+def test_queries_of_chunks_show_optional_components(package: Any) -> None:
+    world = package.World()
+    store, mark, scent = world.archetypes, kind(world, "Mark"), kind(world, "Scent")
+    without = store.create([mark]).tolist()
+    strong = store.create([mark, scent], scent={"strength": (1, 2, 3), "thing": 7}).tolist()
+    with Inspected(world) as seen:
+        columns = seen.json("query/scented?sort=entity&desc=1")["columns"]
+        said = {query["name"]: query["optional"] for query in seen.json("world")["queries"]}
+    assert entities(columns["entity"]) == strong + without
+    assert columns["scent.strength"] == [[1.0, 2.0, 3.0], None]
+    assert columns["scent.thing"] == ["int", None]
+    assert said == {"leaves": [], "any_of": [], "marked": [], "scented": ["scent"]}

@@ -49,7 +49,10 @@ component: Tag
 ---
 world: Arena
 archetypes: {chunk: 4096, components: [Health, Tag]}
-queries: {movers: {all: [Body], any: [Agent, Cell]}, hurt: {all: [Health], none: [Tag]}}
+queries:
+  movers: {all: [Body], any: [Agent, Cell]}
+  hurt: {all: [Health], none: [Tag]}
+  healthy: {all: [Health], optional: [Tag]}
 groups: {pair: [Left, Right]}
 """
 
@@ -151,6 +154,7 @@ def test_queries_do_not_look_for_entities() -> None:
     assert repr(w.movers) == f"<MoversQuery: up to 0 entities; {conditions}>"
     w.archetypes.create([package.Health], 2)
     assert repr(w.hurt) == "<HurtQuery: 2 entities; all of Health; none of Tag>"
+    assert repr(w.healthy) == "<HealthyQuery: 2 entities; all of Health; optional Tag>"
     assert repr(w.movers.body) == "<BodyColumns: mass, position, speed_x, speed_y, name, thing>"
 
 

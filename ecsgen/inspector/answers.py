@@ -47,6 +47,7 @@ class Answers:
         said = {
             "edit": edit,
             "index_bits": self._matching.index_bits,
+            "shard_bits": self._matching.shard_bits,
             "queries": [{"name": n, **c._asdict()} for n, c in self._queries.items()],
             "groups": [{"name": n, "members": list(g._members)} for n, g in self._groups.items()],
         }

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import RefusedError, missing
-from ecsgen.inspector.cells import Json, json_number, member_name
+from ecsgen.inspector.cells import Json, member_name
 from ecsgen.inspector.subjects import Managed, Subject
 from ecsgen.runtime.columns.field_info import FieldInfo
 
@@ -58,17 +58,25 @@ def histogram(cells: NDArray[Any], field: FieldInfo, bins: int, counted: int, to
     return {"counts": counts, "edges": edges, **answer}
 
 
-def _by_bins(values: NDArray[Any], bins: int) -> tuple[list[int], list[Json]]:
+def _by_bins(values: NDArray[Any], bins: int) -> tuple[list[int], list[float]]:
     if not len(values):
         return [], []
     wide = values.astype(np.float64)
-    scale = 1.0
-    if wide.max() / 4 - wide.min() / 4 > _LARGEST / 4:
-        scale = 4.0  # the range itself does not fit a float
-    counts, edges = np.histogram(wide / scale, bins)
-    with np.errstate(over="ignore"):
-        found = (edges * scale).tolist()
-    return counts.tolist(), [json_number(edge) for edge in found]
+    scale = 4.0 if np.abs(wide).max() > _LARGEST / 8 else 1.0  # the range itself must fit a float
+    wide /= scale
+    counts, edges = np.histogram(wide, bins, _range(wide.min(), wide.max(), bins))
+    most = _LARGEST / scale
+    return counts.tolist(), (edges.clip(-most, most) * scale).tolist()
+
+
+def _range(low: float, high: float, bins: int) -> tuple[float, float]:
+    """Return where bins begin and end: so far apart that floats tell all their edges apart."""
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    if (np.diff(np.linspace(low, high, bins + 1)) > 0).all():
+        return low, high
+    around = bins * float(np.spacing(max(abs(low), abs(high))))
+    return low - around, high + around
 
 
 def _by_member(values: NDArray[Any], field: FieldInfo) -> tuple[list[int], list[Json]]:

@@ -113,6 +113,8 @@ def _tick_until_interrupted(inspector: Inspector) -> None:
 
 
 def _checked_token(token: str) -> str:
+    if not isinstance(token, str):
+        raise TypeError(f"token: wanted text, not {type(token).__name__}")
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise ValueError("token: wanted printable ASCII without blanks, and not nothing")
     return token

@@ -33,7 +33,8 @@ class Matching:
         self._entities = world.entities
         self._copies = copies
         self._subjects = subjects
-        self.index_bits = _index_bits(world.entities)
+        self.index_bits = world.entities.index(2**64 - 1).bit_length()
+        self.shard_bits = _generation_shift(world.entities) - self.index_bits
         self._mask = np.uint64((1 << self.index_bits) - 1)
 
     async def found(self, wanted: Conditions) -> NDArray[np.uint64]:
@@ -62,32 +63,43 @@ class Matching:
         desc: bool,
     ) -> NDArray[np.uint64]:
         """Return entities by a component's cells; those without it come last."""
-        size = int(max(self._index(owners).max(initial=0), self._index(entities).max(initial=0)))
-        rows = np.full(size + 1, -1, np.intp)
         count = min(len(owners), len(cells))
-        rows[self._index(owners[:count])[::-1]] = np.arange(count)[::-1]  # the first one counts
-        row = rows[self._index(entities)]
-        here = (row >= 0).nonzero()[0]
-        here = here[owners[row[here]] == entities[here]]
+        order = owners[:count].argsort(kind="stable")  # of several instances, the first one counts
+        known = owners[order]
+        place = known.searchsorted(entities)
+        here = (place < count).nonzero()[0]
+        here = here[known[place[here]] == entities[here]]
+        row = np.zeros(len(entities), np.intp)
+        row[here] = order[place[here]]
         others = np.ones(len(entities), np.bool_)
         others[here] = False
         order = here[sorted_rows(cells[row[here]], desc)]
         return entities.take(np.concatenate([order, others.nonzero()[0]]))
 
     async def _handles(self) -> Any:
-        """Return a copy of the cell of each index: its handle if that is alive."""
+        """Return a copy of the cells of all slots.
+
+        A slot is an index, or where an entity of another shard lives.
+        """
         entities = self._entities
 
         def state() -> tuple[Any, int]:
             free = entities._free
-            version = (free._head, free.count, entities._n_used, entities._n_retired)
+            version: tuple[int, ...] = (
+                free._head,
+                free.count,
+                entities._n_used,
+                entities._n_retired,
+            )
+            if self.shard_bits:
+                version += (entities._visitors.count, entities._revived, entities._lingering)
             return version, entities._n_used
 
         return await self._copies.of(
             Source(
                 (None, "handles"),
                 state,
-                lambda rows: entities._handles[rows].copy(),
+                self._copied,
                 lambda: PIECE // 8,
             )
         )
@@ -98,8 +110,10 @@ class Matching:
         handles: NDArray[np.uint64],
         owners: Mapping[str, NDArray[np.uint64]],
     ) -> NDArray[np.uint64]:
+        if not self.shard_bits:
+            handles = np.where(self._are_own(handles), handles, np.uint64(0))  # those alive
         having = {name: self._having(handles, cells) for name, cells in owners.items()}
-        chosen = (handles & self._mask) == np.arange(len(handles), dtype=np.uint64)  # alive
+        chosen = handles != 0
         for name in wanted.all:
             chosen &= having[name]
         if wanted.any:
@@ -109,22 +123,63 @@ class Matching:
         if not wanted.all:
             return handles.compress(chosen)
         smallest: NDArray[np.uint64] = min((owners[name] for name in wanted.all), key=len)
-        smallest = smallest[smallest != 0]
-        places = self._index(smallest)
-        fit = places < len(handles)
-        smallest, places = smallest.compress(fit), places.compress(fit)
-        found = smallest.compress(chosen[places] & (handles[places] == smallest))
-        _, first = np.unique(found, return_index=True)  # of several instances
+        slots = self._slots(handles, smallest)
+        slots = slots[slots >= 0]
+        slots = slots[chosen[slots]]
+        _, first = np.unique(slots, return_index=True)  # of several instances
+        found: NDArray[np.uint64] = handles[slots]
         return found if len(first) == len(found) else found.take(np.sort(first))
 
     def _having(self, handles: NDArray[np.uint64], owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Return for each index whether its entity is among the owners."""
-        places = self._index(owners)
-        fit = places < len(handles)
-        owners, places = owners[fit], places[fit]
+        """Return for each slot whether its entity is among the owners."""
+        slots = self._slots(handles, owners)
         found = np.zeros(len(handles), np.bool_)
-        found[places[handles[places] == owners]] = True
+        found[slots[slots >= 0]] = True
         return found
+
+    def _copied(self, rows: slice) -> NDArray[np.uint64]:
+        """Return the cells of some slots; of several worlds, only handles that live here."""
+        cells: NDArray[np.uint64] = self._entities._handles[rows].copy()
+        if self.shard_bits:
+            living = self._are_own(cells, rows.start)
+            living &= cells >= np.uint64(1 << self.index_bits + self.shard_bits)
+            visitors, places = self._entities._visitors.items()
+            here = (places >= rows.start) & (places < rows.start + len(cells))
+            places = places[here] - rows.start
+            living[places] = cells[places] == visitors[here]
+            cells[~living] = 0
+        return cells
+
+    def _are_own(self, cells: NDArray[np.uint64], start: int = 0) -> NDArray[np.bool_]:
+        """Return which cells, from a slot on, have a handle with the index of their slot."""
+        found: NDArray[np.bool_] = cells & self._mask == np.arange(
+            start, start + len(cells), dtype=np.uint64
+        )
+        return found
+
+    def _slots(self, handles: NDArray[np.uint64], entities: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """Return the slots of entities, -1 of those that do not live."""
+        slots = self._index(entities)
+        slots[slots >= len(handles)] = -1
+        if len(handles):
+            slots[(handles[slots] != entities) | (entities == 0)] = -1
+        if self.shard_bits:
+            self._find_visitors(handles, entities, slots)
+        return slots
+
+    def _find_visitors(
+        self, handles: NDArray[np.uint64], entities: NDArray[np.uint64], slots: NDArray[np.intp]
+    ) -> None:
+        """Write the slots of entities of other shards, which are not at their index."""
+        visited = (~self._are_own(handles) & (handles != 0)).nonzero()[0]
+        visited = visited[handles[visited].argsort()]
+        known = handles[visited]
+        missed = (slots < 0).nonzero()[0]
+        place = known.searchsorted(entities[missed])
+        near = place < len(known)
+        missed, place = missed[near], place[near]
+        here = known[place] == entities[missed]
+        slots[missed[here]] = visited[place[here]]
 
     def _by_index(self, entities: NDArray[np.uint64]) -> NDArray[np.uint64]:
         return entities.take(self._index(entities).argsort(kind="stable"))
@@ -133,6 +188,6 @@ class Matching:
         return (entities & self._mask).astype(np.intp)
 
 
-def _index_bits(entities: Any) -> int:
-    """Return how many bits of an entity are its index."""
+def _generation_shift(entities: Any) -> int:
+    """Return how many bits of an entity are below its generation."""
     return next(bits for bits in range(65) if bits == 64 or entities.generation(1 << bits))

@@ -56,10 +56,13 @@ def _project(file: Path, folder: Path) -> Project:
     from ecsgen import schema
     from ecsgen.runtime.errors import SnapshotError
     from ecsgen.runtime.snapshots.check import checked_documents
+    from ecsgen.runtime.snapshots.documents import parsed_json
     from ecsgen.runtime.snapshots.reading import read_snapshot
 
     try:
-        saved = checked_documents(read_snapshot(file, map_pages=True))
+        found = read_snapshot(file, map_pages=True)
+        _refuse_shards(found.name, parsed_json(found.metadata["schema"], "the schema", found.name))
+        saved = checked_documents(found)
     except SnapshotError as error:
         raise UsageError(str(error)) from None
     (folder / "schemas").mkdir()
@@ -70,6 +73,16 @@ def _project(file: Path, folder: Path) -> Project:
         first = next(iter(diagnostics))
         raise UsageError(f"{file}: this version of ecsgen refuses its schema: {first.message}")
     return project
+
+
+def _refuse_shards(file: str, schema: Any) -> None:
+    """Refuse one of several worlds, which its schema alone does not tell how to load."""
+    entity = schema.get("entity") if isinstance(schema, dict) else None
+    if isinstance(entity, dict) and "shard_bits" in entity:
+        raise UsageError(
+            f"{file} is of a world with `shards`: load it with its package, and show that world, "
+            "as in `ecsgen inspect my_game:load_world`"
+        )
 
 
 def _package(project: Project, folder: Path) -> Any:

@@ -14,7 +14,7 @@ def query_conditions(query: Any, subjects: Mapping[str, Subject]) -> Conditions:
     """Return what a query asks for."""
     if hasattr(query, "_ALL"):
         by_row = {s.row: s.name for s in subjects.values() if isinstance(s, Chunked)}
-        parts = (query._ALL, query._ANY, query._NONE)
+        parts = (query._ALL, query._ANY, query._NONE, query._OPTIONAL)
         return Conditions(*(tuple(by_row[row] for row in rows) for rows in parts))
     join = query._join
     names = {id(s.manager): s.name for s in subjects.values() if isinstance(s, Managed)}

@@ -103,6 +103,11 @@ meets one that generated code has for itself, a builtin such as `range` or a cla
 `Sequence`, the code calls its own otherwise in that module: `from builtins import range as _range`.
 """
 
+_BESIDE: Final = """\
+Beside a field `x`, `set_x`, `x_of` and `set_x_of` are taken; beside a unique one, `find_x` and
+`find_x_many`; and beside a split one, the names of its columns: `x_x` and `x_y`, or `x_0` ….
+"""
+
 
 def schema_page() -> str:
     """docs/schema.md."""
@@ -192,7 +197,7 @@ def _reserved() -> str:
     made = ", ".join(f"`Foo{suffix}`" for suffix in names.DERIVED_CLASSES)
     parts = [
         _groups("fields, kernels, reductions and arguments", public_names.FIELD_NAMES),
-        "Beside a field `x`, `set_x`, `x_of` and `set_x_of` are taken.\n",
+        _BESIDE,
         _groups("components, enums and worlds", public_names.CLASS_NAMES),
         f"A component `Foo` also makes {made}.\n",
         _groups(

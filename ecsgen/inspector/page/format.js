@@ -1,21 +1,28 @@
 // Numbers, entities and cells as people read them.
 
 let indexBits = 32n;
+let shardBits = 0n;
 
-export function setIndexBits(bits) {
-  indexBits = BigInt(bits);
+export function setEntityBits(index, shard) {
+  indexBits = BigInt(index);
+  shardBits = BigInt(shard);
 }
 
+// `5v1`, and `5v1@3` of one that was made in shard 3.
 export function entityName(text) {
   const handle = BigInt(text);
-  return `${handle & ((1n << indexBits) - 1n)}v${handle >> indexBits}`;
+  const shard = (handle >> indexBits) & ((1n << shardBits) - 1n);
+  const name = `${handle & ((1n << indexBits) - 1n)}v${handle >> (indexBits + shardBits)}`;
+  return shard ? `${name}@${shard}` : name;
 }
 
-// `5v1` or a number to the entity's number; null for what is neither.
+// Such a name or a number to the entity's number; null for what is neither.
 export function entityNumber(text) {
-  const named = /^(\d{1,20})v(\d{1,20})$/.exec(text.trim());
-  if (named) return String((BigInt(named[2]) << indexBits) | BigInt(named[1]));
-  return /^\d{1,20}$/.test(text.trim()) ? text.trim() : null;
+  const named = /^(\d{1,20})v(\d{1,20})(?:@(\d{1,10}))?$/.exec(text.trim());
+  if (!named) return /^\d{1,20}$/.test(text.trim()) ? text.trim() : null;
+  const [index, generation, shard] = [named[1], named[2], named[3] ?? 0].map(BigInt);
+  if (shard >> shardBits) return null;
+  return String((generation << (indexBits + shardBits)) | (shard << indexBits) | index);
 }
 
 export function count(number) {

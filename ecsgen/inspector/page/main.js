@@ -3,7 +3,7 @@
 import { ask } from "./api.js";
 import { element, say } from "./dom.js";
 import { EntityPage } from "./entity.js";
-import { count, entityNumber, milliseconds, plural, setIndexBits } from "./format.js";
+import { count, entityNumber, milliseconds, plural, setEntityBits } from "./format.js";
 import { ChunksPage, FramesPage, MemoryPage } from "./pictures.js";
 import { ComponentPage, EntitiesPage, GroupPage, QueryPage } from "./tables.js";
 import { TreePage } from "./tree.js";
@@ -112,7 +112,7 @@ async function look() {
   try {
     app.world = await ask("world");
     if (!before) {
-      setIndexBits(app.world.index_bits);
+      setEntityBits(app.world.index_bits, app.world.shard_bits);
       drawNav();
     }
     worldSeen(before);

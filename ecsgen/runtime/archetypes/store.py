@@ -96,7 +96,8 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
                 name = self._name(number)
                 raise TypeError(f"{name} is given, but not one of the components")
         columns = {
-            k: self._converted(k, count, given[k] or {}) for k in sorted(numbers)
+            k: self._converted(k, count, {} if given[k] is None else given[k])
+            for k in sorted(numbers)
         }
         entities = self._entities.create_many(count)
         try:

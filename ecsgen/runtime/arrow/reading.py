@@ -29,6 +29,8 @@ def read_column(values: Any, name: str, field: Field | None) -> NDArray[Any]:
     pa = pyarrow_if_there()
     if hasattr(values, "isna"):
         refuse_nulls(values, name)  # where pandas says so: NaN is one
+        if hasattr(values, "columns"):  # a table, which has a column for each element
+            values = values.iloc[:, _places([str(name) for name in values.columns])]
         if not hasattr(values, "dtype") or isinstance(values.dtype, np.dtype):
             return np.asarray(values)
     if pa is None:
@@ -80,7 +82,7 @@ class _Reader:
         if _is_text(types, type) and field.enum is not None:
             text = array.cast(self._pa.large_string())
             return self._from_dictionary(text.dictionary_encode(), start, each)
-        if _is_text(types, type) and field.dtype.kind == "S":
+        if field.dtype.kind == "S" and _is_written_as(types, type, field):
             return text_cells(self._pa, array, field, start)
         if types.is_fixed_size_binary(type):
             return byte_cells(array)
@@ -171,6 +173,23 @@ def _depth(type: Any) -> int:
     while hasattr(type, "value_type"):
         type, count = type.value_type, count + 1
     return count
+
+
+def _is_written_as(types: Any, type: Any, field: Field) -> bool:
+    """Whether values have the type of a field of text or bytes: neither is taken for the other."""
+    return (
+        _is_text(types, type)
+        if field.wanted.startswith("str")
+        else _is_bytes(types, type)
+    )
+
+
+def _is_bytes(types: Any, type: Any) -> bool:
+    return bool(
+        types.is_binary(type)
+        or types.is_large_binary(type)
+        or types.is_binary_view(type)
+    )
 
 
 def _is_text(types: Any, type: Any) -> bool:

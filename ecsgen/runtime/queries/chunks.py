@@ -44,7 +44,7 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
 
     def __repr__(self) -> str:
         """Show how many entities there are; O(matching archetypes)."""
-        clauses = (self._ALL, self._ANY, self._NONE)
+        clauses = (self._ALL, self._ANY, self._NONE, self._OPTIONAL)
         asked = query_text(*([row.__name__ for row in rows] for rows in clauses))
         count = count_text(len(self), "entity", "entities")
         return f"<{type(self).__name__}: {count}; {asked}>"

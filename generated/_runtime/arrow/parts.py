@@ -56,7 +56,7 @@ class TablePart(NamedTuple):
     def array(self, cells: NDArray[Any], copy: bool) -> Any:
         """Return cells, shape (n, *shape), as an Arrow array: a view of them if that can be."""
         if self.element >= 0:
-            cells = cells.reshape(len(cells), -1)[:, self.element]
+            cells = cells.reshape(len(cells), prod(cells.shape[1:]))[:, self.element]
         if copy:
             cells = cells.copy()
         pa = pyarrow()
