@@ -474,7 +474,9 @@ class WeaponData(ChunkColumns):
     def model(self, values: object) -> None:
         n, view = self._rows.n, self._model_view
         if values is not view or len(view) != n:
-            self._model_column[:n] = _MODEL.many(values, n)
+            checked = _MODEL.many(values, n)
+            _left = self._model_column[:n].copy()  # whose end may run code
+            self._model_column[:n] = checked
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> WeaponHotColumns: ...
@@ -645,6 +647,7 @@ class WeaponData(ChunkColumns):
         if "code" in values:
             self._code_column[row] = values["code"]
         if "model" in values:
+            _left_model = self._model_column[row]
             self._model_column[row] = values["model"]
 
     def _row(self, row: int) -> Weapon:

@@ -13,7 +13,7 @@ GROUPS = (
             r"\1src",
         ),
         Mutant("a new row has its predecessor's cold row", r"\[row\] = NIL", "[row] &= NIL"),
-        Mutant("a cold row stays behind", r"data\._drop_cold_row\(.*\)", "pass"),
+        Mutant("a cold row stays behind", r"(?:_left_cold = )?data\._drop_cold_row\(.*\)", "pass"),
         Mutant("cold rows stay behind", r"data\._drop_cold_rows\(\w+\)", "pass"),
         Mutant("moved rows are not known to their cold rows", r"data\._follow_cold.*", "pass"),
         Mutant("new rows are never cold", r"data\._append_cold_rows\(.*\)", "pass"),
