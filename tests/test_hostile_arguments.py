@@ -371,3 +371,40 @@ def test_entities_asked_for_their_state() -> None:
     assert not entities.alive_many([hostile(victim, lambda: entities.destroy(victim))])[0]
     m = ParticleManager(entities)
     assert not m.has(victim)
+
+
+MASKED = np.ma.array([0, 1, 2, 3], mask=[False, True, False, False])
+MASKED_CALLS: dict[str, Callable[[Any], object]] = {
+    "destroy_many": lambda m: m.destroy_many(MASKED),
+    "a mask": lambda m: m.destroy_many(np.ma.array([True] * 4, mask=[True] * 4)),
+    "reorder": lambda m: m.reorder(MASKED),
+    "sort": lambda m: m.sort(MASKED),
+    "set_parent_many": lambda m: m.set_parent_many([0], MASKED[1:2]),
+    "activate_many": lambda m: m.activate_many(MASKED),
+    "id_of_many": lambda m: m.id_of_many(MASKED),
+}
+
+
+@pytest.mark.parametrize("name", OWNED)
+def test_masked_elements_are_no_rows(name: str) -> None:
+    m, _, owners = filled(name)
+    for title, call in MASKED_CALLS.items():
+        if title == "a mask" or hasattr(m, title):
+            with pytest.raises(TypeError, match="may not have masked elements"):
+                call(m)
+    assert m.data.entity.tolist() == owners
+    m.destroy_many(np.ma.array([0, 1]))
+    assert len(m) == 2
+    check(m)
+
+
+@pytest.mark.parametrize("name", OWNED)
+def test_objects_that_are_all_bools_are_a_mask(name: str) -> None:
+    m, _, owners = filled(name, 2)
+    m.destroy_many(np.array([True, False], object))
+    assert [*m] == [owners[1]]
+    m.destroy_many(np.empty(0, object))
+    assert [*m] == [owners[1]]
+    with pytest.raises(ValueError, match="mask of length 3"):
+        m.destroy_many(np.array([True, np.False_, False], object))
+    check(m)

@@ -41,12 +41,10 @@ GROUPS = (
         Mutant("moved cold rows lose their values", r"cold\._move_rows\(.*\)", "pass"),
         Mutant(
             "rows without cold rows lose one",
-            r"places = np\.sort\(places\[places != NIL\]\)",
-            "places = np.sort(places)",
+            r"places = np\.sort\(held\[held != NIL\]\)",
+            "places = np.sort(held)",
         ),
-        Mutant(
-            "cold rows go in the order of rows", r"np\.sort\((places\[places != NIL\])\)", r"\1"
-        ),
+        Mutant("cold rows go in the order of rows", r"np\.sort\((held\[held != NIL\])\)", r"\1"),
         Mutant(
             "cold rows of many belong to others",
             r"owners = rows\[new\.which\]",
