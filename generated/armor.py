@@ -131,7 +131,7 @@ class ArmorData(ChunkColumns):
     def points(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._points_view
         if values is not view or len(view) != n:
-            self._points_column[:n] = _POINTS.many(values, n)
+            self._points_column[: self._rows.n] = _POINTS.many(values, n)
 
     @property
     def element(self) -> NDArray[np.uint8]:
@@ -144,7 +144,7 @@ class ArmorData(ChunkColumns):
     def element(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._element_view
         if values is not view or len(view) != n:
-            self._element_column[:n] = _ELEMENT.many(values, n)
+            self._element_column[: self._rows.n] = _ELEMENT.many(values, n)
 
     def tagged(self, tag: Literal["hot"], /) -> ArmorHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""

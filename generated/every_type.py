@@ -725,7 +725,9 @@ class EveryTypeData(OwnedRows):
     @payload.setter
     def payload(self, values: object) -> None:
         if not is_same_view(self.payload, values):
-            self._payload_column[: self._n] = _PAYLOAD.many(values, self._n)
+            checked = _PAYLOAD.many(values, self._n)
+            _left = self._payload_column[: self._n].copy()  # whose end may run code
+            self._payload_column[: self._n] = checked
 
     @property
     def note(self) -> NDArray[np.object_]:
@@ -735,7 +737,9 @@ class EveryTypeData(OwnedRows):
     @note.setter
     def note(self, values: object) -> None:
         if not is_same_view(self.note, values):
-            self._note_column[: self._n] = _NOTE.many(values, self._n)
+            checked = _NOTE.many(values, self._n)
+            _left = self._note_column[: self._n].copy()  # whose end may run code
+            self._note_column[: self._n] = checked
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> EveryTypeHotColumns: ...
@@ -875,6 +879,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
     __slots__ = ("_entities", "_released", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _HOLDS_OBJECTS: ClassVar = True
     _ROWS: ClassVar = EveryTypeData
     _CAPACITY: ClassVar = 64
     _CONVERTERS: ClassVar = CONVERTERS
@@ -1274,6 +1279,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
+        _left_payload = data._payload_column[row]
         data._payload_column[row] = value
 
     def note(self, row: int, /) -> Any:
@@ -1288,6 +1294,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
+        _left_note = data._note_column[row]
         data._note_column[row] = value
 
     def row(self, row: int, /) -> EveryType:
@@ -1745,6 +1752,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data = self.data
         if not told and self._released.entries:
             return self._destroy_told(row)
+        _left = data._payload_column[row], data._note_column[row]
         try:
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
             src, dst = data._n - 1, row
@@ -1795,6 +1803,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             src, dst = fill(gone, n)
             moves = self._plan_moves(src, dst, gone)
             self._release(gone)
+            _left = data._payload_column[gone], data._note_column[gone]
             try:
                 self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
                 self._move_many(src, dst, moves)

@@ -152,7 +152,7 @@ class HealthData(ChunkColumns):
     def points(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._points_view
         if values is not view or len(view) != n:
-            self._points_column[:n] = _POINTS.many(values, n)
+            self._points_column[: self._rows.n] = _POINTS.many(values, n)
 
     @property
     def limit(self) -> NDArray[np.float32]:
@@ -165,7 +165,7 @@ class HealthData(ChunkColumns):
     def limit(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._limit_view
         if values is not view or len(view) != n:
-            self._limit_column[:n] = _LIMIT.many(values, n)
+            self._limit_column[: self._rows.n] = _LIMIT.many(values, n)
 
     @property
     def recovery(self) -> NDArray[np.float32]:
@@ -178,7 +178,7 @@ class HealthData(ChunkColumns):
     def recovery(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._recovery_view
         if values is not view or len(view) != n:
-            self._recovery_column[:n] = _RECOVERY.many(values, n)
+            self._recovery_column[: self._rows.n] = _RECOVERY.many(values, n)
 
     def tagged(self, tag: Literal["hot"], /) -> HealthHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""

@@ -279,6 +279,9 @@ class SkinnedMeshGroupedData(FrontColumns):
         data = self._data
         if not is_same_view(self.resource, values):
             checked = _RESOURCE.many(values, data._n_grouped)
+            _left = data._resource_column[
+                : data._n_grouped
+            ].copy()  # whose end may run code
             data._resource_column[: data._n_grouped] = checked
 
 
@@ -382,7 +385,9 @@ class SkinnedMeshData(GroupedRows):
     @resource.setter
     def resource(self, values: object) -> None:
         if not is_same_view(self.resource, values):
-            self._resource_column[: self._n] = _RESOURCE.many(values, self._n)
+            checked = _RESOURCE.many(values, self._n)
+            _left = self._resource_column[: self._n].copy()  # whose end may run code
+            self._resource_column[: self._n] = checked
 
     def tagged(self, tag: Literal["hot"], /) -> SkinnedMeshHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""
@@ -446,6 +451,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
+    _HOLDS_OBJECTS: ClassVar = True
     _ROWS: ClassVar = SkinnedMeshData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = (
@@ -561,6 +567,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
+        _left_resource = data._resource_column[row]
         data._resource_column[row] = value
 
     def row(self, row: int, /) -> SkinnedMesh:
@@ -793,6 +800,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         data = self.data
         if not told and self._released.entries:
             return self._destroy_told(row)
+        _left = data._resource_column[row]
         try:
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
             if row < data._n_grouped:
@@ -826,6 +834,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             others = self._others if len(leaving) else ()
             parting = [member._plan_leaving(leaving) for member in others]
             self._release(gone)
+            _left = data._resource_column[gone]
             try:
                 self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
                 for leave in parting:

@@ -212,7 +212,9 @@ class TextureData(UniqueRows, IdRows):
     @staging.setter
     def staging(self, values: object) -> None:
         if not is_same_view(self.staging, values):
-            self._staging_column[: self._n] = _STAGING.many(values, self._n)
+            checked = _STAGING.many(values, self._n)
+            _left = self._staging_column[: self._n].copy()  # whose end may run code
+            self._staging_column[: self._n] = checked
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> TextureHotColumns: ...
@@ -263,6 +265,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
     __slots__ = ("_failures", "_released")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _HOLDS_OBJECTS: ClassVar = True
     _ROWS: ClassVar = TextureData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("device_handle", "width", "height", "file")
@@ -340,6 +343,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
+        _left_staging = data._staging_column[row]
         data._staging_column[row] = value
 
     def row(self, row: int, /) -> Texture:
@@ -481,6 +485,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
         data = self.data
         if not told and self._released.entries:
             return self._destroy_told(row)
+        _left = data._staging_column[row]
         try:
             data._forget_value(row)
             slot = data._id_slot_cells[row]
@@ -514,6 +519,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
             src, dst = fill(gone, n)
             moves = self._plan_moves(src, dst, gone)
             self._release(gone)
+            _left = data._staging_column[gone]
             try:
                 data._forget_values(gone)
                 slots = data._id_slot_column[gone]

@@ -331,7 +331,7 @@ class WeaponData(ChunkColumns):
     def damage(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._damage_view
         if values is not view or len(view) != n:
-            self._damage_column[:n] = _DAMAGE.many(values, n)
+            self._damage_column[: self._rows.n] = _DAMAGE.many(values, n)
 
     @property
     def reach(self) -> NDArray[np.float32]:
@@ -344,7 +344,7 @@ class WeaponData(ChunkColumns):
     def reach(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._reach_view
         if values is not view or len(view) != n:
-            self._reach_column[:n] = _REACH.many(values, n)
+            self._reach_column[: self._rows.n] = _REACH.many(values, n)
 
     @property
     def direction_x(self) -> NDArray[np.float32]:
@@ -357,7 +357,7 @@ class WeaponData(ChunkColumns):
     def direction_x(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._direction_x_view
         if values is not view or len(view) != n:
-            self._direction_x_column[:n] = _DIRECTION_X.many(values, n)
+            self._direction_x_column[: self._rows.n] = _DIRECTION_X.many(values, n)
 
     @property
     def direction_y(self) -> NDArray[np.float32]:
@@ -370,7 +370,7 @@ class WeaponData(ChunkColumns):
     def direction_y(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._direction_y_view
         if values is not view or len(view) != n:
-            self._direction_y_column[:n] = _DIRECTION_Y.many(values, n)
+            self._direction_y_column[: self._rows.n] = _DIRECTION_Y.many(values, n)
 
     @property
     def direction_z(self) -> NDArray[np.float32]:
@@ -383,7 +383,7 @@ class WeaponData(ChunkColumns):
     def direction_z(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._direction_z_view
         if values is not view or len(view) != n:
-            self._direction_z_column[:n] = _DIRECTION_Z.many(values, n)
+            self._direction_z_column[: self._rows.n] = _DIRECTION_Z.many(values, n)
 
     @property
     def elements(self) -> NDArray[np.uint8]:
@@ -396,7 +396,7 @@ class WeaponData(ChunkColumns):
     def elements(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._elements_view
         if values is not view or len(view) != n:
-            self._elements_column[:n] = _ELEMENTS.many(values, n)
+            self._elements_column[: self._rows.n] = _ELEMENTS.many(values, n)
 
     @property
     def sharp(self) -> NDArray[np.bool_]:
@@ -409,7 +409,7 @@ class WeaponData(ChunkColumns):
     def sharp(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._sharp_view
         if values is not view or len(view) != n:
-            self._sharp_column[:n] = _SHARP.many(values, n)
+            self._sharp_column[: self._rows.n] = _SHARP.many(values, n)
 
     @property
     def wielder(self) -> NDArray[np.uint64]:
@@ -422,7 +422,7 @@ class WeaponData(ChunkColumns):
     def wielder(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._wielder_view
         if values is not view or len(view) != n:
-            self._wielder_column[:n] = _WIELDER.many(values, n)
+            self._wielder_column[: self._rows.n] = _WIELDER.many(values, n)
 
     @property
     def grip(self) -> NDArray[np.float32]:
@@ -435,7 +435,7 @@ class WeaponData(ChunkColumns):
     def grip(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._grip_view
         if values is not view or len(view) != n:
-            self._grip_column[:n] = _GRIP.many(values, n)
+            self._grip_column[: self._rows.n] = _GRIP.many(values, n)
 
     @property
     def name(self) -> NDArray[np.bytes_]:
@@ -448,7 +448,7 @@ class WeaponData(ChunkColumns):
     def name(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._name_view
         if values is not view or len(view) != n:
-            self._name_column[:n] = _NAME.many(values, n)
+            self._name_column[: self._rows.n] = _NAME.many(values, n)
 
     @property
     def code(self) -> NDArray[np.bytes_]:
@@ -461,7 +461,7 @@ class WeaponData(ChunkColumns):
     def code(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._code_view
         if values is not view or len(view) != n:
-            self._code_column[:n] = _CODE.many(values, n)
+            self._code_column[: self._rows.n] = _CODE.many(values, n)
 
     @property
     def model(self) -> NDArray[np.object_]:
@@ -474,7 +474,9 @@ class WeaponData(ChunkColumns):
     def model(self, values: object) -> None:
         n, view = self._rows.n, self._model_view
         if values is not view or len(view) != n:
-            self._model_column[:n] = _MODEL.many(values, n)
+            checked = _MODEL.many(values, n)
+            _left = self._model_column[: self._rows.n].copy()  # whose end may run code
+            self._model_column[: self._rows.n] = checked
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> WeaponHotColumns: ...
@@ -645,6 +647,7 @@ class WeaponData(ChunkColumns):
         if "code" in values:
             self._code_column[row] = values["code"]
         if "model" in values:
+            _left_model = self._model_column[row]
             self._model_column[row] = values["model"]
 
     def _row(self, row: int) -> Weapon:

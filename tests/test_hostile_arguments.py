@@ -19,6 +19,7 @@ from generated import (
     StaleIdError,
     StaleInstanceError,
 )
+from tests.world_package import world_package
 
 Act = Callable[[], object]
 
@@ -371,3 +372,125 @@ def test_entities_asked_for_their_state() -> None:
     assert not entities.alive_many([hostile(victim, lambda: entities.destroy(victim))])[0]
     m = ParticleManager(entities)
     assert not m.has(victim)
+
+
+MASKED = np.ma.array([0, 1, 2, 3], mask=[False, True, False, False])
+MASKED_CALLS: dict[str, Callable[[Any], object]] = {
+    "destroy_many": lambda m: m.destroy_many(MASKED),
+    "a mask": lambda m: m.destroy_many(np.ma.array([True] * 4, mask=[True] * 4)),
+    "reorder": lambda m: m.reorder(MASKED),
+    "sort": lambda m: m.sort(MASKED),
+    "set_parent_many": lambda m: m.set_parent_many([0], MASKED[1:2]),
+    "activate_many": lambda m: m.activate_many(MASKED),
+    "id_of_many": lambda m: m.id_of_many(MASKED),
+}
+
+
+@pytest.mark.parametrize("name", OWNED)
+def test_masked_elements_are_no_rows(name: str) -> None:
+    m, _, owners = filled(name)
+    for title, call in MASKED_CALLS.items():
+        if title == "a mask" or hasattr(m, title):
+            with pytest.raises(TypeError, match="may not have masked elements"):
+                call(m)
+    assert m.data.entity.tolist() == owners
+    m.destroy_many(np.ma.array([0, 1]))
+    assert len(m) == 2
+    check(m)
+
+
+@pytest.mark.parametrize("name", OWNED)
+def test_objects_that_are_all_bools_are_a_mask(name: str) -> None:
+    m, _, owners = filled(name, 2)
+    m.destroy_many(np.array([True, False], object))
+    assert [*m] == [owners[1]]
+    m.destroy_many(np.empty(0, object))
+    assert [*m] == [owners[1]]
+    with pytest.raises(ValueError, match="mask of length 3"):
+        m.destroy_many(np.array([True, np.False_, False], object))
+    check(m)
+
+
+QUERIED = """
+component: One
+fields: {x: i64, pair: "f32[2]", serial: {type: i64, unique: true}, thing: object}
+---
+component: Two
+fields: {y: i64}
+---
+component: Chunked
+fields: {z: i64}
+---
+component: Other
+fields: {a: i8, b: i8}
+---
+world: Asking
+queries: {both: {all: [One, Two]}, ones: {all: [One]}, some: {all: [One], optional: [Two]}}
+archetypes: {chunk: 1024, components: [Chunked, Other]}
+"""
+Asking: Any = world_package(QUERIED, "hostile_queries").Asking
+
+
+def asking() -> Any:
+    w = Asking()
+    es = w.entities.create_many(6)
+    w.one.create_many(es, x=range(6), serial=range(6))
+    w.two.create_many(es[[4, 1, 3, 5]])
+    return w
+
+
+@pytest.mark.filterwarnings("ignore::Warning")  # the buffer that values are compared with is held
+@pytest.mark.parametrize("query", ["both", "ones", "some"])
+@pytest.mark.parametrize("name", ["x", "pair", "serial"])
+def test_rows_of_a_query_are_looked_at_after_values_are_converted(query: str, name: str) -> None:
+    def assign(w: Any, act: Act) -> None:
+        columns = getattr(w, query).one
+        count = len(getattr(w, query))
+        values: list[Any] = [hostile(100, act), *range(101, 100 + count)]
+        setattr(columns, name, [[v, v] for v in values] if name == "pair" else values)
+
+    w = asking()
+    assign(w, lambda: w.one.reserve(w.one.capacity + 1))
+    column = getattr(w, query).one
+    assert getattr(column, name).reshape(-1).tolist()[-1] == 99 + len(getattr(w, query))
+    for act in ("clear", "remove"):
+        w = asking()
+        before = getattr(w.one.data, name).tolist()
+        second = int(w.one.data.entity[1])
+        done = w.one.clear if act == "clear" else lambda w=w, e=second: w.one.remove(e)
+        with pytest.raises(ValueError, match="broadcast"):
+            assign(w, done)
+        left = getattr(w.one.data, name).tolist()
+        assert left == ([] if act == "clear" else [before[0], before[5], *before[2:5]])
+        check(w.one)
+
+
+def test_objects_of_a_query_are_replaced_before_they_end() -> None:
+    class Thing:
+        def __del__(self) -> None:
+            seen.append(list(w.some.one.thing))
+
+    for query in ("both", "ones"):
+        w, seen = asking(), list[Any]()
+        w.one.set_thing(1, Thing())
+        getattr(w, query).one.thing = [None] * len(getattr(w, query))
+        assert seen == [[None] * 6]
+
+
+def test_rows_of_a_chunk_are_looked_at_after_values_are_converted() -> None:
+    w = Asking()
+    kinds = {kind.__name__: kind for kind in w.archetypes._numbers}
+    w.archetypes.create([kinds["Chunked"]], 3)
+    (chunk,) = w.archetypes.chunks()
+
+    def act() -> None:
+        if chunk.n:
+            w.archetypes.clear()
+            w.archetypes.create([kinds["Other"]], 100, other={"a": 1, "b": 2})
+
+    with pytest.raises(ValueError, match="broadcast"):
+        chunk.chunked.z = [hostile(-1, act), -1, -1]
+    for other in w.archetypes.chunks():
+        assert set(other.entity.tolist()) <= set(w.entities)
+        assert set(other.other.a.tolist()) == {1}
+        assert set(other.other.b.tolist()) == {2}

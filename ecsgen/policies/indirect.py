@@ -1,12 +1,22 @@
 """cold: indirect: cold fields live in a second, packed buffer; rows pay four bytes for them."""
 
-from ecsgen.model import Component
+from ecsgen.model import Base, Component
 from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Policy
 
 
 def _columns(component: Component) -> tuple[Column, ...]:
     return (Column("cold_row", "u32", doc="The cold row of each row, or NIL for all defaults."),)
+
+
+def _removing_one(component: Component) -> str:
+    cold = (field for field in component.fields if "cold" in field.tags)
+    has_objects = any(field.type.base is Base.OBJECT for field in cold)
+    left = "_left_cold = " if has_objects else ""  # lives until the row is gone
+    return f"""
+        if data._cold_row_cells[row] != NIL:
+            {left}data._drop_cold_row(data._cold_row_cells[row])
+    """
 
 
 POLICY = Policy(
@@ -22,10 +32,7 @@ POLICY = Policy(
         "plan_append": "cold = data._plan_cold_rows(columns, count)",
         "appended_many": "data._append_cold_rows(rows, cold)",
         "plan_again": "cold = data._plan_removal(gone)",
-        "removing_one": """
-            if data._cold_row_cells[row] != NIL:
-                data._drop_cold_row(data._cold_row_cells[row])
-        """,
+        "removing_one": _removing_one,
         "removing_many": "data._drop_cold_rows(cold)",
         "moved_one": """
             if data._cold_row_cells[dst] != NIL:

@@ -1,4 +1,8 @@
-"""Fields of type object: columns of Python objects beside the buffer."""
+"""Fields of type object: columns of Python objects beside the buffer.
+
+The end of an object may run any code, and that may change the manager: what leaves a cell in the
+middle of a change lives, as `_left`, until the method is done.
+"""
 
 from collections.abc import Callable
 
@@ -25,10 +29,30 @@ def _emptied(packed: str, with_holes: str) -> Callable[[Component], str]:
     return text
 
 
+def _names_left(component: Component, cells: str) -> str:
+    """Return a statement that keeps what is in cells until the method is done."""
+    left = ", ".join(f"data._{name}_column[{cells}]" for name in _names(component))
+    return f"_left = {left}" if left else ""
+
+
+def _left(cells: str) -> Callable[[Component], str]:
+    return lambda component: _names_left(component, cells)
+
+
+def _left_in_hole(cells: str) -> Callable[[Component], str]:
+    """Return the same of a new row: a hole has what was assigned to the whole column."""
+    return lambda c: _names_left(c, cells) if c.lookup == "direct" else ""
+
+
 POLICY = Policy(
     name="objects",
     applies=lambda c: any(field.type.base is Base.OBJECT for field in c.fields),
     calls={
+        "settings": "_HOLDS_OBJECTS: ClassVar = True",
+        "place_one": _left_in_hole("row"),
+        "plan_append": _left_in_hole("rows"),
+        "plan_removal_one": _left("row"),
+        "plan_again": _left("gone"),
         "vacated_one": _emptied("data._n", "row"),
         "vacated_many": _emptied("data._n : n", "gone"),
         "swapped": _emptied("spare", "spare"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Literal, TypeAlias
 
-from ecsgen.model import Component
+from ecsgen.model import Base, Component
 from ecsgen.model.columns import Column
 
 Role: TypeAlias = Literal["", "owner", "placement", "growth", "map", "instances"]
@@ -72,8 +72,10 @@ def for_one(text: str) -> Callable[[Component], str]:
 
 
 def runs_callbacks(component: Component) -> bool:
-    """Return whether callbacks may run when rows go: its own, or those of entities that die."""
-    return component.release or component.hierarchy == "die"
+    """Return whether callbacks may run when rows go: its own, those of entities that die, or what
+    objects do at their end."""
+    has_objects = any(field.type.base is Base.OBJECT for field in component.fields)
+    return component.release or component.hierarchy == "die" or has_objects
 
 
 A_DEAD_ENTITY = "a dead entity had the same index"

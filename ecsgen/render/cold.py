@@ -131,7 +131,7 @@ class _Field(Spelling):
             "        return",
             f"    _place = data._take_cold_row(row{borrowed})",
         ]
-        return "\n".join([*(f"        {line}" for line in lines), self.store(value, 8)])
+        return "\n".join([*(f"        {line}" for line in lines), self.overwrite(value, 8)])
 
     @property
     def store_picked_lines(self) -> str:

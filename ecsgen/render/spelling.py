@@ -36,12 +36,19 @@ class Spelling(ColumnSpelling):
         return f"{holder}._{self.name}_column[: {bound}]"
 
     def assign_lines(self, holder: str, bound: str, cells: str, indent: int) -> str:
-        """The statement that writes checked cells to the rows before a bound."""
-        return f"{' ' * indent}{self.view(holder, bound)} = {cells}"
+        """The statements that write checked cells to the rows before a bound."""
+        view, margin = self.view(holder, bound), " " * indent
+        if not self.is_object:
+            return f"{margin}{view} = {cells}"
+        left = f"{margin}_left = {view}.copy()  # whose end may run code"
+        return f"{left}\n{margin}{view} = {cells}"
 
     @property
     def assigned_lines(self) -> str:
-        """The statement of the column's setter that checks values and writes them."""
+        """The statements of the column's setter that check values and write them."""
+        if self.is_object:
+            checked = call(f"checked = {self.constant}.many", ["values", "self._n"], 12)
+            return f"{checked}\n{self.assign_lines('self', 'self._n', 'checked', 12)}"
         head = f"self._{self.name}_column[: self._n] = {self.constant}.many"
         return call(head, ["values", "self._n"], 12)
 
@@ -172,7 +179,7 @@ class Spelling(ColumnSpelling):
     @property
     def set_lines(self) -> str:
         """The statements of the setter that write one cell."""
-        return self.store("value" if self.is_object else "_value", 8)
+        return self.overwrite("value" if self.is_object else "_value", 8)
 
     def store_new(self, indent: int) -> str:
         """The statements that write the converted value of a new row."""
@@ -218,6 +225,16 @@ class Spelling(ColumnSpelling):
             return self._store_scalars(value, indent)
         kind = "cells" if self.has_cells else "column"
         return f"{' ' * indent}{self.holder}._{self.name}_{kind}[{self.place}] = {value}"
+
+    def overwrite(self, value: str, indent: int) -> str:
+        """The statements that write one converted value over another.
+
+        An object that was there lives until that is done: numpy lets it end first, with the cell
+        still pointing to it, and its end may run code that reads the cell.
+        """
+        stored = self.store(value, indent)
+        left = f"{' ' * indent}_left_{self.name} = {self.cell()}\n" if self.is_object else ""
+        return left + stored
 
     def _store_scalars(self, value: str, indent: int) -> str:
         """The statements that write several scalars: few of them one by one, which is faster."""

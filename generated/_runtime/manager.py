@@ -54,6 +54,8 @@ class Manager(FixedParts):
     """Whether callbacks run when rows go."""
     _KILLS: ClassVar[bool] = False
     """Whether entities die when rows go."""
+    _HOLDS_OBJECTS: ClassVar[bool] = False
+    """Whether Python objects end when rows go, which may run any code."""
     _IS_LIST: ClassVar[bool] = False
     """Whether an entity may have several instances."""
     _locks: int
@@ -297,6 +299,7 @@ class Manager(FixedParts):
             if used is not None and not used[row]:
                 return False
             before = row
+        left = data._objects_of(ordered) if self._HOLDS_OBJECTS else None
         version = data._version
         try:
             for row in ordered:
@@ -305,6 +308,7 @@ class Manager(FixedParts):
             break_since(self, version)
             raise
         data._version = version + 1
+        del left  # in the end: that may run code
         return True
 
     def _few_values(
@@ -333,6 +337,12 @@ class Manager(FixedParts):
     def _too_many(self, count: int, gone: RowArray) -> RowArray:
         """Return which rows are to go for `count` more: `gone`, and what has no room then."""
         return gone
+
+    def _objects_that_go(self, gone: RowArray) -> object:
+        """Return the objects that end when these rows go, for whoever has more to do then."""
+        if not self._HOLDS_OBJECTS or len(gone) == 0:
+            return None
+        return self.data._objects_of(self._with_followers(gone))
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -51,6 +51,7 @@ class ArchetypeTable:
         "_by_bits",
         "_found",
         "archetypes",
+        "holds_objects",
         "parts",
         "places",
         "pool",
@@ -68,6 +69,9 @@ class ArchetypeTable:
         self.store: ReferenceType[object] | None = None
         """What breaks with it."""
         self.parts = parts
+        self.holds_objects = any(
+            column.dtype.hasobject for part in parts for column in part.LAYOUT
+        )
         self.size = size
         self.pool = ChunkPool(kind, size)
         self.places = EntityPlaces(index_mask)
@@ -332,6 +336,17 @@ class ArchetypeTable:
         cuts = [(a, a.plan_cut(np.arange(a.n))) for a in used]
         self._drop(cuts, entities)
         return len(entities)
+
+    def objects_of(self, entities: EntityArray) -> list[NDArray[np.object_]]:
+        """Return the objects in the rows of distinct entities; O(k)."""
+        places = self.places.get_many(entities)
+        found: list[NDArray[np.object_]] = []
+        for number, _, positions in by_archetype(places[places != np.uint64(NOWHERE)]):
+            archetype = self.archetypes[number]
+            runs = archetype.runs(positions) if archetype.layout.objects else []
+            for column in archetype.layout.objects:
+                found.append(archetype.take(column, len(positions), runs))
+        return found
 
     def fail(self) -> None:
         """Let all later calls raise: a change failed halfway."""

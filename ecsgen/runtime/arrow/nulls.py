@@ -16,17 +16,24 @@ def null_at(name: str, row: int) -> ValueError:
 
 
 def plain_array(values: Any, name: str) -> NDArray[Any]:
-    """Return what `np.asarray` makes of values, or raise ValueError if there are nulls."""
+    """Return what `np.asarray` makes of values; raises what `refuse_nulls` does."""
     refuse_nulls(values, name)
     return np.asarray(values)
 
 
 def refuse_nulls(values: Any, name: str) -> None:
-    """Raise ValueError if a column of Arrow, polars or pandas has nulls; leave all else alone.
+    """Raise ValueError if a column of Arrow, polars or pandas has nulls, TypeError if an array has
+    masked elements; leave all else alone.
 
     O(1), but O(n) in pandas, where NaN is null: `to_numpy()` gives it as a number.
     """
-    if type(values) is np.ndarray or not is_column(type(values)):
+    if type(values) is np.ndarray:
+        return
+    if isinstance(values, np.ndarray):  # numpy.ma is imported on first use
+        if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+            raise TypeError(f"{name} may not have masked elements")
+        return
+    if not is_column(type(values)):
         return
     found = _nulls(values)
     if found is not None and found.any():

@@ -14,6 +14,7 @@ from ..handles import NIL, RowArray
 from ..reprs import list_text
 from .join import QueryJoin
 from .reading import BEFORE_AUGMENTED, LOAD, ReadCells, Reader, is_operand, reader
+from .rows import QueryRows
 
 _Cell = TypeVar("_Cell", bound=np.generic)
 
@@ -115,21 +116,37 @@ class QueryColumn(Generic[_Cell]):
         return cells
 
     def __set__(self, view: QueryColumns, values: object) -> None:
-        member = view._join.match().members[view._place]
-        data = view._join.data[view._place]
-        column = getattr(data, self._attribute)
-        rows = member.rows
+        join, place = view._join, view._place
+        found, data = join.match(), join.data[place]
+        rows, buffer = found.rows[place], data._buffer
         if isinstance(rows, slice):
-            cells = column[rows]
-            if not is_same_view(cells, values):
-                cells[...] = self._field.many(values, len(cells))
+            if is_same_view(getattr(data, self._attribute)[rows], values):
+                return
+            buffer = None  # numpy itself copies what overlaps
+        given = self._field.many(values, found.count, buffer)
+        # now, for values may run code that moves the rows
+        self._write(data, join.match().members[place], given)
+
+    def _write(self, data: Any, member: QueryRows, given: NDArray[Any]) -> None:
+        """Write checked values that broadcast to the rows; O(k)."""
+        column, rows = getattr(data, self._attribute), member.rows
+        _left = self._left(column, rows)
+        if isinstance(rows, slice):
+            column[rows] = given
             return
-        given = self._field.many(values, len(rows), data._buffer)
         if member.has_nil:
             present = rows != NIL
             shape = (len(rows), *column.shape[1:])
             given, rows = np.broadcast_to(given, shape)[present], rows[present]
         scatter_cells(column, rows, given)
+
+    def _left(self, column: NDArray[Any], rows: slice | RowArray) -> object:
+        """Return objects that are going to be replaced, whose end may run code; nothing else."""
+        if not column.dtype.hasobject:
+            return None
+        if isinstance(rows, slice):
+            return column[rows].copy()
+        return column[rows[rows != NIL]]
 
 
 def scatter_cells(column: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:

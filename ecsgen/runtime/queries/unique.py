@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import NIL
 from .columns import QueryColumn, QueryColumns
-from .rows import as_array
+from .rows import QueryRows, as_array
 
 _Cell = TypeVar("_Cell", bound=np.generic)
 
@@ -23,10 +23,14 @@ class UniqueQueryColumn(QueryColumn[_Cell]):
         return self._read(view)
 
     def __set__(self, view: QueryColumns, values: object) -> None:
-        member = view._join.match().members[view._place]
-        data = view._join.data[view._place]
+        join, place = view._join, view._place
+        found, data = join.match(), join.data[place]
+        given = self._field.many(values, found.count, data._buffer)
+        # now, for values may run code that moves the rows
+        self._write(data, join.match().members[place], given)
+
+    def _write(self, data: Any, member: QueryRows, given: NDArray[Any]) -> None:
         rows = as_array(member.rows)
-        given = self._field.many(values, len(rows), data._buffer)
         cells = np.broadcast_to(given, len(rows))
         if member.has_nil:
             present = rows != NIL

@@ -41,6 +41,7 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         number = self._number(component)
         if not self._table.of(entity)[0].has(number):
             raise missing(component.__name__, entity)
+        _left = self._left_by(entity)
         self._table.toggle(entity, number)
         self._version += 1
 
@@ -58,12 +59,14 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         if lacking.any():
             raise missing(component.__name__, int(entities[lacking.argmax()]))
         if len(entities):
+            _left = self._left_by(entities)
             self._table.toggle_many(_own(entities), places, number, ())
             self._version += 1
 
     def clear(self) -> None:
         """Remove every row; the entities live on. The chunks are kept for new rows. O(n)."""
         self._refuse_locked()
+        _left = [self._left_by(chunk.entity) for chunk in self.chunks()]
         if self._table.clear():
             self._version += 1
 
@@ -196,6 +199,13 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
             self._table.append(bits, entities, columns)
             self._version += 1
 
+    def _left_by(self, entities: Entity | EntityArray) -> object:
+        """Return the objects in entities' rows, to hold while these go: the end of an object may
+        run code that changes the archetypes, too, which must then be whole."""
+        if not self._table.holds_objects:
+            return None
+        return self._table.objects_of(np.atleast_1d(np.asarray(entities, np.uint64)))
+
     def _bits_of(self, numbers: Iterable[int]) -> int:
         return sum(1 << number for number in numbers)
 
@@ -208,6 +218,7 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
 
     def _entity_destroyed(self, entity: Entity) -> None:
         """Remove the row of an entity that has just died."""
+        _left = self._left_by(entity)
         self._version += self._table.drop(entity)
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
@@ -225,6 +236,7 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
 
     def _drop_many(self, entities: EntityArray) -> int:
         """Remove the rows of distinct entities and return how many went; O(k)."""
+        _left = self._left_by(entities)
         if len(entities) == 1:
             gone = int(self._table.drop(int(entities[0])))
         else:

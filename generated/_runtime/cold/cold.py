@@ -38,6 +38,8 @@ class ColdRemoval(NamedTuple):
     dst: RowArray
     owners: NDArray[np.uint32]
     leaving: int
+    left: list[NDArray[np.object_]]
+    """The objects in them, which live until the rows are gone."""
 
 
 class ColdRows(Rows):
@@ -156,23 +158,36 @@ class IndirectRows(Rows):
         cold._row_column[new.places] = owners
         cold._n += len(owners)
 
-    def _drop_cold_row(self, place: int) -> None:
-        """Take a cold row back; the last one moves into its place."""
+    def _drop_cold_row(self, place: int) -> object:
+        """Take a cold row back; the last one moves into its place.
+
+        Returns the objects in it, which the caller holds until its row is gone.
+        """
         cold = self._cold
+        left = cold._objects_of([place]) if cold.OBJECTS else None
         last = cold._n - 1
         if place != last:
             cold._move_row(last, place)
             self._cold_row_cells[cold._row_cells[place]] = place
         cold._n = last
         cold._empty_objects(last, last + 1)
+        return left
+
+    def _objects_of(self, rows: RowArray | list[int]) -> list[NDArray[np.object_]]:
+        places = self._cold_row_column[rows]
+        return [
+            *super()._objects_of(rows),
+            *self._cold._objects_of(places[places != NIL].astype(np.intp)),
+        ]
 
     def _plan_removal(self, gone: RowArray) -> ColdRemoval:
         """Find out which cold rows move when rows go."""
         cold = self._cold
-        places = self._cold_row_column[gone]
-        places = np.sort(places[places != NIL])
-        src, dst = fill(places.astype(np.intp), cold._n)
-        return ColdRemoval(src, dst, cold._row_column[src], len(places))
+        held = self._cold_row_column[gone]
+        places = np.sort(held[held != NIL]).astype(np.intp)
+        src, dst = fill(places, cold._n)
+        left = cold._objects_of(places)
+        return ColdRemoval(src, dst, cold._row_column[src], len(places), left)
 
     def _drop_cold_rows(self, removal: ColdRemoval) -> None:
         """Take back the cold rows of rows that go; the last ones move into their places."""

@@ -186,6 +186,12 @@ class Rows(TextColumns, ArrowColumns):
         column[: self._n] = getattr(self, name)[: self._n]
         return column
 
+    def _objects_of(self, rows: RowArray | list[int]) -> list[NDArray[np.object_]]:
+        """Return the objects in rows that are about to go. Whoever changes the rows holds them
+        until all is done, for the end of an object may run code that changes them, too.
+        """
+        return [getattr(self, name)[rows] for name in self.OBJECTS]
+
     def _saved_numbers(self) -> dict[str, int]:
         """Return what is to be saved beside the columns."""
         names = numbers_of(type(self))  # type: ignore[arg-type]  # classes are hashable

@@ -277,7 +277,9 @@ class Owned(Manager):
     def _replace(self, entities: EntityArray, columns: Columns) -> RowArray:
         """Append rows once those of dead entities are out of the way; a change that is counted
         cannot be taken back, so then nothing may fail any more."""
-        if not self._evict_many(entities):
+        gone = self._in_the_way(entities)
+        _left = self._objects_that_go(gone)  # until the new rows are there
+        if not self._destroy_rows(gone):
             return self._append_many(entities, columns)
         try:
             self._make_room(entities, columns, ())  # callbacks may have written values

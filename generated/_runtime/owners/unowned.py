@@ -115,7 +115,9 @@ class Unowned(IdCalls):
     def _replace(self, count: int, columns: Columns) -> IdArray:
         """Append rows once those that are too many are gone; these cannot be taken back, so then
         nothing may fail any more."""
-        if not self._destroy_rows(self._too_many(count, NO_ROWS)):
+        gone = self._too_many(count, NO_ROWS)
+        _left = self._objects_that_go(gone)  # until the new rows are there
+        if not self._destroy_rows(gone):
             return self._append_many(count, columns)
         try:
             # again: callbacks may have used the room

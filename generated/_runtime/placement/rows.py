@@ -78,9 +78,11 @@ def rows_in_use(rows: ArrayLike, manager: Manager) -> RowArray:
 
 
 def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
-    """Return array-like integers (or bools) as an array of one dimension; TypeError for others,
-    ValueError for nulls."""
+    """Return array-like integers (or bools) as an array of one dimension; TypeError for others and
+    for masked elements, ValueError for nulls."""
     array = np.asarray(values)
+    if array is not values and isinstance(values, np.ndarray):
+        refuse_nulls(values, f"{manager}: {what}")
     if array.ndim != 1:
         raise ValueError(f"{manager}: {what} must have one dimension, not {array.ndim}")
     if len(array) == 0 and not isinstance(values, np.ndarray):
@@ -90,13 +92,19 @@ def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
     if array.dtype.kind == "O" or (array.dtype.kind == "f" and array is not values):
         # numpy makes floats of integers that share no integer type, and of nulls
         refuse_nulls(values, f"{manager}: {what}")
-        return _from_integers_of_any_size(np.asarray(values, np.object_))
+        return _from_objects(np.asarray(values, np.object_))
     raise TypeError(f"{manager}: {what} must be integers, not {array.dtype}")
 
 
-def _from_integers_of_any_size(array: NDArray[Any]) -> NDArray[np.int64]:
-    """Return integers as int64; what is no row number becomes -1, a row never in use."""
-    numbers = (index(value) for value in array.tolist())
+def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
+    """Return integers of any size as int64, bools as bools, as libraries keep them in objects.
+
+    What is no row number becomes -1, a row never in use.
+    """
+    values = array.tolist()
+    if values and all(isinstance(value, (bool, np.bool_)) for value in values):
+        return np.array(values, np.bool_)
+    numbers = (index(value) for value in values)
     return np.array([n if 0 <= n <= NIL else -1 for n in numbers], np.int64)
 
 

@@ -13,7 +13,7 @@ GROUPS = (
             r"\1src",
         ),
         Mutant("a new row has its predecessor's cold row", r"\[row\] = NIL", "[row] &= NIL"),
-        Mutant("a cold row stays behind", r"data\._drop_cold_row\(.*\)", "pass"),
+        Mutant("a cold row stays behind", r"(?:_left_cold = )?data\._drop_cold_row\(.*\)", "pass"),
         Mutant("cold rows stay behind", r"data\._drop_cold_rows\(\w+\)", "pass"),
         Mutant("moved rows are not known to their cold rows", r"data\._follow_cold.*", "pass"),
         Mutant("new rows are never cold", r"data\._append_cold_rows\(.*\)", "pass"),
@@ -41,12 +41,10 @@ GROUPS = (
         Mutant("moved cold rows lose their values", r"cold\._move_rows\(.*\)", "pass"),
         Mutant(
             "rows without cold rows lose one",
-            r"places = np\.sort\(places\[places != NIL\]\)",
-            "places = np.sort(places)",
+            r"places = np\.sort\(held\[held != NIL\]\)",
+            "places = np.sort(held)",
         ),
-        Mutant(
-            "cold rows go in the order of rows", r"np\.sort\((places\[places != NIL\])\)", r"\1"
-        ),
+        Mutant("cold rows go in the order of rows", r"np\.sort\((held\[held != NIL\])\)", r"\1"),
         Mutant(
             "cold rows of many belong to others",
             r"owners = rows\[new\.which\]",

@@ -33,7 +33,11 @@ GROUPS = (
         ),
         Mutant("chunks: two columns are one", r"_column = columns\[1\]$", "_column = columns[0]"),
         Mutant("chunks: a field is not set", r'^        if "\w+" in values:', "        if False:"),
-        Mutant("chunks: all rows get one value", r"_(\w+)_column\[:n\] =", r"_\1_column[:1] ="),
+        Mutant(
+            "chunks: all rows get one value",
+            r"_(\w+)_column\[: self\._rows\.n\] =",
+            r"_\1_column[:1] =",
+        ),
     ),
     module(
         "archetypes.py",
