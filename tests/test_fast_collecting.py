@@ -189,6 +189,17 @@ def test_a_few_in_one_call_are_done_in_c(packages: Packages) -> None:
     assert (len(world.rock), world.rock.weight(0)) == (14, 0.0)
 
 
+def test_many_are_given_parents_and_no_parent(groves: Packages) -> None:
+    """`parent` is an argument of `create` alone, even where it says that there is none."""
+    for package in groves:
+        world = package.Grove()
+        entities = world.spawn(3).tolist()
+        world.stem.create_many(entities[:1])
+        with pytest.raises(TypeError, match="unexpected keyword argument 'parent'"):
+            world.stem.create_many(entities[1:], parent=int(package.NIL))
+        assert len(world.stem) == 1
+
+
 def test_trees_go_in_c(groves: Packages) -> None:
     """All that is below a root, and what those have who die with it."""
     states: list[Any] = []
