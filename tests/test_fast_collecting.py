@@ -259,6 +259,31 @@ def test_whoever_collects_in_another_way_is_asked(packages: Packages) -> None:
     assert (world.collect(), called) == (1, [entities[3:4]])
 
 
+def test_whoever_removes_in_another_way_is_asked_without_rows(packages: Packages) -> None:
+    """Also where the removal of a row is not in C."""
+    for package in packages:
+        called: list[Any] = []
+
+        class Pebbles(package.PebbleManager):  # type: ignore[name-defined, misc]
+            __slots__ = ()
+
+            def remove_many(self, entities: Any, /) -> int:
+                called.append(entities)  # noqa: B023  # called below
+                return int(super().remove_many(entities))
+
+        class Mine(  # type: ignore[call-arg]
+            package.Quarry,  # type: ignore[name-defined, misc]
+            managers={"pebble": Pebbles},
+        ):
+            pass
+
+        world = Mine()
+        entities = world.spawn(9).tolist()
+        world.collect()
+        world.destroy_later(entities[3])
+        assert (world.collect(), called) == (0, [entities[3:4]])
+
+
 @pytest.mark.parametrize("dead", [1, 20])
 @pytest.mark.parametrize("noted", [True, False])
 def test_a_collect_of_ones_own_is_called(packages: Packages, dead: int, noted: bool) -> None:
