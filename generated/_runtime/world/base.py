@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..columns.field_names import GivenRows, given_columns
 from ..convert.base import FieldTable
-from ..errors import BrokenManagerError, StructureLockedError
+from ..errors import BrokenManagerError, CapacityError, StructureLockedError
 from ..fast import speed_up
 from ..few import FEW, are_cells, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
@@ -269,7 +269,10 @@ class WorldBase(LaterDeaths, SavedWorld):
             if fields and not are_cells(manager._CONVERTERS, fields):
                 return None
             parts.append((manager.create, fields))
-        entity = self.entities.create()
+        try:
+            entity = self.entities.create()
+        except CapacityError:
+            return None  # the other way says so
         try:
             for create, fields in parts:
                 if fields:
