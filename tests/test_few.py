@@ -84,6 +84,31 @@ def test_a_bad_value_of_the_last_component_spawns_nothing() -> None:
     assert len(world) == 2
 
 
+@pytest.mark.parametrize("count", [3, 16])
+def test_rows_of_the_dead_go_before_the_first_new_one_comes(count: int) -> None:
+    """Whether a value is one for all or one for each makes no difference to where rows are."""
+    orders = []
+    for value in (7, np.full(count, 7)):  # an array of so many goes the bulk way
+        world = world_package(DEAD, "in_the_way").Way()
+        old = world.spawn(40, x={}, y={"k": range(40)})
+        world.x.reserve(100)
+        world.y.reserve(100)
+        world.destroy_many(old[::2])
+        es = world.spawn(count, x={}, y={"k": value})
+        orders.append((es.tolist(), world.y.data.entity.tolist(), world.y.data.k.tolist()))
+    assert orders[0] == orders[1]
+
+
+DEAD = """
+world: Way
+entity: {min_free: 0}
+---
+component: X
+fields: {k: i32}
+---
+component: Y
+fields: {k: i32}
+"""
 TINY = """
 world: Tiny
 entity: {index_bits: 2, generation_bits: 2, min_free: 0}

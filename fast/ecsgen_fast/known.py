@@ -196,7 +196,8 @@ _SPAWN_STEPS: Final = {
     "_spawn_one": "_managers items get type dict _takes_few are_cells _CONVERTERS append create "
     "entities CapacityError BaseException _take_back np array uint64",
     "_few": "items _managers get type dict _takes_few few_values _CONVERTERS append create",
-    "_spawn_few": "range entities create append BaseException _take_back np array uint64",
+    "_spawn_few": "range entities create append _are_few_new _create_rows BaseException "
+    "_take_back np array uint64 _uncreate",
 }
 _CREATE_STEPS: Final = {
     "_create_plain": "_managers get type _takes_few given_fields _CONVERTERS Exception create len "
