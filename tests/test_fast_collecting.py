@@ -189,6 +189,17 @@ def test_a_few_in_one_call_are_done_in_c(packages: Packages) -> None:
     assert (len(world.rock), world.rock.weight(0)) == (14, 0.0)
 
 
+def test_many_are_given_parents_and_no_parent(groves: Packages) -> None:
+    """`parent` is an argument of `create` alone, even where it says that there is none."""
+    for package in groves:
+        world = package.Grove()
+        entities = world.spawn(3).tolist()
+        world.stem.create_many(entities[:1])
+        with pytest.raises(TypeError, match="unexpected keyword argument 'parent'"):
+            world.stem.create_many(entities[1:], parent=int(package.NIL))
+        assert len(world.stem) == 1
+
+
 def test_trees_go_in_c(groves: Packages) -> None:
     """All that is below a root, and what those have who die with it."""
     states: list[Any] = []
@@ -246,6 +257,31 @@ def test_whoever_collects_in_another_way_is_asked(packages: Packages) -> None:
     world.collect()
     world.destroy_later(entities[3])
     assert (world.collect(), called) == (1, [entities[3:4]])
+
+
+def test_whoever_removes_in_another_way_is_asked_without_rows(packages: Packages) -> None:
+    """Also where the removal of a row is not in C."""
+    for package in packages:
+        called: list[Any] = []
+
+        class Pebbles(package.PebbleManager):  # type: ignore[name-defined, misc]
+            __slots__ = ()
+
+            def remove_many(self, entities: Any, /) -> int:
+                called.append(entities)  # noqa: B023  # called below
+                return int(super().remove_many(entities))
+
+        class Mine(  # type: ignore[call-arg]
+            package.Quarry,  # type: ignore[name-defined, misc]
+            managers={"pebble": Pebbles},
+        ):
+            pass
+
+        world = Mine()
+        entities = world.spawn(9).tolist()
+        world.collect()
+        world.destroy_later(entities[3])
+        assert (world.collect(), called) == (0, [entities[3:4]])
 
 
 @pytest.mark.parametrize("dead", [1, 20])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 
 from generated import EntityManager, EveryTypeManager, Game, PointMassManager, TransformManager
+from tests.world_package import world_package
 
 MANAGERS = (PointMassManager, TransformManager)
 
@@ -79,6 +82,58 @@ def test_a_bad_value_of_the_last_component_spawns_nothing() -> None:
         world.spawn(2, transform={}, point_mass={"mass": [1.0, "2"]})  # type: ignore[arg-type]
     assert (world.transform.version, world.point_mass.version) == versions
     assert len(world) == 2
+
+
+@pytest.mark.parametrize("count", [3, 16])
+def test_rows_of_the_dead_go_before_the_first_new_one_comes(count: int) -> None:
+    """Whether a value is one for all or one for each makes no difference to where rows are."""
+    orders = []
+    for value in (7, np.full(count, 7)):  # an array of so many goes the bulk way
+        world = world_package(DEAD, "in_the_way").Way()
+        old = world.spawn(40, x={}, y={"k": range(40)})
+        world.x.reserve(100)
+        world.y.reserve(100)
+        world.destroy_many(old[::2])
+        es = world.spawn(count, x={}, y={"k": value})
+        orders.append((es.tolist(), world.y.data.entity.tolist(), world.y.data.k.tolist()))
+    assert orders[0] == orders[1]
+
+
+DEAD = """
+world: Way
+entity: {min_free: 0}
+---
+component: X
+fields: {k: i32}
+---
+component: Y
+fields: {k: i32}
+"""
+TINY = """
+world: Tiny
+entity: {index_bits: 2, generation_bits: 2, min_free: 0}
+---
+component: Solo
+fields: {x: i32}
+"""
+
+
+@pytest.mark.parametrize("room", [0, 64])
+def test_a_bad_value_counts_for_more_than_that_no_index_is_left(room: int) -> None:
+    """Whether there is room for a row makes no difference: with it, one row goes the quick way."""
+    world = world_package(TINY, "few_indices").Tiny()
+    solo = import_module("few_indices").Solo
+    world.solo.reserve(room)
+    world.entities.create_many(4)
+    calls: list[Callable[[Any], Any]] = [
+        lambda x: world.create(solo(x=x)),
+        lambda x: world.spawn(1, solo={"x": x}),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="wanted i32"):
+            call("bad")
+        with pytest.raises(MemoryError, match="1 entities wanted, 0 indices left"):
+            call(1)
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -115,13 +115,13 @@ PyObject *
 create_few(PARAMETERS)
 {
     Component *plan = PLAN(callable);
-    uint64_t entities[FEW], above;
+    uint64_t entities[FEW];
     int64_t numbers[FEW] = {0};
     char scratch[MAX_ROW];
     Leaving it;
     int count = read_few(args, nargsf, NULL, entities);
     if (count <= 0 || plan->is_direct || !plan->creates ||
-        !take_named(plan, args + 2, kwnames, scratch, &above) || above != NIL) {
+        !take_named(plan, args + 2, kwnames, scratch, NULL)) {
         return LEAVE;
     }
     PyObject *rows = array_of(plan->empty, plan->dtype, numbers, (uint64_t)count);

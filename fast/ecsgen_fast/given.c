@@ -37,10 +37,12 @@ take_named(const Component *plan, PyObject *const *values, PyObject *names, char
            uint64_t *above)
 {
     take_defaults(plan, scratch);
-    *above = NIL;
+    if (above != NULL) {
+        *above = NIL;
+    }
     Py_ssize_t count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (plan->above != NULL && PyTuple_GET_ITEM(names, i) == plan->above) {
+        if (above != NULL && plan->above != NULL && PyTuple_GET_ITEM(names, i) == plan->above) {
             if (!is_number(values[i], above)) {
                 return 0;
             }

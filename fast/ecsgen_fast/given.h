@@ -5,8 +5,8 @@
 
 #include "_fast.h"
 
-/* As keyword arguments; `names` is their tuple, or NULL without any. `above` is the parent's row that
-   is among them, or NIL. */
+/* As keyword arguments; `names` is their tuple, or NULL without any. `above` becomes the parent's row
+   that is among them, or NIL; it is NULL where none may be. */
 int take_named(const Component *plan, PyObject *const *values, PyObject *names, char *scratch,
                uint64_t *above);
 

@@ -282,10 +282,9 @@ def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:
         name for method, _, _ in chosen.values() for name in method.__code__.co_names
     }
     todo |= {"create", "require"} & chosen.keys()  # worlds and proxies call them
-    todo |= {"lookup_many"} if "lookup" in chosen else set()  # as queries do
-    todo |= (
-        {"remove_many", "collect"} if "remove" in chosen else set()
-    )  # as collecting does
+    if "lookup" in chosen:
+        todo |= {"__len__", "lookup_many"}  # as queries do
+        todo |= {"remove_many", "collect"}  # as collecting does
     members = attributes(kind)
     while todo:
         name = todo.pop()

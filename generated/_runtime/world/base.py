@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..columns.field_names import GivenRows, given_columns
 from ..convert.base import FieldTable
-from ..errors import BrokenManagerError, StructureLockedError
+from ..errors import BrokenManagerError, CapacityError, StructureLockedError
 from ..fast import speed_up
 from ..few import FEW, are_cells, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
@@ -29,10 +29,6 @@ SpawnFields: TypeAlias = Mapping[RowClass, GivenRows | None]
 """The columns of each component that is given, or one row for all; None for the others."""
 
 
-NewRows: TypeAlias = tuple[Callable[..., object], Sequence[Mapping[str, Any]] | None]
-"""What creates a row, and the fields of each; None for the defaults."""
-
-
 class WorldManager(SpawnStore, ComponentHolder, Protocol):
     """What a world needs of a manager."""
 
@@ -45,10 +41,16 @@ class WorldManager(SpawnStore, ComponentHolder, Protocol):
 
     def _takes_few(self, count: int, /) -> bool: ...
 
+    def _are_few_new(self, entities: list[int], /) -> bool: ...
+
     @property
     def _is_watched(self) -> bool: ...
 
     def _checked(self, count: int, given: Mapping[str, Any], /) -> Columns: ...
+
+
+NewRows: TypeAlias = tuple[WorldManager, Sequence[Mapping[str, Any]] | None]
+"""Who gets rows, and the fields of each; None for the defaults."""
 
 
 class CollectingManager(Protocol):
@@ -225,8 +227,9 @@ class WorldBase(LaterDeaths, SavedWorld):
                 return single
         if 0 < n <= FEW and n <= self.entities._left:
             few = self._few(n, given)
-            if few is not None:
-                return self._spawn_few(n, few)
+            several = None if few is None else self._spawn_few(n, few)
+            if several is not None:
+                return several
         if n < 0:
             raise ValueError(f"can't spawn {n} entities")
         chosen: dict[RowClass, GivenRows] = {}
@@ -269,7 +272,10 @@ class WorldBase(LaterDeaths, SavedWorld):
             if fields and not are_cells(manager._CONVERTERS, fields):
                 return None
             parts.append((manager.create, fields))
-        entity = self.entities.create()
+        try:
+            entity = self.entities.create()
+        except CapacityError:
+            return None  # the other way says so
         try:
             for create, fields in parts:
                 if fields:
@@ -282,7 +288,7 @@ class WorldBase(LaterDeaths, SavedWorld):
         return np.array([entity], np.uint64)
 
     def _few(self, n: int, given: SpawnFields) -> list[NewRows] | None:
-        """Return what creates the rows of a few new entities, if that is plain."""
+        """Return who gets rows of a few new entities, if that is plain."""
         parts: list[NewRows] = []
         for row, fields in given.items():
             if fields is None:
@@ -297,25 +303,32 @@ class WorldBase(LaterDeaths, SavedWorld):
                 rows = few_values(manager._CONVERTERS, fields, n)
                 if rows is None:
                     return None
-            parts.append((manager.create, rows))
+            parts.append((manager, rows))
         return parts
 
-    def _spawn_few(self, n: int, parts: list[NewRows]) -> EntityArray:
-        """Create n entities with rows each, one by one; if that fails, take all back."""
-        entities: list[Entity] = []
+    def _spawn_few(self, n: int, parts: list[NewRows]) -> EntityArray | None:
+        """Create n entities with rows each, one by one; if that fails, take all back.
+
+        None, and nothing has changed, if rows of the dead are in the way: all of them
+        go before the first new one comes.
+        """
+        entities: list[int] = []
+        is_free = True
         try:
-            for number in range(n):
-                entity = self.entities.create()
-                entities.append(entity)
-                for create, rows in parts:
-                    if rows is None:
-                        create(entity)
-                    else:
-                        create(entity, **rows[number])
+            for _ in range(n):
+                entities.append(self.entities.create())
+            for manager, _ in parts:
+                is_free = is_free and manager._are_few_new(entities)
+            if is_free:
+                _create_rows(entities, parts)
         except BaseException:
             self._take_back(np.array(entities, np.uint64))
             raise
-        return np.array(entities, np.uint64)
+        created = np.array(entities, np.uint64)
+        if is_free:
+            return created
+        self.entities._uncreate(created)
+        return None
 
     def _checked(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[SpawnPart]:
         """Return what is to take the rows of n new entities, with checked columns."""
@@ -345,3 +358,14 @@ class WorldBase(LaterDeaths, SavedWorld):
                         manager.remove_many(entities)
         finally:
             self.entities._uncreate(entities)
+
+
+def _create_rows(entities: Sequence[int], parts: Sequence[NewRows]) -> None:
+    """Give a few entities their rows, one after the other."""
+    creations = [(manager.create, rows) for manager, rows in parts]
+    for number, entity in enumerate(entities):
+        for create, rows in creations:
+            if rows is None:
+                create(entity)
+            else:
+                create(entity, **rows[number])

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from ..convert.base import FieldTable
-from ..errors import DuplicateInstanceError
+from ..errors import CapacityError, DuplicateInstanceError
 from ..handles import Entity, RowClass
 from ..placement.rows import duplicate_instance, is_integer
 from .base import WorldBase
@@ -82,7 +82,10 @@ class EntityWorld(WorldBase):
             parts[type(row)] = manager.create, fields
         if len(parts) < len(rows):
             return None
-        entity = self.entities.create()
+        try:
+            entity = self.entities.create()
+        except CapacityError:
+            return None  # what is wrong with a row counts for more
         count = 0
         try:
             for create, fields in parts.values():
