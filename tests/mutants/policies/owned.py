@@ -67,7 +67,7 @@ GROUPS = (
         ("test_particle.py", "test_status_effect.py"),
         Mutant(
             "dead entities of the same indices stay",
-            r"if not self\._make_way\(gone, len\(entities\)\):",
+            r"if not self\._destroy_rows\(gone\):",
             "if True:",
         ),
     ),
