@@ -726,7 +726,8 @@ class EveryTypeData(OwnedRows):
     def payload(self, values: object) -> None:
         if not is_same_view(self.payload, values):
             checked = _PAYLOAD.many(values, self._n)
-            _left = self._payload_column[: self._n].copy()  # whose end may run code
+            # what ends may run code
+            _left = self._payload_column[: self._n].copy()
             self._payload_column[: self._n] = checked
 
     @property
@@ -738,7 +739,8 @@ class EveryTypeData(OwnedRows):
     def note(self, values: object) -> None:
         if not is_same_view(self.note, values):
             checked = _NOTE.many(values, self._n)
-            _left = self._note_column[: self._n].copy()  # whose end may run code
+            # what ends may run code
+            _left = self._note_column[: self._n].copy()
             self._note_column[: self._n] = checked
 
     @overload

@@ -279,9 +279,8 @@ class SkinnedMeshGroupedData(FrontColumns):
         data = self._data
         if not is_same_view(self.resource, values):
             checked = _RESOURCE.many(values, data._n_grouped)
-            _left = data._resource_column[
-                : data._n_grouped
-            ].copy()  # whose end may run code
+            # what ends may run code
+            _left = data._resource_column[: data._n_grouped].copy()
             data._resource_column[: data._n_grouped] = checked
 
 
@@ -386,7 +385,8 @@ class SkinnedMeshData(GroupedRows):
     def resource(self, values: object) -> None:
         if not is_same_view(self.resource, values):
             checked = _RESOURCE.many(values, self._n)
-            _left = self._resource_column[: self._n].copy()  # whose end may run code
+            # what ends may run code
+            _left = self._resource_column[: self._n].copy()
             self._resource_column[: self._n] = checked
 
     def tagged(self, tag: Literal["hot"], /) -> SkinnedMeshHotColumns:

@@ -213,7 +213,8 @@ class TextureData(UniqueRows, IdRows):
     def staging(self, values: object) -> None:
         if not is_same_view(self.staging, values):
             checked = _STAGING.many(values, self._n)
-            _left = self._staging_column[: self._n].copy()  # whose end may run code
+            # what ends may run code
+            _left = self._staging_column[: self._n].copy()
             self._staging_column[: self._n] = checked
 
     @overload

@@ -475,7 +475,8 @@ class WeaponData(ChunkColumns):
         n, view = self._rows.n, self._model_view
         if values is not view or len(view) != n:
             checked = _MODEL.many(values, n)
-            _left = self._model_column[: self._rows.n].copy()  # whose end may run code
+            # what ends may run code
+            _left = self._model_column[: self._rows.n].copy()
             self._model_column[: self._rows.n] = checked
 
     @overload

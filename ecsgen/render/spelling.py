@@ -40,8 +40,8 @@ class Spelling(ColumnSpelling):
         view, margin = self.view(holder, bound), " " * indent
         if not self.is_object:
             return f"{margin}{view} = {cells}"
-        left = f"{margin}_left = {view}.copy()  # whose end may run code"
-        return f"{left}\n{margin}{view} = {cells}"
+        left = f"{margin}_left = {view}.copy()"
+        return f"{margin}# what ends may run code\n{left}\n{margin}{view} = {cells}"
 
     @property
     def assigned_lines(self) -> str:
