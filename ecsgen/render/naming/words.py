@@ -161,7 +161,7 @@ unknown unknown_component unlink unlink_row unowned unowned_children unownedchil
 unpack_from unpacked unpacked_line until upper usage usageerror use used user userwarning utf
 vacated vacated_many vacated_one value valueerror values vars version view viewed views visiting
 visiting_direct visiting_direct_ids visiting_ids w waits wanted warning was way what whatever when
-where whether which while who whole whole_power whom whose wide widesigned widesignedworld with
+where whether which while who whole whole_power whom wide widesigned widesignedworld with
 with_descendants with_ghosts within without word words working world world_features world_kernel
 world_kernel_steps world_kernels world_kernels_numba world_kernels_numpy world_method worldfeature
 worn worn_out wrap write write_type writes written x x00 x1 xffffffff xyz z z0 za zero zerodivision
