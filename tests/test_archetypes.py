@@ -95,7 +95,8 @@ def test_fields_that_no_component_has() -> None:
         store.set(entity, game.Armor, pionts=1)
     with pytest.raises(TypeError, match=r"^Armor takes a dict of its fields, not int$"):
         store.create([game.Armor], armor=3)
-    for nothing in ([], (), False, np.zeros(0), np.zeros(2)):
+    empty: tuple[object, ...] = ([], (), False, np.zeros(0), np.zeros(2))
+    for nothing in empty:
         with pytest.raises(TypeError, match=r"^Armor takes a dict of its fields, not "):
             store.create([game.Armor], armor=nothing)
 

@@ -333,7 +333,8 @@ def test_histogram_of_values_that_floats_hardly_tell_apart(
     field: str, values: list[Any], bins: int
 ) -> None:
     world = World()
-    world.spawn(3, every_type={field: values})
+    world.spawn(3, every_type={})
+    setattr(world.every_type.data, field, values)
     with Inspected(world) as seen:
         found = seen.json(f"histogram/every_type/{field}?bins={bins}")
     assert (sum(found["counts"]), len(found["counts"]), len(found["edges"])) == (3, bins, bins + 1)
