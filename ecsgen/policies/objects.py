@@ -7,7 +7,7 @@ middle of a change lives, as `_left`, until the method is done.
 from collections.abc import Callable
 
 from ecsgen.model import Base, Component
-from ecsgen.policies.policy import Policy
+from ecsgen.policies.policy import Policy, has_objects
 
 
 def _names(component: Component) -> list[str]:
@@ -46,7 +46,7 @@ def _left_in_hole(cells: str) -> Callable[[Component], str]:
 
 POLICY = Policy(
     name="objects",
-    applies=lambda c: any(field.type.base is Base.OBJECT for field in c.fields),
+    applies=has_objects,
     calls={
         "settings": "_HOLDS_OBJECTS: ClassVar = True",
         "place_one": _left_in_hole("row"),

@@ -71,11 +71,15 @@ def for_one(text: str) -> Callable[[Component], str]:
     return lambda component: text if component.instances == "one" else ""
 
 
+def has_objects(component: Component) -> bool:
+    """Return whether fields of rows are Python objects, whose end may run code."""
+    return any(field.type.base is Base.OBJECT for field in component.fields)
+
+
 def runs_callbacks(component: Component) -> bool:
     """Return whether callbacks may run when rows go: its own, those of entities that die, or what
     objects do at their end."""
-    has_objects = any(field.type.base is Base.OBJECT for field in component.fields)
-    return component.release or component.hierarchy == "die" or has_objects
+    return component.release or component.hierarchy == "die" or has_objects(component)
 
 
 A_DEAD_ENTITY = "a dead entity had the same index"
