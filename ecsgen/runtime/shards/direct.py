@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from operator import index
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..entities.arrays import as_entities
@@ -12,7 +11,6 @@ from ..entities.layout import INDEX_MASK
 from ..handles import NIL, NULL_ENTITY, Columns, Entity, EntityArray, Instance, RowArray
 from ..per_class import per_class
 from ..placement.direct import Direct as OneWorldsDirect
-from ..placement.moves import NO_ROWS
 from ..state import NO_SLOTS
 from .entities import EntityManager
 
@@ -79,15 +77,5 @@ class Direct(OneWorldsDirect):
                 return False
         return True
 
-    def _are_new(self, entities: EntityArray) -> bool:
-        return bool(self._entities._slots(entities).min() >= self.data._n)
-
-    def _in_the_way(self, entities: EntityArray) -> RowArray:
-        if self._are_new(entities):
-            return NO_ROWS
-        data, rows = self.data, self._entities._slots(entities)
-        inside = rows < data._n
-        rows, heirs = rows[inside], entities[inside]
-        owners = data._entity_column[rows]
-        dead = rows[(owners != NULL_ENTITY) & (owners != heirs)]
-        return np.sort(dead)
+    def _places_of(self, entities: EntityArray) -> RowArray:
+        return self._entities._slots(entities)

@@ -208,14 +208,18 @@ class Direct(One):
                 return False
         return True
 
+    def _places_of(self, entities: EntityArray) -> RowArray:
+        """Return the rows that entities' instances have, or would have, shape (k,); O(k)."""
+        return indices(entities, INDEX_MASK)
+
     def _are_new(self, entities: EntityArray) -> bool:
-        return bool(indices(entities, INDEX_MASK).min() >= self.data._n)
+        return bool(self._places_of(entities).min() >= self.data._n)
 
     def _in_the_way(self, entities: EntityArray) -> RowArray:
         if self._are_new(entities):
             return NO_ROWS
         data = self.data
-        rows = indices(entities, INDEX_MASK)
+        rows = self._places_of(entities)
         inside = rows < data._n
         rows, heirs = rows[inside], entities[inside]
         owners = data._entity_column[rows]

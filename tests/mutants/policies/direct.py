@@ -78,8 +78,8 @@ GROUPS = (
         ),
         Mutant(
             "a new index among many makes all new",
-            r"INDEX_MASK\)\.min\(\) >=",
-            "INDEX_MASK).max() >=",
+            r"entities\)\.min\(\) >=",
+            "entities).max() >=",
         ),
         Mutant("the last row counts as new", r"\.min\(\) >= self\.data\._n\b", r"\g<0> - 1"),
         Mutant("holes go once more", r"\(owners != NULL_ENTITY\) & (?=\()", ""),
