@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import sys
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -148,7 +150,11 @@ def test_entities_are_asked_for() -> None:
         (lambda s, es: s.refresh([77], [1]), LookupError),
         (lambda s, es: s.refresh(s.world.spawn(1), [0]), LookupError),
         (lambda s, es: s.sum("text"), TypeError),
-        (lambda s, es: s.count("text"), ValueError),
+        (lambda s, es: s.count("text"), TypeError),
+        (lambda s, es: s.count(1.5), TypeError),
+        (lambda s, es: s.count(True), TypeError),
+        (lambda s, es: s.count(np.True_), TypeError),
+        (lambda s, es: s.count(-1), ValueError),
     ],
 )
 def test_errors_are_everyones(call: Any, error: type[Exception]) -> None:
@@ -272,12 +278,98 @@ def test_going_on_with_other_ranks(after: int, tmp_path: Path) -> None:
     assert set(numbers) == {max(3, after)}
 
 
-def test_there_is_nothing_to_go_on_with(tmp_path: Path) -> None:
+CALLS: dict[str, Any] = {
+    "migrate": lambda s: s.migrate(),
+    "refresh": lambda s: s.refresh(),
+    "request": lambda s: s.request([]),
+    "locate": lambda s: s.locate([]),
+    "count": lambda s: s.count(1),
+    "sum": lambda s: s.sum([1]),
+    "min": lambda s: s.min([1]),
+    "max": lambda s: s.max([1]),
+    "save": lambda s: s.save("nowhere"),
+    "load": lambda s: Shards.load("nowhere", s.comm),
+    "Shards": lambda s: Shards(s.world, s.comm),
+}
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize(("one", "other"), list(pairwise([*CALLS, "migrate", "sum", "request"])))
+def test_all_ranks_call_the_same(one: str, other: str, check: bool) -> None:
+    """Whoever calls something else is named on all ranks, and the run may go on."""
+
     def rank(comm: ThreadComm) -> None:
-        with pytest.raises(FileNotFoundError if comm.rank == 0 else ShardError):
-            Shards.load(tmp_path, comm)
+        shards = Shards(Isles(), comm, check=check)
+        es = spawned(shards.world, 2)
+        with pytest.raises(ShardError, match=f"^ranks 0 and 1 have called {one} and {other}$"):
+            CALLS[other if comm.rank == 1 else one](shards)
+        assert shards.locate(es).tolist() == [comm.rank] * 2
+
+    run(3, rank)
+    assert not Path("nowhere").exists()
+
+
+def test_the_end_of_the_block_is_a_call_as_well() -> None:
+    """Where it exchanges something: it tells whether ghosts reached far enough."""
+
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm, check=True)
+        with pytest.raises(ShardError, match=r"^ranks 0 and 1 have called refresh and the end$"):
+            shards.__exit__(None, None, None) if comm.rank else shards.refresh()
 
     run(2, rank)
+
+
+def test_all_ranks_check_or_none() -> None:
+    def rank(comm: ThreadComm) -> None:
+        with pytest.raises(ShardError, match=r"^ranks 0 and 1 check: False and True$"):
+            Shards(Isles(), comm, check=comm.rank == 1)
+
+    run(2, rank)
+
+
+def test_a_call_exchanges_no_more_for_being_compared() -> None:
+    expected = {"locate": 2, "save": 3, "load": 3}
+
+    def rank(comm: ThreadComm, folder: Path) -> None:
+        shards = Shards(Isles(), comm)
+        for name, call in {
+            **CALLS,
+            "save": lambda s: s.save(folder),
+            "load": lambda s: Shards.load(folder, s.comm),
+        }.items():
+            before = comm.exchanges
+            call(shards)
+            assert comm.exchanges - before == expected.get(name, 1), name
+
+    with TemporaryDirectory() as folder:
+        run(2, lambda comm: rank(comm, Path(folder)))
+
+
+@pytest.mark.parametrize("folder", ["", "not there"])
+def test_there_is_nothing_to_go_on_with(folder: str, tmp_path: Path) -> None:
+    """On no rank: a program that begins anew then does so on all."""
+
+    def rank(comm: ThreadComm) -> None:
+        with pytest.raises(FileNotFoundError, match=r"no complete snapshot$"):
+            Shards.load(tmp_path / folder, comm)
+        assert Shards(Isles(), comm).count(1) == 3
+
+    run(3, rank)
+
+
+@pytest.mark.parametrize("total", ["sum", "min", "max"])
+def test_columns_of_other_shapes_say_of_which_ranks(total: str) -> None:
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        column = np.zeros((3, 7) if comm.rank == 2 else 3)
+        with pytest.raises(
+            ShardError, match=r"^ranks 0 and 2 have cells of the shapes \(\) and \(7,\)$"
+        ):
+            getattr(shards, total)(column)
+        assert shards.count(1) == 3
+
+    run(3, rank)
 
 
 def test_what_leaves_the_block_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.sharded_package import Isles, package
@@ -18,14 +19,13 @@ Shards, ShardError = package.Shards, package.ShardError
     ("given", "error"),
     [
         (lambda path: (path, -1), ValueError),
-        (lambda path: (path, "first"), ValueError),
+        (lambda path: (path, "first"), TypeError),
+        (lambda path: (path, 1.5), TypeError),
+        (lambda path: (path, True), TypeError),
         (lambda path: (None, 1), TypeError),
-        (lambda path: (path / "file", 1), OSError),
     ],
 )
 def test_what_can_not_be_saved(given: Any, error: type[Exception], tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-
     def rank(comm: ThreadComm) -> None:
         shards = Shards(Isles(), comm)
         if comm.rank == 1:
@@ -36,6 +36,91 @@ def test_what_can_not_be_saved(given: Any, error: type[Exception], tmp_path: Pat
                 shards.save(tmp_path, 1)
         assert shards.tick == 0
         assert shards.count(1) == 2
+
+    run(2, rank)
+    assert os.listdir(tmp_path) == []
+
+
+def test_where_nothing_can_be_saved(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        with pytest.raises(OSError, match="file"):
+            shards.save(tmp_path / "file", 1)
+        assert shards.count(1) == 2
+
+    run(2, rank)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (lambda path: (path / "here", 2), "ticks: 1 and 2"),
+        (lambda path: (path / "there", 1), "folders: '.*here' and '.*there'"),
+    ],
+)
+def test_all_ranks_save_the_same(given: Any, message: str, tmp_path: Path) -> None:
+    """Or none writes anything."""
+
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        wanted = given(tmp_path) if comm.rank == 1 else (tmp_path / "here", 1)
+        with pytest.raises(ShardError, match=f"^ranks 0 and 1 have given save other {message}$"):
+            shards.save(*wanted)
+        assert shards.tick == 0
+        assert shards.count(1) == 3
+
+    run(3, rank)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_spellings_of_one_folder_are_the_same(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    spelled = tmp_path / "here", "./here/", Path("./here")
+
+    def rank(comm: ThreadComm) -> None:
+        Shards(Isles(), comm).save(spelled[comm.rank], np.int64(4))
+        assert Shards.load(spelled[comm.rank], comm).tick == 4
+
+    run(3, rank)
+
+
+def test_all_ranks_load_from_the_same_folder(tmp_path: Path) -> None:
+    """In another one a file of the same name may be there."""
+
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        for name in ("here", "there"):
+            shards.save(tmp_path / name, 1)
+        with pytest.raises(ShardError, match=r"^ranks 0 and 1 have given load other folders: "):
+            Shards.load(tmp_path / ("there" if comm.rank else "here"), comm)
+
+    run(2, rank)
+
+
+def test_a_shard_that_is_missing_is_damage(tmp_path: Path) -> None:
+    """And not that nothing was saved, after which a program may begin anew."""
+
+    def rank(comm: ThreadComm) -> None:
+        Shards(Isles(), comm).save(tmp_path, 3)
+        if comm.rank == 1:
+            (tmp_path / "3.1.shard").unlink()
+        error = package.SnapshotError if comm.rank == 1 else ShardError
+        with pytest.raises(error, match=r"3\.1\.shard: there is no such file$"):
+            Shards.load(tmp_path, comm)
+
+    run(2, rank)
+
+
+def test_a_marker_that_leads_nowhere_is_damage(tmp_path: Path) -> None:
+    (tmp_path / "3.complete.json").symlink_to(tmp_path / "gone")
+
+    def rank(comm: ThreadComm) -> None:
+        with pytest.raises(
+            package.SnapshotError if comm.rank == 0 else ShardError, match="No such file"
+        ):
+            Shards.load(tmp_path, comm)
 
     run(2, rank)
 
@@ -62,7 +147,7 @@ def test_a_tick_that_is_saved_again_is_whole(tmp_path: Path, monkeypatch: Any) -
 
     def sizes(comm: ThreadComm) -> Any:
         world = Shards.load(tmp_path, comm).world
-        return Shards(world, comm)._step.gather(lambda: world.agent.data.key.tolist())
+        return Shards(world, comm)._step.gather("test", lambda: world.agent.data.key.tolist())
 
     run(2, rank)
     assert len(os.listdir(tmp_path)) == 3
@@ -118,9 +203,10 @@ def test_errors_that_are_no_text_are_everyones(tmp_path: Path) -> None:
     os.mkdir(folder)
 
     def rank(comm: ThreadComm) -> None:
-        with pytest.raises(
-            FileNotFoundError if comm.rank == 0 else ShardError, match="no complete"
-        ):
+        with pytest.raises(FileNotFoundError, match="no complete"):
+            Shards.load(os.fsdecode(folder), comm)
+        (Path(os.fsdecode(folder)) / "1.complete.json").write_bytes(b"")
+        with pytest.raises(package.SnapshotError if comm.rank == 0 else ShardError):
             Shards.load(os.fsdecode(folder), comm)
 
     run(2, rank)

@@ -14,9 +14,12 @@ from ..columns.buffers import items
 from ..handles import EntityArray, RowArray
 from ..typed import NamedTuple
 from .errors import ShardError
+from .lockstep import head_of
 from .tables import alignment
 
-_MAGIC: Final = int.from_bytes(b"ecsghost", "little")
+NO_GHOSTS: Final = head_of("refresh")
+"""What begins each message; to itself a rank sends no more."""
+_HEAD: Final = int.from_bytes(NO_GHOSTS, "little")
 ACTIVE: Final = "~active"
 """What stands for a column that tells which ghosts are active, in managers with a partition."""
 
@@ -73,7 +76,7 @@ def ghost_message(
     layout, count = ghost_columns(type(world)), len(entities)
     size = 16 + count * (8 + sum(column.nbytes for column in layout))
     words = np.empty(-(-size // 8), np.uint64)
-    words[:2] = _MAGIC, count
+    words[:2] = _HEAD, count
     words[2 : 2 + count] = entities
     buffer, place = words.view(np.uint8), 16 + 8 * count
     for column in layout:
@@ -95,11 +98,10 @@ def received_ghosts(world: Any, part: Any) -> GhostMessage:
     data = np.frombuffer(part, np.uint8)
     if data.ctypes.data % 8:
         data = data.copy()
-    head = data[:16].view(np.uint64) if len(data) >= 16 else np.zeros(2, np.uint64)
-    count, layout = int(head[1]), ghost_columns(type(world))
+    count, layout = data[8:16].view(np.uint64).item(), ghost_columns(type(world))
     size = 16 + count * (8 + sum(column.nbytes for column in layout))
-    if int(head[0]) != _MAGIC or len(data) != size:
-        raise ShardError("another rank has called something else than refresh")
+    if len(data) != size:
+        raise ShardError(f"{len(data)} bytes came for {count} ghosts, wanted {size}")
     place, columns = 16 + 8 * count, {}
     for column in layout:
         end = place + column.nbytes * count

@@ -17,7 +17,8 @@ from ..handles import EntityArray
 from .errors import ParcelError
 from .tables import PackedColumn, ParcelPlan, plan_of
 
-_MAGIC: Final = int.from_bytes(b"ecsparc1", "little")
+MAGIC: Final = b"ecsparc1"
+_MAGIC: Final = int.from_bytes(MAGIC, "little")
 _HEAD: Final = 7
 """Words before those of tables: magic, fingerprint, length, number of entities."""
 LENGTH: Final = 5

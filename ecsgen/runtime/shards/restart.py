@@ -10,50 +10,52 @@ import os
 import pickle
 import re
 from collections.abc import Mapping
-from typing import Any, Final, SupportsInt
+from typing import Any, Final
 
 import numpy as np
 
 from ..errors import SnapshotError
 from .arriving import absorb
-from .lockstep import LockStep
+from .lockstep import LockStep, agreed
+from .totals import whole_number
 
 _MARKER: Final = re.compile(r"(\d+)\.complete\.json")
 
 
-def save_shard(shards: Any, folder: str | os.PathLike[str], tick: SupportsInt) -> int:
+def save_shard(shards: Any, folder: str | os.PathLike[str], tick: int) -> int:
     """Save this rank's world, then, on rank 0, the marker; return the tick.
 
     No file is replaced but the marker: if the same tick was saved before, that one is whole until
-    this one is.
+    this one is. Nothing is written before all ranks mean the same folder and tick.
     """
+    step: LockStep = shards._step
+    told = step.gather(
+        "save", lambda: [whole_number("tick", tick), os.path.abspath(folder)]
+    )
+    ticks: list[int] = [its for its, _ in told]
+    number = agreed(ticks, "have given save other ticks: {} and {}")
+    _agree_on_folder("save", [its for _, its in told])
 
     def saved() -> str:
-        number = checked_tick(tick)
         os.makedirs(folder, exist_ok=True)
         world = shards.world
         name = _unused_name(folder, number, world.entities.shard)
         world.save(os.path.join(folder, name), codecs=codecs_of(world))
         return name
 
-    files = shards._step.gather(saved)
-    number = checked_tick(tick)
+    files = step.gather("save", saved)
 
     def marked() -> bool:
         if shards.rank == 0:
             _mark(folder, number, files, shards._next)
         return True
 
-    shards._step.gather(marked)
+    step.gather("save", marked)
     return number
 
 
-def checked_tick(tick: SupportsInt) -> int:
-    """Return the number of a tick, or raise ValueError."""
-    number = int(tick)
-    if number < 0:
-        raise ValueError(f"tick {number}, wanted 0 or more")
-    return number
+def _agree_on_folder(call: str, folders: list[str]) -> None:
+    agreed(folders, f"have given {call} other folders: {{!r}} and {{!r}}")
 
 
 def _unused_name(folder: str | os.PathLike[str], tick: int, shard: int) -> str:
@@ -106,9 +108,14 @@ def begun_again(
     rank, size = step.rank, step.size
 
     def newest() -> Any:
-        return _newest(os.fspath(folder)) if rank == 0 else None
+        path = os.path.abspath(folder)
+        return path, _newest(path) if rank == 0 else None
 
-    found = step.gather(newest)[0]
+    told = step.gather("load", newest)
+    _agree_on_folder("load", [its for its, _ in told])
+    _, found = told[0]
+    if found is None:
+        raise FileNotFoundError(f"{folder}: no complete snapshot")
     files, following = found["files"], found["next_shard"]
     worlds: list[Any] = []
 
@@ -121,15 +128,16 @@ def begun_again(
             _take_over(worlds[0], other)
         return True
 
-    step.gather(loaded)  # what one refuses all refuse
+    step.gather("load", loaded)  # what one refuses all refuse
     return worlds[0], found["tick"], following + max(0, size - len(files))
 
 
 def _newest(folder: str) -> Any:
-    """Return what the marker of the newest complete snapshot says."""
-    found = [it for name in os.listdir(folder) if (it := _MARKER.fullmatch(name))]
+    """Return what the marker of the newest complete snapshot says, None if there is none."""
+    names = os.listdir(folder) if os.path.exists(folder) else []
+    found = [it for name in names if (it := _MARKER.fullmatch(name))]
     if not found:
-        raise FileNotFoundError(f"{folder}: no complete snapshot")
+        return None
     name = max(found, key=lambda it: int(it[1]))[0]
     try:
         with open(os.path.join(folder, name), encoding="utf-8") as file:
@@ -137,7 +145,7 @@ def _newest(folder: str) -> Any:
         if not all(type(each) is str for each in said["files"]):
             raise ValueError("files are names")
         return {key: said[key] for key in ("tick", "files", "next_shard")}
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
         raise SnapshotError(f"{name}: {error}") from None
 
 
@@ -145,6 +153,8 @@ def _loaded(
     kind: Any, folder: str | os.PathLike[str], name: str, options: Mapping[str, Any]
 ) -> Any:
     path = os.path.join(folder, os.path.basename(name))
+    if not os.path.exists(path):
+        raise SnapshotError(f"{name}: there is no such file")
     return kind.load(path, codecs=codecs_of(kind()), **options)
 
 

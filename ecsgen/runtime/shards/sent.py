@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..handles import EntityArray, RowArray
-from .messages import ghost_message
+from .messages import NO_GHOSTS, ghost_message
 
 
 class SentGhosts:
@@ -31,7 +31,7 @@ class SentGhosts:
             self._known = state, [self._found(part) for part in self._parts]
         found = enumerate(zip(self._parts, self._known[1], strict=True))
         return [
-            b"" if rank == self._own else ghost_message(self._world, part, rows)
+            NO_GHOSTS if rank == self._own else ghost_message(self._world, part, rows)
             for rank, (part, rows) in found
         ]
 

@@ -18,13 +18,13 @@ from .arriving import absorb
 from .departing import Leaving
 from .errors import ShardError
 from .leaving import leave
-from .lockstep import LockStep, transport_of
+from .lockstep import LockStep, agreed, transport_of
 from .messages import received_ghosts, take_ghosts
 from .migrating import checked_ranks, departures, refuse_locks, united
 from .packing import packed
 from .restart import begun_again, save_shard
 from .sent import SentGhosts, parts_of
-from .totals import exact_sum, extreme
+from .totals import exact_sum, extreme, whole_number
 from .watch import Watch
 
 WorldT = TypeVar("WorldT", bound=Any)
@@ -33,9 +33,10 @@ WorldT = TypeVar("WorldT", bound=Any)
 class ShardsBase(Generic[WorldT]):
     """The worlds of all ranks. Every method is called by all of them, in the same order.
 
-    What a call refuses on one rank raises there, and ShardError naming rank and error on all
-    others; nothing has moved anywhere, and the run may go on. An exception that leaves the
-    `with` block is printed with its rank, and ends all ranks.
+    Where one has called another, or has given another folder or tick, all raise ShardError,
+    which names two that differ. What a call refuses on one rank raises there, and ShardError
+    naming rank and error on all others; nothing has moved anywhere, and the run may go on. An
+    exception that leaves the `with` block is printed with its rank, and ends all ranks.
     """
 
     __slots__ = ("_next", "_sent", "_step", "_watch", "comm", "tick", "world")
@@ -59,8 +60,8 @@ class ShardsBase(Generic[WorldT]):
         whether kernels had all neighbours beyond the border; O(all entities) on each rank.
 
         Raises:
-            ShardError: two worlds have the same number, or other schemas; later, that a
-                neighbour was missing.
+            ShardError: two worlds have the same number, or other schemas, or not all ranks
+                check; later, that a neighbour was missing.
         """
         transport = transport_of(comm, timeout)
         self.world = world
@@ -68,24 +69,25 @@ class ShardsBase(Generic[WorldT]):
         self.tick = 0
         self._step = LockStep(transport)
         self._sent: SentGhosts | None = None
-        self._next = self._introduce()
+        self._next = self._introduce(check)
         self._watch = Watch(world, self._step) if check and self.size > 1 else None
 
-    def _introduce(self) -> int:
+    def _introduce(self, check: bool) -> int:
         """Agree on numbers; return the first one that none has."""
         world, rank = self.world, self.rank
 
         def introduced() -> dict[str, Any]:
             if world._is_fresh and world.entities.shard == 0:
                 world._be_shard(rank)
-            return {"shard": world.entities.shard, "schema": world.FINGERPRINT}
+            return {
+                "shard": world.entities.shard,
+                "schema": world.FINGERPRINT,
+                "check": bool(check),
+            }
 
-        told = self._step.gather(introduced)
-        for other, its in enumerate(told):
-            if its["schema"] != world.FINGERPRINT:
-                raise ShardError(
-                    f"ranks {rank} and {other} have worlds of other schemas"
-                )
+        told = self._step.gather("Shards", introduced)
+        agreed([its["schema"] for its in told], "have worlds of other schemas")
+        agreed([its["check"] for its in told], "check: {} and {}")
         numbers: list[int] = [its["shard"] for its in told]
         for other, number in enumerate(numbers):
             if number in numbers[:other]:
@@ -113,17 +115,17 @@ class ShardsBase(Generic[WorldT]):
         trace: TracebackType | None,
     ) -> None:
         if error is None:
-            self._look_back()
+            self._look_back("the end")
         else:
             text = "".join(traceback.format_exception(kind, error, trace))
             sys.stderr.write(f"rank {self.rank}: {text}")
             sys.stderr.flush()
             self._step.abort()
 
-    def _look_back(self) -> None:
-        """Check the neighbours that kernels had since ghosts came."""
+    def _look_back(self, call: str) -> None:
+        """Check the neighbours that kernels had since ghosts came, in the name of a call."""
         if self._watch is not None:
-            self._watch.verify()
+            self._watch.verify(call)
 
     # --- moving ---------------------------------------------------------------------------
 
@@ -142,7 +144,7 @@ class ShardsBase(Generic[WorldT]):
         Raises what `extract` does, StructureLockedError if anything here is locked, ValueError
         for a rank that there is not.
         """
-        self._look_back()
+        self._look_back("migrate")
         plans: list[Leaving] = []
 
         def parts() -> list[Any]:
@@ -182,7 +184,7 @@ class ShardsBase(Generic[WorldT]):
             MissingInstanceError: it has not all components that ghosts have.
             ValueError: a rank that there is not.
         """
-        self._look_back()
+        self._look_back("refresh")
         sent = self._sent
 
         def parts() -> list[Any]:
@@ -210,7 +212,7 @@ class ShardsBase(Generic[WorldT]):
 
         `shards.refresh(*shards.request(friends))`. O(all that is asked).
         """
-        asked = self._step.exchange_words(lambda: [as_entities(es)] * self.size)
+        asked = self._asked("request", es)
         found, ranks = [np.zeros(0, np.uint64)], [np.zeros(0, np.intp)]
         for rank, wanted in enumerate(asked):
             if rank != self.rank:
@@ -224,20 +226,27 @@ class ShardsBase(Generic[WorldT]):
 
         O(all that is asked) on each rank.
         """
-        asked = self._step.exchange_words(lambda: [as_entities(es)] * self.size)
+        asked = self._asked("locate", es)
         alive = self.world.entities.alive_many
         answers = [alive(wanted).astype(np.uint64) for wanted in asked]
-        found = self._step.exchange_words(lambda: answers)
+        found = self._step.exchange_words("locate", lambda: answers)
         ranks = np.full(len(found[0]), -1)
         for rank, is_there in enumerate(found):
             ranks[is_there == 1] = rank
         return ranks
 
+    def _asked(self, call: str, es: ArrayLike) -> list[EntityArray]:
+        """Return the entities that each rank asks for."""
+        return self._step.exchange_words(call, lambda: [as_entities(es)] * self.size)
+
     # --- totals -----------------------------------------------------------------------------
 
     def count(self, n: int, /) -> int:
-        """Return the sum of a number of each rank."""
-        return sum(self._step.gather(lambda: int(n)))
+        """Return the sum of a number of each rank.
+
+        TypeError for what is no integer, ValueError for one below 0.
+        """
+        return sum(self._step.gather("count", lambda: whole_number("count", n)))
 
     def sum(self, values: ArrayLike, /) -> Any:
         """Return the sum over all rows of all ranks, axis 0: exact, of floats rounded once.
@@ -248,17 +257,23 @@ class ShardsBase(Generic[WorldT]):
 
     def min(self, values: ArrayLike, /) -> Any:
         """Return the smallest of all rows of all ranks, axis 0; `inf` without rows. O(n)."""
-        return extreme(self._step, values, np.min, float("inf"))
+        return extreme(self._step, "min", values, np.min, float("inf"))
 
     def max(self, values: ArrayLike, /) -> Any:
         """Return the largest of all rows of all ranks, axis 0; `-inf` without rows. O(n)."""
-        return extreme(self._step, values, np.max, float("-inf"))
+        return extreme(self._step, "max", values, np.max, float("-inf"))
 
     # --- saving -----------------------------------------------------------------------------
 
     def save(self, folder: str | os.PathLike[str], tick: int = 0) -> None:
-        """Save each rank's world, then a marker that all are there; files are replaced whole."""
-        self._look_back()
+        """Save each rank's world, then a marker that all are there; files are replaced whole.
+
+        Raises:
+            ShardError: the ranks have not the same folder and tick; nothing is written.
+            TypeError, ValueError: a tick that is no integer, or is below 0; the same.
+            OSError: as for every file.
+        """
+        self._look_back("save")
         self.tick = save_shard(self, folder, tick)
 
     @classmethod
@@ -279,8 +294,10 @@ class ShardsBase(Generic[WorldT]):
         `drop` and `migrate` are; handles and ids stay, for other shards have them, too.
 
         Raises:
-            FileNotFoundError: there is none.
-            SnapshotError: a file is damaged, or says what is not in the schemas any more.
+            FileNotFoundError: there is none; on all ranks.
+            SnapshotError: a file is damaged or missing, or says what is not in the schemas
+                any more.
+            ShardError: the ranks have not the same folder.
         """
         transport = transport_of(comm, timeout)
         options = {"drop": drop, "migrate": migrate}

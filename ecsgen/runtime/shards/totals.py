@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import ShardError
 from .exact import odd_total, rounded, total_of
-from .lockstep import LockStep
+from .lockstep import LockStep, agreed
 
 
 def exact_sum(step: LockStep, values: ArrayLike) -> Any:
@@ -29,7 +29,7 @@ def exact_sum(step: LockStep, values: ArrayLike) -> Any:
             [[str(t), odd] for t, odd in totals],
         )
 
-    parts = step.gather(told)
+    parts = step.gather("sum", told)
     shape = _same_shape([shape for _, shape, _ in parts])
     is_float = any(kind == "f" for kind, _, _ in parts)
     columns = zip(*(totals for _, _, totals in parts), strict=True)
@@ -45,20 +45,32 @@ def exact_sum(step: LockStep, values: ArrayLike) -> Any:
     return found[0] if not shape else np.array(found).reshape(shape)
 
 
-def extreme(step: LockStep, values: ArrayLike, pick: Any, none: float) -> Any:
+def extreme(
+    step: LockStep, call: str, values: ArrayLike, pick: Any, none: float
+) -> Any:
     """Return the value that `pick` finds in all rows, `none` without rows. O(n)."""
 
     def told() -> Any:
         given = _numbers(values)
         return given.shape[1:], pick(given, axis=0).tolist() if len(given) else None
 
-    parts = step.gather(told)
+    parts = step.gather(call, told)
     shape = _same_shape([shape for shape, _ in parts])
     found = [value for _, value in parts if value is not None]
     if not found:
         return none if not shape else np.full(shape, none)
     best = pick(np.array(found), axis=0)
     return best.item() if not shape else best
+
+
+def whole_number(label: str, given: Any) -> int:
+    """Return an integer from 0 on, or raise TypeError or ValueError."""
+    if isinstance(given, bool):
+        raise TypeError(f"{label}: wanted a number, not {given}")
+    number = index(given)
+    if number < 0:
+        raise ValueError(f"{label}: wanted 0 or more, not {number}")
+    return number
 
 
 def _numbers(values: ArrayLike) -> NDArray[Any]:
@@ -71,9 +83,7 @@ def _numbers(values: ArrayLike) -> NDArray[Any]:
 
 
 def _same_shape(shapes: list[Any]) -> tuple[int, ...]:
-    if any(shape != shapes[0] for shape in shapes):
-        raise ShardError(f"columns of cells of the shapes {shapes}")
-    return tuple(shapes[0])
+    return agreed([*map(tuple, shapes)], "have cells of the shapes {} and {}")
 
 
 def _units(total: str, kind: str, is_float: bool) -> int:

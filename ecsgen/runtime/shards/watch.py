@@ -73,18 +73,22 @@ class Watch:
         if radius > self._asked.get(name, 0):
             self._asked[name] = radius
 
-    def verify(self) -> None:
-        """Ask all ranks who was there; ShardError if somebody in reach was no ghost here."""
+    def verify(self, call: str) -> None:
+        """Ask all ranks who was there; ShardError if somebody in reach was no ghost here.
+
+        `call`: in whose name.
+        """
         asked, self._asked = self._asked, {}
-        told = self._step.gather(lambda: asked)
+        told = self._step.gather(call, lambda: asked)
         for name in sorted({name for each in told for name in each}):
             came = self._step.exchange_words(
-                lambda name=name: [self._told(name)] * self._step.size  # type: ignore[misc]
+                call, lambda name=name: [self._told(name)] * self._step.size  # type: ignore[misc]
             )
             self._step.gather(
+                call,
                 lambda name=name, came=came: self._compare(  # type: ignore[misc]
                     name, asked.get(name, 0.0), came
-                )
+                ),
             )
 
     def _told(self, name: str) -> Any:
