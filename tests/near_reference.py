@@ -46,9 +46,17 @@ class NearReference(WorldReference):
         self.members = {rows[self.home_of_places]: rows for rows in self._rows(among)}
         self.cells: dict[Cell, list[int]] = {}
         self.cell_of: dict[int, Cell] = {}
-        self.members = {row: rows for row, rows in self.members.items() if seen[row]}
+        self.members = {
+            row: rows
+            for row, rows in self.members.items()
+            if seen[row] and all(self._is_active(*one) for one in rows.items())
+        }
         for row in self.members:
             self._move(row)
+
+    def _is_active(self, component: str, row: int) -> bool:
+        data = self.manager(component).data
+        return not self.parts[component].partition or row < data._n_active
 
     def _move(self, row: int) -> None:
         """Let a member go to the cell of its place, to the end of those who are there."""

@@ -27,6 +27,13 @@ kernels:
     over: agents
     near: {radius: 2.5, among: movers}
     steps: [Mood.fear = count(other.Agent.key > 60)]
+  cheer: {over: movers, near: {radius: 2.5, among: agents}, steps: [Place.cheered = count()]}
+  gather: {over: agents, near: 2.5, steps: [Mood.friends = sum(other.Agent.key)]}
+  hush:
+    over: movers
+    near: {radius: 2.5, among: agents}
+    turns: rows
+    steps: [Place.hushed = sum(other.Agent.key)]
   calm: {over: agents, near: 2.5, turns: random, steps: [Mood.rest = sum(other.Place.weight)]}
   parts: {over: Part, near: 2.5, steps: [Part.far = max(other.Part.k)]}
   slots_:
@@ -35,7 +42,9 @@ kernels:
     steps: [Slot.other_k = sum(other.Slot.k), Slot.whom = nearest(other.entity)]
 ---
 component: Place
-fields: {at: "f64[2]", weight: i64, on: bool, near_: u32, closest: entity, total: u64}
+fields:
+  {at: "f64[2]", weight: i64, on: bool, near_: u32, closest: entity, total: u64, cheered: i64,
+   hushed: u64}
 space: {field: at, wrap: [30, 0]}
 kernels:
   ask:
@@ -51,7 +60,8 @@ component: Agent
 fields: {key: u64}
 ---
 component: Mood
-fields: {fear: i64, rest: i64}
+fields: {fear: i64, rest: i64, friends: u64}
+partition: {start: active}
 ---
 component: Part
 fields: {spot: {type: "f32[2]", split: true}, k: i32, far: i32}
@@ -101,6 +111,7 @@ def begin(world: Any) -> Any:
         slot={"at": np.c_[at, 0 * at[:, 0]], "k": keys},
     )
     world.part.deactivate_many(world.part.lookup_many(es[::5]))
+    world.mood.deactivate_many(world.mood.lookup_many(es[::3]))
     return es
 
 
@@ -112,7 +123,7 @@ def found(world: Any, keys_of: dict[int, int]) -> dict[int, tuple[Any, ...]]:
         place, mood, part, slot = (m.row(m.lookup(e)) for m in managers)
         rows[keys_of[e]] = (
             *(place.near_, keys_of.get(place.closest, 0), place.weight, place.total),
-            *(mood.fear, mood.rest, part.far),
+            *(place.cheered, place.hushed, mood.fear, mood.rest, mood.friends, part.far),
             *(slot.other_k, keys_of.get(slot.whom, 0), keys_of.get(slot.next_, 0)),
         )
     return rows
@@ -129,8 +140,11 @@ def kernels(world: Any, refresh: Any) -> None:
     refresh()
     world.herd()
     world.scare()
+    world.cheer()
+    world.gather()
     with np.errstate(over="ignore"):
         world.calm()
+        world.hush()
     world.slots_()
     world.parts()
 
@@ -173,6 +187,23 @@ def test_neighbours_are_the_same_on_any_number_of_ranks(
         several, ghosts = ranks(packages[backend], size)
         assert ghosts > 50
         assert several == alone
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("size", [1, 3])
+def test_inactive_rows_are_no_neighbours(packages: dict[str, Any], backend: str, size: int) -> None:
+    """Of a query of them with a component whose space is asked."""
+    whole, _ = ranks(packages[backend], size)
+    at = np.random.default_rng(5).random((COUNT, 2)) * SIZE  # of the keys from 1 on, as in `begin`
+    apart = at[None] - at[:, None]
+    apart[..., 0] -= SIZE * np.rint(apart[..., 0] / SIZE)
+    near = (apart**2).sum(-1) <= RADIUS**2
+    np.fill_diagonal(near, val=False)
+    near[:, ::3] = False
+    for k, others in enumerate(near):
+        cheered, hushed = whole[k + 1][4:6]
+        total = int((others.nonzero()[0] + 1).sum())
+        assert (cheered, hushed, whole[k + 1][8]) == (others.sum(), total, total)
 
 
 def test_both_backends_find_the_same(packages: dict[str, Any]) -> None:

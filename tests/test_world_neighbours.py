@@ -25,6 +25,7 @@ fields: {fear: f32, foe: entity, wool: u16, sides: "f32[3]"}
 ---
 component: Wolf
 fields: {hunger: f32, prey: entity, seen: i64}
+partition: {start: active}
 ---
 component: Flea
 fields: {at: "f32[2]", bites: u8, host: entity}
@@ -117,6 +118,7 @@ def filled(package: ModuleType, seed: int, count: int = 60) -> Any:
     if count:
         w.wolf.sort("hunger")
         w.flea.deactivate_many(np.arange(0, len(w.flea), 7))
+        w.wolf.deactivate_many(np.arange(0, len(w.wolf), 3))
         w.destroy_many(es[::6])
     return w
 
@@ -158,12 +160,12 @@ def test_both_backends(packages: list[ModuleType], seed: int, count: int) -> Non
         assert not differing(column, found[1][name]).any(), name
 
 
-def around(w: Any, radius: float, asking: Any, asked: Any) -> list[list[int]]:
+def around(w: Any, radius: float, asking: Any, asked: Any, active: Any = True) -> list[list[int]]:
     """For each entity that asks, the living ones of others that it should find, in order of
-    rows; by the definition."""
+    rows, and of these the active ones; by the definition."""
     places = np.array(w.place.data.at)
     one, other = w.place.lookup_many(asking), w.place.lookup_many(asked)
-    alive = w.entities.alive_many(asked).tolist()
+    alive = (w.entities.alive_many(asked) & active).tolist()
     space = Space(radius, w.place.wrap, places.dtype)
     rows = neighbours(space, places[one], places[other], alive)
     pairs = zip(asking.tolist(), rows, strict=True)
@@ -177,7 +179,9 @@ def test_sheep_and_wolves(packages: list[ModuleType], backend: int) -> None:
     flock, wolves = np.array(w.place.data.entity)[: w.flock.n], w.wolves.rows()
     hunger = np.array(w.wolf.data.hunger)[wolves.wolf]
     fear = np.array(w.sheep.data.fear)
-    expected = around(w, 3.0, flock, wolves.entity)
+    active = wolves.wolf < w.wolf.n_active
+    assert len({*active.tolist()}) == 2
+    expected = around(w, 3.0, flock, wolves.entity, active)
     w.flee(3.0)
     for k, near in enumerate(expected):
         row = w.sheep.lookup(flock[k])

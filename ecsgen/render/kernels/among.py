@@ -78,7 +78,29 @@ class Among:
                 rows = _named(self.other.rows(name), self.prefix, "asked")
                 found[self.other_rows(name)] = rows
         lines = [f"{name} = joined_rows({rows})" for name, rows in found.items()]
+        if self._parted:
+            members = self.own_rows(space) if self.other is None else self.other_rows(space)
+            given = [members, *(self._part(component) for component in self._parted)]
+            lines += _statement(f"{self._hidden} = hidden_rows", given)
         return [*lines, *self._with_ghosts(asked)] if self.has_ghosts else lines
+
+    @property
+    def _parted(self) -> list[Component]:
+        """Those in which the rows that are asked may be inactive, the space's own left out: it
+        tells of itself."""
+        space = self.near.place.owner
+        return [one for one in self.components.values() if one.partition and one.name != space]
+
+    def _part(self, component: Component) -> str:
+        """The rows in a component with a partition, and how many are active."""
+        rows = (self.other or self.own).rows(component.name)
+        named = _named(rows, self.prefix, "asked" if self.other else "")
+        return f"({named}, self.{component.module}.data._n_active)"
+
+    @property
+    def _hidden(self) -> str:
+        """The variable with the rows of the space that are inactive in another component."""
+        return f"{self.prefix}hidden"
 
     def _with_ghosts(self, asked: Iterable[str]) -> list[str]:
         """The statements that put ghosts behind the rows that are asked."""
@@ -87,7 +109,7 @@ class Among:
             self.components[name].module for name in dict.fromkeys([space, *self.components])
         ]
         given = [f"{self.prefix}radius", *(f"self.{module}" for module in modules)]
-        lines = for_macro(call(f"{ghosts} = ghosts_near", given, 8)).lstrip().split("\n    ")
+        lines = _statement(f"{ghosts} = ghosts_near", given)
         for name in dict.fromkeys([space, *asked]):
             rows = self.own_rows(name) if self.other is None else self.other_rows(name)
             manager = f"self.{self.components[name].module}"
@@ -106,7 +128,13 @@ class Among:
         manager = f"self.{self.own.components[space].module}"
         rows = dict.fromkeys([self.own_rows(space), self.other_rows(space)])
         given = [self.other_rows(space)] if are_one else list(rows)
-        return [literal(self.kernel), manager, radius, *given]
+        hidden = [f"hidden={self._hidden}"] if self._parted else []
+        return [literal(self.kernel), manager, radius, *given, *hidden]
+
+
+def _statement(called: str, given: list[str]) -> list[str]:
+    """The lines of a call."""
+    return for_macro(call(called, given, 8)).lstrip().split("\n    ")
 
 
 def _named(rows: str, prefix: str, variable: str = "") -> str:

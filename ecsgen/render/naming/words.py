@@ -70,24 +70,24 @@ given_line giventable gives globals go goes gone good greater greater_equal grea
 group grouped groupeddata groupedrows groupmember groups grow grown grown_map growth h had half
 handle handle_mask handlefield handles has has_border has_cells has_chunks has_create
 has_create_many has_manager hasattr hash haunt haunted haunted_search haunted_space hauntedspace
-have head head_many header heard held heldmessages help hex hierarchy hierarchyerror high hold
-holders holds holds_objects hole holes hot how hypot hypothesis i i64 id id_generation
-id_generation_cells id_generation_column id_keys id_of id_row id_row_cells id_row_column id_slot
-id_slot_cells id_slot_column id_stem id_stem_of idarray idproxy idrows ids ids_of if ignore import
-imported importerror imports imports_marker importwarning imum in inactive include indent
-indentation indentationerror index index0 index_bits index_count index_mask indexerror indexes
-indices indirect indirectrows inf infos infos_lines init input insert instance instances int int64
-intenum interrupted interruptederror intfield intflag into intp ioerror is is_alive is_clean
-is_cold is_exact is_folded is_heard is_named is_object is_packed is_plain is_quiet is_same
-is_same_view is_tag is_worn isadirectory isadirectoryerror isinstance issubclass it item items iter
-iterable iterator its j j2 join join_group join_group_many joined joined_given joined_rows
-joined_search joined_turn joined_turn_given joinedblocks joinedcolumn joinedrows joinedt joining
-joinpath k keep kept kernel kernel_arguments kernel_blocks kernel_reductions kernelrows kernels
-kernels_numba kernels_numpy key key_lines keyboard keyboardinterrupt keyerror keys keywords kind
-kinds know largest last last_generation last_handle layout layout_arguments layout_cold
-layout_lines layout_table lazy lazy_names leads least least_of leave leave_group leave_parent
-leaving led left left_cold len length less less_equal less_than less_than_unsigned let let_die
-level levelblocks levelfield levels license lie lies like line lines link link_row linked
+have head head_many header heard held heldmessages help hex hidden hidden_rows hierarchy
+hierarchyerror high hold holders holds holds_objects hole holes hot how hypot hypothesis i i64 id
+id_generation id_generation_cells id_generation_column id_keys id_of id_row id_row_cells
+id_row_column id_slot id_slot_cells id_slot_column id_stem id_stem_of idarray idproxy idrows ids
+ids_of if ignore import imported importerror imports imports_marker importwarning imum in inactive
+include indent indentation indentationerror index index0 index_bits index_count index_mask
+indexerror indexes indices indirect indirectrows inf infos infos_lines init input insert instance
+instances int int64 intenum interrupted interruptederror intfield intflag into intp ioerror is
+is_alive is_clean is_cold is_exact is_folded is_heard is_named is_object is_packed is_plain
+is_quiet is_same is_same_view is_tag is_worn isadirectory isadirectoryerror isinstance issubclass
+it item items iter iterable iterator its j j2 join join_group join_group_many joined joined_given
+joined_rows joined_search joined_turn joined_turn_given joinedblocks joinedcolumn joinedrows
+joinedt joining joinpath k keep kept kernel kernel_arguments kernel_blocks kernel_reductions
+kernelrows kernels kernels_numba kernels_numpy key key_lines keyboard keyboardinterrupt keyerror
+keys keywords kind kinds know largest last last_generation last_handle layout layout_arguments
+layout_cold layout_lines layout_table lazy lazy_names leads least least_of leave leave_group
+leave_parent leaving led left left_cold len length less less_equal less_than less_than_unsigned let
+let_die level levelblocks levelfield levels license lie lies like line lines link link_row linked
 linkedrows list lists literal living living_id living_id_rows living_keys living_place living_rows
 living_table ljust load loader local locals locked locks log log10 log2 logical logical_and
 logical_not logical_or lookup lookuperror loop looped loops low lower lstrip m machine

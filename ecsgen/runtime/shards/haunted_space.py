@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import EntityArray, RowArray
+from ..placement.moves import NO_ROWS
 from ..spaces.cells import Places
 from ..spaces.joined import joined_search
 from ..spaces.search import NearSearch
@@ -98,7 +99,8 @@ def haunted_search(
     radius: SupportsFloat,
     asking: RowArray,
     members: RowArray,
+    hidden: RowArray = NO_ROWS,
 ) -> NearSearch:
     """Return who is in reach of whom, where members are those who ask, then ghosts."""
     among = None if len(members) == len(asking) else members
-    return joined_search(kernel, manager, radius, asking, among)
+    return joined_search(kernel, manager, radius, asking, among, hidden)

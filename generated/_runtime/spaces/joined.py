@@ -7,6 +7,7 @@ from typing import SupportsFloat
 import numpy as np
 
 from ..handles import RowArray
+from ..placement.moves import NO_ROWS
 from ..queries.rows import QueryRows
 from .cells import Places
 from .search import NearSearch, PlaceNames
@@ -31,19 +32,36 @@ def joined_rows(rows: slice | QueryRows) -> RowArray:
     return np.arange(found.start, found.stop) if isinstance(found, slice) else found
 
 
+def hidden_rows(rows: RowArray, *parts: tuple[slice | QueryRows, int]) -> RowArray:
+    """Return which of some rows nobody sees: of entities that are inactive in another component.
+
+    `parts`: the rows of the same entities in each of those with a partition, and how many of its
+    rows are active.
+    """
+    is_hidden = np.zeros(len(rows), np.bool_)
+    for found, active in parts:
+        is_hidden |= joined_rows(found) >= active
+    return rows[is_hidden]
+
+
 def joined_given(
     kernel: str,
     manager: Spaced,
     radius: SupportsFloat,
     asking: RowArray,
     members: RowArray | None = None,
+    hidden: RowArray = NO_ROWS,
 ) -> NearGiven:
     """Return the places of rows that ask, and of those who are asked, by default the same.
 
-    Of two sets nobody asks who is of the same entity. ValueError for the radius.
+    Nobody finds those that are hidden, and of two sets who is of the same entity. ValueError
+    for the radius.
     """
     reach = checked_radius(kernel, radius)
     places, seen = manager._all_places()
+    if len(hidden):
+        seen = seen.copy()
+        seen[:, hidden] = np.nan
     own = places.take(asking, axis=1)
     if members is None:
         others = own if seen is places else seen.take(asking, axis=1)
@@ -59,6 +77,7 @@ def joined_search(
     radius: SupportsFloat,
     asking: RowArray,
     members: RowArray | None = None,
+    hidden: RowArray = NO_ROWS,
 ) -> NearSearch:
     """Return who is in reach of whom; as `joined_given`."""
-    return NearSearch(*joined_given(kernel, manager, radius, asking, members))
+    return NearSearch(*joined_given(kernel, manager, radius, asking, members, hidden))

@@ -11,6 +11,7 @@ from typing import Any, Final, SupportsFloat
 import numpy as np
 
 from ..handles import RowArray
+from ..placement.moves import NO_ROWS
 from .cells import (
     CELL_STEPS,
     FARTHEST_CELL,
@@ -43,16 +44,18 @@ def joined_turn_given(
     radius: SupportsFloat,
     asking: RowArray,
     members: RowArray | None = None,
+    hidden: RowArray = NO_ROWS,
 ) -> TurnGiven:
     """Return the same of some rows of a manager, and of those who are asked, by default the same.
 
-    Of two sets nobody asks who is of the same entity.
+    Nobody finds those that are hidden, and of two sets who is of the same entity.
     """
     reach = checked_radius(kernel, radius)
     places, _ = manager._all_places()
     met = asking if members is None else members
     numbers = np.full(places.shape[1], -1, np.int64)
     numbers[met] = np.arange(len(met))
+    numbers[hidden], places[:, hidden] = -1, np.nan
     names = other_names = np.arange(len(met), dtype=np.uint64)
     if members is not None:
         owners = manager._all_owners()  # type: ignore[attr-defined]  # in a group or query

@@ -143,6 +143,7 @@ class Cases(Roomy):
         members = {
             one[component]: one
             for one in self.rows_of(w, case.among or case.over, others)
+            if all(row < running(getattr(w, others[of])) for of, row in one.items())
         }
         return Crowd(
             manager,
