@@ -156,6 +156,45 @@ def test_what_there_is_not(seen: Inspected) -> None:
     assert seen.ask("PATCH", "entity/x/point_mass", {}).status == 404
 
 
+METHODS = "GET", "HEAD", "PATCH", "POST", "PUT", "DELETE", "OPTIONS"
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("edit", [False, True])
+def test_unknown_names_in_every_method(method: str, edit: bool) -> None:
+    """Whatever may be done with names that there are."""
+    world = World()
+    (e,) = world.spawn(1, point_mass={})
+    paths = (
+        *(f"entity/{e}/", f"entity/{e}/nothing", f"entity/{e}/nothing/", f"entity/{e}/__class__"),
+        *("entity/x", "entity/x/point_mass", f"entity/{1 << 64}", "entity/", "entity//point_mass"),
+        *("rows/nothing", "rows/", "query/nothing", "query/point_mass", "group/nothing"),
+        *("tree/nothing", "histogram/nothing/mass", "histogram/point_mass/nothing"),
+        *("nothing", "world/", "frames/nothing", ""),
+    )
+    with Inspected(world, edit=edit) as seen:
+        for path in paths:
+            assert seen.ask(method, path, {}).status == 404, path
+    assert world.entities.alive(e)
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("world", "GET"),
+        ("rows/point_mass", "GET"),
+        (f"entity/{ONE}", "GET DELETE"),
+        (f"entity/{ONE}/point_mass", "PATCH POST DELETE"),
+    ],
+)
+def test_methods_that_names_do_not_have(seen: Inspected, path: str, methods: str) -> None:
+    for method in {*METHODS}.difference(methods.split(), ["HEAD"]):
+        answer = seen.ask(method, path, {})
+        assert (answer.status, answer.headers["allow"]) == (405, ", ".join(methods.split()))
+    head = seen.ask("HEAD", path)
+    assert (head.status, head.body) == (200 if "GET" in methods else 405, b"")
+
+
 def test_locks_hold(seen: Inspected) -> None:
     with seen.world.point_mass.locked():
         answer = seen.ask("DELETE", f"entity/{ONE}/point_mass")

@@ -136,6 +136,19 @@ def test_search_and_entity(page: Page, shown: Ticking) -> None:
     page.keyboard.type("scene_node -every_type")
     expect(page.locator(".facts").first).to_contain_text("199 entities found")
     assert urlsplit(page.url).query == ""
+    rows = page.locator("[data-row]")
+    expect(rows).not_to_have_count(0)
+    for text, told in (
+        ("scene_nodes", "no component is called scene_nodes"),
+        ("tile|a -b", "no component is called a; no component is called b"),
+        ("scene_node Spark", "rows of Spark belong to no entities"),
+    ):
+        page.locator("#search").fill(text)
+        expect(page.locator(".facts").first).to_have_text(f"0 entities found; {told}")
+        expect(rows).to_have_count(0)
+    page.locator("#search").fill("scene_node")
+    expect(page.locator(".facts").first).to_have_text("200 entities found")
+    expect(rows).not_to_have_count(0)
     page.locator("#search").fill("1v1")
     page.locator("#search").press("Enter")
     expect(page.get_by_label("point_mass label")).to_have_value(HOSTILE)

@@ -57,20 +57,32 @@ class Answers:
         """Return the answer to each method and path."""
         return {
             ("GET", "world"): self._world_seen,
-            ("GET", "rows/{name}"): self._rows,
-            ("GET", "query/{name}"): self._query,
-            ("GET", "group/{name}"): self._group,
+            ("GET", "rows/{component}"): self._rows,
+            ("GET", "query/{query}"): self._query,
+            ("GET", "group/{group}"): self._group,
             ("GET", "entities"): self._living,
             ("GET", "entity/{entity}"): self._entity,
-            ("GET", "histogram/{name}/{field}"): self._histogram,
-            ("GET", "tree/{name}"): self._tree,
+            ("GET", "histogram/{component}/{field}"): self._histogram,
+            ("GET", "tree/{component}"): self._tree,
             ("GET", "archetypes"): self._archetypes,
             ("GET", "frames"): self._frames_seen,
-            ("PATCH", "entity/{entity}/{name}"): self._change,
-            ("POST", "entity/{entity}/{name}"): self._add,
-            ("DELETE", "entity/{entity}/{name}"): self._remove,
+            ("PATCH", "entity/{entity}/{component}"): self._change,
+            ("POST", "entity/{entity}/{component}"): self._add,
+            ("DELETE", "entity/{entity}/{component}"): self._remove,
             ("DELETE", "entity/{entity}"): self._destroy,
         }
+
+    def check_names(self, given: Mapping[str, str]) -> None:
+        """Refuse names in a path that there are not, by the part of the path where they stand."""
+        if "entity" in given:
+            entity_of(given["entity"])
+        if "component" in given:
+            subject = self._named(given["component"])
+            if "field" in given:
+                _found(f"field of {subject.name}", subject.field, given["field"])
+        for what, table in (("query", self._queries), ("group", self._groups)):
+            if what in given:
+                _found(what, table, given[what])
 
     async def _world_seen(self, request: Request) -> Json:
         return await self._ask(self._overview.world)
@@ -86,11 +98,11 @@ class Answers:
         return await self._tables.component(self._subject(request), window)
 
     async def _query(self, request: Request) -> Json:
-        conditions = _found("query", self._queries, request.path_params["name"])
+        conditions = self._queries[request.path_params["query"]]
         return await self._tables.query(conditions, window_of(request.query_params))
 
     async def _group(self, request: Request) -> Json:
-        group = _found("group", self._groups, request.path_params["name"])
+        group = self._groups[request.path_params["group"]]
         members = group_members(group, self._subjects)
         return await self._tables.group(group, members, window_of(request.query_params))
 
@@ -164,7 +176,7 @@ class Answers:
             raise RefusedError(403, "this only shows: serve(world, edit=True) lets it write")
 
     def _subject(self, request: Request) -> Subject:
-        return self._named(request.path_params["name"])
+        return self._named(request.path_params["component"])
 
     def _named(self, name: str) -> Subject:
         """Return a component by its name in the world, or by that of its class."""

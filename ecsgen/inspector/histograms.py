@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsgen.inspector.asking import RefusedError, missing
+from ecsgen.inspector.asking import RefusedError
 from ecsgen.inspector.cells import Json, member_name
 from ecsgen.inspector.subjects import Managed, Subject
 from ecsgen.runtime.columns.field_info import FieldInfo
@@ -23,8 +23,6 @@ _MOST_VALUES: Final = 256
 
 def histogram_field(subject: Subject, name: str) -> FieldInfo:
     """Return the field of a histogram, or refuse."""
-    if name not in subject.field:
-        raise missing(f"field of {subject.name}", name)
     field: FieldInfo = subject.field[name]
     kind = "O" if field.dtype is None else field.dtype.kind
     if kind in "OS" or field.type.startswith(("entity", "id<")):

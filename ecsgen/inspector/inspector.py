@@ -37,7 +37,7 @@ class Inspector:
         self._frames = Frames(world)
         self._answers = Answers(world, self._questions, self._frames, edit)
         pages = page_files()
-        app = application(pages, self._answers.routes())
+        app = application(pages, self._answers.routes(), self._answers.check_names)
         stranger = pages["stranger.html"]
         self._server = Server(lambda port: Guard(app, port, token, stranger), port)
         self.url = f"http://{HOST}:{self._server.port}/?token={quote(token, safe='')}"

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ecsgen.inspector.asking import RefusedError
 
@@ -46,8 +46,15 @@ def page_files() -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
 
-def application(pages: Mapping[str, bytes], routes: Mapping[tuple[str, str], Answer]) -> Starlette:
-    """Return the application: the page, its files, and an answer for each method and path."""
+def application(
+    pages: Mapping[str, bytes],
+    routes: Mapping[tuple[str, str], Answer],
+    check: Callable[[Mapping[str, str]], None],
+) -> Starlette:
+    """Return the application: the page, its files, and an answer for each method and path.
+
+    `check` refuses names in a path that there are not, whatever the method.
+    """
 
     async def page(request: Request) -> Response:
         return _file("index.html", pages)
@@ -59,17 +66,33 @@ def application(pages: Mapping[str, bytes], routes: Mapping[tuple[str, str], Ans
         return _file(name, pages)
 
     listed = [Route("/", page), Route("/static/{name}", static)]
+    by_path: dict[str, dict[str, Answer]] = {}
     for (method, path), answer in routes.items():
-        listed.append(Route(f"/api/{path}", _endpoint(answer), methods=[method]))
+        by_path.setdefault(path, {})[method] = answer
+    for path, answers in by_path.items():
+        listed.append(Route(f"/api/{path}", _Endpoint(answers, check)))
     handlers = {RefusedError: _refusal, HTTPException: _http_error, ClientDisconnect: _gone}
-    return Starlette(routes=listed, exception_handlers=handlers)
+    app = Starlette(routes=listed, exception_handlers=handlers)
+    app.router.redirect_slashes = False  # a name that is not there is not another path
+    return app
 
 
-def _endpoint(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        return JSONResponse(await answer(request))
+class _Endpoint:
+    """A path of the API; no function, which would be asked for some methods only."""
 
-    return endpoint
+    def __init__(
+        self, answers: Mapping[str, Answer], check: Callable[[Mapping[str, str]], None]
+    ) -> None:
+        self._answers = answers
+        self._check = check
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        self._check(request.path_params)
+        answer = self._answers.get("GET" if request.method == "HEAD" else request.method)
+        if answer is None:
+            raise HTTPException(405, headers={"Allow": ", ".join(self._answers)})
+        await JSONResponse(await answer(request))(scope, receive, send)
 
 
 def _file(name: str, pages: Mapping[str, bytes]) -> Response:

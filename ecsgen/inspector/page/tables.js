@@ -143,17 +143,19 @@ export class GroupPage extends TablePage {
   }
 }
 
-// `body -static a|b`: has body, has no static, has a or b. Words that name nothing are told.
-export function signature(text, names) {
-  const found = { all: [], any: [], none: [], unknown: [] };
-  const plain = new Map(names.flatMap(({ name, title }) => [[name.toLowerCase(), name], [title.toLowerCase(), name]]));
+// `body -static a|b`: has body, has no static, has a or b. `wrong`: what no entity can have.
+export function signature(text, components) {
+  const found = { all: [], any: [], none: [], wrong: [] };
+  const named = new Map(components.flatMap((one) => [[one.name.toLowerCase(), one], [one.title.toLowerCase(), one]]));
   for (const word of text.split(/[\s,]+/).filter(Boolean)) {
     const isNot = /^[-!]/.test(word);
     const parts = word.replace(/^[-!]/, "").toLowerCase().split("|").filter(Boolean);
     const part = isNot ? "none" : parts.length > 1 ? "any" : "all";
     for (const each of parts) {
-      if (plain.has(each)) found[part].push(plain.get(each));
-      else found.unknown.push(each);
+      const one = named.get(each);
+      if (!one) found.wrong.push(`no component is called ${each}`);
+      else if (one.owner !== "entity") found.wrong.push(`rows of ${one.title} belong to no entities`);
+      else found[part].push(one.name);
     }
   }
   return found;
@@ -168,6 +170,7 @@ export class EntitiesPage extends TablePage {
     this.addGrid("entities", columns, "entities", ({ n }) => this.#found(n));
     const { load } = this.grid;
     this.grid.load = async (...given) => {
+      if (this.wrong.length) return { n: 0, start: 0, rows: [], columns: { entity: [], components: [] } };
       const { n, start, entities, components } = await load(...given);
       const rows = entities.map((_, k) => start + k);
       return { n, start, rows, columns: { entity: entities, components } };
@@ -176,10 +179,9 @@ export class EntitiesPage extends TablePage {
   }
 
   search(text) {
-    const owned = this.app.world.components.filter(({ owner }) => owner === "entity");
-    const { all, any, none, unknown } = signature(text, owned);
+    const { all, any, none, wrong } = signature(text, this.app.world.components);
     this.entity = entityNumber(text);
-    this.unknown = this.entity === null ? unknown : [];
+    this.wrong = this.entity === null ? wrong : [];
     this.text = text;
     this.asked = { all: all.join(","), any: any.join(","), none: none.join(",") };
     if (this.grid.isLaid) this.grid.renew();
@@ -192,7 +194,7 @@ export class EntitiesPage extends TablePage {
   }
 
   #found(n) {
-    const named = this.unknown.length ? `; no component is called ${this.unknown.join(", ")}` : "";
-    say(this.facts, `${plural(n, "entity", "entities")}${this.text && !this.entity ? " found" : ""}${named}`);
+    const counted = `${plural(n, "entity", "entities")}${this.text && !this.entity ? " found" : ""}`;
+    say(this.facts, [counted, ...this.wrong].join("; "));
   }
 }
