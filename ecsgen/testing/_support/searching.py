@@ -1,0 +1,10 @@
+"""How long tests search: each tries a tenth of the examples of Hypothesis' profile, at least ten."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hypothesis import settings
+
+EXAMPLES: Final = max(10, settings().max_examples // 10)
+SEARCH: Final = settings(max_examples=EXAMPLES, deadline=None)
