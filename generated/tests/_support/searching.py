@@ -1,4 +1,4 @@
-"""How long tests search: each tries a tenth of the examples of Hypothesis' profile, at least ten."""
+"""How long tests search: each tries a tenth of the examples of Hypothesis' profile, at least five."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from typing import Final
 
 from hypothesis import settings
 
-EXAMPLES: Final = max(10, settings().max_examples // 10)
+EXAMPLES: Final = max(5, settings().max_examples // 10)
 SEARCH: Final = settings(max_examples=EXAMPLES, deadline=None)
