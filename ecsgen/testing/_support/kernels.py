@@ -38,7 +38,7 @@ from .kernel_operations import number as number
 from .kernel_others import Others, handles, link
 from .kernel_rows import Asked
 from .kernel_rows import Row as Row
-from .searching import SEARCH as SETTINGS
+from .searching import SEARCH as SEARCH
 from .spaces import Neighbour as Neighbour
 from .subject import Subject
 

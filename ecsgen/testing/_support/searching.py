@@ -1,4 +1,4 @@
-"""How long tests search: each tries a tenth of the examples of Hypothesis' profile, at least five."""
+"""How long tests search: a tenth of the examples of Hypothesis' profile each, at least five."""
 
 from __future__ import annotations
 
