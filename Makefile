@@ -13,7 +13,12 @@ BROWSER := $(shell command -v chromium-headless-shell || command -v chromium)
 GET_BROWSER := apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell
 SOURCES := ecsgen tests benchmarks examples
 
-.PHONY: demo flock test fast browser lint types check bench cachegrind mutants docs dist lowest clean
+# Each file's tests go to one process, for they share packages; the files in the order of conftest.py.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+# Which quarter of the mutants: another one after each commit.
+SHARE ?= $(shell expr $$(git rev-list --count HEAD) % 4)/4
+
+.PHONY: demo flock test soak fast browser lint types check bench cachegrind mutants docs dist lowest clean
 
 demo: $(STAMP)
 	$(BIN)/ecsgen build schemas/
@@ -33,11 +38,18 @@ flock: $(STAMP)
 	done
 	test "$$(tail -n 1 build/flock-1.txt)" = "$$(tail -n 1 build/flock-2.txt)"
 
-# In the order of their names: those with few tests, which would come last otherwise, are not short.
 # The bytecode that one process leaves serves the hundreds that come after it.
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP) fast
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
+
+# What searches further: tests that `make test` leaves out, many examples, and mutants.
+soak: export PYTHONDONTWRITEBYTECODE =
+soak: export ECSGEN_COMBINATIONS = 0:40
+soak: export ECSGEN_MIGRATIONS = 400
+soak: $(STAMP) fast
+	$(PYTEST) -m "soak or hypothesis" --hypothesis-profile soak
+	$(BIN)/python -m tests.mutate --share $(SHARE)
 
 # Methods in C. Without a compiler their tests are left out, but not in CI.
 fast: $(STAMP)

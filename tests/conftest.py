@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
-from tests import compiled_once
 from tests.garbage import collect_rarely, set_aside
+
+# Everything that a run leaves lies in one folder, also what its workers and children leave.
+WORKS_FOR_OTHERS = "PYTEST_XDIST_WORKER" in os.environ
+if not WORKS_FOR_OTHERS:
+    os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="ecsgen-tests-")
+
+from tests import compiled_once, soak  # noqa: E402  # it asks for the temporary folder
 
 # Generated Python is what is tested; test_fast.py says how it is with its methods in C.
 os.environ.setdefault("ECSGEN_FAST", "0")
@@ -21,7 +29,9 @@ _PATIENT = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 # A failure is about the change at hand, and there are many machines: half of the usual examples.
-settings.register_profile("repeatable", _PATIENT, derandomize=True, database=None, max_examples=50)
+_REPEATABLE = settings(_PATIENT, derandomize=True, database=None)
+settings.register_profile("repeatable", _REPEATABLE, max_examples=50)
+settings.register_profile("soak", _REPEATABLE, max_examples=300)
 settings.register_profile("explore", _PATIENT)
 settings.load_profile("repeatable")
 # Hypothesis tries constants of all modules there are: the same test would try other things after
@@ -49,6 +59,18 @@ def _set_aside() -> None:
     set_aside()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the dearest files: workers that get them last would end long after the others."""
+    places = {name: place for place, name in enumerate(soak.DEAREST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+    for item in items:
+        soak.mark(item)
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_unconfigure() -> None:
-    """Let extension modules find what they have made: some say at exit what was not freed."""
-    gc.unfreeze()
+    """Take away what is left, in the temporary folder and, of workers, in memory."""
+    if WORKS_FOR_OTHERS:
+        os._exit(0)  # all is told; to free gigabytes one object after the other takes ten seconds
+    shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
+    gc.unfreeze()  # some extension modules say at exit what was not freed

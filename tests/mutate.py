@@ -44,6 +44,7 @@ BY_TIME = "time"
 OPTIONS = (
     *("-x", "-q", "--no-header", "--tb=short"),
     *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin", "--hypothesis-seed=1"),
+    "--hypothesis-profile=thorough",
 )
 PHASES = "Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink", "Phase.generate,"
 """A failure need not be small here, nor may it help the next mutant: (as generated, as run)."""
@@ -182,15 +183,18 @@ def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
         yield from pool.map(one, todo)
 
 
-def mutate(count: int, only: str, workers: int) -> list[Outcome]:
-    """Run `count` mutants (0: all) whose title matches a pattern; print as they come."""
+def mutate(count: int, only: str, workers: int, share: str = "0/1") -> list[Outcome]:
+    """Run `count` mutants (0: all) of a share, say the first of four ("0/4"), whose title matches a
+    pattern; print as they come."""
+    first, step = map(int, share.split("/"))
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "whole"
         every = list(jobs(build_all(folder), folder))
         hasten(folder)
         if lost := idle(every):
             raise SystemExit("\n".join(["these mutants match nothing:", *lost]))
-        todo = spread([job for job in every if re.search(only, job.title)], count)
+        shared = every[first::step]
+        todo = spread([job for job in shared if re.search(only, job.title)], count)
         if not todo:
             raise SystemExit(f"no mutant's title matches {only!r}")
         if flaws := [flaw for job in todo if (flaw := senseless(job))]:
@@ -222,10 +226,11 @@ def report(outcomes: list[Outcome]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--sample", type=int, default=0, help="run only so many, spread over all")
+    parser.add_argument("--share", default="0/1", help="run a part of all: 0/4 … 3/4")
     parser.add_argument("--only", default="", help="run those whose title matches this pattern")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
-    return report(mutate(given.sample, given.only, given.workers))
+    return report(mutate(given.sample, given.only, given.workers, given.share))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tests.archetypes_package import COMPONENTS, DEFAULTS, Entities, check, game
 from tests.loaded_worlds import through_bytes
+from tests.soak import examples
 
 MODES = st.sampled_from(list(game.Mode))
 FLOATS = st.floats(-1e6, 1e6, width=32)
@@ -286,4 +287,4 @@ class Machine(RuleBasedStateMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestMachine.settings = settings(max_examples=examples(40), stateful_step_count=20, deadline=None)

@@ -27,6 +27,7 @@ from tests.kernel_package import arguments, differing, forget, random_values
 from tests.kernel_reference import Reference
 from tests.kernel_texts import ENUM, FIELDS, kernel
 from tests.runtime_names import patch_runtime
+from tests.soak import examples
 from tests.world_package import world_package
 
 KERNELS = 12
@@ -190,7 +191,7 @@ def check(subject: Subject, w: Any, kernel: Kernel) -> None:
 
 SIZES = st.tuples(*[st.sampled_from([0, 1, 3, 30])] * 5)
 QUIET = settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

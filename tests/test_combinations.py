@@ -27,6 +27,7 @@ from ecsgen import schema
 from ecsgen.diagnostics import Diagnostics
 from tests.generated_package import build
 from tests.random_schemas import ENUMS, Draft, Schemas, joined, over_chunks, together
+from tests.soak import examples
 
 PACKAGES = range(*map(int, os.environ.get("ECSGEN_COMBINATIONS", "0:10").split(":")))
 COMPONENTS = 6
@@ -34,7 +35,7 @@ COMPONENTS = 6
 SHARE = 0.2
 """Of the direct cases, so many run for each component."""
 SETTINGS = settings(
-    max_examples=4,
+    max_examples=examples(4),
     stateful_step_count=25,
     deadline=None,
     database=None,
@@ -51,7 +52,6 @@ def write(folder: Path, documents: list[str]) -> Path:
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", PACKAGES)
 def test_every_combination_passes_its_tests(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

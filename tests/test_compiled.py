@@ -17,6 +17,7 @@ from ecsgen.runtime.lookups import direct_lookup, sparse_lookup
 from ecsgen.runtime.maps.sparse import sparse_map
 from ecsgen.runtime.placement.rows import distinct
 from tests.kernel_package import differing
+from tests.soak import examples
 
 pytest.importorskip("numba")
 
@@ -87,7 +88,7 @@ def test_powers_wrap() -> None:
 handles = st.builds(lambda generation, index: generation << 32 | index, *[st.integers(0, 40)] * 2)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(
     owners=st.lists(st.integers(0, 40), unique=True, max_size=20),
     asked=st.lists(handles | st.integers(0, 2**64 - 1), max_size=30),
@@ -109,7 +110,7 @@ def test_lookups(owners: list[int], asked: list[int], size: int) -> None:
     assert all(row == NIL or by_index[row] == e for row, e in zip(found, given, strict=True))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(given=st.lists(st.integers(0, 63), max_size=40), n=st.sampled_from([64, 10_000]))
 def test_distinct_rows(given: list[int], n: int) -> None:
     array = np.array(given, np.intp)

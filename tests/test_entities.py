@@ -23,6 +23,7 @@ from ecsgen.model import World
 from ecsgen.render.package import layout_module
 from ecsgen.runtime.errors import CapacityError, StaleEntityError, StructureLockedError
 from tests.entities_package import entities_module
+from tests.soak import examples
 
 LAYOUTS = [
     (1, 1, 0),
@@ -177,7 +178,9 @@ class EntityMachine(RuleBasedStateMachine):
 
 
 TestEntityMachine = EntityMachine.TestCase
-TestEntityMachine.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+TestEntityMachine.settings = settings(
+    max_examples=examples(80), stateful_step_count=40, deadline=None
+)
 
 
 @pytest.mark.parametrize("taken", [0, 1])

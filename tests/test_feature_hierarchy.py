@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 from tests.hierarchy_model import NIL, Subject
 from tests.hierarchy_package import COMPONENTS, manager_of, package
 from tests.runtime_names import patch_runtime
+from tests.soak import examples
 
 __all__ = ["package"]
 
 
 @pytest.mark.parametrize("module", COMPONENTS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     seeds=st.lists(st.integers(0, 2**32), min_size=30, max_size=60),
     few=st.booleans(),

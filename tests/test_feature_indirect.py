@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from ecsgen.layout import layout, table
 from ecsgen.runtime.cold.indirect import differing, picked
+from tests.soak import examples
 from tests.world_package import load, world_package
 
 FIELDS = """
@@ -258,7 +259,12 @@ STEPS = [
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(
+    max_examples=examples(15),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+)
 @given(seed=st.integers(0, 2**32))
 def test_against_model(name: str, seed: int) -> None:
     random = Random(seed)

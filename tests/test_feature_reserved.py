@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from ecsgen.runtime.columns.buffers import Column
 from ecsgen.runtime.errors import CapacityError
 from ecsgen.runtime.growth.reserved import give_back, reserve_pages, untouched_objects
+from tests.soak import examples
 from tests.world_package import load, sources, world_package
 
 ROWS = 128
@@ -166,7 +167,7 @@ def operations(draw: st.DrawFn) -> list[tuple[str, int]]:
     return draw(st.lists(st.tuples(names, st.integers(0, 70)), max_size=25))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(name=st.sampled_from(("sparse", "hash", "many", "ids", "parted")), steps=operations())
 def test_any_history_matches_a_dict(package: Any, name: str, steps: list[tuple[str, int]]) -> None:
     world = package.World()

@@ -146,7 +146,6 @@ def test_moved_tests_find_their_package(tmp_path: Path) -> None:
     run_pytest(tmp_path, checks, select="TestStatic or TestWorld")
 
 
-@pytest.mark.slow
 def test_every_policy_passes_its_tests(tmp_path: Path) -> None:
     schemas = tmp_path / "schemas"
     schemas.mkdir()

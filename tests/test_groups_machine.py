@@ -31,6 +31,7 @@ from tests.group_model import (
     check_rows,
 )
 from tests.group_model import columns as columns_of
+from tests.soak import examples
 
 SEEDS = (1, 2, 3, 4)
 MATES = {module: members for members in GROUPS.values() for module in members}
@@ -339,7 +340,7 @@ def test_groups_of_any_policies(seed: int) -> None:
     run_state_machine_as_test(
         made,
         settings=settings(
-            max_examples=15,
+            max_examples=examples(15),
             stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tests.generated_package import build
 from tests.kernel_package import differing, forget
+from tests.soak import examples
 
 SCHEMA = """\
 component: Fish
@@ -101,7 +102,7 @@ def state(manager: Any, es: Any) -> dict[str, NDArray[Any]]:
     return {name: np.array(getattr(manager.data, name))[rows] for name in names}
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(rows=st.sampled_from([0, 1, 2, 60, 300]), seed=st.integers(0, 2**32 - 1))
 def test_both_backends(packages: list[ModuleType], rows: int, seed: int) -> None:
     """The same bits, sums of floats included: they are added in the order of neighbours."""

@@ -27,6 +27,7 @@ from tests.kernel_package import (
     schema,
 )
 from tests.kernel_reference import Reference
+from tests.soak import examples
 
 pytest.importorskip("numba")
 
@@ -92,7 +93,7 @@ def check(kernel: Kernel, found: dict[str, Any], expected: dict[str, Any]) -> No
         )
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=examples(150), suppress_health_check=list(HealthCheck))
 @given(
     number=st.integers(0, KERNELS - 1),
     rows=st.sampled_from([0, 1, 2, 7, 8, 9, 17, 40]),

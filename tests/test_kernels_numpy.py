@@ -23,6 +23,7 @@ from tests.kernel_package import (
 )
 from tests.kernel_reference import Reference
 from tests.runtime_names import patch_runtime
+from tests.soak import examples
 
 KERNELS = 60
 
@@ -92,7 +93,7 @@ def above_roots(kernel: Kernel) -> dict[str, Any]:
     return dict(kernel.program.above_roots)
 
 
-@settings(deadline=None, max_examples=250, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(250), suppress_health_check=[HealthCheck.too_slow])
 @given(
     number=st.integers(0, KERNELS - 1),
     rows=st.sampled_from([0, 1, 2, 7, 8, 9, 17, 40]),
@@ -102,7 +103,7 @@ def test_random_kernels_are_exact(subject: Subject, number: int, rows: int, seed
     check(subject, number, rows, seed)
 
 
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(80), suppress_health_check=[HealthCheck.too_slow])
 @given(
     number=st.integers(0, KERNELS // 2 - 1),
     rows=st.sampled_from([0, 1, 2, 17]),
@@ -112,7 +113,7 @@ def test_loops_are_exact(loops: Subject, number: int, rows: int, seed: int) -> N
     check(loops, number, rows, seed)
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(
     number=st.integers(0, KERNELS // 2 - 1),
     rows=st.sampled_from([0, 1, 2, 9, 30]),

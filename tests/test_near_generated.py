@@ -22,7 +22,6 @@ COMPILED = 9, "numba"
 WORLDS = range(*map(int, os.environ.get("ECSGEN_NEAR", "9:12").split(":")))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("number", "backend"), [*((k, "numpy") for k in WORLDS), COMPILED])
 def test_random_worlds(
     number: int, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ecsgen.config import BACKENDS
 from ecsgen.model import Kernel, Project
 from tests.others_package import built, check, filled
+from tests.soak import examples
 from tests.world_reference import used_rows
 
 FIELDS = """\
@@ -138,7 +139,7 @@ def crowded(module: Any, project: Project, count: int, seed: int) -> Any:
     return world
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(
     count=st.sampled_from([0, 1, 2, 30, 70]),
     seed=st.integers(0, 2**32 - 1),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ecsgen.config import Backend
 from ecsgen.model import Kernel, Project
 from tests.others_package import built, check
+from tests.soak import examples
 from tests.world_reference import used_rows
 
 SCHEMA = """
@@ -71,7 +72,7 @@ def linked(module: Any, count: int, links: str, seed: int) -> Any:
     return world
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(count=st.sampled_from([0, 1, 2, 9, 33]), links=LINKS, seed=st.integers(0, 2**32 - 1))
 def test_links_of_all_kinds(balls: tuple[Any, Project], count: int, links: str, seed: int) -> None:
     module, project = balls

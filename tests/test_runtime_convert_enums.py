@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ecsgen.runtime.convert.enums import EnumField
+from tests.soak import examples
 
 
 class Mode(IntEnum):
@@ -87,7 +88,7 @@ def _outside(number: Any) -> str:
     return "".join(bit for place, bit in enumerate(reversed(digits)) if place not in (0, 1, 4))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.sampled_from(range(4)), values)
 @example(2, Traits.BOTH | Traits.BURNS)
 @example(0, Mode)
@@ -108,7 +109,7 @@ def test_members_and_their_numbers(which: int, value: Any) -> None:
     assert array.tolist() == [wanted]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(
     st.sampled_from(range(4)),
     st.one_of(hnp.integer_dtypes(endianness="?"), hnp.unsigned_integer_dtypes(endianness="?")),

@@ -18,6 +18,7 @@ from hypothesis.extra import numpy as hnp
 
 from ecsgen.runtime.convert.base import Field
 from ecsgen.runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
+from tests.soak import examples
 
 ERRORS = (TypeError, ValueError, OverflowError)
 FORMATS = {"bool": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q"}
@@ -172,7 +173,7 @@ def test_bools(value: Any) -> None:
     check(BoolField("C.f"), "bool", bool_oracle, value)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.sampled_from(INTS), numbers)
 def test_integers(scalar: str, value: Any) -> None:
     check(IntField("C.f", scalar), scalar, lambda v: int_oracle(scalar, v), value)
@@ -184,7 +185,7 @@ def test_handles_are_integers_of_64_bits(value: Any) -> None:
     check(HandleField("C.f"), "u64", lambda v: int_oracle("u64", v), value)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.sampled_from(["f32", "f64"]), numbers)
 @example("f32", BIG + HALF)
 @example("f32", BIG + HALF - 1)
@@ -242,7 +243,7 @@ array_dtypes = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=examples(250))
 @given(st.sampled_from(FIELDS), hnp.arrays(array_dtypes, sizes))
 def test_an_array_is_its_elements(field: Field, array: np.ndarray[Any, Any]) -> None:
     before = array.copy()
@@ -259,7 +260,7 @@ def test_an_array_is_its_elements(field: Field, array: np.ndarray[Any, Any]) -> 
     assert array.tobytes() == before.tobytes()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.sampled_from(FIELDS), st.lists(numbers, max_size=4))
 def test_a_list_is_its_elements(field: Field, values: list[Any]) -> None:
     whole = outcome(lambda v: field.many(v, len(values)), values)

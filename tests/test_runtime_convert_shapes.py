@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 from ecsgen.runtime.convert.base import Field
 from ecsgen.runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
 from ecsgen.runtime.convert.text import BytesField, TextField
+from tests.soak import examples
 
 SHAPES = [(1,), (2,), (3,), (4,), (7,), (2, 2), (4, 4), (2, 1, 3)]
 
@@ -97,7 +98,7 @@ def test_a_scalar_cell_takes_no_sequence(field: Field, value: Any) -> None:
         field.one(value)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(
     hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=3),
     st.integers(0, 3),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ecsgen.runtime.convert.objects import ObjectField
 from ecsgen.runtime.convert.text import BytesField, TextField
+from tests.soak import examples
 
 SIZE = 6
 TEXT = TextField("C.f", SIZE)
@@ -74,7 +75,7 @@ def test_bytes(value: Any) -> None:
     check(BYTES, value, bytes_oracle(value))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.lists(texts, min_size=1, max_size=4))
 def test_arrays_of_text(values: list[str]) -> None:
     """Every array that numpy keeps text in; those of fixed width cut NULs off by themselves."""
@@ -98,7 +99,7 @@ def test_arrays_of_text(values: list[str]) -> None:
             assert got.tolist() == each
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.lists(st.one_of(st.binary(max_size=9), texts.map(lambda t: t.encode(errors="ignore")))))
 @example([b"\xff"])
 @example([b"ok", b"\xed\xa0\x80"])

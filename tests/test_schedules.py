@@ -19,6 +19,7 @@ from ecsgen.cli import ecsgen
 from ecsgen.config import BACKENDS, UsageError
 from tests.kernel_package import built, forget
 from tests.runtime_names import patch_runtime
+from tests.soak import examples
 
 COMPONENTS = """\
 component: Body
@@ -198,7 +199,7 @@ def run(w: Any, name: str, by: Any) -> None:
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 @given(count=st.sampled_from([0, 1, 40, 1500]), seed=st.integers(0, 2**32 - 1))
 def test_the_same_as_the_calls(package: Any, name: str, count: int, seed: int) -> None:
     w = filled(package, count, seed)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ecsgen.diagnostics import Diagnostics, format_text, split_lines
 from ecsgen.model import Base, Component, Field, FieldType, Mark, Project
 from ecsgen.schema import load
+from tests.soak import examples
 
 SHIPPED = Path(__file__).parent.parent / "schemas"
 
@@ -354,7 +355,9 @@ DOCUMENTS = st.builds(
 
 @given(trees=st.lists(DOCUMENTS | VALUES, max_size=4), flow=st.booleans())
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_any_tree_gives_a_project_or_errors(
     tmp_path: Path, trees: list[object], flow: bool

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.sharded_package import Isles, package
+from tests.soak import examples
 
 NIL = 0xFFFF_FFFF
 ONES = ("place", "agent", "rare", "cell", "slot", "branch", "limb", "badge", "tag")
@@ -283,4 +284,4 @@ class Machine(RuleBasedStateMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=30, stateful_step_count=30)
+TestMachine.settings = settings(max_examples=examples(30), stateful_step_count=30)

@@ -236,7 +236,6 @@ def test_a_killed_writers_file_goes_with_the_next_save(path: Path) -> None:
     assert names(path.parent) == ["town.snap"]
 
 
-@pytest.mark.slow
 def test_kills_leave_the_old_file_or_the_new_one(tmp_path: Path) -> None:
     outcome = kill_many(tmp_path / "town.snap", 12, seed=1)
     assert outcome.kills == 12

@@ -21,6 +21,7 @@ from ecsgen.runtime.snapshots.evolution.chains import ranks
 from ecsgen.runtime.snapshots.migrate import migrate_saved
 from ecsgen.runtime.snapshots.reading import read_snapshot
 from ecsgen.runtime.snapshots.saved import Document, Saved
+from tests.soak import examples
 from tests.test_snapshot_policies import VARIANTS, lived
 
 ENUMS: Document = {
@@ -162,7 +163,7 @@ def with_maps(new: Saved) -> Saved:
     schemas(),
     st.sampled_from([("body.entity", "other.entity")] * 9 + [()]),
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_what_is_loaded_is_true(
     variant: str, seed: int, schema: Document, drop: tuple[str, ...]
 ) -> None:

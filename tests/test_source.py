@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ecsgen.diagnostics import Diagnostics, split_lines
 from ecsgen.source import MAX_BYTES, MAX_DEPTH, MAX_NODES, Node, Plain, parse, read
 from ecsgen.source.scalars import resolve
+from tests.soak import examples
 
 PARSERS = [False, True] if yaml.__with_libyaml__ else [True]
 
@@ -260,7 +261,7 @@ YAMLISH = st.text(alphabet="ab:-?,[]{}#&*!|>'\"%@`\\<~ \n\t\r0x19.eÃ©\u2028\0ðŸ˜
 
 @pytest.mark.parametrize("pure", PARSERS)
 @given(text=st.one_of(YAMLISH, st.text(max_size=60)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_text_gives_nodes_or_diagnostics(pure: bool, text: str) -> None:
     diagnostics = Diagnostics()
     found = parse(text, "a.yaml", diagnostics, pure=pure)
@@ -286,7 +287,7 @@ TREES = st.recursive(
 
 
 @given(tree=TREES, flow=st.sampled_from([None, True, False]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_both_parsers_read_the_same_and_what_was_written(tree: object, flow: bool | None) -> None:
     text = yaml.safe_dump(tree, allow_unicode=True, default_flow_style=flow, sort_keys=False)
     fast, slow = Diagnostics(), Diagnostics()

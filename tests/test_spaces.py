@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ecsgen.runtime.spaces import cells, search
 from ecsgen.runtime.spaces.search import NearSearch as Search
 from ecsgen.testing._support.spaces import Space, neighbours
+from tests.soak import examples
 
 Case = tuple[NDArray[Any], float, list[float]]
 ODD = (float("nan"), float("inf"), float("-inf"), 1e9, -1e9, 3e9, 1e19, 3e38, -0.0)
@@ -42,7 +43,7 @@ def found(starts: NDArray[Any], members: NDArray[Any]) -> list[list[int]]:
     return [members[start:end].tolist() for start, end in pairwise(starts)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(case=cases(), seed=st.integers(0, 99))
 def test_points_among_places(case: Case, seed: int) -> None:
     """Every point finds whom the definition says, in its order; so it is for all pairs."""
@@ -72,7 +73,7 @@ def is_exact(case: Case) -> bool:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(case=cases())
 @example(case=(np.zeros((9, 2), "f4"), 1.0, [0.0, 1.0]))
 def test_places_among_themselves(case: Case) -> None:
@@ -89,7 +90,7 @@ def test_places_among_themselves(case: Case) -> None:
     assert found(*made.neighbours()) == without
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(case=cases())
 def test_cells_that_are_too_many(case: Case) -> None:
     """Few keys for many cells: they are numbered anew, and share keys if that is not enough."""

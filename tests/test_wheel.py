@@ -17,8 +17,6 @@ from ecsgen.files import fingerprint
 
 ROOT = Path(__file__).parent.parent
 
-pytestmark = pytest.mark.slow
-
 
 def run(*command: str | Path, cwd: Path) -> str:
     # Nothing of this checkout may be importable, and no setting of the caller's may leak in.

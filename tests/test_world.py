@@ -14,6 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from tests.soak import examples
 from tests.world_package import load, sources, world_package
 
 SCHEMA = """
@@ -306,4 +307,6 @@ class WorldMachine(RuleBasedStateMachine):
 
 
 TestWorldMachine = WorldMachine.TestCase
-TestWorldMachine.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestWorldMachine.settings = settings(
+    max_examples=examples(40), stateful_step_count=25, deadline=None
+)

@@ -218,7 +218,7 @@ def test_arguments_of_any_name(backend: Backend) -> None:
     text += f"    args: {{{', '.join(f'{name}: f32' for name in names)}}}\n"
     text += f"    steps: ['Position.x += {' + '.join(names)}']\n"
     text += "---\ncomponent: Position\nfields: {x: f32}\n"
-    world = world_package(text, f"names_{backend}", backend).W()
+    world = world_package(text, f"world_names_{backend}", backend).W()
     es = world.spawn(9, position={})
     world.push(*(2.0**power for power in range(len(names))))
     world.position.remove_many(es[::2])

@@ -23,6 +23,7 @@ from tests.joined_package import (
 )
 from tests.kernel_package import arguments, differing, forget
 from tests.runtime_names import patch_runtime
+from tests.soak import examples
 
 KERNELS = 24
 COMPILED = 4
@@ -87,7 +88,7 @@ def stories(kernels: int) -> st.SearchStrategy[list[tuple[Change, int]]]:
     return turn.map(lambda turns: [(CHANGES[0], turns[0][1]), *turns])
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(turns=stories(COMPILED), seed=st.integers(0, 2**32))
 def test_both_backends_are_exact(
     packages: Packages, turns: list[tuple[Change, int]], seed: int
@@ -95,7 +96,7 @@ def test_both_backends_are_exact(
     check_story(packages, turns, seed, compiled=True)
 
 
-@settings(deadline=None, max_examples=80, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=examples(80), suppress_health_check=list(HealthCheck))
 @given(turns=stories(KERNELS), seed=st.integers(0, 2**32))
 def test_blocks_join(packages: Packages, turns: list[tuple[Change, int]], seed: int) -> None:
     """With numpy, in blocks of four rows."""

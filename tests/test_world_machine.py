@@ -18,6 +18,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
+from tests.soak import examples
 from tests.world_model import IN_CHUNKS, IN_MANAGERS, PARTS, columns, fields, package, row_class
 from tests.world_rules import MOST, ManagerRules, few, number
 
@@ -196,4 +197,6 @@ class WorldMachine(ManagerRules):
 
 
 TestWorldMachine = WorldMachine.TestCase
-TestWorldMachine.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestWorldMachine.settings = settings(
+    max_examples=examples(40), stateful_step_count=25, deadline=None
+)

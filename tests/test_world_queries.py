@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.soak import examples
 from tests.world_package import world_package
 
 NIL = 0xFFFF_FFFF
@@ -126,7 +127,7 @@ def change(world: Any, random: Random) -> None:
         manager.ensure(e)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 1 << 32), st.integers(1, 25))
 def test_equal_to_the_definition(seed: int, changes: int) -> None:
     world, random = new_world(), Random(seed)

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.runtime_names import patch_runtime
+from tests.soak import examples
 from tests.test_world_queries import change, check, everything, new_world, shuffled
 from tests.world_package import world_package
 
@@ -74,7 +75,7 @@ def check_columns(world: Any) -> None:
 
 @pytest.mark.usefixtures("small_blocks")
 @settings(
-    max_examples=30,
+    max_examples=examples(30),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -139,7 +140,7 @@ def check_scattered(world: Any, moving: Any) -> None:
 
 @pytest.mark.usefixtures("small_blocks")
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

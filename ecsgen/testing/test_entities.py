@@ -29,6 +29,7 @@ from ._support.package import (
     entities,
 )
 from ._support.runtime import runtime_with
+from ._support.searching import EXAMPLES
 
 GENERATIONS = min(3, (1 << entities.GENERATION_BITS) - 1)
 
@@ -145,7 +146,7 @@ class _Machine(RuleBasedStateMachine):
 
 TestMachine = _Machine.TestCase
 TestMachine.settings = settings(
-    max_examples=50,
+    max_examples=EXAMPLES,
     stateful_step_count=40,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),

@@ -121,7 +121,7 @@ def steer_of_one(
     row.put("heading", _27)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_steer(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
@@ -159,7 +159,7 @@ def fly_of_one(
     row.put("position", _9, 1)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_fly(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""

@@ -105,7 +105,7 @@ def kick_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
     row.put("velocity", _3)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_kick(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
@@ -130,7 +130,7 @@ def drift_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
     row.put("position", _3)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_drift(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
@@ -154,7 +154,7 @@ def kinetic_energy_of_one(row: kernels.Row) -> kernels.Value:
     return kernels.apply("*", _2, _3)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @example(rows=kernels.SEVERAL_BLOCKS, seed=0)
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_kinetic_energy(rows: int, seed: int) -> None:

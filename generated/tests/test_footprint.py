@@ -96,7 +96,7 @@ def fade_of_one(row: kernels.Row, _dt: kernels.Value, _wear: kernels.Value) -> N
     row.put("depth", _5)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_fade(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""

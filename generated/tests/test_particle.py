@@ -105,7 +105,7 @@ def simulate_of_one(
     row.put("life", _10)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_simulate(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
@@ -127,7 +127,7 @@ def expired_of_one(row: kernels.Row) -> kernels.Value:
     return kernels.apply("<=", row["life"], _1)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @example(rows=kernels.SEVERAL_BLOCKS, seed=0)
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_expired(rows: int, seed: int) -> None:

@@ -132,7 +132,7 @@ def decide_of_one(
     row.put("exposed", _32)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_decide(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
@@ -155,7 +155,7 @@ def ill_of_one(row: kernels.Row) -> kernels.Value:
     return kernels.apply("==", row["condition"], _1)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @example(rows=kernels.SEVERAL_BLOCKS, seed=0)
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_ill(rows: int, seed: int) -> None:
@@ -171,7 +171,7 @@ def immune_of_one(row: kernels.Row) -> kernels.Value:
     return kernels.apply("==", row["condition"], _1)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @example(rows=kernels.SEVERAL_BLOCKS, seed=0)
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_immune(rows: int, seed: int) -> None:

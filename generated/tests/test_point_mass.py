@@ -106,7 +106,7 @@ def simulate_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
     row.put("position", _7)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_simulate(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""

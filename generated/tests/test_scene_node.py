@@ -194,7 +194,7 @@ def place_of_one(row: kernels.Row) -> None:
     row.put("world", _2)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_place(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""

@@ -95,7 +95,7 @@ def flicker_of_one(row: kernels.Row, _strength: kernels.Value) -> None:
     row.put("heat", _16)
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_flicker(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""

@@ -87,7 +87,7 @@ def straighten_of_one(row: kernels.Row) -> bool:
     return True
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_straighten(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
@@ -109,7 +109,7 @@ def center_of_one(row: kernels.Row) -> kernels.Value:
     return row["translation"]
 
 
-@kernels.SETTINGS
+@kernels.SEARCH
 @example(rows=kernels.SEVERAL_BLOCKS, seed=0)
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_center(rows: int, seed: int) -> None:

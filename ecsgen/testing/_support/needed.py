@@ -1,4 +1,4 @@
-"""Says what generated tests need, instead of errors, where it is not installed."""
+"""Says what generated tests need, where it is not installed, and how they search longer."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ from typing import Never
 import pytest
 
 REASON = "generated tests need hypothesis: pip install hypothesis"
+THOROUGH = "thorough"
+LONGER = f"generated tests search longer with --hypothesis-profile={THOROUGH}"
+
+if find_spec("hypothesis") is not None:
+    from hypothesis import settings
+
+    settings.register_profile(THOROUGH, max_examples=300)
 
 
 class Skipped(pytest.Module):
@@ -27,3 +34,11 @@ def pytest_pycollect_makemodule(
         return None
     found: Skipped = Skipped.from_parent(parent, path=module_path)
     return found
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say how to search longer, unless that has been done."""
+    if not config.getoption("--hypothesis-profile", None):
+        terminalreporter.write_line(LONGER)

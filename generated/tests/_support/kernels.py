@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from . import chance, kernel_borders, spaces
@@ -39,12 +38,12 @@ from .kernel_operations import number as number
 from .kernel_others import Others, handles, link
 from .kernel_rows import Asked
 from .kernel_rows import Row as Row
+from .searching import SEARCH as SEARCH
 from .spaces import Neighbour as Neighbour
 from .subject import Subject
 
 Act: TypeAlias = tuple[int, list[Value]]
 """A row, and what its steps take."""
-SETTINGS = settings(max_examples=30, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = st.sampled_from([0, 1, 2, 9, 33])
 SEVERAL_BLOCKS = 2500

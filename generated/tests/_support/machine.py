@@ -27,11 +27,12 @@ from hypothesis.stateful import (
 from .fields import Field
 from .package import NIL, StaleInstanceError, StructureLockedError
 from .proxies import Followed
+from .searching import EXAMPLES
 from .snapshots import through_snapshot
 from .subject import Subject, same
 
 SETTINGS = settings(
-    max_examples=30,
+    max_examples=EXAMPLES,
     stateful_step_count=50,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),

@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ..chunks.base import Members
 from ..package import CapacityError, StructureLockedError
 from ..reflection import check_shown
+from ..searching import SEARCH
 
 Clauses = Mapping[str, tuple[str, ...]]
 """The components of `all`, `any` and `none`, by their attributes of chunks."""
@@ -83,7 +84,7 @@ class Cases(Members):
             e = random.choice(entities)
             (store.remove if store.has(e, row) else store.add)(e, row)
 
-    @settings(max_examples=25, deadline=None)
+    @SEARCH
     @given(st.integers(0, 1 << 32), st.integers(1, 20))
     def test_equal_to_the_definition(self, seed: int, changes: int) -> None:
         with self.small_chunks():

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ..runtime import runtime_with
+from ..searching import SEARCH
 from ..subject import same
 from .group import COPIES, MANY, Group
 
-SETTINGS = settings(max_examples=30, stateful_step_count=40, deadline=None)
+SETTINGS = settings(SEARCH, stateful_step_count=40)
 
 
 class Rules(Group, RuleBasedStateMachine):

@@ -12,11 +12,12 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ..package import NIL, CapacityError
 from ..reflection import check_shown
+from ..searching import SEARCH
 from .query_base import as_if_large
 from .query_columns import ColumnCases
 
@@ -46,7 +47,7 @@ class Cases(ColumnCases):
         else:
             manager.ensure(random.choice(entities))
 
-    @settings(max_examples=30, deadline=None)
+    @SEARCH
     @given(st.integers(0, 1 << 32), st.integers(1, 20), st.booleans())
     def test_equal_to_the_definition(
         self, seed: int, changes: int, is_large: bool

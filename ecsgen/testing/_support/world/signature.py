@@ -6,11 +6,12 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ..package import CapacityError
 from ..roomy import Roomy
+from ..searching import SEARCH
 
 
 class Cases(Roomy):
@@ -27,7 +28,7 @@ class Cases(Roomy):
         flags = [self.flag(module) for module in self.subjects]
         assert [int(flag) for flag in flags] == [1 << k for k in range(len(flags))]
 
-    @settings(max_examples=25, deadline=None)
+    @SEARCH
     @given(st.data())
     def test_equal_to_what_the_managers_say(self, data: st.DataObject) -> None:
         if not self.subjects:

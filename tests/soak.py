@@ -1,0 +1,62 @@
+"""What searches further than `make test` does: tests of `make soak` alone, and how long others try.
+
+What guards a promise is in `make test`; of each file that is named here, benchmarks aside, it keeps
+enough to notice whatever breaks more than a rare case.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import settings
+
+SOAK = {
+    "test_benchmarks.py": "",
+    "test_black.py": "random_modules.*[1-4]-",
+    "test_chunk_kernels.py": "compiled|large",
+    "test_combinations.py": r"every_combination.*\[[2-9]",
+    "test_fast_generated.py": "other_policies|random_schemas|rules_of_worlds|own_sources",
+    "test_generated.py": "every_policy|compiled_packages|broken_managers",
+    "test_init.py": "test_what_it_writes_works",
+    "test_kernel_neighbours.py": "both_backends",
+    "test_kernels_edges.py": "numba-((pairs|one|literals)_0_[1-9]|two_steps)",
+    "test_kernels_numba.py": "random_kernels",
+    "test_kernels_valid.py": "test_valid_kernels_run",
+    "test_messages.py": "of_the_world.*numba",
+    "test_mutate.py": "no_mutant_at_all",
+    "test_names.py": "real_names",
+    "test_near_generated.py": "numba|1[01]",
+    "test_near_others.py": "numba",
+    "test_near_ties.py": "numba",
+    "test_others_random.py": "numba",
+    "test_reductions.py": "numba.*Holey|edges.*numba",
+    "test_reductions_where.py": "numba.*(Holey|Rested|Whole)",
+    "test_references.py": "of_the_world.*numba",
+    "test_schedules.py": "numba-(step|any)_[1-9]",
+    "test_snapshot_fuzz.py": r"\[[^0]",
+    "test_wheel.py": "",
+    "test_world_kernels.py": "large_cells",
+    "test_world_kernels_random.py": "both_backends",
+}
+"""By file: the names of tests in which this is found."""
+DEAREST = (
+    *("test_docs.py", "test_faults.py", "test_cli.py", "test_snapshot_policies.py"),
+    *("test_kernels_edges.py", "test_fast_generated.py", "test_breaking_is_true.py"),
+    *("test_examples.py", "test_shards_mpi.py", "test_black.py", "test_turns.py"),
+    *("test_world_neighbours.py", "test_kernel_draws.py", "test_references.py"),
+    *("test_schedules.py", "test_first_calls.py", "test_generated.py", "test_kernels_valid.py"),
+)
+"""The files that take longest in `make test`."""
+
+
+def mark(item: pytest.Item) -> None:
+    """Mark a test that `make soak` alone runs."""
+    pattern = SOAK.get(item.path.name)
+    if pattern is not None and re.search(pattern, item.name):
+        item.add_marker(pytest.mark.soak)
+
+
+def examples(number: int) -> int:
+    """Return how many examples to try: so many of a hundred of the profile's."""
+    return max(2, number * settings().max_examples // 100)
