@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
+from ecsgen.breaking.git import READS_ALONE
 from generated import World
 from tests.command_line import run
 
@@ -168,6 +170,170 @@ def test_wrong_sources(folder: Path, against: str, message: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
 
 
+def committed(folder: Path) -> Path:
+    """A repository whose one commit has the schemas, and its folder of objects."""
+    git(folder, "init", "--quiet")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "--message", "first")
+    return folder / ".git" / "objects"
+
+
+def blob(folder: Path, path: str) -> Path:
+    """The file that has a blob of the last commit."""
+    command = ["git", "rev-parse", f"HEAD:{path}"]
+    name = subprocess.check_output(command, cwd=folder, text=True).strip()
+    return folder / ".git" / "objects" / name[:2] / name[2:]
+
+
+def test_the_schemas_of_a_folder_with_the_name_of_a_pattern(folder: Path) -> None:
+    for name in (":(top)", "sch*"):
+        shutil.copytree(folder / "schemas", folder / name)
+    committed(folder)
+    for name in (":(top)", "sch*"):
+        done = run("breaking", name, "--against", "git:HEAD", cwd=folder)
+        assert (done.returncode, done.stdout) == (0, "against git:HEAD: nothing breaks\n"), done
+
+
+def _hostile(folder: Path) -> Path:
+    """Let the repository's configuration name a program wherever it can; where that writes."""
+    marker, program = folder / "it ran", folder / "program"
+    program.write_text(f"#!/bin/sh\ntouch '{marker}'\nexit 1\n", encoding="utf-8")
+    program.chmod(0o755)
+    (folder / ".git" / "hooks" / "post-index-change").symlink_to(program)
+    (folder / "attributes").write_text("* filter=evil diff=evil\n", encoding="utf-8")
+    (folder / ".gitattributes").write_text("* filter=evil diff=evil\n", encoding="utf-8")
+    programs = [
+        *("alias.cat-file", "alias.ls-tree", "alias.rev-parse"),
+        *("core.alternateRefsCommand", "core.askPass", "core.editor", "core.fsmonitor"),
+        *("core.gitProxy", "core.pager", "core.sshCommand", "credential.helper"),
+        *("diff.evil.command", "diff.evil.textconv", "diff.external"),
+        *("filter.evil.clean", "filter.evil.process", "filter.evil.smudge"),
+        *("pager.cat-file", "pager.ls-tree", "pager.rev-parse", "remote.evil.uploadpack"),
+    ]
+    for key in programs:
+        git(folder, "config", key, f"!{program}" if key.startswith("alias") else str(program))
+    more = {
+        "core.attributesFile": str(folder / "attributes"),
+        "core.hooksPath": str(folder / ".git" / "hooks"),
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "evil",
+        "protocol.allow": "always",
+        "protocol.ext.allow": "always",
+        "remote.evil.promisor": "true",
+    }
+    for key, value in more.items():
+        git(folder, "config", key, value)
+    return marker
+
+
+URLS = ["{top}", "file://{top}", "ext::{top}/program", "ssh://nowhere/x", "git://nowhere/x"]
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+@pytest.mark.parametrize("url", URLS)
+def test_a_repository_runs_no_program(
+    folder: Path, url: str, is_old: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even to fetch what it lacks; nor does it with an older git, which reads one variable."""
+    if is_old:
+        monkeypatch.delitem(READS_ALONE, "GIT_NO_LAZY_FETCH")
+    committed(folder)
+    missing = blob(folder, "schemas/body.yaml")
+    marker = _hostile(folder)
+    git(folder, "config", "remote.evil.url", url.format(top=folder))
+    done = run("breaking", "--against", "git:HEAD", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "against git:HEAD: nothing breaks\n"), done
+    missing.unlink()
+    subprocess.run(["git", "cat-file", "-p", "HEAD:schemas/body.yaml"], cwd=folder, check=False)
+    assert marker.exists()  # as git itself does
+    marker.unlink()
+    done = run("breaking", "--against", "git:HEAD", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "schemas/body.yaml at HEAD" in done.stderr
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "cut short", "of something else"])
+def test_a_blob_that_cannot_be_read(folder: Path, damage: str) -> None:
+    for number in range(3):  # those before and behind it are there
+        text = f"component: Tag{number}\n"
+        (folder / "schemas" / f"{'amz'[number]}.yaml").write_text(text, encoding="utf-8")
+    (folder / "schemas" / "big.yaml").write_text("component: Big\n# " + "x0y1" * 3000)
+    committed(folder)
+    file = blob(folder, "schemas/big.yaml")
+    content = file.read_bytes()
+    file.chmod(0o644)
+    match damage:
+        case "gone":
+            file.unlink()
+        case "empty":
+            file.write_bytes(b"")
+        case "cut short":
+            file.write_bytes(content[:60])
+        case _:
+            file.write_bytes(content[:-20] + b"x" * 20)
+    done = run("breaking", "--against", "git:HEAD", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert done.stderr.startswith("Error: git can't read schemas/big.yaml at HEAD"), done
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_tree_that_cannot_be_read(folder: Path) -> None:
+    committed(folder)
+    blob(folder, "schemas").unlink()
+    done = run("breaking", "--against", "git:HEAD", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: git can't list schemas at HEAD: "), done
+
+
+def test_a_blob_that_is_too_large_is_not_read(folder: Path) -> None:
+    """The memory that it takes is that of other files."""
+    large = folder / "schemas" / "large.yaml"
+    with large.open("wb") as file:
+        file.truncate(100 << 20)
+    committed(folder)
+    large.unlink()
+    tracemalloc.start()
+    try:
+        done = run("breaking", "--against", "git:HEAD", cwd=folder)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "git:HEAD:schemas/large.yaml: error[E202]: the file is larger than 4 MiB\n"
+    )
+    assert most < 50 << 20
+
+
+def test_against_the_last_commit_unless_told(folder: Path) -> None:
+    committed(folder)
+    assert run("breaking", cwd=folder).stdout == "against git:HEAD: nothing breaks\n"
+    shutil.copy(folder / "old" / "body.yaml", folder / "schemas")
+    done = run("breaking", "schemas", "--only", "data", cwd=folder)
+    assert done.returncode == 1
+    assert done.stdout.startswith("against git:HEAD: ")
+    done = run("breaking", "../schemas", "--only", "data", cwd=folder / "old")
+    assert done.returncode == 1
+
+
+def test_outside_a_repository_against_is_asked_for(folder: Path) -> None:
+    done = run("breaking", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        "Error: --against DIR, git:REV or SNAPSHOT says what to compare with, since git: not a"
+    )
+
+
+def test_installed_packages_have_no_last_commit(folder: Path) -> None:
+    options = '[tool.ecsgen]\nschemas = ["package:generated"]\n'
+    (folder / "pyproject.toml").write_text(options, encoding="utf-8")
+    committed(folder)
+    done = run("breaking", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: --against DIR, git:REV or SNAPSHOT says what to compare")
+
+
 def test_no_repository(folder: Path) -> None:
     done = run("breaking", "--against", "git:HEAD", cwd=folder)
     assert done.returncode == 2
@@ -195,7 +361,6 @@ def test_wrong_schemas_on_either_side(folder: Path) -> None:
 
 
 def test_usage(folder: Path) -> None:
-    assert run("breaking", cwd=folder).returncode == 2
     assert run("breaking", "--against", "old", "--only", "both", cwd=folder).returncode == 2
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
+from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
 from typing import Final
 
 from ecsgen.config import UsageError, shown
+from ecsgen.files.reading import MAX_BYTES
 from ecsgen.files.roots import SUFFIXES, SchemaRoot
 from ecsgen.schema.files import SchemaFile
 
@@ -19,25 +22,35 @@ _PLAIN: Final = (b"100644", b"100755")
 """Modes of files; links are not followed."""
 _OF_HOOKS: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 """What git tells its hooks, of the folder that it was called in."""
+READS_ALONE: Final = {
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+}
+"""A repository may be anybody's, and what it fetches from runs programs of its choice. Older gits
+know only the first of the two that forbid to fetch what is missing."""
 
 
 @contextmanager
 def files_of(root: SchemaRoot, revision: str) -> Iterator[list[SchemaFile]]:
     """Give the schema files below a folder as a revision has them, sorted by path.
 
+    Nothing is fetched: what a partial clone lacks counts as missing. Of files that are too large
+    for schemas only the sizes are looked at.
+
     Raises:
-        UsageError: git is not there, knows no such revision, or had no such folder in it.
+        UsageError: git is not there, knows no such revision, had no such folder in it, or can't
+            read a file of it.
     """
     if not revision or revision.startswith("-"):
         raise UsageError(f"{revision!r} is no revision of git")
-    folder = _nearest_folder(root.path)
-    top = Path(os.fsdecode(_git(folder, "rev-parse", "--show-toplevel").rstrip(b"\n")))
-    inside = _inside(root.path, top)
+    top = top_of(root)
     tree = _tree(top, revision)
-    blobs = _blobs(top, tree, inside)
+    inside = _inside(root.path, top)
+    blobs = _blobs(top, tree, inside, revision)
     if not blobs:
         raise UsageError(f"there are no schemas in {inside} at {revision}")
-    contents = _contents(top, list(blobs.values()))
+    contents = _contents(top, blobs, revision)
     with TemporaryDirectory(prefix="ecsgen-") as scratch:
         yield [
             SchemaFile(
@@ -45,12 +58,26 @@ def files_of(root: SchemaRoot, revision: str) -> Iterator[list[SchemaFile]]:
                 f"git:{revision}:{path}",
                 root.source(os.path.relpath(path, inside).replace(os.sep, "/")),
             )
-            for number, (path, content) in enumerate(zip(blobs, contents, strict=True))
+            for number, (path, content) in enumerate(contents.items())
         ]
 
 
-def _written(file: Path, content: bytes) -> Path:
-    file.write_bytes(content)
+def top_of(root: SchemaRoot) -> Path:
+    """Return the top folder of the repository that a folder is in, or was.
+
+    Raises:
+        UsageError: it is in none, or git is not there.
+    """
+    top = _git(_nearest_folder(root.path), "rev-parse", "--show-toplevel")
+    return Path(os.fsdecode(top.rstrip(b"\n")))
+
+
+def _written(file: Path, content: bytes | None) -> Path:
+    """The file; None stands for more than is allowed, which whoever reads it refuses."""
+    with file.open("wb") as stream:
+        stream.write(content or b"")
+        if content is None:
+            stream.truncate(MAX_BYTES + 1)
     return file
 
 
@@ -74,11 +101,13 @@ def _inside(schemas: Path, top: Path) -> str:
     return real.relative_to(root).as_posix()
 
 
-def _blobs(top: Path, tree: str, inside: str) -> dict[str, str]:
+def _blobs(top: Path, tree: str, inside: str, revision: str) -> dict[str, str]:
     """Return the object of each schema file by its path in the repository, sorted by path."""
-    listed = _git(top, "ls-tree", "-r", "-z", "--full-tree", tree, "--", inside)
+    listed = _run(top, "ls-tree", "-r", "-z", "--full-tree", tree, "--", inside)
+    if listed.returncode:
+        raise UsageError(f"git can't list {inside} at {revision}: {_complaint(listed)}")
     found = {}
-    for entry in filter(None, listed.split(b"\0")):
+    for entry in filter(None, listed.stdout.split(b"\0")):
         said, path = entry.split(b"\t", 1)
         mode, _, name = said.split()
         if mode in _PLAIN and path.endswith(_ENDINGS):
@@ -86,28 +115,49 @@ def _blobs(top: Path, tree: str, inside: str) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def _contents(top: Path, names: Sequence[str]) -> list[bytes]:
-    """Return the bytes of objects, all by one process."""
-    given = "".join(f"{name}\n" for name in names).encode("ascii")
-    answer = _git(top, "cat-file", "--batch", given=given)
-    contents = []
-    at = 0
-    for _ in names:
-        end = answer.index(b"\n", at)
-        size = int(answer[at:end].split()[-1])
-        contents.append(answer[end + 1 : end + 1 + size])
-        at = end + 1 + size + 1
-    return contents
+def _contents(top: Path, blobs: Mapping[str, str], revision: str) -> dict[str, bytes | None]:
+    """Return the bytes of each file; None for one that is too large."""
+    sizes = _read(top, "--batch-check", blobs, revision)
+    small = {path: blobs[path] for path, (size, _) in sizes.items() if size <= MAX_BYTES}
+    contents = _read(top, "--batch", small, revision)
+    return {path: contents[path][1] if path in small else None for path in blobs}
 
 
-def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+def _read(
+    top: Path, batch: str, blobs: Mapping[str, str], revision: str
+) -> dict[str, tuple[int, bytes]]:
+    """Return the size and, if these are asked for, the bytes of each file, all by one process."""
+    given = "".join(f"{name}\n" for name in blobs.values()).encode("ascii")
+    done = _run(top, "cat-file", batch, given=given)
+    answer = BytesIO(done.stdout)
+    found = {}
+    for path in blobs:
+        head = answer.readline().split()  # one that is missing has no size
+        size = int(head[2]) if len(head) == 3 else -1
+        content = answer.read(size + 1)[:-1] if batch == "--batch" else b""
+        if size < 0 or batch == "--batch" and len(content) < size:
+            raise UsageError(f"git can't read {path} at {revision}: {_complaint(done)}")
+        found[path] = size, content
+    return found
+
+
+def _git(folder: Path, *arguments: str) -> bytes:
+    done = _run(folder, *arguments)
+    if done.returncode:
+        raise UsageError(f"git: {_complaint(done)}")
+    return done.stdout
+
+
+def _run(folder: Path, *arguments: str, given: bytes = b"") -> CompletedProcess[bytes]:
     command = ["git", "-C", str(folder), *arguments]
     around = {name: text for name, text in os.environ.items() if name not in _OF_HOOKS}
+    around |= READS_ALONE
     try:
-        done = subprocess.run(command, input=given, capture_output=True, check=False, env=around)
+        return subprocess.run(command, input=given, capture_output=True, check=False, env=around)
     except OSError as error:
         raise UsageError(f"can't run git: {error.strerror}") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-        raise UsageError(f"git: {' '.join(said.split()) or 'it failed'}")
-    return done.stdout
+
+
+def _complaint(done: CompletedProcess[bytes]) -> str:
+    said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+    return " ".join(said.split()) or "it is missing"

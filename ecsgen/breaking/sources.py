@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from ecsgen.breaking.git import files_of
+from ecsgen.breaking.git import files_of, top_of
 from ecsgen.breaking.sides import Side
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.diagnostics import Diagnostics
@@ -14,6 +14,25 @@ from ecsgen.schema import load, load_files
 from ecsgen.schema.files import SchemaFile, find
 
 GIT = "git:"
+LAST_COMMIT = f"{GIT}HEAD"
+
+
+def default_source(options: Options) -> str:
+    """Return the source to compare with unless told otherwise: what was committed last.
+
+    Raises:
+        UsageError: the schemas' folders are in no repository of git.
+    """
+    wanted = "--against DIR, git:REV or SNAPSHOT says what to compare with"
+    folders = [root for root in options.schemas if not root.is_package]
+    if not folders:
+        raise UsageError(f"{wanted}, since all schemas are those of installed packages")
+    try:
+        for root in folders:
+            top_of(root)
+    except UsageError as error:
+        raise UsageError(f"{wanted}, since {error}") from None
+    return LAST_COMMIT
 
 
 def older_side(source: str, options: Options, diagnostics: Diagnostics) -> Side | None:

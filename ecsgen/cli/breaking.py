@@ -22,22 +22,26 @@ BREAKS = 1
 @schemas_argument
 @click.option(
     "--against",
-    required=True,
     metavar="DIR|git:REV|SNAPSHOT",
-    help="The older schemas: a folder, the same folder at a git revision, or those of a snapshot.",
+    help="The older schemas: a folder, the same folder at a git revision (by default git:HEAD), or"
+    " those of a snapshot.",
 )
 @click.option("--only", type=click.Choice(get_args(Only)), help="Look for one kind alone.")
 @format_option
 @click.pass_context
 def breaking(
-    context: click.Context, schemas: Path | None, against: str, only: Only | None, format: Format
+    context: click.Context, schemas: Path | None, against: str | None, only: Only | None, format: Format
 ) -> None:
     """Tell which changes of the schemas break saved data, or code that uses the package.
 
-    Compares SCHEMAS with older ones: every change is reported that would lose or refuse data saved
+    Compares SCHEMAS with older ones, by default those of the last commit: every change is reported that would lose or refuse data saved
     with those (E901 to E906), or break code that was written for them (E951 to E953).
     """
+    from ecsgen.breaking.sources import default_source
+
     options = load_options(schemas=schemas)
+    if against is None:
+        against = default_source(options)
     diagnostics = Diagnostics()
     found = _breaking(options, against, only, diagnostics)
     if found is None:
