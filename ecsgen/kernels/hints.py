@@ -68,15 +68,17 @@ def of_syntax(text: str, is_step: bool) -> str:
     return ""
 
 
-def of_statement(tree: ast.Module) -> str:
-    """What to write instead of statements that are no assignment."""
+def of_statement(tree: ast.Module, text: str) -> str:
+    """What to write instead of statements that are no assignment, or have more behind it."""
     for statement in tree.body:
         if isinstance(statement, ast.If):
             return _STEP
         is_test = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Compare)
         if is_test and len(tree.body) == 1:
             return "one `=` assigns, `==` compares"
-    return "write each assignment as a step of its own" if len(tree.body) > 1 else ""
+    if len(tree.body) > 1:
+        return "write each assignment as a step of its own"
+    return "leave the ';' out" if text.endswith(";") else ""
 
 
 def of_call(node: ast.Call) -> str:

@@ -45,14 +45,15 @@ class Text:
         """The assignment; raises KernelError (E112)."""
         tree = self._parse("exec")
         assert isinstance(tree, ast.Module)
-        if len(tree.body) == 1:
+        hint = hints.of_statement(tree, self._code)
+        if len(tree.body) == 1 and not hint:
             step = tree.body[0]
             if isinstance(step, ast.AugAssign) and isinstance(step.op, _ASSIGNING):
                 return step
             if isinstance(step, ast.Assign) and len(step.targets) == 1:
                 return step
         message = f"a step is one assignment with =, +=, -=, *= or /=, not {quote(self.content)}"
-        raise KernelError("E112", message, None, hints.of_statement(tree))
+        raise KernelError("E112", message, None, hint)
 
     def expression(self) -> ast.expr:
         """The expression; raises KernelError (E112)."""
@@ -65,6 +66,9 @@ class Text:
             length = len(self.content)
             message = f"the expression has {length} characters; {MAX_LENGTH} are allowed"
             raise KernelError("E112", message)
+        if "\n" in self.content.strip().partition("#")[2]:
+            message = f"a comment would take all lines behind it along in {quote(self.content)}"
+            raise KernelError("E112", message, None, "put it at the end")
         place = None
         try:
             tree = ast.parse(self._line, mode=mode)
@@ -84,6 +88,11 @@ class Text:
     def _line(self) -> str:
         """The text on one line: a line break would let a second statement in."""
         return " ".join(self.content.split("\n")).strip()
+
+    @property
+    def _code(self) -> str:
+        """The same without a comment; there is no text in kernels that a `#` could stand in."""
+        return self._line.partition("#")[0].rstrip()
 
     def report(self, error: KernelError, diagnostics: Diagnostics) -> None:
         """Turn an error into a diagnostic at the node's place."""
