@@ -45,6 +45,11 @@ class Result:
     def is_in_step(self) -> bool:
         return all(verdict.state is State.IN_STEP for verdict in self.verdicts.values())
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is no package at all."""
+        return all(verdict.state is State.MISSING for verdict in self.verdicts.values())
+
     def changes(self, force: bool) -> Changes | None:
         """What to write and delete, if anything; nothing may be refused."""
         acts = {path: verdict.under(force) for path, verdict in self.verdicts.items()}

@@ -35,10 +35,10 @@ def test_build_check_and_build_again(project: Project) -> None:
     first = project("build", "schemas")
     assert first == (0, "generated: 5 written, 0 deleted, 0 unchanged\n", "")
     assert project.text("generated/mass.py") == "x = 1\n"
-    assert project("check") == (0, "generated: 5 files in step\n", "")
+    assert project("check") == (0, "generated: 5 files in step, made for numpy\n", "")
     assert project("diff") == (0, "", "")
     before = {p: (project.folder / p).stat().st_mtime_ns for p in project.files()}
-    assert project("build") == (0, "generated: 5 files in step\n", "")
+    assert project("build") == (0, "generated: 5 files in step, made for numpy\n", "")
     assert fake_generator.made == []
     assert {p: (project.folder / p).stat().st_mtime_ns for p in project.files()} == before
 
@@ -104,6 +104,57 @@ def test_mending_repeats_the_arguments(project: Project) -> None:
     out = project("check", "schemas/../schemas", "-o", "my out", "--backend", "numba").out
     assert "to mend: ecsgen build -o 'my out' --backend numba" in out
     assert "to mend: ecsgen build --compiled" in project("check", "--compiled").out
+
+
+def test_a_package_that_is_not_there(project: Project) -> None:
+    """One line for all of it, and for whatever else is in the folder none."""
+    said = "MISSING generated: none of the package's 5 files is there\nto mend: ecsgen build\n"
+    assert project("check") == (1, said, "")
+    project.put("generated/notes.txt", "mine")
+    assert project("check") == (1, said, "")
+    status, out, err = project("check", "--format", "json")
+    found = [(e["path"], e["code"], e["message"], e["hint"]) for e in json.loads(out)]
+    message = "MISSING: none of the package's 5 files is there"
+    assert (status, found) == (1, [("generated", "E701", message, "run ecsgen build")])
+    assert err == "to mend: ecsgen build\n"
+    project.put("generated/mass.py", "x = 1\n")
+    assert "MISSING generated/sound.py\n" in project("check").out
+
+
+@pytest.mark.parametrize(
+    ("key", "was", "now", "flag"),
+    [
+        ("backend", '"numpy"', '"numba"', "--backend=numba"),
+        ("compiled", "false", "true", "--compiled"),
+    ],
+)
+def test_an_option_of_the_last_build_does_not_go_without_a_word(
+    project: Project, key: str, was: str, now: str, flag: str
+) -> None:
+    def said(was: str, now: str, stays: str) -> str:
+        return (
+            f"generated was built with {key} = {was}, and this is {key} = {now}; {key} = {stays} in"
+            " [tool.ecsgen] of pyproject.toml makes it stay\n"
+        )
+
+    assert project("build", flag).err == ""  # nothing was there
+    assert project("build", flag).err == ""
+    for command, status in (("check", 1), ("diff", 1), ("build", 0)):
+        done = project(command)
+        assert (done.status, done.err) == (status, said(now, was, now))
+    assert project("build").err == ""
+    assert project("check", flag).err == said(was, now, now)
+    assert project("build", flag).err == said(was, now, now)
+    project.configure(f"{key} = {now}")
+    assert project("build").err == ""
+    project.configure('schemas = "package:nowhere"')  # what the command line says counts
+    assert project("build", "schemas").err == said(now, was, now)
+
+
+def test_check_names_the_backend(project: Project) -> None:
+    project("build", "--backend", "numba")
+    done = project("check", "--backend", "numba")
+    assert done == (0, "generated: 5 files in step, made for numba\n", "")
 
 
 def test_diff(project: Project) -> None:
@@ -241,7 +292,7 @@ def test_moved_tests(project: Project) -> None:
     assert not (project.folder / "generated/tests").exists()
     assert set(project.files("checks")) == {f"checks/test_{n}.py" for n in ("own", "mass", "sound")}
     assert project.manifest()["tests"] == "../checks"
-    assert project("check") == (0, "generated: 5 files in step\n", "")
+    assert project("check") == (0, "generated: 5 files in step, made for numpy\n", "")
     project.put("checks/test_mass.py", "mine = 1\n")
     assert "HAND-EDITED checks/test_mass.py" in project("check").out
     project("build", "--force")
@@ -288,7 +339,7 @@ def test_broken_manifests(project: Project, text: str) -> None:
     project.put("schemas/mass.yaml", "x=3")
     assert "generated/mass.py: error[E703]" in project("build").err
     assert project("build", "--force").status == 0
-    assert project("check") == (0, "generated: 5 files in step\n", "")
+    assert project("check") == (0, "generated: 5 files in step, made for numpy\n", "")
 
 
 def test_links_are_not_followed(project: Project) -> None:
@@ -351,7 +402,8 @@ def test_what_only_spares_work_does_not_count(project: Project) -> None:
     content["generator"] = content["schemas"]["mass.yaml"] = "1" * 32
     content["files"]["mass.py"]["inputs"] = "0" * 32
     project.put(MANIFEST, json.dumps(content))
-    assert project("check") == (0, "generated: 5 files in step\n", "")
+    assert project("check") == (0, "generated: 5 files in step, made for numpy\n", "")
+    assert project("check", "--format", "json").out == "[]\n"
     assert project("build").out == "generated: 0 written, 0 deleted, 5 unchanged\n"
     assert project.manifest() != content
 
@@ -390,7 +442,7 @@ def test_killed_in_the_middle(project: Project, moves: int) -> None:
     shutil.copytree(project.folder, again)
     assert project("build").status == 0
     finished = project.files()
-    assert project("check").out == "generated: 7 files in step\n"
+    assert project("check").out == "generated: 7 files in step, made for numpy\n"
     # Dies once more with other schemas, and a schema that was new is gone again.
     os.chdir(again)
     other = Project(again, project._capsys)
@@ -402,7 +454,7 @@ def test_killed_in_the_middle(project: Project, moves: int) -> None:
             main(["build"])
     other.put("schemas/mass.yaml", "x=7")
     assert other("build").status == 0
-    assert other("check") == (0, "generated: 5 files in step\n", "")
+    assert other("check") == (0, "generated: 5 files in step, made for numpy\n", "")
     assert other.text("generated/mass.py") == "x = 7\n"
     assert not any(".ecsgen.new" in path for path in (*other.files(), *finished))
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import generated
+from tests.generated_package import build
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -54,6 +55,23 @@ def test_modules_are_attributes_too() -> None:
     assert "generated.particle" in loaded(code)
     code = "from generated import world, EntityManager; world.Game()"
     assert "generated.point_mass" in loaded(code)
+
+
+def test_without_numba_a_compiled_package_says_what_to_install(tmp_path: Path) -> None:
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    (schemas / "flag.yaml").write_text("component: Flag\n", encoding="utf-8")
+    build(schemas, tmp_path / "flags", backend="numba")
+    for code in ("import flags", "from flags import World", "import flags.flag"):
+        hide = "import sys; sys.modules['numba'] = None"
+        done = subprocess.run(
+            [sys.executable, "-c", f"{hide}; {code}"], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.stderr.splitlines()[-1] == (
+            "ImportError: flags is made for numba, which is not installed: pip install numba"
+            " (or build it with `--backend numpy`)"
+        )
+    subprocess.run([sys.executable, "-c", "import flags"], cwd=tmp_path, check=True)
 
 
 def test_other_names_are_errors() -> None:

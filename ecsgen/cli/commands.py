@@ -12,7 +12,7 @@ from ecsgen import __version__
 from ecsgen.cli import report
 from ecsgen.cli.common import USAGE, build_options, format_option, load, schemas_argument, write
 from ecsgen.cli.report import Format
-from ecsgen.config import Backend, Options, load_options, shown
+from ecsgen.config import Backend, Options, load_options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.lock import exclusive
 from ecsgen.files.plan import State
@@ -89,7 +89,8 @@ def build(
 def _build(options: Options, format: Format, force: bool) -> int:
     before = look(options)
     if before.is_up_to_date:
-        _say_nothing_to_do(before, format)
+        report.print_diagnostics(Diagnostics(), format)
+        report.say(report.in_step(before), format)
         return 0
     waiting = "waiting for another build of the same folder to finish"
     with exclusive(options.output, lambda: click.echo(waiting, err=True)):
@@ -101,8 +102,7 @@ def _build_after(before: Status, format: Format, force: bool) -> int:
     from ecsgen.files.write import apply
 
     diagnostics = Diagnostics()
-    for note in before.notes:
-        click.echo(note, err=True)
+    _say_notes(*before.notes, *report.changed_options(before))
     result = build(before, diagnostics, report.Progress())
     refused = result.refused(force) if result else []
     if result and refused:
@@ -118,10 +118,9 @@ def _build_after(before: Status, format: Format, force: bool) -> int:
     return 0
 
 
-def _say_nothing_to_do(before: Status, format: Format) -> None:
-    report.print_diagnostics(Diagnostics(), format)
-    count = len(before.manifest.files) if before.manifest else 0
-    report.say(f"{shown(before.options.output)}: {count} files in step", format)
+def _say_notes(*notes: str) -> None:
+    for note in notes:
+        click.echo(note, err=True)
 
 
 @ecsgen.command()
@@ -147,7 +146,8 @@ def check(
     )
     before = look(options)
     if before.is_up_to_date:
-        _say_nothing_to_do(before, format)
+        report.print_diagnostics(Diagnostics(), format)
+        report.say(report.in_step(before), format)
     else:
         context.exit(_check(before, format))
 
@@ -160,12 +160,11 @@ def _check(before: Status, format: Format) -> int:
     if result and format != "text":
         report.add_states(result, diagnostics)
     report.print_diagnostics(diagnostics, format)
-    for note in (*before.notes, *before.made_by_others):
-        click.echo(note, err=True)
+    _say_notes(*before.notes, *before.made_by_others, *report.changed_options(before))
     if result is None:
         return USAGE
     if result.is_in_step:
-        _say_nothing_to_do(before, format)
+        report.say(report.in_step(before), format)
         return 0
     if format == "text":
         report.print_states(result)
@@ -200,8 +199,7 @@ def _diff(before: Status) -> int:
     diagnostics = Diagnostics()
     result = build(before, diagnostics, report.Progress())
     report.print_diagnostics(diagnostics, "text")
-    for note in (*before.notes, *before.made_by_others):
-        click.echo(note, err=True)
+    _say_notes(*before.notes, *before.made_by_others, *report.changed_options(before))
     if result is None:
         return USAGE
     report.print_diff(result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import shlex
 import sys
 import time
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ecsgen.config import Options, load_options, shown
+from ecsgen.config import OPTIONS_FILE, Options, load_options, shown
 from ecsgen.diagnostics import Diagnostics, format_github, format_json, format_text
 from ecsgen.files.disk import Kind
 from ecsgen.files.plan import Action, State
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
     from ecsgen.build import Result
+    from ecsgen.files.status import Status
     from ecsgen.files.write import Changes
 
 Format = Literal["text", "json", "github"]
@@ -53,7 +55,10 @@ def say(text: str, format: Format) -> None:
 
 
 def print_states(result: Result) -> None:
-    """One line per file that is out of step."""
+    """One line per file that is out of step, or for a package that is not there at all."""
+    if result.is_missing:
+        click.echo(f"{State.MISSING.value} {_output(result)}: {_none_is_there(result)}")
+        return
     for path, verdict in result.verdicts.items():
         if verdict.state is not State.IN_STEP:
             click.echo(f"{verdict.state.value} {shown(result.file(path))}")
@@ -61,6 +66,11 @@ def print_states(result: Result) -> None:
 
 def add_states(result: Result, diagnostics: Diagnostics) -> None:
     """The same as diagnostics, for machines."""
+    if result.is_missing:
+        message = f"{State.MISSING.value}: {_none_is_there(result)}"
+        hint = f"run {mend(result, State.MISSING)}"
+        diagnostics.add("E701", message, Mark(_output(result), 0, 0), hint=hint)
+        return
     for path, verdict in result.verdicts.items():
         if verdict.state is State.IN_STEP:
             continue
@@ -71,6 +81,14 @@ def add_states(result: Result, diagnostics: Diagnostics) -> None:
             build = mend(result, State.MISSING)
             hint = f"it is {verdict.found.value}: move that away, then run {build}"
         diagnostics.add(code, verdict.state.value, mark, hint=hint)
+
+
+def _none_is_there(result: Result) -> str:
+    return f"none of the package's {len(result.manifest.files)} files is there"
+
+
+def _output(result: Result) -> str:
+    return shown(result.before.options.output)
 
 
 def add_refusals(result: Result, refused: list[str], diagnostics: Diagnostics) -> None:
@@ -93,7 +111,14 @@ def summary(result: Result, changes: Changes | None) -> str:
     files = len(result.manifest.files)
     written, deleted = (len(changes.writes), len(changes.deletes)) if changes else (0, 0)
     counts = [f"{written} written", f"{deleted} deleted", f"{files - written} unchanged"]
-    return f"{shown(result.before.options.output)}: {', '.join(counts)}"
+    return f"{_output(result)}: {', '.join(counts)}"
+
+
+def in_step(before: Status) -> str:
+    """That nothing is to be done, on one line."""
+    count = len(before.manifest.files) if before.manifest else 0
+    options = before.options
+    return f"{shown(options.output)}: {count} files in step, made for {options.backend}"
 
 
 def breaks(found: Diagnostics, against: str) -> str:
@@ -113,6 +138,23 @@ def say_how_to_compile(result: Result, changes: Changes | None, format: Format) 
     sources = (target.file for target in changes.writes) if changes else ()
     if result.before.options.compiled and any(file.suffix in (".c", ".h") for file in sources):
         say(f"to compile: python {shown(result.file(COMPILE))}", format)
+
+
+def changed_options(before: Status) -> Iterator[str]:
+    """Sentences about what the last build was told otherwise, perhaps on its command line alone."""
+    options, last = before.options, before.manifest
+    if last is None:
+        return
+    plain = load_options(schemas=options.schemas[0].path, output=options.output)
+    for key in ("backend", "compiled"):
+        was, now = getattr(last, key), getattr(options, key)
+        if was != now:
+            stays = was if now == getattr(plain, key) else now
+            then, this, line = (f"{key} = {json.dumps(value)}" for value in (was, now, stays))
+            yield (
+                f"{shown(options.output)} was built with {then}, and this is {this};"
+                f" {line} in [tool.ecsgen] of {OPTIONS_FILE} makes it stay"
+            )
 
 
 def mends(result: Result) -> Iterator[str]:

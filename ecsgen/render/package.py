@@ -124,7 +124,8 @@ def _package(project: Project) -> Iterator[Output]:
         *(SPACED if spaced else ()),
     )
     own = tuple(_exported(project, parts))
-    yield _output("__init__.py", package_module, project.world.name, own, of_runtime)
+    for_numba = project.backend == "numba"
+    yield _output("__init__.py", package_module, project.world.name, own, of_runtime, for_numba)
     yield _output("py.typed", _empty)
     yield _output("entities.py", entities_module, project.world.shards is not None)
     yield _output(LAYOUT, layout_module, project.world)
@@ -202,12 +203,15 @@ def enums_module(enums: tuple[Enum, ...]) -> str:
 
 
 def package_module(
-    world: str, own: tuple[tuple[str, tuple[str, ...]], ...], of_runtime: tuple[str, ...]
+    world: str,
+    own: tuple[tuple[str, tuple[str, ...]], ...],
+    of_runtime: tuple[str, ...],
+    for_numba: bool,
 ) -> str:
     """Return the package's `__init__`: everything that users import.
 
     `own`: the modules that schemas give rise to, with what users see of each. `of_runtime`: what
-    the runtime has for them.
+    the runtime has for them. `for_numba`: nothing of it works without numba.
     """
     places: dict[str, list[str]] = {}
     is_sharded = set(SHARDED) <= set(of_runtime)
@@ -221,7 +225,11 @@ def package_module(
     imports = [import_line(module, places[module], 4) for module in sorted(places)]
     template = environment().get_template("package.py.j2")
     return template.render(
-        world=world, imports=imports, names=names, places=[_place(*it) for it in places.items()]
+        world=world,
+        imports=imports,
+        names=names,
+        places=[_place(*it) for it in places.items()],
+        for_numba=for_numba,
     )
 
 
