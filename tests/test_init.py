@@ -54,6 +54,39 @@ def test_what_it_writes_works(project: Project) -> None:
     )
 
 
+def test_the_first_commit_has_what_somebody_wrote(project: Project) -> None:
+    """And what a build makes, but nothing that comes from running it."""
+    project("init")
+    project("build")
+    wanted = {*project.files(".")}
+    for path in (
+        *("sky.snap", "saves/sky.snap", "__pycache__/main.cpython-311.pyc", ".venv/bin/python"),
+        *("generated/__pycache__/world.cpython-311.pyc", "generated/__pycache__/body.fly-1.nbi"),
+        *(".hypothesis/examples/0", ".mypy_cache/CACHEDIR.TAG", ".pytest_cache/README.md"),
+        *(".ruff_cache/0", "generated/.ecsgen.new/world.py"),
+    ):
+        project.put(path, "made")
+    subprocess.run(["git", "init", "--quiet"], check=True)
+    subprocess.run(["git", "add", "."], check=True)
+    listed = subprocess.check_output(["git", "ls-files"], text=True)
+    assert {*listed.splitlines()} == wanted
+
+
+def test_what_to_ignore_beside_what_is_ignored(project: Project) -> None:
+    project.put(".gitignore", "# mine\n/__pycache__\n*.snap\n.venv\n.hypothesis/")
+    out = project("init").out
+    assert "kept      .gitignore\n" in out
+    said = "to add to .gitignore: .mypy_cache/ .pytest_cache/ .ruff_cache/ .ecsgen.new/\n"
+    assert said in out
+    assert said in project("init").out
+    text = project.text(".gitignore")
+    project.put(".gitignore", text + "\n.ecsgen.new\n.mypy_cache\n.pytest_cache/\n.ruff_cache/\n")
+    assert "to add" not in project("init").out
+    (project.folder / ".gitignore").unlink()
+    (project.folder / ".gitignore").symlink_to("schemas/bodies.yaml")  # git reads no link either
+    assert "to add to .gitignore: *.snap " in project("init").out
+
+
 def test_bare(project: Project) -> None:
     done = project("init", "--bare")
     new = [f"new       {path}" for path in BARE]
@@ -129,7 +162,7 @@ def test_what_is_in_the_way(project: Project, obstacle: str, message: str) -> No
     assert (sorted(home.rglob("*")), project.files(".")) == before
 
 
-@pytest.mark.parametrize("fails", range(1, 12))
+@pytest.mark.parametrize("fails", range(1, 13))
 def test_all_or_nothing(project: Project, fails: int) -> None:
     """Whichever write fails, nothing is left, and what was added is taken off again."""
     project.put("pyproject.toml", "[project]\nname = 'a'\n")
@@ -145,13 +178,13 @@ def test_all_or_nothing(project: Project, fails: int) -> None:
         return real(path, mode, **more)  # type: ignore[call-overload]
 
     with patch.object(Path, "open", failing):
-        if fails <= 10:
+        if fails <= 11:
             with pytest.raises(OSError, match="No space"):
                 begin(project.folder, bare=False)
         else:
             begin(project.folder, bare=False)
-    assert (project.files(".") == before) == (fails <= 10)
-    assert len(list(project.folder.iterdir())) == (1 if fails <= 10 else 7)
+    assert (project.files(".") == before) == (fails <= 11)
+    assert len(list(project.folder.iterdir())) == (1 if fails <= 11 else 8)
 
 
 def test_without_schemas_init_is_named(project: Project) -> None:

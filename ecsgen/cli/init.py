@@ -19,12 +19,15 @@ def init(folder: Path, bare: bool) -> None:
 
     No file that is there changes, but for a table at the end of pyproject.toml.
     """
-    from ecsgen.starter import KEPT, begin
+    from ecsgen.starter import IGNORED, KEPT, begin, not_ignored
 
     home = Path.cwd() / folder
     acts = begin(home, bare=bare)
     for path, act in acts.items():
         click.echo(f"{act:<8}  {path}")
+    lacking = not_ignored(home) if acts.get(IGNORED) == KEPT else []
+    if lacking:
+        click.echo(f"to add to {IGNORED}: {' '.join(lacking)}")
     if set(acts.values()) == {KEPT}:
         click.echo("nothing to do: all of it is there")
         return

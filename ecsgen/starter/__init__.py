@@ -14,8 +14,10 @@ from typing import Final
 
 from ecsgen import __version__
 from ecsgen.config import OPTIONS_FILE, UsageError, shown
+from ecsgen.files.reading import MAX_BYTES, read_plain
 
 NEW, ADDED, KEPT = "new", "added to", "kept"
+IGNORED: Final = ".gitignore"
 
 _HERE: Final = Path(__file__).parent
 _BARE: Final = {
@@ -32,6 +34,7 @@ _MORE: Final = {
     ".vscode/extensions.json": "extensions.json",
     _EDITORS: "",
     ".gitattributes": "gitattributes",
+    IGNORED: "gitignore",
 }
 
 
@@ -68,6 +71,21 @@ def begin(home: Path, *, bare: bool) -> dict[str, str]:
                 _make_folders(act.file.parent, undo)
                 _write(act, undo)
     return {path: act.word for path, act in acts.items()}
+
+
+def not_ignored(home: Path) -> list[str]:
+    """Return the patterns that a project's file for git has not, of those that it would begin with.
+
+    What cannot be read has none of them, and neither has a link: git follows none there.
+    """
+    file = home / IGNORED
+    try:
+        text = "" if file.is_symlink() else read_plain(file, MAX_BYTES).decode("utf-8", "replace")
+    except OSError:
+        text = ""
+    there = {line.strip().strip("/") for line in text.splitlines()}
+    wanted = _template("gitignore").splitlines()
+    return [line for line in wanted if line[0] != "#" and line.strip("/") not in there]
 
 
 def _act(home: Path, path: str, name: str) -> _Act:
