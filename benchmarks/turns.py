@@ -1,12 +1,12 @@
-"""Boids that act one after the other, beside mesa's own example.
+"""Agents that act one after the other, beside mesa: givers, and the boids of its own example.
 
     python benchmarks/turns.py [--rows ROWS ...] [--rounds N] [--steps N] [--flock N]
         [--seeds N] [--backends NAME ...]
 
-A step of as many boids at the density of mesa's example (100 on 100 by 100), as ns for each boid;
-then whether both models say the same: the mean distance to the nearest other boid after some steps,
-with its standard error over several seeds. Without mesa there is nothing to compare with:
-`pip install mesa networkx`.
+A step of as many agents, as ns for each: givers, who give a friend one of what they have or owe,
+and boids at the density of mesa's example (100 on 100 by 100). Then whether both models of boids say
+the same: the mean distance to the nearest other boid after some steps, with its standard error over
+several seeds. Without mesa there is nothing to compare with: `pip install mesa networkx`.
 """
 
 from __future__ import annotations
@@ -63,6 +63,43 @@ def theirs(count: int, seed: int) -> tuple[Run, Callable[[], NDArray[np.float64]
     return lambda: flock.agents.shuffle_do("step"), lambda: np.array(places)
 
 
+def our_givers(package: Any) -> Callable[[int], Run]:
+    """Return what makes the givers of a generated package, and lets them give."""
+
+    def made(count: int) -> Run:
+        world = package.Bank()
+        friends = world.spawn(count, giver={})[someone(count)]
+        world.giver.data.friend = friends
+        run: Run = world.giver.give
+        return run
+
+    return made
+
+
+def their_givers(count: int) -> Run:
+    """Return the same of mesa; MissingError without it."""
+    mesa = library("mesa")
+
+    class Giver(mesa.Agent):  # type: ignore[misc, name-defined]
+        wealth = 0
+        friend: Giver
+
+        def step(self) -> None:
+            self.wealth -= 1
+            self.friend.wealth += 1
+
+    model = mesa.Model(rng=1)
+    givers = [Giver(model) for _ in range(count)]
+    for giver, friend in zip(givers, someone(count), strict=True):
+        giver.friend = givers[friend]
+    return lambda: model.agents.shuffle_do("step")
+
+
+def someone(count: int) -> NDArray[np.int64]:
+    """Return a friend for each."""
+    return np.random.default_rng(1).integers(0, count, count)
+
+
 def nearest(places: NDArray[np.float64], size: float) -> float:
     """Return the mean distance to the nearest other one on a torus."""
     apart = places[:, None] - places[None]
@@ -84,21 +121,25 @@ def statistic(model: Model, count: int, steps: int, seeds: int) -> str:
     return f"{np.mean(found):.3f} ± {error:.3f}"
 
 
-def models(folder: Path, backends: list[str]) -> dict[str, Model]:
-    """Return those that can take part, and say who is left out."""
-    found: dict[str, Model] = {}
+def packages(folder: Path, backends: list[str], schema: str) -> dict[str, Any]:
+    """Return the package of each backend that can take part, and say who is left out."""
+    found = {}
     for backend in backends:
         try:
-            schema = SCHEMAS / "flock_in_turns.yaml"
-            found[f"ecsgen, {backend}"] = ours(built(folder, backend, schema))
+            found[f"ecsgen, {backend}"] = built(folder, backend, SCHEMAS / schema)
         except MissingError as missing:
             print(f"{backend} is left out: {missing}")
+    return found
+
+
+def with_mesa(ours: dict[str, Any], theirs: Callable[..., Any], *arguments: int) -> dict[str, Any]:
+    """Return all contenders, mesa too if a first call of it works."""
     try:
-        theirs(1, 0)
-        found["mesa"] = theirs
+        theirs(*arguments)
     except MissingError as missing:
         print(f"mesa is left out: {missing}")
-    return found
+        return ours
+    return {**ours, "mesa": theirs}
 
 
 def main() -> None:
@@ -111,12 +152,18 @@ def main() -> None:
     parser.add_argument("--backends", nargs="+", default=["numpy", "numba"])
     options = parser.parse_args()
     with TemporaryDirectory() as folder:
-        known = models(Path(folder), options.backends)
-        names = [name for name in known if name != "mesa"]
-        print(f"{machine()}\n\n{heading(names)}")
+        place, backends = Path(folder), options.backends
+        flocks = packages(place, backends, "flock_in_turns.yaml")
+        banks = packages(place, backends, "givers_in_turns.yaml")
+        known = with_mesa({name: ours(it) for name, it in flocks.items()}, theirs, 1, 0)
+        givers = with_mesa({name: our_givers(it) for name, it in banks.items()}, their_givers, 1)
+        print(f"{machine()}\n\n{heading(list(flocks))}")
+        for rows in options.rows:
+            runs = {name: always(make(rows)) for name, make in givers.items()}
+            show(Case("a step of givers", rows, runs), options.rounds, list(flocks))
         for rows in options.rows:
             runs = {name: always(model(rows, 1)[0]) for name, model in known.items()}
-            show(Case("a step", rows, runs), options.rounds, names)
+            show(Case("a step of boids", rows, runs), options.rounds, list(flocks))
         print(f"\n| nearest, {options.flock} boids, {options.steps} steps | |\n| --- | --- |")
         for name, model in known.items():
             print(f"| {name} | {statistic(model, options.flock, options.steps, options.seeds)} |")

@@ -31,6 +31,7 @@ class Result:
     manifest: Manifest
     verdicts: Mapping[str, Verdict]
     contents: Mapping[str, bytes]  # of every file that may have to be written
+    notes: Mapping[str, str]  # what there is to say of files when they are written
 
     def file(self, path: str) -> Path:
         return self.before.places.file(path)
@@ -67,6 +68,11 @@ class Result:
             manifest=self.contents[MANIFEST],
         )
 
+    def said_of(self, changes: Changes | None) -> list[str]:
+        """What there is to say of the files that are written, each once."""
+        written = {target.file for target in changes.writes} if changes else set()
+        return list({note: None for path, note in self.notes.items() if self.file(path) in written})
+
     def _target(self, path: str) -> Target:
         return Target(self.before.places.root(path), self.file(path))
 
@@ -89,7 +95,8 @@ def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Resul
     digests = known | {path: fingerprint.digest(content) for path, content in contents.items()}
     files = {output.path: Entry(output.key, digests[output.path]) for output in outputs}
     files |= {path: Entry(digests[path], digests[path]) for path in copies}
-    return _result(before, replace(before.identity, files=files), contents)
+    notes = {output.path: output.note for output in outputs if output.note}
+    return _result(before, replace(before.identity, files=files), contents, notes)
 
 
 def _outputs(before: Status, diagnostics: Diagnostics) -> Sequence[Output] | None:
@@ -150,14 +157,16 @@ def _copies(
     return {path: text.encode("utf-8") for path, text in copies.items()}
 
 
-def _result(before: Status, new: Manifest, contents: dict[str, bytes]) -> Result:
+def _result(
+    before: Status, new: Manifest, contents: dict[str, bytes], notes: Mapping[str, str]
+) -> Result:
     wanted = {path: entry.output for path, entry in new.files.items()}
     owned = [{path: entry.output for path, entry in entries.items()} for entries in before.owned]
     unseen = wanted.keys() - before.standings.keys()
     found = {**before.standings, **before.places.survey(unseen)}
     verdicts = {**plan(wanted, owned, found), MANIFEST: _judge_manifest(before, new)}
     contents[MANIFEST] = manifest.text(new).encode()
-    return Result(before, new, verdicts, contents)
+    return Result(before, new, verdicts, contents, notes)
 
 
 def _judge_manifest(before: Status, new: Manifest) -> Verdict:

@@ -195,6 +195,28 @@ def test_packages_that_nobody_could_import(
     assert not (project.folder / name).exists()
 
 
+def test_turns_with_numpy_are_said_to_be_slow(project: Project) -> None:
+    """On one line, by builds that write such a kernel; compiled, they need no word."""
+    kernel = "kernels: {age: {turns: rows, steps: [x += 1]}}\n"
+    project.put("schemas/mass.yaml", f"component: Mass\nfields: {{x: f32}}\n{kernel}")
+    told = (
+        "kernels with turns are loops in plain Python here; backend = \"numba\" in [tool.ecsgen], or"
+        " --backend numba, compiles them: twenty to fifty times as fast\n"
+    )
+    assert project("build").err == told
+    assert project("build", "--force").err == ""
+    project.put("schemas/other.yaml", "component: Other\n")
+    assert project("build").err == ""
+    assert (project("check").err, project("diff").err) == ("", "")
+    over = "kernels: {grow: {over: Mass, turns: random, steps: [Mass.x += 1]}}\n"
+    project.put("schemas/world.yaml", f"world: Sea\n{over}")
+    assert project("build").err == told
+    project.put("schemas/mass.yaml", f"component: Mass\nfields: {{x: f64}}\n{kernel}")
+    assert project("build").err == told  # once, though two modules have some
+    project.configure('backend = "numba"')
+    assert told not in project("build").err
+
+
 def test_json_of_bad_names(project: Project) -> None:
     (found,) = json.loads(project("check", "-o", "my-pkg", "--format", "json").out)
     assert (found["path"], found["line"], found["code"]) == ("my-pkg", 0, "E101")

@@ -115,6 +115,7 @@ def _build_after(before: Status, format: Format, force: bool) -> int:
         apply(changes)
     report.say(report.summary(result, changes), format)
     report.say_how_to_compile(result, changes, format)
+    _say_notes(*result.said_of(changes))
     return 0
 
 

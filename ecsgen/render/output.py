@@ -18,3 +18,5 @@ class Output:
     path: str
     key: str
     make: partial[str]
+    note: str = ""
+    """What a build says that writes it."""

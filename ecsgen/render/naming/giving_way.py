@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from ecsgen.render.calls import import_line
@@ -36,7 +37,7 @@ def spoken(output: Output, stood: Output, kept: frozenset[str]) -> Output:
     """
     if output.key == stood.key:
         return output
-    return Output(output.path, output.key, partial(_made, output.make, stood.make, kept))
+    return replace(output, make=partial(_made, output.make, stood.make, kept))
 
 
 def _made(make: partial[str], make_stood: partial[str], kept: frozenset[str]) -> str:
