@@ -4,9 +4,9 @@
         [--seeds N] [--backends NAME ...]
 
 A step of as many agents, as ns for each: givers, who give a friend one of what they have or owe,
-and boids at the density of mesa's example (100 on 100 by 100). Then whether both models of boids say
-the same: the mean distance to the nearest other boid after some steps, with its standard error over
-several seeds. Without mesa there is nothing to compare with: `pip install mesa networkx`.
+and boids at the density of mesa's example (100 on 100 by 100). Then whether both models of boids
+say the same: the mean distance to the nearest other boid after some steps, with its standard error
+over several seeds. Without mesa there is nothing to compare with: `pip install mesa networkx`.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ def test_turns_with_numpy_are_said_to_be_slow(project: Project) -> None:
     kernel = "kernels: {age: {turns: rows, steps: [x += 1]}}\n"
     project.put("schemas/mass.yaml", f"component: Mass\nfields: {{x: f32}}\n{kernel}")
     told = (
-        "kernels with turns are loops in plain Python here; backend = \"numba\" in [tool.ecsgen], or"
+        'kernels with turns are loops in plain Python here; backend = "numba" in [tool.ecsgen], or'
         " --backend numba, compiles them: twenty to fifty times as fast\n"
     )
     assert project("build").err == told

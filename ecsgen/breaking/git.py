@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, Literal
 
 from ecsgen.config import UsageError, shown
 from ecsgen.files.reading import MAX_BYTES
@@ -117,25 +117,25 @@ def _blobs(top: Path, tree: str, inside: str, revision: str) -> dict[str, str]:
 
 def _contents(top: Path, blobs: Mapping[str, str], revision: str) -> dict[str, bytes | None]:
     """Return the bytes of each file; None for one that is too large."""
-    sizes = _read(top, "--batch-check", blobs, revision)
+    sizes = _ask(top, "--batch-check", blobs, revision)
     small = {path: blobs[path] for path, (size, _) in sizes.items() if size <= MAX_BYTES}
-    contents = _read(top, "--batch", small, revision)
+    contents = _ask(top, "--batch", small, revision)
     return {path: contents[path][1] if path in small else None for path in blobs}
 
 
-def _read(
-    top: Path, batch: str, blobs: Mapping[str, str], revision: str
+def _ask(
+    top: Path, how: Literal["--batch-check", "--batch"], blobs: Mapping[str, str], revision: str
 ) -> dict[str, tuple[int, bytes]]:
-    """Return the size and, if these are asked for, the bytes of each file, all by one process."""
+    """Return the size of each file and, with `--batch`, its bytes, all by one process."""
     given = "".join(f"{name}\n" for name in blobs.values()).encode("ascii")
-    done = _run(top, "cat-file", batch, given=given)
+    done = _run(top, "cat-file", how, given=given)
     answer = BytesIO(done.stdout)
     found = {}
     for path in blobs:
         head = answer.readline().split()  # one that is missing has no size
         size = int(head[2]) if len(head) == 3 else -1
-        content = answer.read(size + 1)[:-1] if batch == "--batch" else b""
-        if size < 0 or batch == "--batch" and len(content) < size:
+        content = answer.read(size + 1)[:-1] if how == "--batch" else b""
+        if size < 0 or (how == "--batch" and len(content) < size):
             raise UsageError(f"git can't read {path} at {revision}: {_complaint(done)}")
         found[path] = size, content
     return found

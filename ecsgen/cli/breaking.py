@@ -30,12 +30,17 @@ BREAKS = 1
 @format_option
 @click.pass_context
 def breaking(
-    context: click.Context, schemas: Path | None, against: str | None, only: Only | None, format: Format
+    context: click.Context,
+    schemas: Path | None,
+    against: str | None,
+    only: Only | None,
+    format: Format,
 ) -> None:
     """Tell which changes of the schemas break saved data, or code that uses the package.
 
-    Compares SCHEMAS with older ones, by default those of the last commit: every change is reported that would lose or refuse data saved
-    with those (E901 to E906), or break code that was written for them (E951 to E953).
+    Compares SCHEMAS with older ones, by default those of the last commit: every change is reported
+    that would lose or refuse data saved with those (E901 to E906), or break code that was written
+    for them (E951 to E953).
     """
     from ecsgen.breaking.sources import default_source
 
