@@ -274,7 +274,8 @@ def test_a_blob_that_cannot_be_read(folder: Path, damage: str) -> None:
             file.write_bytes(content[:-20] + b"x" * 20)
     done = run("breaking", "--against", "git:HEAD", cwd=folder)
     assert (done.returncode, done.stdout) == (2, ""), done
-    assert done.stderr.startswith("Error: git can't read schemas/big.yaml at HEAD"), done
+    assert done.stderr.startswith("Error: git can't read schemas/big.yaml at HEAD: "), done
+    assert "`git show HEAD:schemas/big.yaml` fetches it" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -136,7 +137,9 @@ def _ask(
         size = int(head[2]) if len(head) == 3 else -1
         content = answer.read(size + 1)[:-1] if how == "--batch" else b""
         if size < 0 or (how == "--batch" and len(content) < size):
-            raise UsageError(f"git can't read {path} at {revision}: {_complaint(done)}")
+            look = shlex.join(["git", "show", f"{revision}:{path}"])
+            hint = f"`{look}` fetches it, if it is to be had"
+            raise UsageError(f"git can't read {path} at {revision}: {_complaint(done)}; {hint}")
         found[path] = size, content
     return found
 
