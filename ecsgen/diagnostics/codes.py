@@ -83,8 +83,8 @@ CODES: Final[dict[str, Code]] = {
     "E112": Code(
         "bad expression",
         "A step is one assignment (`=`, `+=`, `-=`, `*=`, `/=`); conditions and reductions are one "
-        "expression. Both are written in a subset of Python's syntax. `if alive: x = 1` is none of "
-        "these: write `x = 1 if alive else x`, or `where: alive` beside the steps.",
+        "expression. Both are written in a subset of Python's syntax, without `;`. `if alive: x = "
+        "1` is none of these: write `x = 1 if alive else x`, or `where: alive` beside the steps.",
     ),
     "E113": Code(
         "cannot be unique",
