@@ -56,7 +56,7 @@ COLUMNS: Final = (
     Column("rivals", np.dtype(np.int32), (), 4, ("hot",), 20),
 )
 _HUNGER: Final = FloatField("Hawk.hunger", "f32")
-_PREY: Final = HandleField("Hawk.prey")
+_PREY: Final = HandleField("Hawk.prey", "entity")
 _RIVALS: Final = IntField("Hawk.rivals", "i32")
 HUNGER_DEFAULT: Final = 1.0
 PREY_DEFAULT: Final = NULL_ENTITY

@@ -54,8 +54,8 @@ COLUMNS: Final = (
     Column("id_row", np.dtype(np.uint32), (), 4, ("hot",), 20),
     Column("id_generation", np.dtype(np.uint32), (), 4, ("hot",), 24),
 )
-_ONE: Final = HandleField("Meeting.one")
-_OTHER: Final = HandleField("Meeting.other")
+_ONE: Final = HandleField("Meeting.one", "entity")
+_OTHER: Final = HandleField("Meeting.other", "entity")
 ONE_DEFAULT: Final = NULL_ENTITY
 OTHER_DEFAULT: Final = NULL_ENTITY
 CONVERTERS: Final[FieldTable] = {

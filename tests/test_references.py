@@ -186,6 +186,21 @@ def test_kernels_of_components(count: int, game: tuple[Any, Project]) -> None:
         check(world, project, kernel, given, home)
 
 
+@pytest.mark.parametrize("value", ["bird", None, 1.5, True])
+def test_arguments_that_are_no_handles(value: object, game: tuple[Any, Project]) -> None:
+    """Errors name the schema's type, and what was given."""
+    world = getattr(game[0], game[1].world.name)()
+    shown = rf"not {value!r} \({type(value).__name__}\)"
+    with pytest.raises(TypeError, match=rf"\.by_many\.which: wanted id<Many>, {shown}"):
+        world.by_many(value)
+    with pytest.raises(TypeError, match=rf"Node\.by_arguments\.whom: wanted entity, {shown}"):
+        world.node.by_arguments(whom=value, both=[0, 0])
+    with pytest.raises(TypeError, match=rf"Node\.by_arguments\.both: wanted entity, {shown}"):
+        world.node.by_arguments(whom=0, both=[0, value])
+    with pytest.raises(TypeError, match=rf"Seeker\.many: wanted id<Many>, {shown}"):
+        world.seeker.create_many(world.spawn(3), many=[[0, 0], [0, value], [0, 0]])
+
+
 def test_a_function_annotates_each_name_once(game: tuple[Any, Project]) -> None:
     """mypy refuses a second annotation, even in another loop."""
     module, _ = game

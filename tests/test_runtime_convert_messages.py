@@ -21,7 +21,8 @@ class Colour(Enum):
 MASS = FloatField("PointMass.mass", "f32")
 POSITION = FloatField("PointMass.position", "f32", (3,))
 HP = IntField("Health.hp", "u8")
-TARGET = HandleField("Ai.target")
+TARGET = HandleField("Ai.target", "entity")
+ICON = HandleField("Ai.icon", "id<Icon>")
 ALIVE = BoolField("Ai.alive")
 LABEL = TextField("PointMass.label", 4)
 RAW = BytesField("Blob.raw", 4)
@@ -37,7 +38,10 @@ RAW = BytesField("Blob.raw", 4)
         (HP, 300, OverflowError, "Health.hp: 300 does not fit into u8"),
         (HP, 3.0, TypeError, "Health.hp: wanted u8, not 3.0 (float)"),
         (HP, Colour.RED, TypeError, "Health.hp: wanted u8, not <Colour.RED: 1> (Colour)"),
-        (TARGET, -1, OverflowError, "Ai.target: -1 does not fit into u64"),
+        (TARGET, -1, OverflowError, "Ai.target: wanted entity, not -1"),
+        (TARGET, None, TypeError, "Ai.target: wanted entity, not None (NoneType)"),
+        (ICON, "a", TypeError, "Ai.icon: wanted id<Icon>, not 'a' (str)"),
+        (ICON, [1], ValueError, "Ai.icon: wanted one id<Icon>, not [1]"),
         (ALIVE, 1, TypeError, "Ai.alive: wanted bool, not 1 (int)"),
         (LABEL, b"ab", TypeError, "PointMass.label: wanted str[4], not b'ab' (bytes)"),
         (
@@ -94,8 +98,9 @@ def test_one(field: Field, value: Any, error: type[Exception], message: str) -> 
             OverflowError,
             "18446744073709551616 does not fit into u8 (at position 0)",
         ),
-        (TARGET, [2**63, -1], OverflowError, "-1 does not fit into u64 (at position 1)"),
-        (TARGET, np.array([1.0, 2.0]), TypeError, "wanted u64, not an array of float64"),
+        (TARGET, [2**63, -1], OverflowError, "wanted entity, not -1 (at position 1)"),
+        (TARGET, [5, None], TypeError, "wanted entity, not None (NoneType) (at position 1)"),
+        (ICON, np.array([1.0, 2.0]), TypeError, "wanted id<Icon>, not an array of float64"),
         (ALIVE, [True, 1], TypeError, "wanted bool, not 1 (int) (at position 1)"),
         (ALIVE, np.array([0, 1]), TypeError, "wanted bool, not an array of int64"),
         (LABEL, ["a", b"b"], TypeError, "wanted str[4], not b'b' (bytes) (at position 1)"),

@@ -65,7 +65,7 @@ def test_every_element_of_a_cell_is_checked(size: int) -> None:
     [
         (BoolField("C.f", (2,)), (True, np.bool_(False)), (True, False)),
         (IntField("C.f", "i16", (2, 2)), ((1, 2), [3, np.uint8(4)]), (1, 2, 3, 4)),
-        (HandleField("C.f", (2,)), [0, 2**64 - 1], (0, 2**64 - 1)),
+        (HandleField("C.f", "entity", (2,)), [0, 2**64 - 1], (0, 2**64 - 1)),
         (FloatField("C.f", "f32", (2,)), (1, np.float32(2)), (1.0, 2.0)),
         (FloatField("C.f", "f32", (4,)), range(4), (0.0, 1.0, 2.0, 3.0)),
     ],
@@ -128,7 +128,7 @@ def test_broadcasting_is_numpys(
     "field",
     [
         *(BoolField("C.f"), IntField("C.f", "u8", (2,)), FloatField("C.f", "f32", (2, 2))),
-        *(HandleField("C.f"), TextField("C.f", 3), BytesField("C.f", 3)),
+        *(HandleField("C.f", "entity"), TextField("C.f", 3), BytesField("C.f", 3)),
     ],
 )
 def test_no_rows_take_an_empty_list(field: Field) -> None:
@@ -174,7 +174,7 @@ class _Foreign:
 
 
 def test_rows_of_arrays() -> None:
-    field = HandleField("C.f", (2,))
+    field = HandleField("C.f", "entity", (2,))
     unlike = [np.array([1, 2], np.int64), np.array([2**64 - 1, 3], np.uint64), [4, 5]]
     assert field.many(unlike, 3).tolist() == [[1, 2], [2**64 - 1, 3], [4, 5]]
     rows = np.empty(2, object)

@@ -138,6 +138,8 @@ class ColumnSpelling:
         arguments = [literal(f"{self.component}.{self.name}")]
         if kind.base is Base.ENUM:
             arguments.append(kind.target)
+        if kind.base in (Base.ENTITY, Base.ID):
+            arguments.append(literal(kind.text.partition("[")[0]))
         if kind.base in (Base.INT, Base.FLOAT, Base.ENUM):
             arguments.append(literal(kind.scalar))
         if kind.base in (Base.STR, Base.BYTES):

@@ -81,9 +81,11 @@ class IntField(Field):
     def __new__(cls, name: str, scalar: str, shape: tuple[int, ...] = ()) -> IntField:
         return super().__new__(_ShapedIntField if shape else cls)
 
-    def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, name: str, scalar: str, shape: tuple[int, ...] = (), wanted: str = ""
+    ) -> None:
         bits = int(scalar[1:])
-        super().__init__(name, f"{scalar[0]}{bits // 8}", shape, scalar)
+        super().__init__(name, f"{scalar[0]}{bits // 8}", shape, wanted or scalar)
         signed = scalar[0] == "i"
         self._low = -(2 ** (bits - 1)) if signed else 0
         self._high = 2 ** (bits - signed) - 1
@@ -118,15 +120,23 @@ class _ShapedIntField(ShapedField, IntField):
 
 
 class HandleField(IntField):
-    """Handles of entities and ids: integers of 64 bits, alive or not."""
+    """Handles of entities and ids: integers of 64 bits, alive or not.
+
+    `wanted` is the schema's type: `entity` or `id<…>`.
+    """
 
     __slots__ = ()
 
-    def __new__(cls, name: str, shape: tuple[int, ...] = ()) -> HandleField:
+    def __new__(
+        cls, name: str, wanted: str, shape: tuple[int, ...] = ()
+    ) -> HandleField:
         return object.__new__(_ShapedHandleField if shape else cls)
 
-    def __init__(self, name: str, shape: tuple[int, ...] = ()) -> None:
-        super().__init__(name, "u64", shape)
+    def __init__(self, name: str, wanted: str, shape: tuple[int, ...] = ()) -> None:
+        super().__init__(name, "u64", shape, wanted)
+
+    def _does_not_fit(self, value: object) -> OverflowError:
+        return OverflowError(f"{self.name}: wanted {self.wanted}, not {shown(value)}")
 
 
 class _ShapedHandleField(ShapedField, HandleField):
