@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+from functools import partial
+from typing import Any
+
 import pytest
 
+import generated as g
 from tests.policies_package import MANAGERS, attached, package
+from tests.world_package import world_package
 
 
 @pytest.mark.parametrize("name", MANAGERS)
@@ -38,3 +44,53 @@ def test_columns_are_not_replaced(name: str) -> None:
     with pytest.raises(AttributeError, match=message):
         del m.data
     assert m.data is data
+
+
+OF_NOBODY = [n for n in MANAGERS if not hasattr(getattr(package, n), "lookup")]
+
+
+def component_of(name: str) -> str:
+    """The attribute of the world that is a manager."""
+    return {kind.__name__: str(k) for k, kind in package.World._KINDS.items()}[name]
+
+
+@pytest.mark.parametrize("name", OF_NOBODY)
+def test_entities_have_no_rows_of_nobody(name: str) -> None:
+    w, row = package.World(), getattr(package, name.removesuffix("Manager"))
+    module, x = component_of(name), w[w.create()]
+    message = rf": its rows have no entities, {module}\.create_many makes them$"
+    calls = [partial(w.spawn, 2, **{module: {}}), partial(w.create, row()), partial(x.add, row())]
+    for call in (*calls, partial(x.remove, row), partial(w.get, x.entity, row)):
+        with pytest.raises(TypeError, match=message):
+            call()
+    with pytest.raises(AttributeError, match=message):
+        getattr(x, module)
+    assert (len(w), len(x)) == (1, 0)
+
+
+def test_a_world_of_nobody_and_bundles() -> None:
+    text = "component: Trip\nowner: none\nfields: {far: f32}\n---\nworld: Road\n"
+    module: Any = world_package(text, "road_of_nobody")
+    w = module.Road()
+    with pytest.raises(TypeError, match=r"^spawn has no component 'trip': its rows have no"):
+        w.spawn(3, trip={"far": 2})
+    with pytest.raises(TypeError, match="spawn has no component 'trap'"):
+        w.spawn(3, trap={})
+    assert len(w.spawn(3)) == 3
+    game: Any = g.Game()
+    with pytest.raises(
+        TypeError, match=r"spawn_hero has no component 'spark': its rows have no entities"
+    ):
+        game.spawn_hero(1, spark={})
+    with pytest.raises(TypeError, match=r"^spawn_hero has no component 'static'; "):
+        game.spawn_hero(1, static={})
+    with pytest.raises(
+        TypeError, match=r"^SparkRef is no component that entities of Game can have$"
+    ):
+        game.get(game.create(), type(game.spark[game.spark.create()]))
+
+
+def test_copies_of_views_of_entities() -> None:
+    w: Any = g.Game()
+    x = w[w.create(g.CelestialBody(gm=2))]
+    assert copy.copy(x).celestial_body.gm == 2

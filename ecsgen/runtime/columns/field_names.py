@@ -69,10 +69,10 @@ def unknown_component(
 ) -> TypeError:
     """Return the error of a keyword that a method which takes components does not know."""
     known: Iterable[str] = method.__kwdefaults__ or ()
+    world: Any = method.__self__  # type: ignore[attr-defined]  # a method of a world
     name = next(iter(given))
-    return TypeError(
-        f"{method.__name__} has no component {name!r}; {_hint(name, known)}"
-    )
+    hint = world._ownerless_hint(name) or f"; {_hint(name, known)}"
+    return TypeError(f"{method.__name__} has no component {name!r}{hint}")
 
 
 def unexpected_keyword(

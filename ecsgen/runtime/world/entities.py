@@ -140,11 +140,22 @@ class EntityWorld(WorldBase):
             raise TypeError(f"wanted the class {kind.__name__}, not a row of it")
         holder = self._managers.get(component)
         if holder is None:
-            name = getattr(component, "__name__", repr(component))
-            raise TypeError(
-                f"{name} is no component that entities of {type(self).__name__} can have"
-            )
+            raise self._no_component(component)
         return holder
+
+    def _no_component(self, component: RowClass) -> TypeError:
+        """Return the error of a class that is no row class of entities' components."""
+        name = getattr(component, "__name__", repr(component))
+        message = (
+            f"{name} is no component that entities of {type(self).__name__} can have"
+        )
+        for module, kind in self._KINDS.items():
+            if (
+                kind.__module__ == component.__module__
+                and kind.__name__ == f"{name}Manager"
+            ):
+                message += self._ownerless_hint(module)
+        return TypeError(message)
 
     def _by_class(self, rows: Sequence[tuple[Any, ...]]) -> RowsByClass:
         """Return checked rows by their class."""

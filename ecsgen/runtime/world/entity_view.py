@@ -89,6 +89,8 @@ def _unknown_component(view: EntityViewBase, name: str) -> AttributeError:
     kind = type(view)
     near = nearest_name(name, [n for n in dir(kind) if not n.startswith("_")])
     hint = f"; did you mean {near!r}?" if near else ""
+    if not name.startswith("_"):  # `copy` asks views that have no world yet
+        hint = view._world._ownerless_hint(name) or hint
     message = f"{kind.__name__!r} object has no attribute {name!r}{hint}"
     return AttributeError(message, name=name, obj=view)
 

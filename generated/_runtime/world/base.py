@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import index
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Never, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..columns.field_names import GivenRows, given_columns
+from ..columns.field_names import GivenRows, given_columns, unknown_component
 from ..convert.base import FieldTable
 from ..errors import BrokenManagerError, CapacityError, StructureLockedError
 from ..fast import speed_up
@@ -125,8 +125,10 @@ class WorldBase(LaterDeaths, SavedWorld):
 
         return world_table(self)
 
-    def spawn(self, n: int, /) -> EntityArray:
+    def spawn(self, n: int, **_unknown: Never) -> EntityArray:
         """Create n entities; O(n). CapacityError when fewer indices are left."""
+        if _unknown:
+            raise unknown_component(self.spawn, _unknown)
         return self._spawn(n, {})
 
     def destroy(self, entity: Entity, /) -> None:
@@ -217,6 +219,12 @@ class WorldBase(LaterDeaths, SavedWorld):
     def _members(self) -> Iterable[tuple[RowClass, ComponentHolder]]:
         """Return each row class with what knows who has the component, in order of bits."""
         return self._managers.items()
+
+    def _ownerless_hint(self, name: str) -> str:
+        """Return what an error adds if a component's rows have no owners; else nothing."""
+        if name not in self.MANAGERS or getattr(self, name) in self._managers.values():
+            return ""
+        return f": its rows have no entities, {name}.create_many makes them"
 
     def _spawn(self, n: int, given: SpawnFields) -> EntityArray:
         """Create n entities with rows of what is given; if that fails, take all back."""
