@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -414,3 +415,131 @@ def test_structs_go_by_the_names_of_elements(names: str) -> None:
     for column in (pa.array(structs), pl.Series(structs)):
         w.every_type.data.vector = column
         assert w.every_type.data.vector.tolist() == [wanted] * 2
+
+
+# --- tables in the wrong place ----------------------------------------------------------------
+
+BY_COUNT = r"; managers take tables by create_many\(len\(df\), df\)$"
+BY_ENTITIES = r"; managers take tables by create_many\(entities, df\)$"
+ONE_COLUMN = pa.table({"mass": [1.0, 2.0]})
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_table_in_place_of_a_count(library: str) -> None:
+    w: Any = g.World()
+    frame = LIBRARIES[library](ONE_COLUMN)
+    kind = type(frame).__name__
+    wanted = rf"^SparkManager: wanted a number of instances, not {kind}{BY_COUNT}"
+    with pytest.raises(TypeError, match=wanted):
+        w.spark.create_many(frame)
+    wanted = rf"^wanted a number of entities, not {kind}{BY_ENTITIES}"
+    calls = [w.spawn, w.spawn_prop, w.entities.create_many]
+    for call in (*calls, partial(w.archetypes.create, [g.Armor])):
+        with pytest.raises(TypeError, match=wanted):
+            call(frame)
+    with pytest.raises(
+        TypeError, match=rf"Transform takes a dict of its fields, not {kind}{BY_ENTITIES}"
+    ):
+        w.spawn(2, transform=frame)
+    assert (len(w), len(w.spark)) == (0, 0)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_table_in_place_of_entities(library: str) -> None:
+    w = world()
+    frame = LIBRARIES[library](ONE_COLUMN)
+    wanted = rf"^expected .* of entities, not {type(frame).__name__}{BY_ENTITIES}"
+    calls = [w.point_mass.create_many, w.point_mass.lookup_many, w.point_mass.remove_many]
+    calls += [w.destroy_many, w.destroy_later, w.entities.alive_many]
+    for call in (*calls, lambda es: w.archetypes.add_many(es, g.Armor()), w.signatures):
+        with pytest.raises(TypeError, match=wanted):
+            call(frame)
+    assert (len(w), len(w.point_mass)) == (3, 3)
+
+
+def test_columns_in_place_of_a_count_or_entities() -> None:
+    w = world()
+    by = r"; managers take tables by create_many"
+    with pytest.raises(TypeError, match=rf"not dict{by}\(n, columns\)$"):
+        w.spark.create_many({"heat": [1, 2]})
+    with pytest.raises(TypeError, match=rf"not dict{by}\(entities, columns\)$"):
+        w.point_mass.create_many({"mass": [1, 2]})
+    for other in (None, "3", 2.0, [1], iter([1]), np.arange(3), pl.Series([1])):
+        with pytest.raises(TypeError, match=rf"a number of instances, not {type(other).__name__}$"):
+            w.spark.create_many(other)
+        with pytest.raises(TypeError, match=rf"a number of entities, not {type(other).__name__}$"):
+            w.spawn(other)
+
+
+def test_a_lazy_frame_is_collected_first() -> None:
+    w = world()
+    frame = pl.LazyFrame({"mass": [1.0, 2.0, 3.0]})
+    es = w.point_mass.data.entity.tolist()
+    m, spark = w.point_mass, w.spark
+    spark.create_many(2)
+    calls: list[Callable[[Any], object]] = [
+        m.create_many,
+        partial(m.create_many, es),
+        m.lookup_many,
+        m.destroy_many,
+        m.sort,
+        m.reorder,
+        spark.create_many,
+        partial(spark.create_many, 2),
+        spark.resolve_many,
+        spark.destroy_id_many,
+        spark.activate_many,
+        w.spawn,
+        w.destroy_many,
+        w.destroy_later,
+        partial(w.archetypes.create, [g.Armor]),
+        lambda frame: w.spawn(3, point_mass=frame),
+        lambda frame: w.spawn(3, point_mass={"mass": frame}),
+        lambda frame: m.create_many(es, mass=frame),
+        lambda frame: setattr(m.data, "mass", frame),
+        lambda frame: w.celestial_body.kick(frame),
+        lambda frame: w.celestial_body.kick(1, rows=frame),
+        lambda frame: w.scene_node.set_parent_many([0], frame),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"not .*LazyFrame.*; \.collect\(\) it first$"):
+            call(frame)
+    assert (len(w), len(m), len(spark)) == (3, 3, 2)
+
+
+@pytest.mark.parametrize(
+    "column", [pl.Series([1.0, 2.0]), pa.chunked_array([[1.0]]), pd.Series([1])]
+)
+def test_a_column_is_no_table(column: Any) -> None:
+    w = world(0)
+    with pytest.raises(TypeError, match=rf"mapping of columns, not {type(column).__name__}"):
+        w.point_mass.create_many(w.spawn(2), column)
+
+
+def test_ids_and_rows_that_are_none() -> None:
+    w = world()
+    for wrong in (None, 3, "abc", {"a": 1}, iter([1])):
+        kind = type(wrong).__name__
+        for call in (w.spark.resolve_many, w.spark.destroy_id_many):
+            with pytest.raises(TypeError, match=rf"an array or a sequence of ids, not {kind}$"):
+                call(wrong)
+        for call in (w.point_mass.destroy_many, w.spark.id_of_many, w.spark.activate_many):
+            with pytest.raises(
+                TypeError, match=rf"rows must be an array or a sequence, not {kind}$"
+            ):
+                call(wrong)
+    with pytest.raises(TypeError, match="ids are integers, not float64"):
+        w.spark.resolve_many(np.ones(2))
+
+
+def test_rows_of_components_in_place_of_entities_or_rows() -> None:
+    w = world()
+    ragged = [g.PointMass()]
+    for call in (w.point_mass.create_many, w.destroy_many, w.destroy_later, w.point_mass.has_many):
+        with pytest.raises(
+            ValueError, match=r"^expected a flat array of entities, not \[PointMass\("
+        ):
+            call(ragged)
+    for call in (w.point_mass.destroy_many, w.point_mass.reorder):
+        with pytest.raises(ValueError, match=r"must be a flat array, not \[PointMass\("):
+            call(ragged)

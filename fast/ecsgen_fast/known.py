@@ -191,7 +191,7 @@ DISPATCH_STEPS: Final = {
 """Likewise, of what gathers the failures of callbacks."""
 
 _SPAWN_STEPS: Final = {
-    "_spawn": "index ValueError items entities create_many FEW _left _few _spawn_few _checked "
+    "_spawn": "type int entity_count items entities create_many FEW _left _few _spawn_few _checked "
     "values extend isinstance tuple _spawn_parts _spawn_one",
     "_spawn_one": "_managers items get type dict _takes_few are_cells _CONVERTERS append create "
     "entities CapacityError BaseException _take_back np array uint64",

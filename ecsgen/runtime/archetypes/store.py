@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from operator import index
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..broken import is_broken
 from ..columns.field_names import GivenRows, fields_given, given_columns
-from ..entities.arrays import as_entities
+from ..entities.arrays import as_entities, entity_count
 from ..errors import DuplicateInstanceError
 from ..handles import Entity, EntityArray, RowClass
 from ..placement.rows import duplicate_instance, first_repeated, missing
@@ -83,9 +82,7 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         self, components: Iterable[RowClass], n: SupportsIndex, given: Mapping[int, Any]
     ) -> EntityArray:
         """Create n entities; `given`: fields by component, or None."""
-        count = index(n)
-        if count < 0:
-            raise ValueError(f"can't create {count} entities")
+        count = entity_count(n)
         self._refuse_locked()
         numbers = [self._number(component) for component in components]
         for k, number in enumerate(numbers):

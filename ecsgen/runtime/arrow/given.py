@@ -12,7 +12,7 @@ from ..columns.field_names import unknown_field
 from ..convert.arrays import gathered, is_array_like
 from ..convert.base import Converter, FieldTable
 from ..reprs import element_names
-from .library import has_stream, is_column, pyarrow
+from .library import has_stream, is_column, pyarrow, table_hint
 from .members import named_numbers
 from .nulls import refuse_nulls
 
@@ -58,11 +58,12 @@ def _columns_of(component: str, table: object, count: int) -> dict[str, Any]:
     if isinstance(table, Mapping):
         return {name: column for name, column in table.items() if name != _IGNORED}
     if not has_stream(table):
-        kind = type(table).__name__
-        raise TypeError(
-            f"{component}: wanted an Arrow table or a mapping of columns, not {kind}"
-        )
-    given = pyarrow().table(table)
+        raise _no_table(component, table)
+    library = pyarrow()
+    try:
+        given = library.table(table)
+    except library.ArrowInvalid as error:  # a column has a stream as well
+        raise _no_table(component, table) from error
     if given.num_rows != count:
         raise ValueError(f"{component}: a table of {given.num_rows} rows for {count}")
     names = _distinct(component, given.column_names)
@@ -71,6 +72,13 @@ def _columns_of(component: str, table: object, count: int) -> dict[str, Any]:
         for place, name in enumerate(names)
         if name != _IGNORED and not name.startswith(_OF_PANDAS)
     }
+
+
+def _no_table(component: str, given: object) -> TypeError:
+    kind = f"{type(given).__name__}{table_hint(given)}"
+    return TypeError(
+        f"{component}: wanted an Arrow table or a mapping of columns, not {kind}"
+    )
 
 
 def _distinct(component: str, names: list[str]) -> list[str]:

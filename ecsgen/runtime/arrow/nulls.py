@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .library import is_column
+from .library import is_column, table_hint
 
 
 def null_at(name: str, row: int) -> ValueError:
@@ -23,7 +23,7 @@ def plain_array(values: Any, name: str) -> NDArray[Any]:
 
 def refuse_nulls(values: Any, name: str) -> None:
     """Raise ValueError if a column of Arrow, polars or pandas has nulls, TypeError if an array has
-    masked elements; leave all else alone.
+    masked elements, or for columns that are yet to be computed; leave all else alone.
 
     O(1), but O(n) in pandas, where NaN is null: `to_numpy()` gives it as a number.
     """
@@ -35,6 +35,8 @@ def refuse_nulls(values: Any, name: str) -> None:
         return
     if not is_column(type(values)):
         return
+    if hint := table_hint(values):
+        raise TypeError(f"{name}: wanted values, not {type(values).__name__}{hint}")
     found = _nulls(values)
     if found is not None and found.any():
         rows = found.reshape(len(found), -1).any(axis=1)

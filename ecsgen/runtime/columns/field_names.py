@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from ..arrow.library import table_hint
 from ..convert.base import FieldTable
 
 GivenRows: TypeAlias = Mapping[str, Any] | tuple[Any, ...]
@@ -47,7 +48,7 @@ def known_fields(component: type[tuple[Any, ...]], fields: object) -> Mapping[st
     The component is given by its row class, a NamedTuple.
     """
     if not isinstance(fields, (dict, Mapping)):  # a dict is quickly seen
-        kind = type(fields).__name__
+        kind = f"{type(fields).__name__}{table_hint(fields, 'entities')}"
         raise TypeError(f"{component.__name__} takes a dict of its fields, not {kind}")
     known: tuple[str, ...] = component._fields  # type: ignore[attr-defined]  # see above
     for name in fields:

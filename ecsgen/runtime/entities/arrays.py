@@ -9,7 +9,9 @@ from typing import Any, Final, SupportsIndex, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrow.library import table_hint
 from ..arrow.nulls import refuse_nulls
+from ..convert.arrays import shown
 from ..handles import EntityArray
 
 _HANDLE_BITS: Final = 64
@@ -18,22 +20,39 @@ _BLOCK: Final = 16_384
 """Handles checked at once, so that the scratch stays in the cache."""
 
 
-def as_entities(es: ArrayLike) -> EntityArray:
+def as_count(count: SupportsIndex, wanted: str, before: str) -> int:
+    """A number of things that are `wanted`, as an int; TypeError for what is none.
+
+    `before`: what `create_many` takes before a table, which may be given in its place.
+    """
+    try:
+        return operator.index(count)
+    except TypeError:
+        kind = f"{type(count).__name__}{table_hint(count, before)}"
+        raise TypeError(f"{wanted}, not {kind}") from None
+
+
+def entity_count(n: SupportsIndex) -> int:
+    """A number of entities as an int; TypeError for what is none, ValueError below 0."""
+    n = as_count(n, "wanted a number of entities", "entities")
+    if n < 0:
+        raise ValueError(f"can't create {n} entities")
+    return n
+
+
+def as_entities(es: ArrayLike, what: str = "entities") -> EntityArray:
     """The handles as a flat `uint64` array: the argument itself where it is one already.
 
     Numbers that can't be handles (negative, over 64 bits) become 0, which is never alive. Integers
     never pass through floats. Raises TypeError for anything but integers (an empty sequence is
     fine), ValueError for more than one dimension and for nulls. O(k).
     """
-    given: NDArray[Any] = np.asarray(es)
-    if given.ndim == 0 or _is_masked(es):
-        raise TypeError(
-            f"expected an array or a sequence of entities, not {type(es).__name__}"
-        )
-    if given.ndim > 1:
-        raise ValueError(
-            f"expected a flat array of entities, not one of shape {given.shape}"
-        )
+    try:
+        given: NDArray[Any] = np.asarray(es)
+    except (TypeError, ValueError) as error:  # sequences that differ in length, tables
+        raise _not_flat(es, what, 2, shown(es)) from error
+    if given.ndim != 1 or _is_masked(es):
+        raise _not_flat(es, what, given.ndim, f"one of shape {given.shape}")
     kind = given.dtype.kind
     if kind in "ui":
         natural = given if kind == "u" else np.maximum(given, 0)
@@ -41,9 +60,18 @@ def as_entities(es: ArrayLike) -> EntityArray:
         return handles
     if kind == "O" or (kind == "f" and given is not es):
         # numpy makes floats of an empty list, of ints that share no integer type, and of nulls.
-        refuse_nulls(es, "entities")
+        refuse_nulls(es, what)
         return _from_integers(cast(Iterable[SupportsIndex], es), len(given))
-    raise TypeError(f"entities are integers, not {given.dtype}")
+    raise TypeError(f"{what} are integers, not {given.dtype}")
+
+
+def _not_flat(es: ArrayLike, what: str, ndim: int, given: str) -> Exception:
+    """The error of what is no array of one dimension."""
+    hint = table_hint(es, what if what == "entities" else "")
+    if hint or ndim < 2:
+        kind = f"{type(es).__name__}{hint}"
+        return TypeError(f"expected an array or a sequence of {what}, not {kind}")
+    return ValueError(f"expected a flat array of {what}, not {given}")
 
 
 def _is_masked(es: ArrayLike) -> bool:

@@ -84,7 +84,7 @@ class DirectIds(IdCalls, Direct):
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
         """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
-        given = as_entities(ids)
+        given = as_entities(ids, "ids")
         data = self.data
         n = data._n
         rows = np.where(data.present, np.arange(n), NIL)

@@ -178,7 +178,7 @@ class IdCalls(Manager):
         """
         if self._locks:
             raise self._locked()
-        given = as_entities(ids)
+        given = as_entities(ids, "ids")
         rows = rows_of_ids(type(self).__name__, given, self.resolve_many(given))
         self._destroy_rows(rows)
 
@@ -222,7 +222,7 @@ class Ids(IdCalls, Packed):
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
         """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
-        given = as_entities(ids)
+        given = as_entities(ids, "ids")
         data = self.data
         rows = data._id_row_column[: data._peak]
         return resolve_ids(given, rows, data._id_generation_column[: data._peak])

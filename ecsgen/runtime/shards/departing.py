@@ -113,7 +113,7 @@ def checked_ids(world: Any, name: str, ids: ArrayLike) -> IdArray:
     component = next((one for one in managed if one.attribute == name), None)
     if component is None or component.is_owned:
         raise TypeError(f"{name} is no component whose rows belong to nobody")
-    given = as_entities(ids).copy()
+    given = as_entities(ids, "ids").copy()
     rows = getattr(world, name).resolve_many(given)
     stale = rows == NIL
     if stale.any():

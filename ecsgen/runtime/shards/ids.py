@@ -178,7 +178,7 @@ class Ids(VisitedIds, OneWorldsIds):
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
         """Return the row of each of k ids, NIL for those gone or elsewhere; O(k)."""
-        given = as_entities(ids)
+        given = as_entities(ids, "ids")
         return self._foreign(given, super().resolve_many(given))
 
 
@@ -254,7 +254,7 @@ class DirectIds(VisitedIds, OneWorldsDirectIds):
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
         """Return the row of each of k ids, NIL for those gone or elsewhere; O(k)."""
-        given = as_entities(ids)
+        given = as_entities(ids, "ids")
         return self._foreign(given, super().resolve_many(given))
 
     def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:

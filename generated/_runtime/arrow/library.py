@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
@@ -35,3 +36,18 @@ def is_column(kind: type) -> bool:
 def has_stream(table: object) -> bool:
     """Whether a table can be had from an object."""
     return hasattr(table, _STREAM)
+
+
+def table_hint(given: object, before: str = "") -> str:
+    """Return what an error says of a table that is in the wrong place; nothing of other things.
+
+    `before`: what `create_many` takes before a table, "n" or "entities", if it is the right place.
+    """
+    if type(given).__name__ == "LazyFrame":  # of polars, which may not be there
+        return "; .collect() it first"
+    if before and isinstance(given, Mapping):
+        return f"; managers take tables by create_many({before}, columns)"
+    if before and has_stream(given) and hasattr(given, "columns"):
+        first = "len(df)" if before == "n" else before
+        return f"; managers take tables by create_many({first}, df)"
+    return ""

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrow.library import table_hint
 from .arrays import gathered, is_array_like, leaves, shown
 
 _IMMUTABLE: Final = frozenset((bool, int, float))
@@ -198,9 +199,9 @@ class Field:
         raise self._wrong_type(value)
 
     def _wrong_type(self, value: object) -> TypeError:
-        kind = type(value).__name__
+        kind = f"{type(value).__name__}){table_hint(value)}"
         return TypeError(
-            f"{self.name}: wanted {self.wanted}, not {shown(value)} ({kind})"
+            f"{self.name}: wanted {self.wanted}, not {shown(value)} ({kind}"
         )
 
     def _does_not_fit(self, value: object) -> OverflowError:

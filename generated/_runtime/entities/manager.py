@@ -20,7 +20,7 @@ from ..errors import CapacityError, StaleEntityError
 from ..fast import speed_up
 from ..few import few_numbers
 from ..handles import Entity, EntityArray
-from .arrays import all_different, are_held, first_repeat, without_repeats
+from .arrays import all_different, are_held, entity_count, first_repeat, without_repeats
 from .deaths import Deaths, Follower, Remove, only
 from .layout import (
     GENERATION_BITS,
@@ -88,9 +88,7 @@ class EntityManager(LivingEntities):
 
         Raises CapacityError, and creates none, when fewer than n indices are left.
         """
-        n = operator.index(n)
-        if n < 0:
-            raise ValueError(f"can't create {n} entities")
+        n = entity_count(n)
         early = min(n, max(0, self._free.count - MIN_FREE))
         fresh = min(n - early, INDEX_COUNT - self._n_used)
         n_reused = n - fresh

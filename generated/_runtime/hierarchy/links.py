@@ -7,7 +7,7 @@ parent's `first` cell. A root has the parent NIL and is a chain of its own.
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any, Final, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from ..errors import HierarchyError
 from ..handles import NIL, RowArray
 from ..instances.chains import ROUNDS, Links, Rewiring, chain_rows, joined, linked
 from ..placement.moves import NO_ROWS, Moves, Write
-from ..placement.rows import integers
+from ..placement.rows import integers, is_integer
 from ..typed import NamedTuple
 from .trees import below, own_ancestor
 
@@ -39,8 +39,9 @@ class FamilyLinks(NamedTuple):
 
 def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
     """Return `parents`, one for all or one per row, as integers; TypeError for others."""
-    if np.ndim(parents) == 0:
-        number = index(cast(SupportsIndex, parents))
+    parent: object = parents
+    if is_integer(parent) and np.ndim(parents) == 0:
+        number = index(parent)
         return np.array(number if -(2**63) <= number < 2**64 else -1)
     given = integers(parents, manager, "parents")
     if given.dtype == np.bool_:

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrow.library import table_hint
 from ..arrow.nulls import refuse_nulls
+from ..convert.arrays import shown
+from ..entities.arrays import as_count
 from ..entities.shown import shown_entity
 from ..errors import (
     DuplicateInstanceError,
@@ -78,11 +81,20 @@ def rows_in_use(rows: ArrayLike, manager: Manager) -> RowArray:
 
 
 def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
-    """Return array-like integers (or bools) as an array of one dimension; TypeError for others and
-    for masked elements, ValueError for nulls."""
-    array = np.asarray(values)
+    """Return array-like integers (or bools) as an array of one dimension.
+
+    TypeError for others and for masked elements, ValueError for nulls and for more dimensions.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # of sequences that differ in length
+        wrong = f"{manager}: {what} must be a flat array, not {shown(values)}"
+        raise ValueError(wrong) from error
     if array is not values and isinstance(values, np.ndarray):
         refuse_nulls(values, f"{manager}: {what}")
+    if array.ndim == 0:
+        kind = f"{type(values).__name__}{table_hint(values)}"
+        raise TypeError(f"{manager}: {what} must be an array or a sequence, not {kind}")
     if array.ndim != 1:
         raise ValueError(f"{manager}: {what} must have one dimension, not {array.ndim}")
     if len(array) == 0 and not isinstance(values, np.ndarray):
@@ -134,8 +146,8 @@ def repeated_row(rows: RowArray, manager: str) -> StaleInstanceError:
 
 
 def whole_count(manager: str, count: SupportsIndex) -> int:
-    """Return a number of instances, or raise ValueError if it is negative."""
-    number = index(count)
+    """Return a number of instances; TypeError for what is none, ValueError below 0."""
+    number = as_count(count, f"{manager}: wanted a number of instances", "n")
     if number < 0:
         raise ValueError(f"{manager}: can't create {number} instances")
     return number

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from operator import index
 from typing import Any, ClassVar, Never, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..columns.field_names import GivenRows, given_columns, unknown_component
 from ..convert.base import FieldTable
+from ..entities.arrays import entity_count
 from ..errors import BrokenManagerError, CapacityError, StructureLockedError
 from ..fast import speed_up
 from ..few import FEW, are_cells, few_values
@@ -228,7 +228,8 @@ class WorldBase(LaterDeaths, SavedWorld):
 
     def _spawn(self, n: int, given: SpawnFields) -> EntityArray:
         """Create n entities with rows of what is given; if that fails, take all back."""
-        n = index(n)
+        if type(n) is not int:
+            n = entity_count(n)
         if n == 1:
             single = self._spawn_one(given)
             if single is not None:
@@ -238,14 +239,13 @@ class WorldBase(LaterDeaths, SavedWorld):
             several = None if few is None else self._spawn_few(n, few)
             if several is not None:
                 return several
-        if n < 0:
-            raise ValueError(f"can't spawn {n} entities")
         chosen: dict[RowClass, GivenRows] = {}
         for row, fields in given.items():  # a comprehension is a call
             if fields is not None:
                 chosen[row] = fields
         if not chosen:
             return self.entities.create_many(n)
+        n = entity_count(n)
         parts = self._checked(n, chosen)
         borrowed: list[object] = []
         for fields in chosen.values():

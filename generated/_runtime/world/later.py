@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import index
-from typing import SupportsIndex, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from ..entities.manager import EntityManager
 from ..few import FEW, few_numbers
 from ..handles import Entity, EntityArray
 from ..parts import FixedParts
+from ..placement.rows import is_integer
 
 _Note: TypeAlias = int | EntityArray
 """One entity, or several."""
@@ -92,10 +93,13 @@ class LaterDeaths(FixedParts):
 
 def _notes(entities: Entity | ArrayLike) -> Sequence[_Note]:
     """Return what is to be remembered of what a caller gave."""
-    if np.ndim(entities) == 0:
-        return [index(cast(SupportsIndex, entities))]
     few = few_numbers(entities)
-    return [as_entities(entities).copy()] if few is None else few
+    if few is not None:
+        return few
+    given = cast(ArrayLike, entities)
+    if is_integer(entities) and np.ndim(given) == 0:
+        return [index(entities)]
+    return [as_entities(given).copy()]
 
 
 def _handles(noted: Iterable[_Note]) -> Iterator[EntityArray]:
