@@ -94,3 +94,65 @@ def test_copies_of_views_of_entities() -> None:
     w: Any = g.Game()
     x = w[w.create(g.CelestialBody(gm=2))]
     assert copy.copy(x).celestial_body.gm == 2
+
+
+# --- managers of one's own --------------------------------------------------------------------
+
+
+def own(base: type[Any], **body: object) -> type[Any]:
+    """A subclass of a manager."""
+    return type("Mine", (base,), {"__slots__": (), **body})
+
+
+@pytest.mark.parametrize("name", MANAGERS)
+def test_what_managers_have_is_not_overridden(name: str) -> None:
+    """Public methods and properties, for bulk calls and C go other ways; steps inside as well."""
+    kind = getattr(package, name)
+    names = [n for n in dir(kind) if not n.startswith("_")]
+    assert {"create", "create_many", "destroy_many", "version", "data"} <= {*names}
+    names += ["__len__", "__getitem__", "__contains__", "_destroy_row", "_append_many", "_start"]
+    for taken in names:
+        with pytest.raises(TypeError, match=rf"^Mine: {name} has '{taken}' .* another name"):
+            own(kind, **{taken: lambda self, *_: None})
+    with pytest.raises(TypeError, match=f"^Mine: {name} has 'create' "):
+        own(kind, create=property(lambda self: None))
+
+
+@pytest.mark.parametrize("name", MANAGERS)
+def test_ways_out_of_overriding_what_removes_rows(name: str) -> None:
+    kind = getattr(package, name)
+    told = "on_release is told of all rows that go"
+    if not hasattr(kind, "on_release"):
+        told = "with `release: true` in the schema, " + told
+    removing = {"destroy_many", "destroy_id", "destroy_id_many", "remove_many", "collect", "gc"}
+    for removes in ["destroy", "clear", *(removing & {*dir(kind)})]:
+        with pytest.raises(TypeError, match=rf"has '{removes}' .* another name; {told}$"):
+            own(kind, **{removes: lambda self, *_: None})
+
+
+@pytest.mark.parametrize("name", MANAGERS)
+def test_names_of_ones_own(name: str) -> None:
+    kind = getattr(package, name)
+    free = {"heaviest": lambda self: len(self), "_helper": 3, "__repr__": lambda self: "mine"}
+    mine = own(kind, _repr_html_=lambda self: "", **free)
+    child = own(mine, heaviest=lambda self: 7)
+    entities = package.EntityManager()
+    m = child(entities) if hasattr(kind, "lookup") else child()
+    assert (m.heaviest(), m._helper, repr(m), m._repr_html_()) == (7, 3, "mine", "")
+    m._break()
+    with pytest.raises(package.BrokenManagerError):
+        len(m)
+
+
+def test_mixins_override_no_more_than_classes() -> None:
+    class Loud:
+        __slots__ = ()
+
+        def remove(self, entity: int) -> int:
+            raise NotImplementedError
+
+    kind: type[Any] = g.EnergyManager
+    with pytest.raises(TypeError, match=r"^Mine: EnergyManager has 'remove' "):
+        type("Mine", (Loud, kind), {"__slots__": ()})
+    quiet: Any = type("Mine", (kind, Loud), {"__slots__": ()})
+    assert quiet(g.EntityManager()).remove(1) == 0

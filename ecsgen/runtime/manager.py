@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from numpy.typing import ArrayLike, NDArray
 
 from .arrow.columns import GivenTable
-from .broken import break_down, break_since
+from .broken import MARK, break_down, break_since
 from .callbacks import Dispatch
 from .columns.buffers import Column
 from .columns.field_info import FieldInfo
@@ -22,6 +22,7 @@ from .errors import StaleInstanceError, StructureLockedError
 from .fast import speed_up
 from .few import FEW_GONE, few_numbers, few_values
 from .handles import Columns, EntityArray, Instance, RowArray
+from .own import refuse_overriding
 from .parts import FixedParts
 from .per_class import copy_methods, per_class
 from .placement.rows import distinct, locked, unused
@@ -62,8 +63,13 @@ class Manager(FixedParts):
     data: Rows
 
     def __init_subclass__(cls, **options: Any) -> None:
+        """Check classes of one's own: TypeError for what a generated manager has already."""
         super().__init_subclass__(**options)
-        if "LAYOUT" in vars(cls):
+        generated = next((b for b in cls.__mro__[1:] if "LAYOUT" in vars(b)), None)
+        if generated is not None:
+            if MARK not in vars(cls):
+                refuse_overriding(cls, generated)
+        elif "LAYOUT" in vars(cls):
             copy_methods(cls)
             speed_up(cls)
 

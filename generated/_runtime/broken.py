@@ -10,7 +10,8 @@ _ANSWERS = ("__len__", "__iter__", "__contains__", "__getitem__", "__bool__")
 """Methods that Python finds in the class, without asking `__getattribute__`."""
 
 
-_MARK: Final = "_is_broken"
+MARK: Final = "_is_broken"
+"""What the class of something broken has, and no other."""
 
 
 def break_down(whole: Any) -> None:
@@ -30,7 +31,7 @@ def break_since(manager: Any, version: int) -> None:
 
 def is_broken(whole: object) -> bool:
     """Return whether all calls of `whole` raise."""
-    return _MARK in vars(type(whole))
+    return MARK in vars(type(whole))
 
 
 def _nothing() -> None:
@@ -61,5 +62,5 @@ def _broken(kind: type[Any]) -> type[Any]:
     )
     body |= {"__slots__": (), "__module__": kind.__module__}
     body |= {"__getattribute__": attribute, "__repr__": text}
-    body[_MARK] = True
+    body[MARK] = True
     return type(kind.__name__, (kind,), body)

@@ -16,9 +16,9 @@ from ..errors import BrokenManagerError, CapacityError, StructureLockedError
 from ..fast import speed_up
 from ..few import FEW, are_cells, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
+from ..own import own_managers
 from ..reprs import count_text, list_text
 from .later import LaterDeaths
-from .own import overrides, own_managers
 from .saving import SavedWorld
 from .signatures import ComponentHolder
 from .spawning import SpawnPart, SpawnStore, append_parts, own_columns
@@ -83,8 +83,6 @@ class WorldBase(LaterDeaths, SavedWorld):
     """The class of each manager, by the attribute that it is."""
     _OWN: ClassVar[Mapping[type[Any], type[Any]]] = {}
     """The subclasses that stand for some of them."""
-    _SWEEPS: ClassVar[bool] = False
-    """Whether `collect` of such a class must be called, however few are dead."""
     _managers: dict[RowClass, WorldManager]
     """Those whose rows belong to entities, by row class."""
     _collecting: tuple[CollectingManager, ...]
@@ -101,8 +99,8 @@ class WorldBase(LaterDeaths, SavedWorld):
         if "_KINDS" in vars(cls):
             speed_up(cls)
         if managers is not None:
-            own = {**cls._OWN, **own_managers(cls.__name__, cls._KINDS, managers)}
-            cls._OWN, cls._SWEEPS = own, overrides("collect", own)
+            own = own_managers(cls.__name__, cls._KINDS, managers)
+            cls._OWN = {**cls._OWN, **own}
 
     def _all_managers(self) -> Iterable[Any]:
         return [getattr(self, name) for name in self.MANAGERS]
@@ -165,7 +163,6 @@ class WorldBase(LaterDeaths, SavedWorld):
             dispatch.errors.extend(failed)
             if (
                 was_clean
-                and not self._SWEEPS
                 and type(died) is list
                 and deaths == entities._clean + len(died)
             ):
