@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from functools import partial
 from typing import Any
 
@@ -110,7 +111,8 @@ def test_what_managers_have_is_not_overridden(name: str) -> None:
     kind = getattr(package, name)
     names = [n for n in dir(kind) if not n.startswith("_")]
     assert {"create", "create_many", "destroy_many", "version", "data"} <= {*names}
-    names += ["__len__", "__getitem__", "__contains__", "_destroy_row", "_append_many", "_start"]
+    operators = {"__len__", "__iter__", "__getitem__", "__contains__"} & {*dir(kind)}
+    names += [*operators, "_destroy_row", "_append_many", "_start"]
     for taken in names:
         with pytest.raises(TypeError, match=rf"^Mine: {name} has '{taken}' .* another name"):
             own(kind, **{taken: lambda self, *_: None})
@@ -156,3 +158,18 @@ def test_mixins_override_no_more_than_classes() -> None:
         type("Mine", (Loud, kind), {"__slots__": ()})
     quiet: Any = type("Mine", (kind, Loud), {"__slots__": ()})
     assert quiet(g.EntityManager()).remove(1) == 0
+
+
+@pytest.mark.parametrize("wrong", [None, "body", [1, 2], {"a": 1}, g.Kin, int])
+def test_what_is_no_component(wrong: Any) -> None:
+    w = package.World()
+    x = w[w.create()]
+    shown = getattr(wrong, "__name__", repr(wrong))
+    for call in (partial(w.get, x.entity), x.remove):
+        with pytest.raises(TypeError, match=rf"^{re.escape(shown)} is no component that entities"):
+            call(wrong)
+    for call in (partial(w.archetypes.get, x.entity), partial(w.archetypes.add, x.entity)):
+        with pytest.raises(TypeError, match=rf"^archetypes hold .*, not {re.escape(shown)}$"):
+            call(wrong)
+    with pytest.raises(TypeError, match=r"^archetypes hold .*, not Kin$"):
+        w.archetypes.add(x.entity, g.Kin())

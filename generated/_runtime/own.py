@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from .columns.field_names import nearest_name
 
-_OPERATORS: Final = ("__contains__", "__getitem__", "__len__")
+_OPERATORS: Final = ("__contains__", "__getitem__", "__iter__", "__len__")
 _REMOVE: Final = ("clear", "collect", "destroy", "gc", "remove")
 
 

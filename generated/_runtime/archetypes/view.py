@@ -11,6 +11,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..columns.field_names import component_name
 from ..entities.arrays import as_entities
 from ..handles import Entity, EntityArray, RowClass
 from ..placement.rows import locked, missing
@@ -186,7 +187,8 @@ class ArchetypeView(Generic[ChunkT]):
             return self._numbers[component]
         except (KeyError, TypeError):
             names = ", ".join(row.__name__ for row in self._numbers)
-            raise TypeError(f"archetypes hold {names}, not {component!r}") from None
+            given = component_name(component)
+            raise TypeError(f"archetypes hold {names}, not {given}") from None
 
     def _bits(self, components: Iterable[RowClass]) -> int:
         bits = 0

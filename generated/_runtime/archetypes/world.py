@@ -196,7 +196,9 @@ class ArchetypeWorld(EntityWorld):
         return parts
 
     def _holder(self, component: RowClass) -> Any:
-        return self._chunked.get(component) or super()._holder(component)
+        if isinstance(component, type) and component in self._chunked:
+            return self._chunked[component]
+        return super()._holder(component)
 
     def _new_parts(self, given: RowsByClass) -> list[SpawnPart]:
         chunked, managed = self._parted(given)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ..arrow.library import table_hint
+from ..convert.arrays import shown
 from ..convert.base import FieldTable
 
 GivenRows: TypeAlias = Mapping[str, Any] | tuple[Any, ...]
@@ -63,6 +64,11 @@ def nearest_name(name: str, known: Sequence[str]) -> str:
 
     near = get_close_matches(name, known, n=1)
     return near[0] if near else ""
+
+
+def component_name(given: object) -> str:
+    """Return how errors call what is given as a row class."""
+    return given.__name__ if isinstance(given, type) else shown(given)
 
 
 def unknown_component(

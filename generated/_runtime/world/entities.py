@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from ..columns.field_names import component_name
 from ..convert.base import FieldTable
 from ..errors import CapacityError, DuplicateInstanceError
 from ..handles import Entity, RowClass
@@ -138,22 +139,18 @@ class EntityWorld(WorldBase):
         kind: Any = type(component)
         if kind in self._managers:
             raise TypeError(f"wanted the class {kind.__name__}, not a row of it")
-        holder = self._managers.get(component)
+        holder = self._managers.get(component) if isinstance(component, type) else None
         if holder is None:
             raise self._no_component(component)
         return holder
 
     def _no_component(self, component: RowClass) -> TypeError:
-        """Return the error of a class that is no row class of entities' components."""
-        name = getattr(component, "__name__", repr(component))
-        message = (
-            f"{name} is no component that entities of {type(self).__name__} can have"
-        )
+        """Return the error of what is no row class of entities' components."""
+        name, world = component_name(component), type(self).__name__
+        message = f"{name} is no component that entities of {world} can have"
+        manager = getattr(component, "__module__", ""), f"{name}Manager"
         for module, kind in self._KINDS.items():
-            if (
-                kind.__module__ == component.__module__
-                and kind.__name__ == f"{name}Manager"
-            ):
+            if (kind.__module__, kind.__name__) == manager:
                 message += self._ownerless_hint(module)
         return TypeError(message)
 

@@ -11,6 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from types import FunctionType
 from typing import Any, ClassVar
 from unittest.mock import patch
 from weakref import WeakKeyDictionary
@@ -52,24 +53,24 @@ def values_of(field: fields.Field) -> Iterator[Any]:
 
 
 class _Filled:
-    """What a manager does so that rows which are given no unique values have some."""
+    """Methods that are put into a subclass of a manager, so that rows which are given no unique
+    values have some."""
 
-    __slots__ = ()
     subject: Any
     plain: Any
     data: Any
 
     def create(self, /, *args: Any, **values: Any) -> Any:
         given = {**values, **self._fresh(1, self._given(values))}
-        return super().create(*args, **given)  # type: ignore[misc]  # a mixin
+        return self.plain.create(self, *args, **given)
 
     def row(self, row: int, /) -> Any:
-        found = super().row(row)  # type: ignore[misc]
+        found = self.plain.row(self, row)
         return found._replace(**self.subject.hidden())
 
     def _convert(self, rows: int, given: Mapping[str, Any]) -> Any:
         filled = {**given, **self._fresh(rows, self._given(given), many=True)}
-        return super()._convert(rows, filled)  # type: ignore[misc]
+        return self.plain._convert(self, rows, filled)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return _unfilled, (self.plain,), self.__getstate__()
@@ -116,7 +117,10 @@ class Subject(subject.Subject):
         _Filled.create.__code__ = here
         body = {"__slots__": (), "__module__": plain.__module__, "subject": self}
         body["plain"] = plain
-        filled = type(plain.__name__, (_Filled, plain), body)
+        filled = type(plain.__name__, (plain,), body)
+        for name, method in vars(_Filled).items():
+            if isinstance(method, FunctionType):
+                setattr(filled, name, method)  # a class of one's own may not have these
         _KINDS[plain] = filled
         object.__setattr__(self, "manager", filled)
 

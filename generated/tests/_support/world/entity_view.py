@@ -184,12 +184,12 @@ class Cases(Roomy):
     def test_managers_of_ones_own(self) -> None:
         world = type(self.world())
         for module, plain in world._KINDS.items():
-            body = {"__slots__": (), "size": lambda m: len(m)}
+            body = {"__slots__": (), "_own_size": lambda m: len(m)}
             own = type("Own", (plain,), body)
             kind: Any = type("World", (world,), {}, managers={module: own})
             w = kind()
             assert type(getattr(w, module)) is own
-            assert getattr(w, module).size() == 0
+            assert getattr(w, module)._own_size() == 0
             assert type(getattr(deepcopy(w), module)) is own
             assert type(getattr(world(), module)) is plain
 
