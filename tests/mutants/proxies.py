@@ -84,8 +84,9 @@ GROUPS = (
         Mutant("the dead are shown", r"if not world\.entities\.alive\(.*\):", "if False:"),
     ),
     module(
-        "_runtime/world/own.py",
+        "_runtime/own.py",
         ("test_world.py",),
+        Mutant("methods are overridden", r"raise _overrides\(", "_overrides("),
         Mutant("any class is a manager", r"or not issubclass\(kind, base\)", ""),
         Mutant("nobody's managers are one's own", r"own\[base\] = kind", "pass"),
     ),
