@@ -518,7 +518,7 @@ def test_a_column_is_no_table(column: Any) -> None:
 
 def test_ids_and_rows_that_are_none() -> None:
     w = world()
-    for wrong in (None, 3, "abc", {"a": 1}, iter([1])):
+    for wrong in (None, 3.5, "abc", {"a": 1}, iter([1])):
         kind = type(wrong).__name__
         for call in (w.spark.resolve_many, w.spark.destroy_id_many):
             with pytest.raises(TypeError, match=rf"an array or a sequence of ids, not {kind}$"):

@@ -92,7 +92,7 @@ def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
         raise ValueError(wrong) from error
     if array is not values and isinstance(values, np.ndarray):
         refuse_nulls(values, f"{manager}: {what}")
-    if array.ndim == 0:
+    if array.ndim == 0 and not is_integer(values):
         kind = f"{type(values).__name__}{table_hint(values)}"
         raise TypeError(f"{manager}: {what} must be an array or a sequence, not {kind}")
     if array.ndim != 1:

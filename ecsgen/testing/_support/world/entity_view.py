@@ -203,5 +203,7 @@ class Cases(Roomy):
                 type("World", (world,), {}, managers=managers)
         for plain in world._KINDS.values():
             for taken in ("create", "data", "__len__"):
-                with pytest.raises(TypeError, match=f"has '{taken}' and does not always"):
+                with pytest.raises(
+                    TypeError, match=f"has '{taken}' and does not always"
+                ):
                     type("Own", (plain,), {taken: len})
