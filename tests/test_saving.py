@@ -175,6 +175,48 @@ def test_attributes_that_are_not_json_need_codecs(value: Any) -> None:
     assert not hasattr(Town.load(w.to_bytes(codecs={"*": None}), codecs=CODECS), "other")
 
 
+def deep(levels: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(levels - 1):
+        found = [found]
+    return found
+
+
+def test_attributes_of_many_values() -> None:
+    """What can't be loaded again is not saved, and the message says which one it is."""
+    w = Town()
+    w.small, w.path, w.deep = [[1]], [[0.5, 1.5] for _ in range(100_000)], deep(200)
+    w.shared = [deep(199)] * 9
+    w.shared[0] = {"text": '[{"' * 300_000}
+    again = Town.load(w.to_bytes(codecs=CODECS), codecs=CODECS)
+    assert vars(again)["path"] == w.path
+    assert (again.deep, again.shared) == (w.deep, w.shared)
+    w.deep = deep(201)
+    with pytest.raises(SnapshotError, match=r"no codec for world\.deep; "):
+        w.to_bytes(codecs=CODECS)
+    w.deep, w.large = [], [[] for _ in range(900_000)]
+    message = (
+        r"^<bytes>: world\.large: .* lists and .* objects are too many for .*; give it a codec$"
+    )
+    for verify in (True, False):
+        with pytest.raises(SnapshotError, match=message):
+            w.to_bytes(codecs=CODECS, verify=verify)
+    codecs = {**CODECS, "world.large": (repr_of, bytes.decode)}
+    assert Town.load(w.to_bytes(codecs=codecs), codecs=codecs).large == repr(w.large)
+
+
+def repr_of(value: object) -> bytes:
+    return repr(value).encode()
+
+
+def test_attributes_may_have_any_name_that_python_takes() -> None:
+    w = Town()
+    for name in ("ünit", "℘", "a·b", "x̄"):
+        setattr(w, name, name)
+        for codecs in (CODECS, {**CODECS, f"world.{name}": TEXT}):
+            assert getattr(Town.load(w.to_bytes(codecs=codecs), codecs=codecs), name) == name
+
+
 def test_slots_and_attributes_of_subclasses() -> None:
     class Mine(Town):  # type: ignore[misc, valid-type]
         __slots__ = ("_turn", "unset")
@@ -560,7 +602,9 @@ def test_text_with_a_nul_in_it_is_not_saved() -> None:
             continue
         shown = re.escape(repr(cell.encode()))
         for use in (w.to_bytes, lambda: odd.Odd.load(w.to_bytes(verify=False))):
-            with pytest.raises(OddError, match=rf"spot\.name\[3\]: text with a NUL in it: {shown};"):
+            with pytest.raises(
+                OddError, match=rf"spot\.name\[3\]: text with a NUL in it: {shown};"
+            ):
                 use()
 
 

@@ -15,12 +15,14 @@ from .attributes import (
     attribute_columns,
     load_attributes,
     saved_attributes,
+    too_many_values,
     without_attributes,
 )
 from .check import check_content, check_field_cells, checked_documents
 from .codecs import Codecs, check_codecs, json_text, require_codecs
 from .columns import LENGTHS
 from .contents import object_columns, parts_of, state_of
+from .documents import why_too_many
 from .loading import Loading
 from .migrate import migrate_saved
 from .reading import NAMELESS, read_snapshot
@@ -66,10 +68,13 @@ def _plan(
     require_codecs(name, known, columns)
     attributes, parts = saved_attributes(world, name, known)
     state = state_of(world, attributes)
+    text = json_text(state)
+    if why := why_too_many(text):
+        raise too_many_values(name, attributes, why)
     metadata = {
         "fingerprint": package.FINGERPRINT,
         "schema": package.SCHEMA,
-        "state": json_text(state),
+        "state": text,
     }
     plan = Plan(name, metadata, [*parts_of(world, known), *parts])
     if verify:
