@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-import tracemalloc
 import os
 import threading
+import tracemalloc
 import zlib
 from collections.abc import Callable, Mapping
 from hashlib import sha256

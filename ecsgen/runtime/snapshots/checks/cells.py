@@ -75,8 +75,7 @@ def _blocks(array: NDArray[Any]) -> Iterator[slice]:
 
 
 def _rows_with(wrong: Mask) -> Mask:
-    found: Mask = wrong.reshape(len(wrong), -1).any(axis=1)
-    return found
+    return np.logical_or.reduce(wrong.reshape(len(wrong), -1), axis=1)
 
 
 def _also(rows: list[int]) -> str:
