@@ -75,7 +75,8 @@ def _blocks(array: NDArray[Any]) -> Iterator[slice]:
 
 
 def _rows_with(wrong: Mask) -> Mask:
-    return np.logical_or.reduce(wrong.reshape(len(wrong), -1), axis=1)
+    found: Mask = np.logical_or.reduce(wrong.reshape(len(wrong), -1), axis=1)
+    return found
 
 
 def _also(rows: list[int]) -> str:
