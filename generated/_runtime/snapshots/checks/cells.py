@@ -16,7 +16,7 @@ from ..repeats import repeated_value
 from ..saved import Saved
 
 _ASCII: Final = 128
-_BYTES: Final = 1 << 17
+_BYTES: Final = 1 << 18
 """Looked at together: what is worked out of them stays in the cache."""
 _SHORT: Final = 2
 """Bytes of numbers of which there are so few that a table tells of each whether it is a member."""
@@ -75,7 +75,8 @@ def _blocks(array: NDArray[Any]) -> Iterator[slice]:
 
 
 def _rows_with(wrong: Mask) -> Mask:
-    return np.logical_or.reduce(wrong.reshape(len(wrong), -1), axis=1)
+    found: Mask = np.logical_or.reduce(wrong.reshape(len(wrong), -1), axis=1)
+    return found
 
 
 def _also(rows: list[int]) -> str:
