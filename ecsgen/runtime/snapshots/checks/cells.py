@@ -45,7 +45,7 @@ def check_cells(
 
     Numbers, handles and bytes can be anything.
     """
-    if type_.base not in _RULES:
+    if type_.base not in _RULES or not len(saved.arrays[tensor]):
         return
     rule, array = _RULES[type_.base](type_), saved.arrays[tensor]
     if type_.base != "enum":
@@ -69,7 +69,7 @@ def check_cells(
 def _blocks(array: NDArray[Any]) -> Iterator[slice]:
     """Yield slices that make up all rows of an array."""
     count = len(array)
-    each = max(_BYTES * count // max(array.nbytes, 1), 1)
+    each = max(_BYTES * count // array.nbytes, 1)
     for start in range(0, count, each):
         yield slice(start, min(start + each, count))
 
