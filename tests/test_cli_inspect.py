@@ -132,6 +132,21 @@ def test_file(ecsgen: Project, looked_at: list[str]) -> None:
     assert looked_at == ["<World: 3 entities; body 3>"]
 
 
+def test_a_file_with_cells_that_are_no_values(ecsgen: Project, looked_at: list[str]) -> None:
+    package = world_package(SCHEMA, "inspected_town")
+    town = package.World()
+    town.spawn(3, body={})
+    town.body.data.mode[1] = 9
+    town.body.data.name[2] = b"\xff"
+    town.save("town.snap", verify=False)
+    ran = ecsgen("inspect", "town.snap", "--no-browser")
+    assert (ran.status, looked_at) == (2, [])
+    assert "town.snap: body.name[2]: text that is not UTF-8: b'\\xff'; " in ran.err
+    assert ran.err.endswith("--no-verify shows it unchecked\n")
+    assert ecsgen("inspect", "town.snap", "--no-browser", "--no-verify").status == 0
+    assert looked_at == ["<World: 3 entities; body 3>"]
+
+
 def test_the_package_of_a_file_is_the_one_that_saved_it(tmp_path: Path) -> None:
     package = world_package(SCHEMA, "inspected_town")
     town = package.World()

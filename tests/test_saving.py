@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import warnings
 import zlib
@@ -172,6 +173,48 @@ def test_attributes_that_are_not_json_need_codecs(value: Any) -> None:
         Town.load(data, codecs=CODECS)
     assert not hasattr(Town.load(data, codecs={**CODECS, "world.other": None}), "other")
     assert not hasattr(Town.load(w.to_bytes(codecs={"*": None}), codecs=CODECS), "other")
+
+
+def deep(levels: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(levels - 1):
+        found = [found]
+    return found
+
+
+def test_attributes_of_many_values() -> None:
+    """What can't be loaded again is not saved, and the message says which one it is."""
+    w = Town()
+    w.small, w.path, w.deep = [[1]], [[0.5, 1.5] for _ in range(100_000)], deep(200)
+    w.shared = [deep(199)] * 9
+    w.shared[0] = {"text": '[{"' * 300_000}
+    again = Town.load(w.to_bytes(codecs=CODECS), codecs=CODECS)
+    assert vars(again)["path"] == w.path
+    assert (again.deep, again.shared) == (w.deep, w.shared)
+    w.deep = deep(201)
+    with pytest.raises(SnapshotError, match=r"no codec for world\.deep; "):
+        w.to_bytes(codecs=CODECS)
+    w.deep, w.large = [], [[] for _ in range(900_000)]
+    message = (
+        r"^<bytes>: world\.large: .* lists and .* objects are too many for .*; give it a codec$"
+    )
+    for verify in (True, False):
+        with pytest.raises(SnapshotError, match=message):
+            w.to_bytes(codecs=CODECS, verify=verify)
+    codecs = {**CODECS, "world.large": (repr_of, bytes.decode)}
+    assert Town.load(w.to_bytes(codecs=codecs), codecs=codecs).large == repr(w.large)
+
+
+def repr_of(value: object) -> bytes:
+    return repr(value).encode()
+
+
+def test_attributes_may_have_any_name_that_python_takes() -> None:
+    w = Town()
+    for name in ("ünit", "℘", "a·b", "x̄"):
+        setattr(w, name, name)
+        for codecs in (CODECS, {**CODECS, f"world.{name}": TEXT}):
+            assert getattr(Town.load(w.to_bytes(codecs=codecs), codecs=codecs), name) == name
 
 
 def test_slots_and_attributes_of_subclasses() -> None:
@@ -413,3 +456,177 @@ def test_the_fingerprint_is_the_schemas() -> None:
     assert numba.FINGERPRINT == Town.FINGERPRINT
     data = town().to_bytes(codecs=CODECS)
     assert numba.load(data, codecs=CODECS).to_bytes(codecs=CODECS) == data
+
+
+# --- what was written past the checks ---------------------------------------------------
+
+ODD_SCHEMA = """
+world: Odd
+archetypes: {components: [Crate]}
+groups: {pair: [Sword, Shield]}
+---
+enum: Mode
+values: {off: 0, on: 1, idle: 2}
+---
+enum: Code
+values: {ok: 200, lost: 404}
+---
+enum: Large
+values: {none: 0, all: 18446744073709551615}
+---
+enum: Access
+flags: true
+values: {read: 1, write: 4}
+---
+component: Crate
+fields: {mode: Mode, label: "str[5]"}
+---
+component: Sword
+fields: {sharp: bool, mode: Mode}
+---
+component: Shield
+fields: {access: Access}
+---
+component: Spot
+lookup: direct
+fields: {code: Code, name: "str[3]"}
+---
+component: Folk
+cold: indirect
+fields: {awake: "bool[2]", nick: {type: "str[4]", tags: [cold]}, rank: {type: Code, tags: [cold]}}
+---
+component: Part
+instances: many
+fields: {codes: "Code[2]", pair: {type: "bool[2]", split: true}, size: Large, letter: "str[1]"}
+---
+component: Spark
+owner: none
+fields: {modes: {type: "Mode[3]", split: true}, raw: "bytes[2]", of: "id<Spark>", who: entity,
+  tiny: i8, x: f32}
+"""
+odd = world_package(ODD_SCHEMA, "saved_odd")
+OddError = sys.modules["saved_odd"].SnapshotError
+
+
+def odd_world() -> Any:
+    """Return a world with three rows in all columns, and one of more holes."""
+    w = odd.Odd()
+    es = w.spawn(4, sword={}, shield={}, spot={}, folk={"nick": list("abcd")}, part={})
+    w.spot.remove(es[1])
+    w.archetypes.create([odd.Crate], 3)
+    w.spark.create_many(3)
+    return w
+
+
+def odd_columns(w: Any) -> dict[str, Any]:
+    """Return all columns that users may write to, as bytes, shape (rows, size), by tensor."""
+    (chunk,) = w.archetypes.chunks()
+    places = {"crate": chunk.crate, "folk.cold": w.folk.data.cold, "sword": w.pair.sword}
+    places |= {name: getattr(w, name).data for name in ("spot", "folk", "part", "spark", "shield")}
+    found = {}
+    for place, data in places.items():
+        names = [column.name for column in (data.LAYOUT if hasattr(data, "LAYOUT") else ())]
+        for name in names or [it for it in dir(data) if not it.startswith("_")]:
+            column = getattr(data, name, None)
+            if isinstance(column, np.ndarray) and column.flags.writeable and name != "buffer":
+                found[f"{place}.{name}"] = column.view(np.uint8).reshape(len(column), -1)
+    return found
+
+
+ODD_CELLS = {
+    "crate.mode": "255 is no member of Mode",
+    "crate.label": r"text that is not UTF-8: b'\\xff\\xff\\xff\\xff\\xff'",
+    "folk.awake": "255 is no bool",
+    "folk.cold.nick": "text that is not UTF-8: .*",
+    "folk.cold.rank": "65535 is no member of Code",
+    "part.codes": "65535 is no member of Code",
+    "part.letter": "text that is not UTF-8: .*",
+    "part.pair_x": "255 is no bool",
+    "part.pair_y": "255 is no bool",
+    "part.size": "",  # a member
+    "shield.access": "255 has bits that are no flags of Access",
+    "spark.modes_x": "255 is no member of Mode",
+    "spark.modes_y": "255 is no member of Mode",
+    "spark.modes_z": "255 is no member of Mode",
+    "spark.tiny": "",
+    "spark.of": "",
+    "spark.raw": "",
+    "spark.who": "",
+    "spark.x": "",
+    "spot.code": "65535 is no member of Code",
+    "spot.name": "text that is not UTF-8: .*",
+    "sword.mode": "255 is no member of Mode",
+    "sword.sharp": "255 is no bool",
+}
+
+
+def test_no_other_column_can_be_written_to() -> None:
+    assert sorted(odd_columns(odd_world())) == sorted(ODD_CELLS)
+
+
+@pytest.mark.parametrize("tensor", ODD_CELLS)
+def test_what_load_refuses_of_cells_is_not_saved(tensor: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.snap"
+    w, message = odd_world(), ODD_CELLS[tensor]
+    w.save(path)
+    before = path.read_bytes()
+    odd_columns(w)[tensor][2] = 255
+    if not message:
+        w.save(path)
+        assert odd.Odd.load(path).to_bytes() == w.to_bytes() != before
+        return
+    where = rf"{re.escape(tensor)}\[2\]: {message}; verify=False"
+    with pytest.raises(OddError, match=rf"^odd\.snap: {where} saves it all the same$"):
+        w.save(path)
+    assert path.read_bytes() == before
+    assert [*tmp_path.iterdir()] == [path]
+    for refused in (lambda: w.save(io.BytesIO()), w.to_bytes):
+        with pytest.raises(OddError, match=rf"^<bytes>: {where} saves it all the same$"):
+            refused()
+    w.save(path, verify=False)
+    assert path.read_bytes() == w.to_bytes(verify=False)
+    with pytest.raises(OddError, match=rf"^odd\.snap: {where} loads it all the same$"):
+        odd.Odd.load(path)
+    again = odd.Odd.load(path, verify=False)
+    assert (odd_columns(again)[tensor][2] == 255).all()
+    odd_columns(again)[tensor][2] = odd_columns(w)[tensor][0]
+    assert len(odd.Odd.load(again.to_bytes()).entities) == len(w.entities)
+
+
+def test_text_with_a_nul_in_it_is_not_saved() -> None:
+    w = odd_world()
+    for cell, is_text in (("a\0b", False), ("\0b", False), ("é\0", True), ("ab", True), ("", True)):
+        w.spot.data.name[3] = cell.encode()
+        if is_text:
+            assert odd.Odd.load(w.to_bytes()).spot.name(3) == cell.rstrip("\0")
+            continue
+        shown = re.escape(repr(cell.encode()))
+        for use in (w.to_bytes, lambda: odd.Odd.load(w.to_bytes(verify=False))):
+            with pytest.raises(
+                OddError, match=rf"spot\.name\[3\]: text with a NUL in it: {shown};"
+            ):
+                use()
+
+
+def test_what_lies_in_holes_is_nobodys() -> None:
+    w = odd_world()
+    w.spot.data.name[1] = b"\xff"
+    w.spot.data.code[1] = 7
+    assert len(odd.Odd.load(w.to_bytes()).spot) == 3
+
+
+def test_the_first_rows_are_named() -> None:
+    w = odd.Odd()
+    w.spark.create_many(60_000)
+    for rows, named in (
+        ([40_000], ""),
+        ([7, 40_000], ", also in row 40000"),
+        ([7, 8, 9], ", also in rows 8, 9"),
+        ([1, 2, 3, 20_000, 40_000, 59_999], ", also in rows 2, 3, 20000 and more"),
+    ):
+        w.spark.data.modes_y[:] = 0
+        w.spark.data.modes_y[rows] = 99
+        with pytest.raises(OddError) as caught:
+            w.to_bytes()
+        where = f"spark.modes_y[{rows[0]}]: 99 is no member of Mode{named}; verify=False"
+        assert str(caught.value) == f"<bytes>: {where} saves it all the same"

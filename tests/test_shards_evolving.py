@@ -179,8 +179,11 @@ def test_shards_evolve(tmp_path: Path, size: int) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("world: Yard\n", "world: Yard\nentity: {index_bits: 30}\n"), "other shards have them"),
-        (("ids: true\ndestroy: callback", "ids: true\nlookup: direct"), "other ids"),
+        (("world: Yard\n", "world: Yard\nentity: {index_bits: 30}\n"), "keep the bits of before"),
+        (
+            ("ids: true\ndestroy: callback", "ids: true\nlookup: direct"),
+            "'lookup: sparse' keeps them",
+        ),
         (("", ""), "old"),
     ],
     ids=["bits", "direct", "lost"],

@@ -166,7 +166,16 @@ def test_damaged_files(tmp_path: Path) -> None:
     path = tmp_path / "p.parcel"
     w.extract(es).save(path)
     data = path.read_bytes()
-    for wrong in (b"", data[:7], data[:200], data[:-1], data + b"0", data[:-9] + b"123456789"):
+    hostile = (200_000).to_bytes(8, "little") + b"[" * 200_000
+    for wrong in (
+        b"",
+        data[:7],
+        data[:200],
+        data[:-1],
+        data + b"0",
+        data[:-9] + b"123456789",
+        hostile,
+    ):
         path.write_bytes(wrong)
         with pytest.raises(ParcelError):
             Parcel.load(path)

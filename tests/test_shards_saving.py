@@ -153,6 +153,30 @@ def test_a_tick_that_is_saved_again_is_whole(tmp_path: Path, monkeypatch: Any) -
     assert len(os.listdir(tmp_path)) == 3
 
 
+def test_cells_that_are_no_values_of_one_rank_are_everyones(tmp_path: Path) -> None:
+    """And what was saved before is still there."""
+
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        shards.world.spawn(2, agent={"name": "ann"})
+        shards.save(tmp_path, 5)
+        names = shards.world.agent.data.name
+        if comm.rank == 1:
+            names[1] = b"\xff"
+        error = package.SnapshotError if comm.rank == 1 else ShardError
+        message = r"\.shard: agent\.name\[1\]: text that is not UTF-8"
+        with pytest.raises(error, match=message):
+            shards.save(tmp_path, 5)
+        assert Shards.load(tmp_path, comm).world.agent.data.name.tolist() == [b"ann"] * 2
+        shards.save(tmp_path, 5, verify=False)
+        with pytest.raises(error, match=message):
+            Shards.load(tmp_path, comm)
+        again = Shards.load(tmp_path, comm, verify=False).world.agent.data.name
+        assert again.tolist() == names.tolist()
+
+    run(2, rank)
+
+
 @pytest.mark.parametrize("name", ["agent", "cell"])
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_who_came_back_into_another_slot_is_loaded(name: str, order: tuple[int, int]) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import threading
+import tracemalloc
 import zlib
 from collections.abc import Callable, Mapping
 from hashlib import sha256
@@ -485,6 +486,9 @@ TEXTS = [
     ("[" * 200_000, "nested too deep"),
     ("9" * 5000, "too many digits"),
     ("{} {}", "no JSON"),
+    (f"[{'[],' * 700_000}0]", "700001 lists and 2 objects are too many for 2100"),
+    (f"[{'{},' * 400_000}0]", "1 lists and 400002 objects are too many for 1200"),
+    (f'["\\"[\\\\", {"[]," * 700_000}0]', "700001 lists"),
 ]
 
 
@@ -494,6 +498,24 @@ def test_hostile_json(text: str, message: str) -> None:
     with pytest.raises(SnapshotError) as caught:
         read_snapshot(mended(whole.encode(), b""))
     assert message in str(caught.value)
+
+
+def test_headers_full_of_values_are_refused_before_these_take_memory() -> None:
+    for many in ("[]," * 1_300_000, "".join(f'"{n:x}":{{}},' for n in range(600_000))):
+        x = f"[{many}0]" if many[0] == "[" else f'{{{many}"":0}}'
+        whole = f'{{"__metadata__":{{"ecsgen":"1","crc32":"00000000"}},"x":{x}}}'
+        data = mended(whole.encode(), b"")
+        tracemalloc.start()
+        with pytest.raises(SnapshotError, match=r"^<bytes>: the header: .* too many for \d+"):
+            read_snapshot(data)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 6 * len(data)
+
+
+def test_brackets_in_strings_are_no_lists() -> None:
+    data = rewritten(blob(), said(extra='[{"\\' * 400_000))
+    assert read(data).metadata["extra"] == '[{"\\' * 400_000
 
 
 def test_hostile_padding_and_lengths_of_the_header() -> None:

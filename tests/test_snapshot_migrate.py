@@ -138,12 +138,58 @@ def test_all_that_is_gone_is_refused_at_once_with_the_drop_that_loads() -> None:
     drop = '["old_thing", "body.mood", "body.tag", "Mode.sleep"]'
     assert why == (
         "not in the schemas: old_thing, body.mood, body.tag, Mode.sleep (body.mode[1]); "
+        "to keep them, write 'renamed_from: [OldThing]' where it is now, "
+        "'renamed_from: [mood]' where it is now in 'Body', "
+        "'renamed_from: [tag]' where it is now in 'Body', "
+        "'renamed_from: [sleep]' where it is now in 'Mode', "
+        "and build again, or put them elsewhere in migrate=; "
         f"drop={drop} loads without"
     )
     new = loaded(old, now, drop=["old_thing", "body.mood", "body.tag", "Mode.sleep", "nothing"])
     assert new.body.data.x.tolist() == [1, 1]
     assert new.body.data.mode.tolist() == [0, 0]
     assert "body.tag" in refused(old, now, drop=["old_thing", "body.mood", "Mode.sleep"])
+
+
+def test_what_keeps_a_value_is_said_before_what_loses_it() -> None:
+    """A new name that may be the old one is named if there is one alone, as by `breaking`."""
+    rest = (
+        "---\nenum: Mode\nvalues: {idle: 0, sleep: 1, run: 2}\n---\ncomponent: Cab\nfields: {a: i8}"
+    )
+    old = filled(body("fare: f32, tip: f64, mode: Mode", rest=rest), 2, fare=3, tip=1, mode=1)
+    old.cab.create_many(old.entities.create_many(2))
+
+    def way(fields: str, rest: str = rest) -> str:
+        why = refused(old, body(fields, rest=rest))
+        names, ways, drop = why.split("; ")
+        assert names.startswith("not in the schemas: ")
+        assert drop.startswith("drop=[")
+        start, end = "to keep it, write ", ", and build again, or put it elsewhere in migrate="
+        assert ways.startswith(start)
+        assert ways.endswith(end)
+        return ways[len(start) : -len(end)]
+
+    where = "'renamed_from: [fare]' %s in 'Body'"
+    assert way("price: f32, tip: f64, mode: Mode") == where % "at 'price'"
+    assert way("z: i8, price: f32, tip: f64, mode: Mode") == where % "at 'price'"
+    assert way("price: f64, tip: f64, mode: Mode") == where % "where it is now"
+    assert way("a: f32, b: f32, tip: f64, mode: Mode") == where % "where it is now"
+    assert way("price: {type: f32, renamed_from: [cost]}, tip: f64, mode: Mode") == (
+        where % "where it is now"
+    )
+    fields = "fare: f32, tip: f64, mode: Mode"
+    where = "'renamed_from: [sleep]' %s in 'Mode'"
+    assert way(fields, rest.replace("sleep", "doze")) == where % "at 'doze'"
+    assert way(fields, rest.replace("sleep: 1", "doze: 3")) == where % "where it is now"
+    where = "'renamed_from: [Cab]' %s"
+    assert way(fields, rest.replace("Cab", "Taxi")) == where % "at 'Taxi'"
+    assert way(fields, rest.replace("Cab", "Taxi").replace("a: i8", "b: i8")) == (
+        where % "where it is now"
+    )
+    new = loaded(
+        old, body("price: {type: f32, renamed_from: [fare]}, tip: f64, mode: Mode", rest=rest)
+    )
+    assert new.body.data.price.tolist() == [3, 3]
 
 
 def test_what_is_gone_is_not_missed_where_nothing_is_in_it() -> None:
@@ -214,7 +260,9 @@ def test_rows_in_messages_are_those_of_the_file() -> None:
     assert why == "body.x[2]: 300 does not fit u8"
     old.body.data.x = [1, 7, 2, 7]
     why = refused(old, body("x: {type: i32, unique: true}", "destroy: callback"))
-    assert why == "body.x[3]: 7 is the value of row 1 too, and x is unique"
+    assert why == (
+        "body.x[3]: 7 is the value of row 1 too, and x is unique; make them different in migrate="
+    )
 
 
 def test_no_rule_is_no_error_without_rows() -> None:
@@ -368,19 +416,34 @@ def test_rows_of_the_dead_give_their_slots_back() -> None:
 def test_owners_are_forgotten_by_drop_alone() -> None:
     old = filled(body("x: i8"), 3, x=[1, 2, 3])
     now = body("x: i8", "owner: none")
-    assert 'drop=["body.entity"]' in refused(old, now)
+    assert refused(old, now) == (
+        "not in the schemas: body.entity; to keep it, write 'owner: entity' in 'Body', and build "
+        'again, or put it elsewhere in migrate=; drop=["body.entity"] loads without'
+    )
     new = loaded(old, now, drop=["body.entity"])
     assert new.body.data.x.tolist() == [1, 2, 3]
-    assert "no entity owns its 3 rows" in refused(new, body("x: i8"))
+    assert refused(new, body("x: i8")) == (
+        "body: no entity owns its 3 rows, and each needs one now; only migrate= can say whose they "
+        "are: del old['Body'], then old.add('Body', entities, …)"
+    )
+
+    def owned(snapshot: Any) -> None:
+        x = snapshot["Body"]["x"]
+        del snapshot["Body"]
+        snapshot.add("Body", es, x=x)
+
+    es = new.entities.create_many(3)
+    again = loaded(new, body("x: i8"), migrate=owned)
+    assert again.body.data.x[again.body.lookup_many(es)].tolist() == [1, 2, 3]
     loaded(world(now), body("x: i8"))
 
 
 def test_unique_values_are_checked_when_loaded() -> None:
     old = filled(body('x: f32, name: "str[4]"'), 4, x=[1, math.nan, math.nan, 1], name="a")
     why = refused(old, body('x: {type: f32, unique: true}, name: "str[4]"'))
-    assert why == "body.x[3]: 1.0 is the value of row 0 too, and x is unique"
+    assert why.startswith("body.x[3]: 1.0 is the value of row 0 too, and x is unique; ")
     why = refused(old, body('x: f32, name: {type: "str[6]", unique: true}'))
-    assert why == "body.name[1]: 'a' is the value of row 0 too, and name is unique"
+    assert why.startswith("body.name[1]: 'a' is the value of row 0 too, and name is unique; ")
     assert "unique" in refused(old, body('x: f32, name: "str[4]", y: {type: u8, unique: true}'))
     old.body.data.x = [1, math.nan, math.nan, 2]
     new = loaded(old, body('x: {type: f64, unique: true}, name: "str[4]"'))
@@ -393,7 +456,10 @@ def test_unique_values_are_checked_when_loaded() -> None:
 def test_rings() -> None:
     old = filled(body("x: i8", "ring: 8"), 8, x=range(8))
     old.body.create_many(old.entities.create_many(3), x=[8, 9, 10])
-    assert refused(old, body("x: i8", "ring: 7")) == "body: 8 rows do not fit a ring of 7"
+    assert refused(old, body("x: i8", "ring: 7")) == (
+        "body: 8 rows do not fit a ring of 7; 'ring: 8' keeps all, or choose in migrate=: "
+        "del old['Body'], then old.add('Body', entities, …)"
+    )
     new = loaded(old, body("x: i8", "ring: 9\nlookup: hash"))
     assert [new.body.x(int(row)) for row in new.body.by_age()] == list(range(3, 11))
     new.body.create_many(new.entities.create_many(2), x=[11, 12])
@@ -446,7 +512,9 @@ def test_dead_owners_that_do_not_fit_the_new_bits() -> None:
         NIL,
     ]
     why = refused(old, body("x: i8, mate: entity", "destroy: manual", rest % 2))
-    assert why == "body.entity[4]: the dead entity 0x100000004 does not fit the new bits"
+    assert why == "body.entity[4]: the dead entity 0x100000004 does not fit the new bits; " + (
+        "'entity: {index_bits: 32, generation_bits: 32}' keeps it"
+    )
     less = loaded(old, body("x: i8, mate: entity", "destroy: callback", rest % 2))
     assert less.body.data.x.tolist() == [1, 2]
 

@@ -22,7 +22,8 @@ from ecsgen.config import UsageError
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="By default any free one.")
 @click.option("--edit", is_flag=True, help="Let the page change the world.")
 @click.option("--no-browser", is_flag=True, help="Open no browser.")
-def inspect(target: str, port: int, edit: bool, no_browser: bool) -> None:
+@click.option("--no-verify", is_flag=True, help="Show a FILE of your own with all that is wrong.")
+def inspect(target: str, port: int, edit: bool, no_browser: bool, no_verify: bool) -> None:
     """Show a world on a page of this machine, until Ctrl-C; its URL is printed first.
 
     ATTR of MODULE is a world, or a function that returns one. FILE is a saved world: it is shown
@@ -32,7 +33,7 @@ def inspect(target: str, port: int, edit: bool, no_browser: bool) -> None:
         from ecsgen.inspector import serve
     except ImportError as error:
         raise UsageError(str(error)) from None
-    with _world(target) as world:
+    with _world(target, verify=not no_verify) as world:
         try:
             serve(world, port=port, edit=edit, open_browser=not no_browser, block=True)
         except OSError as error:
@@ -40,7 +41,7 @@ def inspect(target: str, port: int, edit: bool, no_browser: bool) -> None:
 
 
 @contextmanager
-def _world(target: str) -> Iterator[Any]:
+def _world(target: str, *, verify: bool) -> Iterator[Any]:
     file = Path(target)
     if ":" in target and not file.exists():
         yield _of_module(target)
@@ -49,7 +50,7 @@ def _world(target: str) -> Iterator[Any]:
 
     refuse_pickle(file)
     with TemporaryDirectory(prefix="ecsgen-") as folder:
-        yield load_saved(file, Path(folder))
+        yield load_saved(file, Path(folder), verify=verify)
 
 
 def _of_module(target: str) -> Any:

@@ -22,10 +22,11 @@ _PLAIN: Final = ("owner", "instances", "lookup", "destroy", "ids", "cold")
 """What is written in a schema as it is in a file."""
 
 
-def load_saved(file: Path, folder: Path) -> Any:
+def load_saved(file: Path, folder: Path, *, verify: bool = True) -> Any:
     """Return the world in a file, of a package that is written into a folder.
 
-    Columns of objects stay empty: nothing in the file is run.
+    Columns of objects stay empty: nothing in the file is run. Without `verify`, cells may be no
+    values of their fields.
 
     Raises:
         UsageError: it is no saved world, or there is no such file.
@@ -33,9 +34,10 @@ def load_saved(file: Path, folder: Path) -> Any:
     try:
         package = _package(_project(file, folder), folder)
         try:
-            return package.World.load(file, codecs={"*": None})
+            return package.World.load(file, codecs={"*": None}, verify=verify)
         except package.SnapshotError as error:
-            raise UsageError(str(error)) from None
+            way_out = "; --no-verify shows it unchecked" if verify else ""
+            raise UsageError(f"{error}{way_out}") from None
     except OSError as error:
         raise UsageError(
             f"can't read {shown(file.absolute())}: {error.strerror or error}"

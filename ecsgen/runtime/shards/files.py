@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import SnapshotError
 from ..snapshots.atomic import replacing
+from ..snapshots.documents import parsed_json
 from .errors import ParcelError
 from .parcel import header_nbytes, header_of, nbytes_of
 from .tables import ParcelPlan
@@ -59,11 +61,12 @@ def load_parcel(plan: ParcelPlan, path: str | os.PathLike[str]) -> NDArray[np.ui
             raise ParcelError(f"{name}: no parcel")
         text, body = file.read(size), file.read()
     try:
-        said = json.loads(text)["__metadata__"]
+        said = parsed_json(text.decode(), "the header", name)["__metadata__"]
         version, crc = said["ecsgen_parcel"], int(said["crc32"], 16)
-        fingerprint, counts = bytes.fromhex(said["fingerprint"]), json.loads(
-            said["counts"]
-        )
+        fingerprint = bytes.fromhex(said["fingerprint"])
+        counts = parsed_json(said["counts"], "the counts", name)
+    except SnapshotError as error:
+        raise ParcelError(str(error)) from None
     except (ValueError, KeyError, TypeError) as error:
         raise ParcelError(f"{name}: no parcel: {error}") from None
     if version != "1" or fingerprint != plan.fingerprint:

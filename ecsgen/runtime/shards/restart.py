@@ -22,7 +22,9 @@ from .totals import whole_number
 _MARKER: Final = re.compile(r"(\d+)\.complete\.json")
 
 
-def save_shard(shards: Any, folder: str | os.PathLike[str], tick: int) -> int:
+def save_shard(
+    shards: Any, folder: str | os.PathLike[str], tick: int, verify: bool
+) -> int:
     """Save this rank's world, then, on rank 0, the marker; return the tick.
 
     No file is replaced but the marker: if the same tick was saved before, that one is whole until
@@ -40,7 +42,8 @@ def save_shard(shards: Any, folder: str | os.PathLike[str], tick: int) -> int:
         os.makedirs(folder, exist_ok=True)
         world = shards.world
         name = _unused_name(folder, number, world.entities.shard)
-        world.save(os.path.join(folder, name), codecs=codecs_of(world))
+        path = os.path.join(folder, name)
+        world.save(path, codecs=codecs_of(world), verify=verify)
         return name
 
     files = step.gather("save", saved)

@@ -265,16 +265,25 @@ class ShardsBase(Generic[WorldT]):
 
     # --- saving -----------------------------------------------------------------------------
 
-    def save(self, folder: str | os.PathLike[str], tick: int = 0) -> None:
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        tick: int = 0,
+        *,
+        verify: bool = True,
+    ) -> None:
         """Save each rank's world, then a marker that all are there; files are replaced whole.
+
+        What one rank cannot save nobody does. `verify` is that of `World.save`.
 
         Raises:
             ShardError: the ranks have not the same folder and tick; nothing is written.
-            TypeError, ValueError: a tick that is no integer, or is below 0; the same.
+            SnapshotError: as `World.save`; on all other ranks ShardError.
+            TypeError, ValueError: a tick that is no integer, or is below 0; nothing is written.
             OSError: as for every file.
         """
         self._look_back("save")
-        self.tick = save_shard(self, folder, tick)
+        self.tick = save_shard(self, folder, tick, verify)
 
     @classmethod
     def load(
@@ -284,6 +293,7 @@ class ShardsBase(Generic[WorldT]):
         *,
         timeout: float | None = None,
         check: bool = False,
+        verify: bool = True,
         drop: Iterable[str] = (),
         migrate: Callable[[Any], object] | None = None,
     ) -> Self:
@@ -291,7 +301,8 @@ class ShardsBase(Generic[WorldT]):
 
         With fewer, worlds are dealt out; with more, some begin empty, under new numbers:
         migrate next. Where the schemas changed since, as `World.load`, which says what
-        `drop` and `migrate` are; handles and ids stay, for other shards have them, too.
+        `verify`, `drop` and `migrate` are; handles and ids stay, for other shards have
+        them, too.
 
         Raises:
             FileNotFoundError: there is none; on all ranks.
@@ -300,7 +311,7 @@ class ShardsBase(Generic[WorldT]):
             ShardError: the ranks have not the same folder.
         """
         transport = transport_of(comm, timeout)
-        options = {"drop": drop, "migrate": migrate}
+        options = {"verify": verify, "drop": drop, "migrate": migrate}
         world, tick, following = begun_again(cls._world, folder, transport, options)
         again = comm if comm is not None else transport.comm
         shards = cls(world, again, timeout=timeout, check=check)

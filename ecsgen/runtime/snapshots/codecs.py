@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from math import isfinite
 from typing import Any, Final, TypeAlias
 
@@ -32,6 +33,7 @@ NOTHING: Final = -1
 
 _DEEPEST: Final = 200
 """Lists in lists that are still JSON: readers have their limits, too."""
+_JSON: Final = {type(None), bool, int, float, str, list, dict}
 _INT_BITS: Final = 8192
 """Longer integers are not: readers refuse so many digits."""
 
@@ -123,27 +125,43 @@ def encoded_value(column: str, codec: _Pair, value: object) -> bytes:
     return bytes(part)
 
 
-def is_json(value: object, depth: int = 0) -> bool:
-    """Return whether JSON gives a value back as it is: by exact types."""
-    kind = type(value)
-    if value is None or kind is bool:
-        return True
-    if isinstance(value, int):
-        return kind is int and value.bit_length() <= _INT_BITS
-    if isinstance(value, float):
-        return kind is float and isfinite(value)
-    if isinstance(value, str):
-        return kind is str
-    if depth == _DEEPEST:
-        return False
-    if isinstance(value, list):
-        return kind is list and all(is_json(item, depth + 1) for item in value)
-    return (
-        isinstance(value, dict)
-        and kind is dict
-        and all(type(key) is str for key in value)
-        and all(is_json(item, depth + 1) for item in value.values())
-    )
+def is_json(value: object) -> bool:
+    """Return whether JSON gives a value back as it is: by exact types; O(values).
+
+    Level by level: a list, then all that is in it, then all that is in these. A value that several
+    lists have is looked into once.
+    """
+    level: list[Any] = [value]
+    for depth in range(_DEEPEST + 1):
+        kinds = set(map(type, level))
+        if not kinds <= _JSON or not _are_numbers(level, kinds):
+            return False
+        lists = {id(it): it for it in _of_kind(level, kinds, list)}.values()
+        dicts = {id(it): it for it in _of_kind(level, kinds, dict)}.values()
+        if depth == _DEEPEST and (lists or dicts):
+            return False
+        if not set(map(type, chain.from_iterable(dicts))) <= {str}:
+            return False
+        level = [*chain.from_iterable(lists)]
+        level += chain.from_iterable(it.values() for it in dicts)
+        if not level:
+            break
+    return True
+
+
+def _are_numbers(level: list[Any], kinds: set[type[Any]]) -> bool:
+    """Return whether all integers are short, and all floats finite."""
+    integers = _of_kind(level, kinds, int)
+    longest = max(max(integers, default=0), -min(integers, default=0))
+    floats = _of_kind(level, kinds, float)
+    return longest.bit_length() <= _INT_BITS and all(map(isfinite, floats))
+
+
+def _of_kind(level: list[Any], kinds: set[type[Any]], kind: type[Any]) -> list[Any]:
+    """Return the values of exactly one type; `kinds` are those of all."""
+    if kind not in kinds:
+        return []
+    return level if len(kinds) == 1 else [it for it in level if type(it) is kind]
 
 
 def json_text(document: Any) -> str:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
+
+import numpy as np
 
 from ..convert.arrays import shown
 from ..errors import SnapshotError
 from .saved import refusal
+
+_FEW: Final = 1 << 18
+"""Lists, and half as many objects, that any text may have."""
+_LIST_BYTES: Final = 8
+"""Of text for each further list, and twice as many for an object. With fewer on average, hardly
+anything is in them, and they take many times the memory of their text.
+"""
+_BLOCK: Final = 1 << 16
 
 
 def refuse(file: str, why: str, tensor: str = "") -> NoReturn:
@@ -15,13 +25,44 @@ def refuse(file: str, why: str, tensor: str = "") -> NoReturn:
     raise SnapshotError(refusal(file, why, tensor))
 
 
+def why_too_many(text: str) -> str:
+    """Return why a JSON text has too many lists and objects to be read, or nothing; O(len(text)).
+
+    Far less memory is taken than to read them.
+    """
+    most = _FEW + len(text) // _LIST_BYTES
+    if text.count("[") + 2 * text.count("{") <= most:  # those in strings, too
+        return ""
+    lists, objects = _lists_and_objects(text)
+    if lists + 2 * objects <= most:
+        return ""
+    return f"{lists} lists and {objects} objects are too many for {len(text)} bytes"
+
+
+def _lists_and_objects(text: str) -> tuple[int, int]:
+    """Return how many lists and objects begin outside of strings, block by block."""
+    stored = text.encode("utf-8", "surrogatepass")
+    stored = stored.replace(b"\\\\", b"").replace(b'\\"', b"")
+    lists = objects = 0
+    is_inside = np.False_
+    for start in range(0, len(stored), _BLOCK):
+        block = np.frombuffer(stored[start : start + _BLOCK], np.uint8)
+        inside = np.logical_xor.accumulate(block == ord('"')) ^ is_inside
+        lists += int(np.count_nonzero((block == ord("[")) & ~inside))
+        objects += int(np.count_nonzero((block == ord("{")) & ~inside))
+        is_inside = inside[-1]
+    return lists, objects
+
+
 def parsed_json(text: str, what: str, file: str) -> Any:
     """Return what a JSON text says; O(len(text)).
 
     Raises SnapshotError, which says `what` it is of, for what is no JSON (NaN and infinities among
-    it), names that are there twice, floats beyond their range, integers of thousands of digits, and
-    brackets that are nested too deep.
+    it), names that are there twice, floats beyond their range, integers of thousands of digits,
+    brackets that are nested too deep, and, before any is read, too many lists and objects.
     """
+    if why := why_too_many(text):
+        refuse(file, f"{what}: {why}")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)

@@ -15,12 +15,14 @@ from .attributes import (
     attribute_columns,
     load_attributes,
     saved_attributes,
+    too_many_values,
     without_attributes,
 )
-from .check import check_content, checked_documents
+from .check import check_content, check_field_cells, checked_documents
 from .codecs import Codecs, check_codecs, json_text, require_codecs
 from .columns import LENGTHS
 from .contents import object_columns, parts_of, state_of
+from .documents import why_too_many
 from .loading import Loading
 from .migrate import migrate_saved
 from .reading import NAMELESS, read_snapshot
@@ -37,35 +39,53 @@ def save(
     target: Any,
     codecs: Codecs | None,
     sync: bool,
+    verify: bool,
 ) -> None:
     """Write a world into a path, or into what has `write`."""
     if hasattr(target, "write"):
-        _plan(world, package, codecs, NAMELESS).write_to(target.write)
+        _plan(world, package, codecs, verify, NAMELESS).write_to(target.write)
         return
     path = os.fsdecode(target)
-    plan = _plan(world, package, codecs, os.path.basename(path) or path)
+    plan = _plan(world, package, codecs, verify, os.path.basename(path) or path)
     with replacing(path, sync=sync) as file:
         plan.write_into(file)
 
 
-def to_bytes(world: Any, package: ModuleType, codecs: Codecs | None) -> bytes:
+def to_bytes(
+    world: Any, package: ModuleType, codecs: Codecs | None, verify: bool
+) -> bytes:
     """Return a world as the bytes of a file."""
-    return _plan(world, package, codecs, NAMELESS).to_bytes()
+    return _plan(world, package, codecs, verify, NAMELESS).to_bytes()
 
 
-def _plan(world: Any, package: ModuleType, codecs: Codecs | None, name: str) -> Plan:
+def _plan(
+    world: Any, package: ModuleType, codecs: Codecs | None, verify: bool, name: str
+) -> Plan:
     """Find out what is to be written, and where; nothing is copied that need not be."""
     _refuse_callbacks(world)
     columns = object_columns(world)
     known = check_codecs(codecs, columns)
     require_codecs(name, known, columns)
     attributes, parts = saved_attributes(world, name, known)
+    state = state_of(world, attributes)
+    text = json_text(state)
+    if why := why_too_many(text):
+        raise too_many_values(name, attributes, why)
     metadata = {
         "fingerprint": package.FINGERPRINT,
         "schema": package.SCHEMA,
-        "state": json_text(state_of(world, attributes)),
+        "state": text,
     }
-    return Plan(name, metadata, [*parts_of(world, known), *parts])
+    plan = Plan(name, metadata, [*parts_of(world, known), *parts])
+    if verify:
+        _check_cells(Saved(name, _parsed(package.SCHEMA), state, plan.arrays))
+    return plan
+
+
+def _check_cells(saved: Saved) -> None:
+    """Refuse what `load` would: of all that it looks at, users can write to cells alone."""
+    for component in saved.schema["components"].values():
+        check_field_cells(saved, component, "; verify=False saves it all the same")
 
 
 def _refuse_callbacks(world: Any) -> None:

@@ -42,30 +42,34 @@ class SavedWorld:
         *,
         codecs: Mapping[str, Codec] | None = None,
         sync: bool = True,
+        verify: bool = True,
     ) -> None:
         """Write all entities, rows and attributes into a file; O(bytes).
 
         A path has the old file or the new one, whatever happens meanwhile; `sync=False`
         does not wait for the disk. Columns of objects go through `codecs`, by name:
         `{"effect.handle": (to_bytes, from_bytes)}`; None instead of a pair leaves one out,
-        `"*"` stands for all others. Callbacks and capacities are not saved.
+        `"*"` stands for all others. Callbacks and capacities are not saved. `verify=False`
+        saves cells that `load` refuses, too, which views can hold.
 
         Raises:
             SnapshotError: a column of objects, or an attribute that is not JSON, has no
-                codec.
+                codec; a cell holds no value of its field, and `load` would refuse it.
             ValueError: a codec is for a column that there is not.
             StructureLockedError: a callback is running.
             OSError: as for every file.
         """
         from ..snapshots.saving import save
 
-        save(self, self._schema(), target, codecs, sync)
+        save(self, self._schema(), target, codecs, sync, verify)
 
-    def to_bytes(self, *, codecs: Mapping[str, Codec] | None = None) -> bytes:
+    def to_bytes(
+        self, *, codecs: Mapping[str, Codec] | None = None, verify: bool = True
+    ) -> bytes:
         """Return what `save` writes; the same for equal worlds. O(bytes)."""
         from ..snapshots.saving import to_bytes
 
-        return to_bytes(self, self._schema(), codecs)
+        return to_bytes(self, self._schema(), codecs, verify)
 
     @classmethod
     def load(

@@ -87,6 +87,8 @@ class Plan:
         self, file: str, metadata: Mapping[str, str], parts: Iterable[Part]
     ) -> None:
         self._metadata = metadata
+        self.arrays: dict[str, NDArray[Any]] = {}
+        """By tensor, without padding, as they are written."""
         self._entries: dict[str, TensorEntry] = {}
         self._bytes: dict[str, memoryview] = {}
         self._n_pads = 0
@@ -159,6 +161,7 @@ class Plan:
         self._entries[name] = TensorEntry(
             stored, shape, self._end, self._end + flat.nbytes
         )
+        self.arrays[name] = flat.view(stored).reshape(shape)
         self._bytes[name] = flat.data
         self._end += flat.nbytes
 

@@ -31,7 +31,8 @@ class Handles(WorldsHandles):
         if any(old.get(name) != new.get(name) for name in _BITS):
             saved.refuse(
                 f"handles of {[old.get(name, 0) for name in _BITS]} bits cannot become those of "
-                f"{[new.get(name, 0) for name in _BITS]}, for other shards have them, too"
+                f"{[new.get(name, 0) for name in _BITS]}, for other shards have them, too; "
+                "keep the bits of before"
             )
         super().__init__(saved, schema)
         order = saved.arrays[VISITORS].argsort()
@@ -87,6 +88,7 @@ def id_columns(
         return columns, numbers, None
     if (old.doc["lookup"] == "direct") != (doc["lookup"] == "direct"):
         why = "'lookup: direct' gives other ids, and other shards know those of before"
+        why += f"; 'lookup: {old.doc['lookup']}' keeps them"
         old.saved.refuse(why, f"{old.module}.id_generation")
     columns, numbers, _ = worlds_id_columns(old, doc, plan)
     if doc["lookup"] != "direct" and not plan.stays:

@@ -2,38 +2,217 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...convert.arrays import shown
 from ..cell_types import CellType
 from ..codecs import NOTHING
 from ..columns import LENGTHS
 from ..repeats import repeated_value
 from ..saved import Saved
-from .rows import cell_blocks
 
 _ASCII: Final = 128
+_BYTES: Final = 1 << 18
+"""Looked at together: what is worked out of them stays in the cache."""
+_SHORT: Final = 2
+"""Bytes of numbers of which there are so few that a table tells of each whether it is a member."""
+_NAMED: Final = 3
+"""Rows that a message names beside the first one."""
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+class _Rule(NamedTuple):
+    """What cells of a type must be, told of a block of them, shape (rows, ...), contiguous."""
+
+    are_right: Callable[[NDArray[Any]], bool]
+    """Quickly, whether all are right."""
+    wrong: Callable[[NDArray[Any]], Mask]
+    """Which elements are wrong: shape (rows, ...), of text (rows,)."""
+    why: Callable[[NDArray[Any]], str]
+    """What is wrong with the first of them, which is."""
 
 
 def check_cells(
-    saved: Saved, tensor: str, type_: CellType, present: NDArray[np.bool_] | None
+    saved: Saved, tensor: str, type_: CellType, present: Mask | None, way_out: str = ""
 ) -> None:
-    """Refuse cells that are no values of a type; O(bytes). With holes, only those `present`.
+    """Refuse cells that are no values of a type; O(bytes). Of enums with holes, only those
+    `present`. Messages end with `way_out`.
 
     Numbers, handles and bytes can be anything.
     """
-    array = saved.arrays[tensor]
-    if type_.base == "bool":
-        _check_bools(saved, tensor, array.view(np.uint8))
-    elif type_.base == "enum":
-        _check_members(saved, tensor, array, type_.members, present)
-    elif type_.base == "flags":
-        _check_flags(saved, tensor, array, type_.mask)
-    elif type_.base == "str":
-        _check_texts(saved, tensor, array)
+    if type_.base not in _RULES or not len(saved.arrays[tensor]):
+        return
+    rule, array = _RULES[type_.base](type_), saved.arrays[tensor]
+    if type_.base != "enum":
+        present = None
+    rows: list[int] = []
+    for block in _blocks(array):
+        if rule.are_right(array[block]):
+            continue
+        wrong = _rows_with(rule.wrong(array[block]))
+        if present is not None:
+            wrong &= present[block]
+        rows += (np.flatnonzero(wrong) + block.start).tolist()
+        if len(rows) > 1 + _NAMED:
+            break
+    if rows:
+        first, *others = rows
+        why = rule.why(array[first : first + 1])
+        saved.refuse(why + _also(others) + way_out, tensor, first)
+
+
+def _blocks(array: NDArray[Any]) -> Iterator[slice]:
+    """Yield slices that make up all rows of an array."""
+    count = len(array)
+    each = max(_BYTES * count // array.nbytes, 1)
+    for start in range(0, count, each):
+        yield slice(start, min(start + each, count))
+
+
+def _rows_with(wrong: Mask) -> Mask:
+    found: Mask = np.logical_or.reduce(wrong.reshape(len(wrong), -1), axis=1)
+    return found
+
+
+def _also(rows: list[int]) -> str:
+    """Return what a message says of more rows."""
+    if not rows:
+        return ""
+    which = ", ".join(map(str, rows[:_NAMED]))
+    if len(rows) > _NAMED:
+        which += " and more"
+    return f", also in {'row' if len(rows) == 1 else 'rows'} {which}"
+
+
+def _first(cells: NDArray[Any], wrong: Mask) -> int:
+    """Return the first wrong element."""
+    return int(cells.reshape(-1)[int(wrong.argmax())])
+
+
+# --- bools, enums and flags -------------------------------------------------------------
+
+
+def _bools(type_: CellType) -> _Rule:
+    def wrong(cells: NDArray[Any]) -> Mask:
+        return np.asarray(cells.view(np.uint8) > 1)
+
+    return _Rule(
+        lambda cells: int(cells.view(np.uint8).max()) <= 1,
+        wrong,
+        lambda cells: f"{_first(cells.view(np.uint8), wrong(cells))} is no bool",
+    )
+
+
+def _members(type_: CellType) -> _Rule:
+    numbers = np.array(sorted({*type_.members.values()}), type_.dtype)
+    top = len(numbers) - 1
+    has_gaps = int(numbers[-1]) != top
+    is_short = type_.dtype.itemsize <= _SHORT
+    is_other = np.ones(1 << 8 * type_.dtype.itemsize if is_short else 0, np.bool_)
+    if is_short:
+        is_other[numbers] = False
+
+    def wrong(cells: NDArray[Any]) -> Mask:
+        if is_short:
+            return is_other.take(cells, mode="clip")
+        places = numbers.searchsorted(cells)
+        return np.asarray(numbers.take(places, mode="clip") != cells)
+
+    def are_right(cells: NDArray[Any]) -> bool:
+        if has_gaps:
+            return not wrong(cells).any()
+        return int(cells.max()) <= top
+
+    def why(cells: NDArray[Any]) -> str:
+        return f"{_first(cells, wrong(cells))} is no member of {type_.target}"
+
+    return _Rule(are_right, wrong, why)
+
+
+def _flags(type_: CellType) -> _Rule:
+    size = 8 * type_.dtype.itemsize
+    others = type_.dtype.type(~type_.mask & ((1 << size) - 1))
+
+    def wrong(cells: NDArray[Any]) -> Mask:
+        return np.asarray((cells & others) != 0)
+
+    def why(cells: NDArray[Any]) -> str:
+        number = _first(cells, wrong(cells))
+        return f"{number} has bits that are no flags of {type_.target}"
+
+    return _Rule(
+        lambda cells: not int(np.bitwise_or.reduce(cells, axis=None) & others),
+        wrong,
+        why,
+    )
+
+
+# --- text -------------------------------------------------------------------------------
+
+
+def _texts(type_: CellType) -> _Rule:
+    return _Rule(_are_texts, _no_texts, _why_no_text)
+
+
+def _are_texts(cells: NDArray[np.uint8]) -> bool:
+    return not _nuls_inside(cells).any() and _are_utf8(cells)
+
+
+def _nuls_inside(cells: NDArray[np.uint8]) -> Mask:
+    """Return where a NUL is before another byte of its row, shape (rows * size - 1,).
+
+    Without a loop over rows: the last byte of each is looked at for nothing.
+    """
+    is_nul = cells.reshape(-1) == 0
+    inside: Mask = is_nul[:-1] > is_nul[1:]
+    size = cells.shape[1]
+    inside[size - 1 :: size] = False
+    return inside
+
+
+def _are_utf8(cells: NDArray[np.uint8]) -> bool:
+    """Whether all rows are UTF-8: no byte in the middle of a character is the first of a row, so
+    all rows are if what they make up is.
+    """
+    flat = cells.reshape(-1)
+    if int(flat.max()) < _ASCII:
+        return True
+    others = np.flatnonzero(flat >= _ASCII)
+    if len(others) < len(cells):
+        cells = cells[others // cells.shape[1]]
+    if ((cells[:, 0] & 0xC0) == 0x80).any():
+        return False
+    try:
+        str(cells.reshape(-1).data, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _no_texts(cells: NDArray[np.uint8]) -> Mask:
+    return np.array([not _are_texts(cells[row : row + 1]) for row in range(len(cells))])
+
+
+def _why_no_text(cells: NDArray[np.uint8]) -> str:
+    text = cells[0].tobytes().rstrip(b"\0")
+    what = "text with a NUL in it" if 0 in text else "text that is not UTF-8"
+    return f"{what}: {shown(text)}"
+
+
+_RULES: Final[dict[str, Callable[[CellType], _Rule]]] = {
+    "bool": _bools,
+    "enum": _members,
+    "flags": _flags,
+    "str": _texts,
+}
+
+
+# --- objects, and values that are unique ------------------------------------------------
 
 
 def check_lengths(saved: Saved, tensor: str) -> None:
@@ -50,9 +229,7 @@ def check_lengths(saved: Saved, tensor: str) -> None:
         saved.refuse(f"they do not make up {size} bytes", tensor + LENGTHS)
 
 
-def check_unique_cells(
-    saved: Saved, tensor: str, present: NDArray[np.bool_] | None
-) -> None:
+def check_unique_cells(saved: Saved, tensor: str, present: Mask | None) -> None:
     """Refuse values that are there twice, NaN aside; O(n log n)."""
     array = saved.arrays[tensor]
     rows = np.arange(len(array)) if present is None else np.flatnonzero(present)
@@ -60,81 +237,3 @@ def check_unique_cells(
     if repeated is not None:
         row = int(rows[repeated[0]])
         saved.refuse("another row has this value, which is unique", tensor, row)
-
-
-def _check_bools(saved: Saved, tensor: str, array: NDArray[np.uint8]) -> None:
-    for block in cell_blocks(len(array)):
-        cells = array[block]
-        if cells.max() > 1:
-            _refuse_cell(saved, tensor, block, cells, cells > 1, "is no bool")
-
-
-def _check_flags(saved: Saved, tensor: str, array: NDArray[Any], mask: int) -> None:
-    others = array.dtype.type(~mask & ((1 << 8 * array.itemsize) - 1))
-    for block in cell_blocks(len(array)):
-        wrong = (array[block] & others) != 0
-        if wrong.any():
-            what = "has bits that are no flags"
-            _refuse_cell(saved, tensor, block, array[block], wrong, what)
-
-
-def _check_members(
-    saved: Saved,
-    tensor: str,
-    array: NDArray[Any],
-    members: Mapping[str, int],
-    present: NDArray[np.bool_] | None,
-) -> None:
-    numbers = np.array(sorted(set(members.values())), array.dtype)
-    top = len(numbers) - 1
-    has_gaps = int(numbers[-1]) != top
-    for block in cell_blocks(len(array)):
-        cells = array[block]
-        if not has_gaps and cells.max() <= top:
-            continue
-        wrong = numbers.take(numbers.searchsorted(cells), mode="clip") != cells
-        if present is not None:
-            wrong[~present[block]] = False
-        if wrong.any():
-            _refuse_cell(saved, tensor, block, cells, wrong, "is no member")
-
-
-def _refuse_cell(
-    saved: Saved,
-    tensor: str,
-    block: slice,
-    cells: NDArray[Any],
-    wrong: NDArray[np.bool_],
-    what: str,
-) -> None:
-    """Refuse the first row with a wrong element, and name that."""
-    at = int(wrong.reshape(-1).argmax())
-    row = at // (wrong.size // len(wrong))
-    saved.refuse(f"{int(cells.reshape(-1)[at])} {what}", tensor, block.start + row)
-
-
-def _check_texts(saved: Saved, tensor: str, array: NDArray[np.uint8]) -> None:
-    for block in cell_blocks(len(array)):
-        characters = array[block]
-        ended = characters == 0
-        wrong = ended[:, :-1] & ~ended[:, 1:]
-        if wrong.any():
-            row = block.start + int(wrong.any(axis=1).argmax())
-            saved.refuse("text with a NUL in it", tensor, row)
-        if characters.max() >= _ASCII:
-            _check_utf8(saved, tensor, block.start, characters)
-
-
-def _check_utf8(
-    saved: Saved, tensor: str, start: int, characters: NDArray[np.uint8]
-) -> None:
-    """Refuse rows that are not UTF-8: all are decoded at once, with a NUL behind each."""
-    rows = np.flatnonzero((characters >= _ASCII).any(axis=1))
-    size = characters.shape[1] + 1
-    apart = np.zeros((len(rows), size), np.uint8)
-    apart[:, :-1] = characters[rows]
-    try:
-        apart.tobytes().decode()
-    except UnicodeDecodeError as error:
-        row = start + int(rows[error.start // size])
-        saved.refuse("text that is not UTF-8", tensor, row)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from math import prod
@@ -12,12 +11,12 @@ import numpy as np
 
 from ...convert.arrays import shown
 from ..cell_types import CellType, cell_type
+from ..codecs import ATTRIBUTE
 from ..columns import LENGTHS
 from ..saved import Document, Saved, state_key
 
 RNG_WORDS: Final = 625
 COLD: Final = "cold"
-_ATTRIBUTE: Final = re.compile(r"world\.\w+")
 _SPARE: Final = 1 << 24
 """Bytes of padding that nobody misses."""
 _ANY: Final = -1
@@ -56,7 +55,8 @@ def check_tensors(saved: Saved) -> None:
     for name, array in saved.arrays.items():
         if name in wanted:
             continue
-        if not _ATTRIBUTE.fullmatch(name):
+        attribute = name.removeprefix(ATTRIBUTE)
+        if attribute == name or not attribute.isidentifier():
             saved.refuse("the schema has no such tensor", shown(name))
         if array.dtype != np.uint8 or array.ndim != 1:
             saved.refuse("wanted flat U8", name)

@@ -93,6 +93,7 @@ def check_unique(
             row, earlier = map(plan.old_row, repeated)
             value = _shown(cells[rows[repeated[0]]], field["type"])
             why = f"{value} is the value of row {earlier} too, and {name} is unique"
+            why += "; make them different in migrate="
             old.saved.refuse(why, f"{old.module}.{name}", row)
 
 

@@ -6,9 +6,10 @@ default, or no cell is the member that is gone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,15 @@ begin with the present name of their component or enum: `Body.speed`."""
 _NO_NAMES: Final[Mapping[str, str]] = {}
 
 
+class Gone(NamedTuple):
+    """What the schemas have not any more, and nobody has dropped."""
+
+    keeping: str
+    """What to write in the schemas, and where: `'renamed_from: [fare]' at 'price' in 'Trip'`."""
+    place: str = ""
+    """Where it is in the snapshot, if its name does not say so."""
+
+
 @dataclass
 class Names:
     """The old names that go on, by what they are called now."""
@@ -41,8 +51,8 @@ class Names:
     schema: Document
     renames: Renames
     drop: Collection[str]
-    unknown: dict[str, str] = field(default_factory=dict)
-    """What is to be dropped by the caller, and where it is in the snapshot."""
+    unknown: dict[str, Gone] = field(default_factory=dict)
+    """What is gone, by what the caller would drop: `body.mood`."""
     components: dict[str, OldComponent] = field(default_factory=dict)
     fields: dict[str, dict[str, str]] = field(default_factory=dict)
     targets: dict[str, str] = field(default_factory=dict)
@@ -95,7 +105,8 @@ def match(
 ) -> Names:
     """Return what goes on under which name.
 
-    Raises SnapshotError that names all that would be lost, with the `drop` that loads without.
+    Raises SnapshotError that names all that would be lost: what keeps it, and last the `drop` that
+    loads without.
     """
     names = Names(saved, schema, renames, drop)
     names.targets = _targets(names)
@@ -133,7 +144,9 @@ def _match_component(names: Names, old: OldComponent) -> None:
         return
     is_removed = old.name in names.renames.get("components", _NO_NAMES)
     if old.count and not is_removed and old.module not in names.drop:
-        names.unknown[old.module] = ""
+        before, after = names.saved.schema["components"], names.schema["components"]
+        keeping = _renamed(names, "components", old.name, before, after, _field_names)
+        names.unknown[old.module] = Gone(keeping)
 
 
 def _match_fields(names: Names, now: str, old: OldComponent) -> None:
@@ -149,9 +162,12 @@ def _match_fields(names: Names, now: str, old: OldComponent) -> None:
         if target:
             found[target] = name
         elif target is None and not _is_dropped(names, now, old, name):
-            row = first_value(old, name)
-            if row is not None:
-                names.unknown[f"{old.module}.{name}"] = ""
+            if first_value(old, name) is None:
+                continue
+            keeping = _renamed(
+                names, "fields", name, old.fields, present, itemgetter("type"), now
+            )
+            names.unknown[f"{old.module}.{name}"] = Gone(keeping)
 
 
 def _match_owners(names: Names, now: str, old: OldComponent) -> None:
@@ -160,7 +176,7 @@ def _match_owners(names: Names, now: str, old: OldComponent) -> None:
     if not old.has_owners or doc["owner"] == "entity" or not old.count:
         return
     if not _is_dropped(names, now, old, "entity"):
-        names.unknown[f"{old.module}.entity"] = ""
+        names.unknown[f"{old.module}.entity"] = Gone(f"'owner: entity' in {now!r}")
 
 
 def _is_dropped(names: Names, now: str, old: OldComponent, field: str) -> bool:
@@ -184,8 +200,11 @@ def _match_members(names: Names, now: str, old: OldComponent) -> None:
             and change.old.target == change.new.target
         ):
             for member, row in _lost_members(old, former, change):
-                place = f"{old.tensor(former)}[{row}]"
-                names.unknown.setdefault(f"{change.new.target}.{member}", place)
+                before, after = change.old.members, change.new.members
+                target = change.new.target
+                keeping = _renamed(names, "members", member, before, after, int, target)
+                gone = Gone(keeping, f"{old.tensor(former)}[{row}]")
+                names.unknown.setdefault(f"{target}.{member}", gone)
 
 
 def _lost_members(
@@ -210,9 +229,38 @@ def _lost_members(
             yield member, int(found.argmax()) // each
 
 
+def _field_names(component: Document) -> list[str]:
+    return [*component["fields"]]
+
+
+def _renamed(
+    names: Names,
+    kind: str,
+    name: str,
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    trait: Callable[[Any], Any],
+    owner: str = "",
+) -> str:
+    """Return what to write in the schemas if a name is another by now: at which one, if one alone
+    is new, has no former name yet and the same trait. `owner`: the component or enum.
+    """
+    start = f"{owner}." if owner else ""
+    renames = names.renames.get(kind, _NO_NAMES).items()
+    known = {*old, *(now for former, now in renames if former.startswith(start))}
+    wanted = trait(old[name])
+    found = [n for n, it in new.items() if n not in known and trait(it) == wanted]
+    where = f"at {found[0]!r}" if len(found) == 1 else "where it is now"
+    return f"'renamed_from: [{name}]' {where}" + (f" in {owner!r}" if owner else "")
+
+
 def _refuse(names: Names) -> None:
-    listed = [f"{name} ({at})" if at else name for name, at in names.unknown.items()]
-    wanted = ", ".join(f'"{name}"' for name in names.unknown)
+    gone = names.unknown
+    listed = [f"{name} ({it.place})" if it.place else name for name, it in gone.items()]
+    keeping = ", ".join(it.keeping for it in gone.values())
+    wanted = ", ".join(f'"{name}"' for name in gone)
+    it = "it" if len(gone) == 1 else "them"
     names.saved.refuse(
-        f"not in the schemas: {', '.join(listed)}; drop=[{wanted}] loads without"
+        f"not in the schemas: {', '.join(listed)}; to keep {it}, write {keeping}, and build "
+        f"again, or put {it} elsewhere in migrate=; drop=[{wanted}] loads without"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +105,13 @@ class OldComponent:
                 found.append(np.arange(start, start + rows))
             start += rows
         return np.concatenate(found)
+
+    def refuse_rows(
+        self, why: str, column: str = "", row: int | None = None
+    ) -> NoReturn:
+        """Raise SnapshotError that ends with how `migrate` makes other rows of a component."""
+        how = f"del old[{self.name!r}], then old.add({self.name!r}, entities, …)"
+        self.saved.refuse(f"{why}: {how}", self.module + column, row)
 
     # --- columns ------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ def placed(
 def _check_owner(old: OldComponent, doc: Document) -> None:
     if old.count and doc["owner"] == "entity":
         why = f"no entity owns its {old.count} rows, and each needs one now"
-        old.saved.refuse(why, old.module)
+        old.refuse_rows(f"{why}; only migrate= can say whose they are")
 
 
 def _kept(old: OldComponent, doc: Document, handles: Handles) -> NDArray[np.bool_]:
@@ -57,18 +57,20 @@ def _kept(old: OldComponent, doc: Document, handles: Handles) -> NDArray[np.bool
             kept &= alive
         else:
             kept &= alive | handles.fit(owners) | (owners == 0)
-            _check_manual(old, doc, kept)
+            _check_manual(old, doc, kept, handles)
     if doc["lookup"] != "hash" and not old.is_chunked and old.doc["lookup"] == "hash":
         kept &= ~_displaced(old, handles)
     return kept
 
 
-def _check_manual(old: OldComponent, doc: Document, kept: NDArray[np.bool_]) -> None:
+def _check_manual(
+    old: OldComponent, doc: Document, kept: NDArray[np.bool_], handles: Handles
+) -> None:
     """Refuse to lose rows of the dead that are the user's to remove."""
     if doc["destroy"] == "manual" and not kept.all():
         row = int((~kept).argmax())
         why = f"the dead entity {int(old.owners[row]):#x} does not fit the new bits"
-        old.saved.refuse(why, f"{old.module}.entity", row)
+        old.saved.refuse(f"{why}; {handles.way_back}", f"{old.module}.entity", row)
 
 
 def _displaced(old: OldComponent, handles: Handles) -> NDArray[np.bool_]:
@@ -90,4 +92,5 @@ def _check_single(old: OldComponent, doc: Document, order: RowArray | None) -> N
         row = int(followed[0])
         entity = int(old.owners[row])
         why = f"the entity {entity:#x} has several instances, and may have one now"
-        old.saved.refuse(why, f"{old.module}.entity", row)
+        why += "; 'instances: many' keeps all, or choose in migrate="
+        old.refuse_rows(why, ".entity", row)

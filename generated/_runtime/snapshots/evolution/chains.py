@@ -82,7 +82,8 @@ def ring_links(
     if not most:
         return {}, {}
     if plan.n > most:
-        old.saved.refuse(f"{plan.n} rows do not fit a ring of {most}", old.module)
+        why = f"{plan.n} rows do not fit a ring of {most}"
+        old.refuse_rows(f"{why}; 'ring: {plan.n}' keeps all, or choose in migrate=")
     had_ring = bool(old.doc.get("ring", 0)) and not old.is_chunked
     if had_ring and plan.stays:
         links = {name: old.column(name) for name in ("newer", "older")}

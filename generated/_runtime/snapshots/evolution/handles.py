@@ -30,6 +30,13 @@ class Handles:
         self.stay = self.old == self.new
         """Whether every handle is what it was."""
 
+    @property
+    def way_back(self) -> str:
+        """What to write in the schemas for handles that do not fit."""
+        bits = self.old
+        keys = f"index_bits: {bits.of_index}, generation_bits: {bits.of_generation}"
+        return f"'entity: {{{keys}}}' keeps it"
+
     def indices(self, handles: EntityArray) -> RowArray:
         """Return the index of each old handle."""
         return (handles & self._mask).view(np.intp)
@@ -103,7 +110,7 @@ class Handles:
             place = f"index {row}, generation {entity >> self.old.of_index}"
             bits = f"{self.new.of_index} and {self.new.of_generation} bits"
             why = f"the live entity {entity:#x} ({place}) does not fit {bits}"
-            self._saved.refuse(why, "entities.handles", row)
+            self._saved.refuse(f"{why}; {self.way_back}", "entities.handles", row)
         kept = slice(0, min(len(self.cells), 1 << self.new.of_index))
         worn_out = ~fit
         rewritten = np.where(worn_out, index, self.rewritten(handles))
