@@ -13,10 +13,14 @@ from hypothesis.internal.conjecture import providers
 
 from tests.garbage import collect_rarely, set_aside
 
-# Everything that a run leaves lies in one folder, also what its workers and children leave.
+# All that a run leaves lies in one folder, also what its workers and children leave: a hundred
+# thousand small files, in memory where there is room, for disks take a minute to remove them.
 WORKS_FOR_OTHERS = "PYTEST_XDIST_WORKER" in os.environ
+MEMORY, ROOM = "/dev/shm", 4 << 30
 if not WORKS_FOR_OTHERS:
-    os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="ecsgen-tests-")
+    in_memory = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM
+    place = tempfile.mkdtemp(prefix="ecsgen-tests-", dir=MEMORY if in_memory else None)
+    os.environ["TMPDIR"] = tempfile.tempdir = place
 
 from tests import compiled_once, soak  # noqa: E402  # it asks for the temporary folder
 
