@@ -469,7 +469,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
     What an AI-controlled enemy does now, and what it drops when it dies.
     """
 
-    __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")
+    __slots__ = ("_entities", "_others", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
@@ -692,7 +692,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         _map = None
         try:
@@ -706,7 +706,19 @@ class AiStateManager(Grouped, Sparse, One, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            self._evict(_found)  # a dead entity had the same index
+            _gone = self._evict, _found  # a dead entity had the same index
+            return self._make_way(
+                *_gone,
+                self.create,
+                entity,
+                animation=animation,
+                energy=energy,
+                goal=goal,
+                loot=loot,
+                min_drops=min_drops,
+                max_drops=max_drops,
+                chance_of_drop=chance_of_drop,
+            )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity

@@ -1519,7 +1519,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         _map = None
         try:
@@ -1533,36 +1533,37 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            with self._dispatch:  # a dead entity had the same index
-                self._evict(_found)
-                return self.create(
-                    entity,
-                    flag=flag,
-                    tiny=tiny,
-                    small=small,
-                    medium=medium,
-                    large=large,
-                    byte=byte,
-                    word=word,
-                    double_word=double_word,
-                    quad_word=quad_word,
-                    single=single,
-                    double=double,
-                    vector=vector,
-                    matrix=matrix,
-                    ones=ones,
-                    switches=switches,
-                    mode=mode,
-                    modes=modes,
-                    access=access,
-                    target=target,
-                    targets=targets,
-                    title=title,
-                    digest=digest,
-                    magic=magic,
-                    payload=payload,
-                    note=note,
-                )
+            _gone = self._evict, _found  # a dead entity had the same index
+            return self._make_way(
+                *_gone,
+                self.create,
+                entity,
+                flag=flag,
+                tiny=tiny,
+                small=small,
+                medium=medium,
+                large=large,
+                byte=byte,
+                word=word,
+                double_word=double_word,
+                quad_word=quad_word,
+                single=single,
+                double=double,
+                vector=vector,
+                matrix=matrix,
+                ones=ones,
+                switches=switches,
+                mode=mode,
+                modes=modes,
+                access=access,
+                target=target,
+                targets=targets,
+                title=title,
+                digest=digest,
+                magic=magic,
+                payload=payload,
+                note=note,
+            )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
@@ -1800,23 +1801,24 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         if len(gone) == 0:
             return 0
         data = self.data
-        with self._dispatch:
-            n = data._n
-            src, dst = fill(gone, n)
-            moves = self._plan_moves(src, dst, gone)
-            self._release(gone)
-            _left = data._payload_column[gone], data._note_column[gone]
-            try:
-                self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-                self._move_many(src, dst, moves)
-                data._n = n - len(gone)
-                data._payload_column[data._n : n] = None
-                data._note_column[data._n : n] = None
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return len(gone)
+        if not self._dispatch.is_open():
+            return self._dispatch.run(self._destroy_rows, gone)
+        n = data._n
+        src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
+        self._release(gone)
+        _left = data._payload_column[gone], data._note_column[gone]
+        try:
+            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
+            self._move_many(src, dst, moves)
+            data._n = n - len(gone)
+            data._payload_column[data._n : n] = None
+            data._note_column[data._n : n] = None
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return len(gone)
 
     def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""

@@ -364,7 +364,7 @@ class FootprintManager(Many, Sparse, Ring):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         _map = None
         try:
@@ -376,9 +376,15 @@ class FootprintManager(Many, Sparse, Ring):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            self._evict(_found)  # a dead entity had the same index
+            _gone = self._evict, _found  # a dead entity had the same index
+            return self._make_way(
+                *_gone, self.create, entity, place=place, heading=heading, depth=depth
+            )
         if data._n == data._RING:
-            self._drop_oldest()  # the oldest goes
+            _gone = self._drop_oldest, data._oldest  # the oldest goes
+            return self._make_way(
+                *_gone, self.create, entity, place=place, heading=heading, depth=depth
+            )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity

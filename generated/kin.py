@@ -231,12 +231,7 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
             StructureLockedError: the manager is locked.
         """
         if parent is not NIL:
-            _below = self._below(parent, entity)
-            try:
-                _made = self.create(entity, born=born)
-                return self._attached(_made)
-            finally:
-                _below.rows = None
+            return self._create_below(parent, self.create, entity, born=born)
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
             _born_ = BORN_DEFAULT
@@ -253,7 +248,7 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         _map = None
         try:
@@ -267,7 +262,8 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            self._evict(_found)  # a dead entity had the same index
+            _gone = self._evict, _found  # a dead entity had the same index
+            return self._make_way(*_gone, self.create, entity, born=born)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity

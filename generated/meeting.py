@@ -252,7 +252,7 @@ class MeetingManager(Unowned, Ids):
         if other is not OTHER_DEFAULT:
             _other_ = _OTHER.one(other)
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         if data._n == data._allocated:
             data._grow(data._n + 1)

@@ -490,7 +490,7 @@ class PointMassManager(Hash, One, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         _found = self._rows.get(entity, NIL)
         if _found != NIL and data._entity_cells[_found] == entity:

@@ -171,7 +171,7 @@ class PositionManager(Grouped, Sparse, One, Gc):
     Where an entity is.
     """
 
-    __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")
+    __slots__ = ("_entities", "_others", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "bodies"
@@ -253,7 +253,7 @@ class PositionManager(Grouped, Sparse, One, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         _map = None
         try:
@@ -267,7 +267,8 @@ class PositionManager(Grouped, Sparse, One, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            self._evict(_found)  # a dead entity had the same index
+            _gone = self._evict, _found  # a dead entity had the same index
+            return self._make_way(*_gone, self.create, entity, value=value)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity

@@ -330,13 +330,9 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
             StructureLockedError: the manager is locked.
         """
         if parent is not NIL:
-            _below = self._below(parent, entity)
-            try:
-                with self._dispatch:  # who dies of it waits until the row is attached
-                    _made = self.create(entity, local=local, world=world)
-                    return self._attached(_made)
-            finally:
-                _below.rows = None
+            return self._create_below(
+                parent, self.create, entity, local=local, world=world
+            )
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
             _local_ = LOCAL_CELL
@@ -356,7 +352,7 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         _map = None
         try:
@@ -370,9 +366,8 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            with self._dispatch:  # a dead entity had the same index
-                self._evict(_found)
-                return self.create(entity, local=local, world=world)
+            _gone = self._evict, _found  # a dead entity had the same index
+            return self._make_way(*_gone, self.create, entity, local=local, world=world)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
@@ -487,21 +482,22 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
         if len(gone) == 0:
             return 0
         data = self.data
+        if not self._dispatch.is_open():
+            return self._dispatch.run(self._destroy_rows, gone)
         gone = self._with_descendants(gone)
-        with self._dispatch:
-            n = data._n
-            src, dst = fill(gone, n)
-            moves = self._plan_moves(src, dst, gone)
-            self._release(gone)
-            try:
-                self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-                self._move_many(src, dst, moves)
-                data._n = n - len(gone)
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return len(gone)
+        n = data._n
+        src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
+        self._release(gone)
+        try:
+            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
+            self._move_many(src, dst, moves)
+            data._n = n - len(gone)
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return len(gone)
 
     def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""

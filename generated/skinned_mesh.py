@@ -440,14 +440,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
     A mesh deformed by a skeleton, with the external resources that it draws with.
     """
 
-    __slots__ = (
-        "_entities",
-        "_holds",
-        "_others",
-        "_released",
-        "_sparse",
-        "_sparse_cells",
-    )
+    __slots__ = ("_entities", "_others", "_released", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
@@ -667,7 +660,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         _map = None
         try:
@@ -681,18 +674,19 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            with self._dispatch:  # a dead entity had the same index
-                self._evict(_found)
-                return self.create(
-                    entity,
-                    vertex_buffers=vertex_buffers,
-                    index_buffer=index_buffer,
-                    shader=shader,
-                    material=material,
-                    bone_count=bone_count,
-                    visible=visible,
-                    resource=resource,
-                )
+            _gone = self._evict, _found  # a dead entity had the same index
+            return self._make_way(
+                *_gone,
+                self.create,
+                entity,
+                vertex_buffers=vertex_buffers,
+                index_buffer=index_buffer,
+                shader=shader,
+                material=material,
+                bone_count=bone_count,
+                visible=visible,
+                resource=resource,
+            )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
@@ -826,28 +820,29 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         if len(gone) == 0:
             return 0
         data = self.data
-        with self._dispatch:
-            n, bound = data._n, data._n_grouped
-            src, dst = fill_parts(gone, bound, n)
-            leaving = gone[: gone.searchsorted(bound)]
-            moves = self._plan_moves(src, dst, gone)
-            others = self._others if len(leaving) else ()
-            parting = [member._plan_leaving(leaving) for member in others]
-            self._release(gone)
-            _left = data._resource_column[gone]
-            try:
-                self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-                for leave in parting:
-                    leave()
-                self._move_many(src, dst, moves)
-                data._n_grouped = bound - len(leaving)
-                data._n = n - len(gone)
-                data._resource_column[data._n : n] = None
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return len(gone)
+        if not self._dispatch.is_open():
+            return self._dispatch.run(self._destroy_rows, gone)
+        n, bound = data._n, data._n_grouped
+        src, dst = fill_parts(gone, bound, n)
+        leaving = gone[: gone.searchsorted(bound)]
+        moves = self._plan_moves(src, dst, gone)
+        others = self._others if len(leaving) else ()
+        parting = [member._plan_leaving(leaving) for member in others]
+        self._release(gone)
+        _left = data._resource_column[gone]
+        try:
+            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
+            for leave in parting:
+                leave()
+            self._move_many(src, dst, moves)
+            data._n_grouped = bound - len(leaving)
+            data._n = n - len(gone)
+            data._resource_column[data._n : n] = None
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return len(gone)
 
     def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""

@@ -497,7 +497,7 @@ class SoundSourceManager(Many, Hash):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         if data._n == data._allocated:
             data._grow(data._n + 1, (offset,))

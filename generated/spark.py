@@ -469,7 +469,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         if heat is not HEAT_DEFAULT:
             _heat_ = _HEAT.one(heat)
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         if data._n == data._allocated:
             data._grow(data._n + 1, (position, velocity))

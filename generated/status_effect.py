@@ -482,7 +482,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         _map = None
         try:
@@ -496,7 +496,17 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         if data._n == data._slots and data._peak == data._allocated:
             data._grow(data._peak + 1)
         if _found != NIL and data._entity_cells[_found] != entity:
-            self._evict(_found)  # a dead entity had the same index
+            _gone = self._evict, _found  # a dead entity had the same index
+            return self._make_way(
+                *_gone,
+                self.create,
+                entity,
+                effect=effect,
+                strength=strength,
+                remaining=remaining,
+                caster=caster,
+                icon=icon,
+            )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             _taken = data._take_slot()

@@ -415,7 +415,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
         if file is not FILE_DEFAULT:
             _file_ = _FILE.one(file)
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         self._check_value("file", _file_, NULL_ENTITY)
         if data._n == data._allocated:
@@ -515,25 +515,26 @@ class TextureManager(Unique, Unowned, Ids, Release):
         if len(gone) == 0:
             return 0
         data = self.data
-        with self._dispatch:
-            n = data._n
-            src, dst = fill(gone, n)
-            moves = self._plan_moves(src, dst, gone)
-            self._release(gone)
-            _left = data._staging_column[gone]
-            try:
-                data._forget_values(gone)
-                slots = data._id_slot_column[gone]
-                data._id_row_column[slots] = NIL
-                self._move_many(src, dst, moves)
-                data._n = n - len(gone)
-                data._give_slots(slots)
-                data._staging_column[data._n : n] = None
-                data._version += 1
-            except BaseException:
-                self._break()
-                raise
-            return len(gone)
+        if not self._dispatch.is_open():
+            return self._dispatch.run(self._destroy_rows, gone)
+        n = data._n
+        src, dst = fill(gone, n)
+        moves = self._plan_moves(src, dst, gone)
+        self._release(gone)
+        _left = data._staging_column[gone]
+        try:
+            data._forget_values(gone)
+            slots = data._id_slot_column[gone]
+            data._id_row_column[slots] = NIL
+            self._move_many(src, dst, moves)
+            data._n = n - len(gone)
+            data._give_slots(slots)
+            data._staging_column[data._n : n] = None
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return len(gone)
 
     def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers."""

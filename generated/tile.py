@@ -388,7 +388,7 @@ class TileManager(DirectIds, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
         _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
@@ -399,7 +399,16 @@ class TileManager(DirectIds, Gc):
         if row >= data._allocated:
             data._grow(row + 1, (flow,))
         if _owner != NULL_ENTITY:
-            self._destroy_row(row)  # a dead entity had the same index
+            _gone = self._destroy_row, row  # a dead entity had the same index
+            return self._make_way(
+                *_gone,
+                self.create,
+                entity,
+                height=height,
+                walk_cost=walk_cost,
+                flow=flow,
+                explored=explored,
+            )
         try:
             data._entity_cells[row] = entity
             data._height_cells[row] = _height_

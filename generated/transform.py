@@ -372,7 +372,7 @@ class TransformManager(Direct, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
         _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
@@ -381,7 +381,15 @@ class TransformManager(Direct, Gc):
         if row >= data._allocated:
             data._grow(row + 1, (translation, rotation, scale))
         if _owner != NULL_ENTITY:
-            self._destroy_row(row)  # a dead entity had the same index
+            _gone = self._destroy_row, row  # a dead entity had the same index
+            return self._make_way(
+                *_gone,
+                self.create,
+                entity,
+                translation=translation,
+                rotation=rotation,
+                scale=scale,
+            )
         try:
             data._entity_cells[row] = entity
             _at = 3 * row

@@ -450,7 +450,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
     A peaceful creature with an AI; few of them carry anything.
     """
 
-    __slots__ = ("_entities", "_holds", "_others", "_rng", "_sparse", "_sparse_cells")
+    __slots__ = ("_entities", "_others", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
@@ -679,7 +679,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         _map = None
         try:
@@ -697,7 +697,18 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         if _is_cold:
             data._cold._make_room(1, (goal, home))
         if _found != NIL and data._entity_cells[_found] != entity:
-            self._evict(_found)  # a dead entity had the same index
+            _gone = self._evict, _found  # a dead entity had the same index
+            return self._make_way(
+                *_gone,
+                self.create,
+                entity,
+                energy=energy,
+                goal=goal,
+                loot=loot,
+                chance_of_drop=chance_of_drop,
+                home=home,
+                nickname=nickname,
+            )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity

@@ -7,14 +7,17 @@ modules see them.
 from __future__ import annotations
 
 import dis
+import gc
+import inspect
 import linecache
 import pickle
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from types import FrameType
+from functools import cache, partial
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -42,13 +45,15 @@ class Clock:
     def __init__(self) -> None:
         self.at = 0
         self.count = 0
+        self.lasts = False
+        """Whether all later ones raise as well."""
         self.error: type[BaseException] = MemoryError
 
     def tick(self) -> None:
         if not self.at:
             return
         self.count += 1
-        if self.count == self.at:
+        if self.count == self.at or (self.lasts and self.count > self.at):
             raise self.error("on purpose")
 
     @property
@@ -189,7 +194,7 @@ def judge(
                 operation(whole)
                 again = scene.state(whole) == after
             except BaseException as second:
-                again = False
+                again = isinstance(second, Broken) and has_broken(whole)
                 title = f"{title}, then {second!r}"
             if not again:
                 tally.wrong.append(
@@ -197,7 +202,7 @@ def judge(
                 )
         elif _is_done(now, after, parts, scene, operation, error):
             tally.done = 1
-        elif "spawn" in title and _is_undone(scene, parts):
+        elif is_creation(scene, title) and _is_undone(scene, parts):
             tally.as_it_was = 1  # rows were appended and removed again: others may have moved
         else:
             tally.wrong.append(f"{scene.name} {title}: changed, not broken ({error!r})")
@@ -208,9 +213,28 @@ def judge(
         if broken[k]:
             if not refuses(part):
                 tally.wrong.append(f"{scene.name} {title}: broken, but answers")
-        elif snapshot(part) not in (before[k], after[k]):
+        elif not _is_either(part, before[k], after[k]):
             tally.wrong.append(f"{scene.name} {title}: {type(part).__name__} is neither")
     return tally
+
+
+def has_broken(whole: Any) -> bool:
+    """Whether a manager of a world is broken, of those that are no parts of the scene."""
+    return any(is_broken(part) for part in getattr(whole, "__dict__", {}).values())
+
+
+def is_creation(scene: Scene, title: str) -> bool:
+    """Whether entities were to be created with all that they have."""
+    return "spawn" in title or (scene.name == "Archetypes" and title.startswith("create"))
+
+
+def _is_either(part: Any, before: Any, after: Any) -> bool:
+    try:
+        if hasattr(part, "alive_many"):  # who is to die of rows that are broken may live on
+            return len(part) == len([*part])
+        return snapshot(part) in (before, after)
+    except Broken:  # it has its entities of one that is broken
+        return True
 
 
 def _is_done(
@@ -222,7 +246,7 @@ def _is_done(
     error: BaseException | None,
 ) -> bool:
     """Whether an operation got through in spite of a failure, if by a longer way."""
-    if error is not None and not isinstance(error, (BaseExceptionGroup, KeyboardInterrupt)):
+    if isinstance(error, Exception) and not isinstance(error, BaseExceptionGroup):
         return False
     if now == after:
         return True
@@ -237,10 +261,15 @@ def _is_undone(scene: Scene, parts: list[Any]) -> bool:
 
 
 def fail_everywhere(
-    scene: Scene, title: str, operation: Operation, step: int = 1, limit: int = 400
+    scene: Scene,
+    title: str,
+    operation: Operation,
+    step: int = 1,
+    limit: int = 400,
+    lasts: bool = False,
 ) -> Tally:
     """Run an operation with the k-th allocation failing, for every `step`-th k until it gets
-    through; which these are differs from title to title."""
+    through; which these are differs from title to title. `lasts`: so do all later ones."""
     whole = scene.load()
     before = scene.state(whole)
     operation(whole)
@@ -248,13 +277,13 @@ def fail_everywhere(
     tally = Tally()
     for k in range(1 + len(title) % step, limit, step):
         whole = scene.load()
-        CLOCK.at, CLOCK.count = k, 0
+        CLOCK.at, CLOCK.count, CLOCK.lasts = k, 0, lasts
         error: BaseException | None = None
         try:
             operation(whole)
         except BaseException as raised:
             error = raised
-        fired, CLOCK.at = CLOCK.fired, 0
+        fired, CLOCK.at, CLOCK.lasts = CLOCK.fired, 0, False
         if not fired:
             if error is not None:
                 raise error
@@ -293,61 +322,123 @@ def _about(error: BaseException | None) -> BaseException | None:
     return error
 
 
-COUNTING = ("__enter__", "__exit__", "_lock", "_unlock", "run_all")
-UNINTERRUPTED = (*COUNTING, "_release", "_empty_queue")
-"""Where locks and depths are counted: Python looks for interrupts at calls and in loops, hardly
-ever between these lines."""
+LOOKS = {op for op, name in enumerate(dis.opname) if name.startswith("CALL") or "JUMP_BACK" in name}
+"""Behind these Python looks for interrupts, as it does when a function begins."""
+PASSED = re.compile(r"\s*(return \w+|self\.\w+(, self\.\w+)* = [\w., ]+)$")
+"""Lines without a call: nobody can get between these and the ones before."""
 
 
-LOAD_CONST = dis.opmap["LOAD_CONST"]
+class Events:
+    """A trace function that counts the places where an interrupt may come, and raises one there.
 
+    These are each line of the package, each beginning of a function, and each place behind a call
+    or at the end of a round of a loop.
+    """
 
-def _is_uninterrupted(frame: FrameType) -> bool:
-    """Whether Python does not look for interrupts before a line, or hardly ever: neither is there a
-    call between the body of a `with` and its end, which stands at its first line."""
-    code, line = frame.f_code, linecache.getline(frame.f_code.co_filename, frame.f_lineno)
-    is_end = line.lstrip().startswith("with ") and code.co_code[frame.f_lasti] == LOAD_CONST
-    return is_end or code.co_name in UNINTERRUPTED
+    def __init__(
+        self,
+        at: int = 0,
+        error: type[BaseException] = KeyboardInterrupt,
+        package: str = package.__name__,
+    ) -> None:
+        self.at = at
+        self.error = error
+        self._folder = f"/{package}/"
+        self.count = 0
+        self.where: tuple[str, str, str, int] | None = None
+        self.seen: dict[tuple[str, str, str, int], list[int]] = {}
+        """By place: the first time and the last one."""
+        self._last: dict[int, int] = {}
 
-
-class Interrupt:
-    """A trace function that raises KeyboardInterrupt at the k-th line of the package."""
-
-    def __init__(self, at: int) -> None:
-        self.left = at
+    def times(self) -> list[int]:
+        """Return when an interrupt may come: of a loop in its first round and in its last one."""
+        return sorted({time for place in self.seen.values() for time in place})
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if f"/{package.__name__}/" not in frame.f_code.co_filename:
+        code = frame.f_code
+        if self._folder not in code.co_filename:
             return None
-        return self._line
+        frame.f_trace_opcodes = True
+        if not code.co_flags & inspect.CO_GENERATOR:  # Python may be about to close one
+            self._come("call", frame)
+        return self._local
 
-    def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if event == "line" and not _is_uninterrupted(frame):
-            self.left -= 1
-            if self.left == 0:
-                sys.settrace(None)
-                raise KeyboardInterrupt
-        return self._line
+    def _local(self, frame: FrameType, event: str, arg: Any) -> Any:
+        code = frame.f_code
+        if event == "line":
+            line = linecache.getline(code.co_filename, frame.f_lineno)
+            if not PASSED.match(line):
+                self._come("line", frame)
+        elif event == "opcode":
+            last = self._last.get(id(frame))
+            if last is not None and _bytes_of(code)[last] in LOOKS:
+                self._come("behind", frame)
+            self._last[id(frame)] = frame.f_lasti
+        else:
+            self._last.pop(id(frame), None)
+        return self._local
+
+    def _come(self, kind: str, frame: FrameType) -> None:
+        self.count += 1
+        code = frame.f_code
+        where = (kind, code.co_filename.split(self._folder)[1], code.co_name, frame.f_lineno)
+        if self.count == self.at:
+            self.where = where
+            sys.settrace(None)
+            raise self.error
+        self.seen.setdefault(where, [self.count, 0])[1] = self.count
 
 
-def interrupt(scene: Scene, title: str, operation: Operation, at: int) -> Tally | None:
-    """Run an operation with an interrupt at a line of the package; None if it gets through."""
-    whole = scene.load()
-    before = scene.state(whole)
-    operation(whole)
-    after = scene.state(whole)
-    whole = scene.load()
-    trace = Interrupt(at)
-    sys.settrace(trace)
-    error: BaseException | None = None
+@cache
+def _bytes_of(code: CodeType) -> bytes:
+    return code.co_code
+
+
+def traced(events: Events, act: Callable[[], object]) -> BaseException | None:
+    """Do something and return what it raises."""
+    gc.disable()  # what is lost in finalizers is nobody's fault
+    sys.settrace(events)
     try:
-        operation(whole)
+        act()
     except BaseException as raised:
-        error = raised
+        return raised
     finally:
         sys.settrace(None)
-    if trace.left > 0:
-        if error is not None:
-            raise error
-        return None
-    return judge(scene, f"{title} line {at}", whole, error, operation, before, after)
+        gc.enable()
+    return None
+
+
+def interrupt_everywhere(
+    scene: Scene, title: str, operation: Operation, step: int, error: type[BaseException]
+) -> Tally:
+    """Run an operation with an interrupt at every `step`-th place."""
+    before = scene.state(scene.load())
+    whole = scene.load()
+    events = Events()
+    failed = traced(events, lambda: operation(whole))
+    if failed is not None:
+        raise failed
+    after = scene.state(whole)
+    tally = Tally()
+    for at in events.times()[len(title) % step :: step]:
+        tally.add(_interrupted(scene, title, operation, before, after, Events(at, error)))
+    return tally
+
+
+def _interrupted(
+    scene: Scene,
+    title: str,
+    operation: Operation,
+    before: list[Any],
+    after: list[Any],
+    events: Events,
+) -> Tally:
+    whole = scene.load()
+    raised = traced(events, lambda: operation(whole))
+    if events.where is None:
+        return Tally()  # it came another way this time
+    title = f"{title} {events.where}"
+    tally = judge(scene, title, whole, raised, operation, before, after)
+    if type(raised) is not events.error:
+        tally.wrong.append(f"{scene.name} {title}: raises {raised!r}")
+    return tally

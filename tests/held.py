@@ -52,7 +52,7 @@ def _manager(m: Any) -> Any:
     if sparse is not None:
         used = np.flatnonzero(sparse != NIL)
         state["map"] = dict(zip(used.tolist(), sparse[used].tolist(), strict=True))
-    state["locks"] = (m._locks, getattr(m, "_holds", 0))
+    state["locks"] = m._is_locked()
     if hasattr(m, "levels"):
         state["levels"] = [level.tolist() for level in m.levels()]
     return {**_plain(state), **_rows(m.data)}
@@ -88,7 +88,7 @@ def _archetypes(store: Any) -> Any:
     owners = table.places._owners[used].tolist()
     return {
         "version": state["version"],
-        "locks": store._locks,
+        "locks": store._is_locked(),
         "rows": {
             "+".join(names): _plain(columns)
             for names, columns in state["archetypes"]

@@ -209,12 +209,14 @@ class Owner:
         self.follows, self.fails = follows, fails
 
     def drain(self, batch: Any) -> None:
-        with self.dispatch:
-            for n in batch.tolist():
-                self.done.append(n)
-                self.queue(*self.follows.get(n, []))
-                if n in self.fails:
-                    raise self.fails[n]
+        self.dispatch.run(self.drain_each, batch)
+
+    def drain_each(self, batch: Any) -> None:
+        for n in batch.tolist():
+            self.done.append(n)
+            self.queue(*self.follows.get(n, []))
+            if n in self.fails:
+                raise self.fails[n]
 
     def queue(self, *numbers: int) -> None:
         for n in numbers:
@@ -223,38 +225,94 @@ class Owner:
 
 def test_the_queue_is_drained_in_order_at_the_outermost_level() -> None:
     owner = Owner({1: [3, 4], 3: [5]}, {})
-    with owner.dispatch as dispatch:
-        with owner.dispatch:
-            owner.queue(1, 2)
+
+    def act() -> str:
+        assert owner.dispatch.run(lambda: owner.queue(1, 2)) is None
         assert owner.done == []
-        assert dispatch.depth == 1
+        assert owner.dispatch.depth == 1
+        assert owner.dispatch.is_open()
+        return "done"
+
+    assert owner.dispatch.run(act) == "done"
     assert owner.done == [1, 2, 3, 4, 5]
-    assert dispatch.depth == 0
+    assert owner.dispatch.depth == 0
+    assert not owner.dispatch.is_open()
 
 
 def test_errors_become_one_flat_group_after_everything() -> None:
     a, b, c = ValueError("a"), ValueError("b"), KeyError("c")
     owner = Owner({1: [3]}, {1: ExceptionGroup("", [b]), 3: c})
 
-    def call() -> None:
-        with owner.dispatch as dispatch:
-            dispatch.errors.append(a)
-            owner.queue(1, 2)
+    def act() -> None:
+        owner.dispatch.errors.append(a)
+        owner.queue(1, 2)
 
     with pytest.raises(ExceptionGroup) as caught:
-        call()
+        owner.dispatch.run(act)
     assert caught.value.exceptions == (a, b, c)
     assert owner.done == [1, 2, 3]
-    with owner.dispatch:
-        pass  # nothing is left from before
+    owner.dispatch.run(lambda: None)  # nothing is left from before
 
 
-def test_an_interrupt_makes_a_base_group() -> None:
-    owner = Owner({}, {1: KeyboardInterrupt()})
-    with pytest.raises(BaseExceptionGroup) as caught, owner.dispatch:
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_an_interrupt_leaves_as_itself_when_all_is_done(kind: type[BaseException]) -> None:
+    lost, wrong = KeyError("of a callback"), ValueError("of the body")
+    owner = Owner({}, {1: lost})
+
+    def act(fails: bool) -> None:
         owner.queue(1, 2)
-    assert not isinstance(caught.value, Exception)
+        owner.dispatch.tell(raiser_in_run(BaseExceptionGroup("", [interrupt])), 0)
+        if fails:
+            raise wrong
+
+    interrupt = kind()
+    with pytest.raises(kind) as caught:
+        owner.dispatch.run(act, False)
+    assert caught.value is interrupt
     assert owner.done == [1, 2]
+    group = displayed(interrupt)[-1]
+    assert isinstance(group, ExceptionGroup)
+    assert group.exceptions == (lost,)
+    interrupt = kind()
+    with pytest.raises(kind) as caught:
+        owner.dispatch.run(act, fails=True)
+    assert caught.value is interrupt
+    group = displayed(interrupt)[-1]
+    assert isinstance(group, ExceptionGroup)
+    assert group.exceptions == (wrong, lost)
+
+
+def raiser_in_run(error: BaseException) -> Callable[[Any, list[BaseException], Any], None]:
+    def run(_: Any, errors: list[BaseException], __: Any) -> None:
+        errors.extend(flattened(error))
+
+    return run
+
+
+def test_a_batch_that_an_interrupt_came_upon_has_its_turn_again() -> None:
+    interrupt = KeyboardInterrupt()
+    owner = Owner({}, {})
+    came = iter([True, False, False])
+
+    def drain(batch: Any) -> None:
+        if next(came):
+            raise interrupt
+        owner.drain(batch)
+
+    owner.dispatch._drain = lambda: drain  # type: ignore[assignment]  # a weak method calls alike
+    with pytest.raises(KeyboardInterrupt) as caught:
+        owner.dispatch.run(lambda: owner.queue(1, 2))
+    assert caught.value is interrupt
+    assert owner.done == [1, 2]
+
+
+def test_a_depth_without_a_call_means_nothing() -> None:
+    owner = Owner({}, {})
+    owner.dispatch.depth = 1  # as if nothing had ended the call
+    owner.queue(1)
+    assert not owner.dispatch.is_open()
+    owner.dispatch.run(lambda: owner.queue(2))
+    assert (owner.done, owner.dispatch.depth) == ([1, 2], 0)
 
 
 def displayed(error: BaseException) -> list[BaseException]:
@@ -287,8 +345,8 @@ def test_an_error_of_the_body_passes_and_loses_nothing(how: str) -> None:
                 raise ValueError  # noqa: B904 - the context is what is tested
             raise ValueError from None
 
-    with pytest.raises(ValueError) as caught, owner.dispatch:  # noqa: PT011 - any
-        body()
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - any
+        owner.dispatch.run(body)
     assert owner.done == [1, 2]
     last = displayed(caught.value)[-1]
     assert isinstance(last, ExceptionGroup)
@@ -298,16 +356,20 @@ def test_an_error_of_the_body_passes_and_loses_nothing(how: str) -> None:
 
 def test_an_error_of_an_inner_body_that_is_caught() -> None:
     owner = Owner({}, {})
-    with owner.dispatch:
+
+    def act() -> None:
         owner.queue(1)
-        with pytest.raises(ValueError, match="inner"), owner.dispatch:
-            raise ValueError("inner")
+        with pytest.raises(ValueError, match="inner"):
+            owner.dispatch.run(int, "inner")
         assert owner.done == []
+
+    owner.dispatch.run(act)
     assert owner.done == [1]
 
 
 def test_a_dispatch_without_an_owner() -> None:
     error = ValueError()
-    with pytest.raises(ExceptionGroup) as caught, Dispatch() as dispatch:
-        dispatch.errors.append(error)
+    dispatch = Dispatch()
+    with pytest.raises(ExceptionGroup) as caught:
+        dispatch.run(dispatch.errors.append, error)
     assert caught.value.exceptions == (error,)

@@ -422,10 +422,13 @@ def test_destroying_inside_of_a_managers_callbacks() -> None:
     """They run in the same dispatch, without `on_destroy` callbacks, too."""
     entities = manager()
     a, b, c = entities.create_many(3).tolist()
-    with entities.dispatch:
+
+    def act() -> None:
         entities.destroy(a)
         entities.destroy_many([a, b])
         assert list(entities) == [a, b, c]
+
+    entities.dispatch.run(act)
     assert list(entities) == [c]
 
 

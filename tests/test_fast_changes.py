@@ -168,7 +168,7 @@ class Yard:
         for name in FIELDS:
             manager = getattr(self.world, name)
             data = manager.data
-            numbers = (manager.version, data._n, manager.capacity, manager._locks)
+            numbers = (manager.version, data._n, manager.capacity, manager._is_locked())
             columns = [
                 getattr(data, f"_{column.name}_column")[: data._n].tolist()
                 for column in manager.LAYOUT

@@ -1,22 +1,26 @@
 """A change that fails in the middle leaves everything as it was, or it breaks what it changed.
 
-Allocations are made to fail at each place in turn, and interrupts come at random lines: see
-`faults`.
+Allocations are made to fail at each place in turn, and interrupts come at lines, calls and rounds
+of loops, with ECSGEN_INTERRUPTS=1 at every one: see `faults`.
 """
 
 from __future__ import annotations
 
 import copy
+import os
 import pickle
-from random import Random
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
+from tests.fast_packages import need_layer
 from tests.fault_operations import (
     archetype_operations,
     archetype_scene,
-    cases,
     entity_operations,
     entity_scenes,
     group_operations,
@@ -24,14 +28,19 @@ from tests.fault_operations import (
     manager_operations,
     manager_scenes,
 )
-from tests.faults import CLOCK, Operation, Scene, Tally, fail_everywhere, interrupt, patched
-from tests.policies_package import MANAGERS, filled, package
+from tests.faults import (
+    CLOCK,
+    Operation,
+    Scene,
+    Tally,
+    fail_everywhere,
+    interrupt_everywhere,
+    patched,
+)
+from tests.policies_package import MANAGERS, ROOT, filled, package
 
 SHARE = 0.95
 """Of all failures, so many leave everything as it was at least."""
-
-WHOLE = ("destroy_", "remove", "sort", "reorder", "activate", "deactivate", "set_parent", "clear")
-"""Operations that are one change: others are a row after evictions, say, or cells of a vector."""
 
 TOTAL = Tally()
 
@@ -70,6 +79,59 @@ def test_entity_managers_are_as_they_were_or_broken() -> None:
     run([*entity_scenes()], entity_operations())
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("title", ["create", "spawn", "group"])
+def test_what_undoes_a_creation_needs_no_memory(title: str) -> None:
+    scene, operations = archetype_scene(), archetype_operations()
+    if title == "group":
+        scene, operations = group_scene(), group_operations()
+    tally = Tally()
+    with patched():
+        for name, operation in operations.items():
+            if name.startswith((title, "spawn")):
+                tally.add(fail_everywhere(scene, name, operation, lasts=True))
+    assert tally.tried
+    assert not tally.wrong, tally.wrong[:5]
+
+
+@pytest.mark.parametrize("kind", ["archetypes", "position"])
+def test_taking_back_takes_no_memory(kind: str) -> None:
+    w = package.Many()
+    if kind == "archetypes":
+        entities = w.archetypes.create([package.Health], 30_000)
+        taker = w.archetypes
+    else:
+        entities = w.spawn(30_000, position={})
+        taker = w.position
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        taker._remove_each(entities)
+        w.entities._uncreate(entities)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak - before < 20_000
+    assert len(taker) == len(w.entities) == 0
+    assert w.spawn(3).tolist() == entities[:3].tolist()
+
+
+@pytest.mark.parametrize("wish", ["0", "1"])
+def test_signals_leave_nothing_that_answers_wrongly(wish: str) -> None:
+    if wish == "1":
+        need_layer()
+    seconds = os.environ.get("ECSGEN_SIGNALS", "6")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "tests.signalled", seconds],
+        env={**os.environ, "ECSGEN_FAST": wish},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_nearly_all_are_as_they_were() -> None:
     if TOTAL.tried < 10_000:
         pytest.skip("the other tests did not all run here")
@@ -77,25 +139,41 @@ def test_nearly_all_are_as_they_were() -> None:
     assert kept >= SHARE, TOTAL.broke
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", range(3))
-def test_interrupts_leave_nothing_that_answers_wrongly(seed: int) -> None:
-    random = Random(seed)
-    everything = [
-        (scene, title, operation)
-        for scene, operations in cases()
-        if not getattr(getattr(package, scene.name.split()[0], None), "_RELEASES", False)
-        for title, operation in operations.items()
-        if title.startswith(WHOLE)
-    ]
+def interrupted(scenes: Iterable[Scene], operations: dict[str, Operation], few: bool) -> None:
+    step = int(os.environ.get("ECSGEN_INTERRUPTS", "100" if few else "25"))
     tally = Tally()
-    for scene, title, operation in random.sample(everything, 60):
-        at = 1
-        while (found := interrupt(scene, title, operation, at)) is not None:
-            tally.add(found)
-            at += random.randint(1, 25)
-    assert tally.tried > 200
+    for number, scene in enumerate(scenes):
+        error = (KeyboardInterrupt, SystemExit, Signalled)[number % 3]
+        for title, operation in operations.items():
+            if not title.startswith(("set_", "data.")):  # values are no change of structure
+                tally.add(interrupt_everywhere(scene, title, operation, step, error))
+    assert tally.tried
     assert not tally.wrong, tally.wrong[:5]
+
+
+class Signalled(BaseException):
+    """What a handler of signals may raise."""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MANAGERS)
+def test_interrupted_managers_are_as_they_were_or_broken(name: str) -> None:
+    interrupted(manager_scenes(name), manager_operations(name), few=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_interrupted_groups_are_as_they_were_or_broken() -> None:
+    interrupted([group_scene()], group_operations(), few=False)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_interrupted_archetypes_are_as_they_were_or_broken() -> None:
+    interrupted([archetype_scene()], archetype_operations(), few=False)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_interrupted_entity_managers_are_as_they_were_or_broken() -> None:
+    interrupted(entity_scenes(), entity_operations(), few=False)
 
 
 def broken(name: str) -> Any:

@@ -70,7 +70,7 @@ def agree(m: Any) -> None:
     for row, owner in enumerate(m.data.entity.tolist()):
         if owner:
             assert row in [*m.instances(owner)] if hasattr(m, "first") else m.lookup(owner) == row
-    assert m._locks == 0
+    assert not m._is_locked()
     assert m._dispatch.depth == 0
 
 

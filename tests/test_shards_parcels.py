@@ -5,13 +5,16 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.sharded_package import Isles, package
+from tests.faults import Events, is_broken, traced
+from tests.held import by_owner
+from tests.sharded_package import NAME, Isles, package
 
 NIL = 0xFFFF_FFFF
 Parcel, ParcelError = package.Parcel, package.ParcelError
@@ -90,6 +93,53 @@ def test_what_can_not_come_in() -> None:
         wrong[place] ^= 1
         with pytest.raises(ParcelError):
             Parcel(wrong)
+
+
+def held(w: Any) -> Any:
+    """What entities have, by value."""
+    found = {name: by_owner(getattr(w, name)) for name in w.MANAGERS}
+    chunked = {e: [repr(row) for row in w[e]] for e in sorted(w.entities)}
+    return found, chunked, w.entities._known, len(w.entities.dispatch.queue)
+
+
+def listening(saved: bytes) -> Any:
+    w = pickle.loads(saved)
+    w.entities.on_destroy(lambda es: es.sum())
+    for name in w.MANAGERS:
+        if hasattr(getattr(w, name), "on_release"):
+            getattr(w, name).on_release(lambda rows: rows.sum())
+    return w
+
+
+def any_broken(w: Any) -> bool:
+    parts = (w.entities, w.archetypes, *(getattr(w, name) for name in w.MANAGERS))
+    return any(is_broken(part) for part in parts)
+
+
+@pytest.mark.parametrize("title", ["extract", "absorb", "extract a guest", "destroy guests"])
+def test_interrupted_journeys_have_not_begun_or_are_done_or_broken(title: str) -> None:
+    w, es = filled()
+    here, there = state(w), Isles(2)
+    empty, parcel = state(there), w.extract(es[:3])
+    there.absorb(parcel)
+    journeys: dict[str, tuple[bytes, Callable[[Any], object]]] = {
+        "extract": (here, lambda w: w.extract(es[:3])),
+        "absorb": (empty, lambda w: w.absorb(parcel)),
+        "extract a guest": (state(there), lambda w: w.extract(es[:2])),
+        "destroy guests": (state(there), lambda w: w.destroy_many(es[:3])),
+    }
+    saved, act = journeys[title]
+    w = listening(saved)
+    before = held(w)
+    seen = Events(package=NAME)
+    assert traced(seen, partial(act, w)) is None
+    after = held(w)
+    for at in seen.times()[len(title) :: 30]:
+        w, events = listening(saved), Events(at, package=NAME)
+        raised = traced(events, partial(act, w))
+        if events.where is not None:
+            assert type(raised) is KeyboardInterrupt, (events.where, raised)
+            assert any_broken(w) or held(w) in (before, after), events.where
 
 
 @pytest.mark.parametrize(

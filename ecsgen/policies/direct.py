@@ -26,7 +26,7 @@ POLICY = Policy(
             if row >= data._allocated:
                 data._grow(row + 1{views})
         """,
-        "evict_one": eviction("_owner != NULL_ENTITY", "self._destroy_row(row)", A_DEAD_ENTITY),
+        "evict_one": eviction("_owner != NULL_ENTITY", "self._destroy_row, row", A_DEAD_ENTITY),
         "appended_one": """
             if row >= data._n:
                 data._n = row + 1

@@ -5,6 +5,7 @@ Callbacks may run, but only when a change is done: those of the entities that di
 
 from ecsgen.policies.orphans_destroy import WITH_ITS_DESCENDANTS
 from ecsgen.policies.policy import Policy
+from ecsgen.policies.release import GATHERED
 
 POLICY = Policy(
     name="orphans_die",
@@ -17,6 +18,7 @@ POLICY = Policy(
             gone = self._with_descendants(gone)
             orphans = self._orphaned(gone)
         """,
-        "removed_many": "self._let_die(orphans)",
+        "gathered": lambda c: "" if c.release else GATHERED,
+        "vacated_many": "self._let_die(orphans)",
     },
 )

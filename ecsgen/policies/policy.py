@@ -86,20 +86,9 @@ A_DEAD_ENTITY = "a dead entity had the same index"
 """Why rows of before are in the way where an entity's index says where its row is."""
 
 
-def eviction(is_in_the_way: str, removal: str, why: str) -> Callable[[Component], str]:
-    """Return statements that remove what is in the way of a new row.
+def eviction(is_in_the_way: str, removal: str, why: str) -> str:
+    """Return statements that remove what is in the way of a new row: `removal`, a method and a row.
 
-    Callbacks may change anything, so a creation that runs some begins again behind them.
+    Anything may have changed by then, so the creation begins again behind it.
     """
-
-    def text(component: Component) -> str:
-        if not runs_callbacks(component):
-            return f"if {is_in_the_way}:\n    {removal}  # {why}"
-        return (
-            f"if {is_in_the_way}:\n"
-            f"    with self._dispatch:  # {why}\n"
-            f"        {removal}\n"
-            "        <again>"
-        )
-
-    return text
+    return f"if {is_in_the_way}:\n    _gone = {removal}  # {why}\n    <again>"

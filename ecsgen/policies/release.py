@@ -2,6 +2,11 @@
 
 from ecsgen.policies.policy import Policy
 
+GATHERED = """
+if not self._dispatch.is_open():
+    return self._dispatch.run(self._destroy_rows, gone)
+"""
+
 POLICY = Policy(
     name="release",
     applies=lambda c: c.release,
@@ -9,7 +14,7 @@ POLICY = Policy(
     base="Release",
     state=("_released",),
     calls={
-        "around": "with self._dispatch:",
+        "gathered": GATHERED,
         "release_one": """
             if not told and self._released.entries:
                 return self._destroy_told(row)

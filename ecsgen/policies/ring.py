@@ -27,7 +27,9 @@ POLICY = Policy(
     columns=_columns,
     calls={
         "data_settings": lambda c: f"_RING: ClassVar = {c.ring}",
-        "evict_one": eviction("data._n == data._RING", "self._drop_oldest()", "the oldest goes"),
+        "evict_one": eviction(
+            "data._n == data._RING", "self._drop_oldest, data._oldest", "the oldest goes"
+        ),
         "appended_one": "data._add_newest(row)",
         "appended_many": "data._add_newest_rows(rows)",
         "removing_one": "data._drop_row(row)",

@@ -23,7 +23,7 @@ POLICY = Policy(
         """,
         "evict_one": eviction(
             "_found != NIL and data._entity_cells[_found] != entity",
-            "self._evict(_found)",
+            "self._evict, _found",
             A_DEAD_ENTITY,
         ),
         "plan_append": for_one("slots = indices(entities, INDEX_MASK)"),

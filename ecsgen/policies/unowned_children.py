@@ -1,6 +1,6 @@
 """create(…, parent=…) where rows belong to nobody."""
 
-from ecsgen.policies.owned_children import MANY_BELOW, creation_below
+from ecsgen.policies.owned_children import MANY_BELOW, ONE_BELOW
 from ecsgen.policies.policy import Policy
 
 POLICY = Policy(
@@ -13,7 +13,7 @@ POLICY = Policy(
     keyword_many="parents: Instance | ArrayLike = NIL",
     raises=("StaleInstanceError: the parent is not in use.",),
     calls={
-        "asked_one": creation_below("parent"),
+        "asked_one": ONE_BELOW,
         "asked_many": MANY_BELOW,
     },
 )

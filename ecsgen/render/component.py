@@ -30,8 +30,8 @@ def component_module(component: Component) -> str:
         active,
         words={"views": f", {literal_names(c.views)}" if c.views else ""},
         pieces={
-            "again": lambda indent: call("return self.create", c.again, indent),
-            "made": lambda indent: call("_made = self.create", c.again, indent),
+            "again": lambda indent: call("return self._make_way", c.after("*_gone"), indent),
+            "below": lambda indent: call("return self._create_below", c.after("parent"), indent),
             "created_below": lambda indent: c.created_below(indent),
             "move_row": lambda indent: c.move_lines("data", indent),
         },

@@ -279,10 +279,9 @@ class ComponentSpelling:
         """The arguments of `create` that may be views of a row."""
         return [s.name for s in self.fields if s.column.shape]
 
-    @property
-    def again(self) -> list[str]:
-        """The arguments of a creation that begins again."""
-        return [*(["entity"] if self.owned else []), *self.keywords]
+    def after(self, first: str) -> list[str]:
+        """The arguments of what creates the row, once something else is done."""
+        return [first, "self.create", *(["entity"] if self.owned else []), *self.keywords]
 
     @property
     def created_many(self) -> str:

@@ -17,7 +17,7 @@ Kind: TypeAlias = Any
 
 _ROW: Final = "data type int _n _row _entity_cells Instance"
 _ENTITY: Final = "type int Entity index INDEX_MASK IndexError NIL data"
-_LOCK: Final = "_locks _locked"
+_LOCK: Final = "_locks _locked _refuse_locked"
 
 
 def _names(text: str) -> frozenset[str]:
@@ -33,7 +33,7 @@ BY_ID: Final = _names(f"{_BY_KEY} resolve stale_id partial resolved")
 CREATE: Final = _names(f"""
     index one Exception BaseException _entities _cells require IndexError INDEX_MASK NIL
     data _n _allocated _grow _version _break {_LOCK} MANAGER duplicate_instance _entity_cells
-    _sparse_cells _sparse grown_map _set_map _evict _dispatch create
+    _sparse_cells _sparse grown_map _set_map _evict _dispatch create _make_way
     _rows get
     _others _join_group
     _link_row
@@ -42,7 +42,7 @@ CREATE: Final = _names(f"""
     _n_active _move Instance
     NULL_ENTITY _count _destroy_row
     pack_into
-    _below _attached rows _parent_cells _first_child_cells _next_sibling_cells
+    _below _attached _create_below rows _parent_cells _first_child_cells _next_sibling_cells
     _previous_sibling_cells
     """)
 DESTROY_ROW: Final = _names("""
@@ -61,7 +61,8 @@ CREATE_MANY: Final = _names("_create_many _create_children NIL")
 CREATE_MANY_STEPS: Final = {
     "_create_many": "_with_table few_numbers _create_few _check_names as_entities len _convert "
     "Exception _entities require_many _require_handles _locks _locked _admit_many _make_room "
-    "values np empty intp _own_entities _own _RELEASES _dispatch _replace",
+    "values np empty intp _own_entities _own _RELEASES _dispatch run _replace "
+    "_refuse_locked",
 }
 
 INHERITED: Final[tuple[tuple[str, str, str, str], ...]] = (
@@ -166,7 +167,9 @@ ENTITY_STEPS: Final = {
         "_free_index": "LAST_GENERATION _n_retired _cells _free push ONE_GENERATION MemoryError "
         "BaseException break_down",
         "_destroy_one": "dispatch depth queue append only _callbacks check _free_index tell "
-        "run_one",
+        "run_one is_open run _die",
+        "_die": "dispatch tell iter _callbacks entries _free_index run_one BaseException "
+        "is_broken _cells errors extend flattened",
     },
 }
 """Methods that a method calls, which its function in C stands for, too, and their names."""
@@ -175,7 +178,7 @@ DEATH_STEPS: Final = {
     "destroy": {
         "check": "entries type _FollowerEntry follower _locks _before_destroy",
         "run_one": "entries type _FollowerEntry follower remove is_active only function "
-        "BaseException errors extend flattened _tell",
+        "BaseException errors extend flattened _tell iter _is_final mend",
     },
 }
 """Likewise, of the list of those that are told of deaths."""
@@ -186,6 +189,9 @@ DISPATCH_STEPS: Final = {
         "__enter__": "depth",
         "__exit__": "depth _empty_queue errors BaseExceptionGroup tuple clear "
         "_set_innermost_context",
+        "run": "depth _is_run_below sys _getframe running BaseException queue empty_queue errors "
+        "append _leaving",
+        "is_open": "depth _is_run_below sys _getframe",
     },
 }
 """Likewise, of what gathers the failures of callbacks."""
@@ -194,7 +200,7 @@ _SPAWN_STEPS: Final = {
     "_spawn": "type int entity_count items entities create_many FEW _left _few _spawn_few _checked "
     "values extend isinstance tuple _spawn_parts _spawn_one",
     "_spawn_one": "_managers items get type dict _takes_few are_cells _CONVERTERS append create "
-    "entities CapacityError BaseException _take_back np array uint64",
+    "isinstance entities CapacityError BaseException _take_back np array uint64",
     "_few": "items _managers get type dict _takes_few few_values _CONVERTERS append create",
     "_spawn_few": "range entities create append _are_few_new _create_rows BaseException "
     "_take_back np array uint64 _uncreate",
@@ -206,9 +212,10 @@ _CREATE_STEPS: Final = {
 
 _COLLECT_STEPS: Final = {
     "_flush": "getattr len _few_doomed FEW _doomed entities destroy_many _destroy_few dispatch "
-    "depth",
+    "depth is_open",
     "_few_doomed": "entities alive type int append",
-    "_removed": "sum _collecting remove_many _locks _locked",
+    "_removed": "sum _collecting remove_many _locks _locked _refuse_locked",
+    "_collected": "entities dispatch errors extend _swept _removed queue _kills empty_queue",
 }
 
 WORLDS: Final[dict[str, tuple[str, dict[str, str]]]] = {
@@ -220,7 +227,7 @@ WORLDS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "destroy_later": ("_noted AttributeError extend type int _notes", {}),
     "collect": (
         "entities _deaths _clean _flush BaseExceptionGroup exceptions dispatch errors extend type "
-        "list len _removed _swept depth queue _kills _empty_queue",
+        "list len _removed _swept depth queue _kills _empty_queue _SWEEPS is_open run _collected",
         _COLLECT_STEPS,
     ),
 }

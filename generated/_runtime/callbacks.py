@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
-from collections.abc import Callable
-from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakMethod
 
 from .handles import EntityArray
 
 _Argument = TypeVar("_Argument")
+_Result = TypeVar("_Result")
+_Parameters = ParamSpec("_Parameters")
 
 
 class Subscription:
@@ -45,6 +48,13 @@ class Entry:
         self.subscription = subscription
         self.function = function
 
+    def mend(self, argument: Any, errors: list[BaseException]) -> None:
+        """Do again what must be done, and may have failed."""
+
+
+Pending: TypeAlias = Iterator[Entry]
+"""Callbacks that are still to be called."""
+
 
 class Callbacks(Generic[_Argument]):
     """Callables that are told about one argument, in order of registration.
@@ -67,19 +77,28 @@ class Callbacks(Generic[_Argument]):
         self.entries = (*self.entries, Entry(subscription, callback))
         return subscription
 
-    def run(self, argument: _Argument, errors: list[BaseException]) -> None:
-        """Call all of them; what they raise is appended to `errors` and stops nothing."""
-        for entry in self.entries:
-            if entry.is_active:
-                self._tell(entry, argument, errors)
-
-    def _tell(
-        self, entry: Entry, argument: _Argument, errors: list[BaseException]
+    def run(
+        self,
+        argument: _Argument,
+        errors: list[BaseException],
+        pending: Pending | None = None,
     ) -> None:
-        try:
-            entry.function(argument)
-        except BaseException as error:
-            errors.extend(flattened(error))
+        """Call all of them; what they raise is appended to `errors` and stops nothing.
+
+        `pending`: those who are still to be called, if an interrupt ended a run before.
+        """
+        pending = iter(self.entries) if pending is None else pending
+        entry: Entry | None = None
+        while True:
+            try:
+                for entry in pending:
+                    if entry.is_active:
+                        entry.function(argument)
+                return
+            except BaseException as error:
+                errors.extend(flattened(error))
+                if entry is not None and not isinstance(error, Exception):
+                    entry.mend(argument, errors)
 
     def _remove(self, subscription: Subscription) -> None:
         for entry in self.entries:
@@ -91,11 +110,14 @@ class Callbacks(Generic[_Argument]):
 class Dispatch:
     """Gathers what callbacks raise and which entities they destroy, until the outermost call ends.
 
-    A re-entrant context manager: every call that runs callbacks enters it. Leaving the outermost
-    level first destroys the queued entities, in order, those queued meanwhile included, then raises
-    everything in `errors` as one flat exception group. `drain` (a bound method, held weakly)
-    destroys one queued batch. An exception of the body itself passes through and ends with that
-    group as its context.
+    Every call that runs callbacks goes by `run`. The outermost one then destroys the queued
+    entities, in order, those queued meanwhile included, and raises everything in `errors` as one
+    flat exception group. `drain` (a bound method, held weakly) destroys one queued batch; it may be
+    called twice for one that an interrupt came upon. What `run` was to do raises is raised, with
+    that group as its context. Interrupts and the like, of callbacks as well, leave as themselves.
+
+    An interrupt may come anywhere, so nothing relies on the end of a call: that `depth` is not 0
+    means little if no call is at work.
     """
 
     __slots__ = ("_drain", "depth", "errors", "queue", "running")
@@ -108,55 +130,110 @@ class Dispatch:
         self.errors: list[BaseException] = []
         self.queue: deque[EntityArray] = deque()
 
-    def __enter__(self) -> Self:
-        self.depth += 1
-        return self
+    def is_open(self) -> bool:
+        """Return whether a call is at work; O(1) if not, O(frames) otherwise."""
+        return self.depth > 0 and _is_run_below(sys._getframe(1))
 
-    def __exit__(
+    def run(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self.depth == 1:
-            self._empty_queue()
-        self.depth -= 1
-        if self.depth or not self.errors:
-            return
-        errors, self.errors = self.errors, []
-        group = BaseExceptionGroup("callbacks failed", tuple(errors))
-        errors.clear()
+        act: Callable[_Parameters, _Result],
+        *args: _Parameters.args,
+        **named: _Parameters.kwargs,
+    ) -> _Result:
+        """Return what `act` does, inside of the call that is at work or as the outermost one."""
+        if self.depth and _is_run_below(sys._getframe(1)):
+            return act(*args, **named)
+        error: BaseException | None = None
         try:
-            if error is None:
-                raise group
-            _set_innermost_context(error, group)
+            try:
+                self.running = 0
+                self.depth = 1
+                result = act(*args, **named)
+            except BaseException as raised:
+                error = raised
+            if self.queue:
+                self.empty_queue()
+            self.depth = 0
+        except BaseException as interrupt:
+            self.errors.append(interrupt)
+            self.empty_queue()
+            self.depth = 0
+        errors, self.errors = self.errors, []
+        try:
+            if error is not None or errors:
+                raise _leaving(error, errors)
+            return result
         finally:
             # Cycles through tracebacks would keep the frames of managers, with their views.
-            del group
+            del error, errors
 
     def tell(
         self,
-        run: Callable[[_Argument, list[BaseException]], None],
+        run: Callable[[_Argument, list[BaseException], Pending | None], None],
         argument: _Argument,
+        pending: Pending | None = None,
     ) -> None:
         """Run callbacks, as a method of theirs does, and keep what they raise."""
-        self.running += 1
+        running = self.running
         try:
-            run(argument, self.errors)
+            self.running = running + 1
+            run(argument, self.errors, pending)
         finally:
-            self.running -= 1
+            self.running = running
 
-    def _empty_queue(self) -> None:
+    def empty_queue(self) -> None:
         """Destroy what is queued, in order, and what is queued meanwhile."""
         while self.queue:
-            batch = self.queue.popleft()
-            drain = None if self._drain is None else self._drain()
-            if drain is None:
-                continue
-            try:
-                drain(batch)
-            except BaseException as error:
-                self.errors.extend(flattened(error))
+            for _ in range(2):
+                try:
+                    self._drain_first()
+                    break
+                except Exception as error:
+                    self.errors.extend(flattened(error))
+                    break
+                except BaseException as interrupt:  # perhaps before anybody died
+                    self.errors.extend(flattened(interrupt))
+            self.queue.popleft()
+
+    def _drain_first(self) -> None:
+        """Destroy the first batch of the queue, which has it until that is done."""
+        drain = None if self._drain is None else self._drain()
+        if drain is not None:
+            drain(self.queue[0])
+
+
+_RUN: Final = Dispatch.run.__code__
+
+
+def _is_run_below(frame: FrameType | None) -> bool:
+    """Return whether a frame is that of `run`, or of what that called."""
+    while frame is not None:
+        if frame.f_code is _RUN:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _leaving(error: BaseException | None, errors: list[BaseException]) -> BaseException:
+    """Return what is to be raised for what a call and its callbacks have raised.
+
+    What is no Exception is meant for others, an interrupt say, and is raised itself.
+    """
+    for one in (error, *errors):
+        if one is not None and not isinstance(one, (Exception, BaseExceptionGroup)):
+            if one is not error and error is not None:
+                errors = [*flattened(error), *errors]
+            error = one
+            break
+    others = [one for one in errors if one is not error]
+    if not others:
+        assert error is not None
+        return error
+    group = BaseExceptionGroup("callbacks failed", others)
+    if error is None:
+        return group
+    _set_innermost_context(error, group)
+    return error
 
 
 def flattened(error: BaseException) -> list[BaseException]:

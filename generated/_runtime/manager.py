@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from operator import index
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from numpy.typing import ArrayLike, NDArray
 
@@ -18,25 +17,28 @@ from .columns.field_info import FieldInfo
 from .columns.field_names import unexpected_keyword
 from .columns.rows import Rows
 from .convert.base import FieldTable
-from .errors import StaleInstanceError, StructureLockedError
+from .errors import EcsError, StaleInstanceError, StructureLockedError
 from .fast import speed_up
 from .few import FEW_GONE, few_numbers, few_values
 from .handles import Columns, EntityArray, Instance, RowArray
+from .locks import Lockable
 from .own import refuse_overriding
 from .parts import FixedParts
 from .per_class import copy_methods, per_class
 from .placement.rows import distinct, locked, unused
 from .reprs import count_text, holder_repr
 
+_Made = TypeVar("_Made")
 
-class Manager(FixedParts):
+
+class Manager(Lockable, FixedParts):
     """Owns all instances of one component.
 
     Rows are good until the next structural change; `version` counts those. Not
     thread-safe.
     """
 
-    __slots__ = ("__weakref__", "_locks", "data")
+    __slots__ = ("__weakref__", "_holds", "_locks", "data")
 
     LAYOUT: ClassVar[tuple[Column, ...]]
     """Where each column lies in the buffer."""
@@ -59,7 +61,6 @@ class Manager(FixedParts):
     """Whether Python objects end when rows go, which may run any code."""
     _IS_LIST: ClassVar[bool] = False
     """Whether an entity may have several instances."""
-    _locks: int
     data: Rows
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -74,7 +75,7 @@ class Manager(FixedParts):
             speed_up(cls)
 
     def __init__(self) -> None:
-        self._locks = 0
+        self._unlock()
         self.data = self._ROWS(self._CAPACITY)
         self._start()
         self._attach()
@@ -96,7 +97,7 @@ class Manager(FixedParts):
         return {"data": self.data, "extras": self._extras(), "notes": self._notes()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._locks = 0
+        self._unlock()
         self.data = state["data"]
         self._restore({name: a.copy() for name, a in state["extras"].items()})
         self._take_notes(state["notes"])
@@ -140,28 +141,19 @@ class Manager(FixedParts):
         """Bytes that the manager holds: columns, map, and what kernels work on; O(1)."""
         return self._nbytes()
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Let structural changes raise StructureLockedError inside the `with` block."""
-        self._lock()
-        try:
-            yield
-        finally:
-            self._unlock()
-
     def reserve(self, rows: int, /) -> None:
         """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
         rows = index(rows)
         if rows < 0:
             raise ValueError(f"{type(self).__name__}: can't reserve {rows} rows")
         if self._locks:
-            raise self._locked()
-        self.data._version += self.data._reserve(rows)
+            self._refuse_locked()
+        self.data._reserve(rows, is_counted=True)
 
     def shrink_to_fit(self) -> None:
         """Give back the memory of rows not in use; O(n)."""
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         self._shrink()
 
     def destroy_many(self, rows: ArrayLike, /) -> None:
@@ -172,7 +164,7 @@ class Manager(FixedParts):
             StructureLockedError: the manager is locked.
         """
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         few = few_numbers(rows, FEW_GONE)
         if not few or not self._destroy_few(few):
             given = self._rows_given(rows)
@@ -181,7 +173,7 @@ class Manager(FixedParts):
     def clear(self) -> None:
         """Remove every instance; the capacity stays. O(n)."""
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         self._destroy_rows(self._all_rows())
 
     @abstractmethod
@@ -223,13 +215,7 @@ class Manager(FixedParts):
         return self.data._nbytes()
 
     def _shrink(self) -> None:
-        self.data._version += self.data._shrink()
-
-    def _lock(self) -> None:
-        self._locks += 1
-
-    def _unlock(self) -> None:
-        self._locks -= 1
+        self.data._shrink(is_counted=True)
 
     def _locked(self) -> StructureLockedError:
         return locked(type(self).__name__)
@@ -272,7 +258,7 @@ class Manager(FixedParts):
         """Check columns for the rows of `count` entities that are about to be created."""
         columns = self._convert(count, given)
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         return columns
 
     @per_class
@@ -343,6 +329,38 @@ class Manager(FixedParts):
     def _too_many(self, count: int, gone: RowArray) -> RowArray:
         """Return which rows are to go for `count` more: `gone`, and what has no room then."""
         return gone
+
+    def _make_way(
+        self,
+        remove: Callable[[Instance], object],
+        row: Instance,
+        create: Callable[..., _Made],
+        *args: Any,
+        **fields: Any,
+    ) -> _Made:
+        """Create a row once one that is in its way is gone, which cannot be taken back."""
+        made: _Made = self._dispatch.run(
+            self._remove_first, remove, row, create, *args, **fields
+        )
+        return made
+
+    def _remove_first(
+        self,
+        remove: Callable[[Instance], object],
+        row: Instance,
+        create: Callable[..., _Made],
+        *args: Any,
+        **fields: Any,
+    ) -> _Made:
+        version = self.data._version
+        try:
+            remove(row)
+            return create(*args, **fields)
+        except EcsError:
+            raise  # what callbacks did is in the way
+        except BaseException:
+            break_since(self, version)
+            raise
 
     def _objects_that_go(self, gone: RowArray) -> object:
         """Return the objects that end when these rows go, for whoever has more to do then."""

@@ -40,18 +40,18 @@ GROUPS = (
         ),
         Mutant("the dead stay alive", r"cells \^= 1$", "pass"),
         Mutant("repeated entities are accepted", r"if not ascending and", "if False and"),
-        Mutant("nobody is told", r"dispatch\.tell\(self\._callbacks\.run, es\)", "pass"),
+        Mutant("nobody is told", r"(self\._kill\(es\)\n +)tell\(.*\)", r"\1pass"),
         Mutant("nobody is asked first", r"self\._callbacks\.check\(\)", "pass"),
         Mutant(
             "one callback's changes are seen by others", r"es\.flags\.writeable = False", "pass"
         ),
         Mutant("the caller's array becomes read-only", r"\(es\.copy\(\)\)", "(es)"),
-        Mutant("nothing waits for its turn", r"if self\.dispatch\.depth:", "if False:"),
-        Mutant("the queued die again", r"es = es\[are_held\(.*\)\]", "pass"),
-        Mutant("what was taken back is not free", r"self\._free\.put_back\(.*\)", "pass"),
-        Mutant("what was taken back counts as used", r"self\._n_used = n_before", "pass"),
-        Mutant("what was taken back stays alive", r"= es \^ 1", "= es"),
-        Mutant("others' indices are taken back", r"\) >= n_before:", ") >= 0:"),
+        Mutant("nothing waits for its turn", r"if self\.dispatch\.is_open\(\):", "if False:"),
+        Mutant("the queued die again", r"es = es\[self\.alive_many\(es\)\]", "pass"),
+        Mutant("what was taken back is not free", r"free\.put_first\(index\)", "pass"),
+        Mutant("what was taken back counts as used", r"self\._n_used = index$", "pass"),
+        Mutant("what was taken back stays alive", r"= e \^ 1", "= e"),
+        Mutant("others' indices are taken back", r" and index == self\._n_used - 1:", ":"),
         Mutant("saving loses the retired", r"self\._n_retired = n_retired", "pass"),
         Mutant("saving loses free indices", r"self\._free\.push_many\(free\)", "pass"),
         Mutant("handles of other bits are loaded", r'if state\["bits"\] != bits:', "if False:"),
@@ -94,9 +94,7 @@ GROUPS = (
         ),
         Mutant("many do not go around the end", r"\] = indices\[room:\]", "] = indices[:0]"),
         Mutant("the first are not all", r"indices\[len\(front\) :\] = .*", "pass"),
-        Mutant(
-            "growing loses what waits", r"(self\._place\(ring\)\n +)self\._fill\(.*\)", r"\1pass"
-        ),
+        Mutant("growing loses what waits", r"_fill\(ring, self\._head.*\)", "pass"),
     ),
     module(
         "_runtime/entities/arrays.py",

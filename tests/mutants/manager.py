@@ -33,8 +33,6 @@ GROUPS = (
         "_runtime/manager.py",
         ("test_point_mass.py", "test_particle.py", "test_world.py"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
-        Mutant("a lock ends with an inner one", r"self\._locks -= 1", "self._locks = 0"),
-        Mutant("a lock never ends", r"^( +)self\._unlock\(\)", r"\1pass"),
         Mutant("it grows too early for many", r"needed = data\._rows_for\(count\)", r"\g<0> + 1"),
         Mutant("many have no room", r"if needed > data\._allocated:", "if False:"),
         Mutant(
@@ -43,8 +41,8 @@ GROUPS = (
             "self.data = self._ROWS(self._CAPACITY)",
         ),
         Mutant("repeated rows are accepted", r"distinct\(given, .*\)\)", "given)"),
-        Mutant("reserve is not counted", r"self\.data\._version \+= (self\.data\._reserve)", r"\1"),
-        Mutant("shrinking is not counted", r"self\.data\._version \+= (.*\._shrink)", r"\1"),
+        Mutant("reserve is not counted", r"rows, is_counted=True", "rows"),
+        Mutant("shrinking is not counted", r"_shrink\(is_counted=True\)", "_shrink()"),
         Mutant("it reserves less than nothing", r"if rows < 0:", "if False:"),
         Mutant(
             "arguments may be views of what they change",
@@ -56,6 +54,13 @@ GROUPS = (
             r"data\._grow\(needed, borrowed\)",
             "data._grow(needed)",
         ),
+    ),
+    module(
+        "_runtime/locks.py",
+        ("test_point_mass.py", "test_world.py", "test_archetypes.py"),
+        Mutant("a lock is not noticed", r"raise self\._locked\(\)", "pass"),
+        Mutant("a lock ends with an inner one", r"holds\.pop\(\)", "holds.clear()"),
+        Mutant("a lock never ends", r"hold is not None and not hold\.closed", "True"),
     ),
     module(
         "_runtime/manager.py",

@@ -49,27 +49,20 @@ GROUPS = (
         ),
         Mutant(
             "a fitting reserve moves rows",
-            r"if rows <= self\._allocated:",
-            "if rows < self._allocated:",
+            r"if rows > self\._allocated:",
+            "if rows >= self._allocated:",
         ),
         Mutant(
             "reserve takes more",
-            r"self\._allocate\(whole_rows\(rows\), borrowed\)",
+            r"self\._allocate\(whole_rows\(rows\), borrowed, is_counted\)",
             "self._grow(rows)",
         ),
-        Mutant(
-            "a reserve moved nothing",
-            r"(_allocate\(whole_rows\(rows\), borrowed\)\n +return) True",
-            r"\1 False",
-        ),
-        Mutant("shrinking changes nothing", r"if capacity >= self\._allocated:", "if True:"),
+        Mutant("what moves is not counted", r"version \+ is_counted", "version"),
+        Mutant("shrinking changes nothing", r"if capacity < self\._allocated:", "if False:"),
         Mutant(
             "shrinking moves what fits",
-            r"if capacity >= self\._allocated:",
-            "if capacity > self._allocated:",
-        ),
-        Mutant(
-            "shrinking moved nothing", r"(self\._allocate\(capacity\)\n +return) True", r"\1 False"
+            r"if capacity < self\._allocated:",
+            "if capacity <= self._allocated:",
         ),
         Mutant("saved numbers are not set", r"setattr\(self, name, number\)", "pass"),
         Mutant("saving loses the version", r'= \("_n", "_version"\)', '= ("_n",)'),
@@ -172,8 +165,8 @@ GROUPS = (
             r"(self\.)?errors\.extend\(flattened\(error\)\)",
             "raise",
         ),
-        Mutant("failures are forgotten", r"raise group$", "pass"),
-        Mutant("the queued are forgotten", r"self\._empty_queue\(\)$", "pass"),
+        Mutant("failures are forgotten", r"raise _leaving\(error, errors\)", "pass"),
+        Mutant("the queued are forgotten", r"self\.empty_queue\(\)$", "pass"),
         Mutant("a cancelled callback runs", r"if entry\.is_active:", "if True:"),
     ),
     module(

@@ -20,10 +20,13 @@ GROUPS = (
         ("test_world.py",),
         Mutant("fields that there are not", r"given_columns\(.*\)$", "fields"),
         Mutant("arguments count as held views", r"tuple\(borrowed\)", "()"),
-        Mutant("a failing spawn leaves rows", r"manager\.remove_many\(entities\)", "pass"),
-        Mutant("a failing spawn uses handles", r"self\.entities\._uncreate\(entities\)", "pass"),
+        Mutant("a failing spawn leaves all", r"undo_creation\(.*\)", "pass"),
         Mutant("failures of a spawn are hidden", r"^ +raise$", ""),
-        Mutant("failures stop the others", r"with self\.entities\.dispatch:", "if True:"),
+        Mutant(
+            "failures stop the others",
+            r"self\.entities\.dispatch\.run\(self\._picked\)",
+            "self._picked()",
+        ),
         Mutant(
             "callbacks write to what is spawned",
             r"manager\._RELEASES and manager\._is_watched:$",

@@ -146,40 +146,55 @@ class Rows(TextColumns, ArrowColumns):
         """Make room for `rows` rows in all; O(n). `borrowed`: the caller's arguments."""
         self._allocate(grown_capacity(self._allocated, rows), borrowed)
 
-    def _reserve(self, rows: int, borrowed: tuple[object, ...] = ()) -> bool:
-        """Make room for `rows` rows and no more; return whether the rows lie elsewhere now."""
-        if rows <= self._allocated:
-            return False
-        self._allocate(whole_rows(rows), borrowed)
-        return True
+    def _reserve(
+        self,
+        rows: int,
+        borrowed: tuple[object, ...] = (),
+        is_counted: bool = False,
+    ) -> None:
+        """Make room for `rows` rows and no more."""
+        if rows > self._allocated:
+            self._allocate(whole_rows(rows), borrowed, is_counted)
 
-    def _shrink(self) -> bool:
-        """Give back the memory of rows not in use; return whether the rows lie elsewhere now."""
+    def _shrink(self, is_counted: bool = False) -> None:
+        """Give back the memory of rows not in use."""
         capacity = whole_rows(self._held_rows())
-        if capacity >= self._allocated:
-            return False
-        self._allocate(capacity)
-        return True
+        if capacity < self._allocated:
+            self._allocate(capacity, (), is_counted)
 
     def _nbytes(self) -> int:
         """Return the bytes held: the buffer, and objects' columns without the objects."""
         objects: int = sum(getattr(self, name).nbytes for name in self.OBJECTS)
         return self._buffer.nbytes + objects
 
-    def _allocate(self, capacity: int, borrowed: tuple[object, ...] = ()) -> None:
-        """Move the rows into a new buffer; O(n). Whatever raises leaves them where they were."""
+    def _allocate(
+        self,
+        capacity: int,
+        borrowed: tuple[object, ...] = (),
+        is_counted: bool = False,
+    ) -> None:
+        """Move the rows into a new buffer; O(n). Whatever raises leaves them where they were.
+
+        `is_counted`: whether that is a change of its own.
+        """
         buffer = self._new_buffer(capacity)
         old, held = self._buffer, self._allocated
         copy_rows(self.LAYOUT, old, held, buffer, capacity, self._held_rows())
-        objects = [self._copied_objects(name, capacity) for name in self.OBJECTS]
+        kept = [(name, getattr(self, name)) for name in self.OBJECTS]
+        objects = [(n, self._copied_objects(n, capacity)) for n in self.OBJECTS]
+        version = self._version
         try:
+            for name, column in objects:
+                setattr(self, name, column)
             self._lie_in(buffer, capacity)
             warn_if_viewed(old, self.MANAGER, borrowed)
+            self._version = version + is_counted
         except BaseException:  # no memory, or the warning is an error by a filter
+            for name, column in kept:
+                setattr(self, name, column)
             self._lie_in(old, held)
+            self._version = version
             raise
-        for name, column in zip(self.OBJECTS, objects, strict=True):
-            setattr(self, name, column)
 
     def _copied_objects(self, name: str, capacity: int) -> NDArray[np.object_]:
         column = self._new_objects(capacity)

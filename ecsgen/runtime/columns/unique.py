@@ -173,10 +173,10 @@ class UniqueRows(Rows):
     def _nbytes(self) -> int:
         return super()._nbytes() + sum(i.nbytes for i in self._indexes.values())
 
-    def _shrink(self) -> bool:
+    def _shrink(self, is_counted: bool = False) -> None:
         for index in self._indexes.values():
             index.rows = index.rows.copy()
-        return super()._shrink()
+        super()._shrink(is_counted)
 
     def _enter_value(self, row: int) -> None:
         """Let the indexes have a row, which is new or was moved."""

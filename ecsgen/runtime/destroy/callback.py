@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..broken import is_broken
-from ..handles import NIL, EntityArray
+from ..handles import EntityArray
 from ..owners.owned import Owned
 from ..state import NO_SLOTS
 
@@ -20,7 +20,7 @@ class Callback(Owned):
     def _before_destroy(self) -> None:
         """Refuse the destruction of entities while the manager is locked."""
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
         """Remove the rows of entities that have just died, if need be one after the other."""
@@ -32,13 +32,3 @@ class Callback(Owned):
             self._remove_each(entities)
             if not isinstance(error, MemoryError):
                 raise
-
-    def _remove_each(self, entities: EntityArray) -> None:
-        """Remove rows without memory to speak of: the dead keep none that would never go."""
-        try:
-            for entity in entities.tolist():
-                while (row := self.lookup(entity)) != NIL:
-                    self._destroy_row(row)
-        except BaseException:
-            self._break()
-            raise

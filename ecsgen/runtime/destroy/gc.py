@@ -34,10 +34,10 @@ class Gc(Owned):
         repeat. (Bitsquid, "Building a Data-Oriented Entity System".)
         """
         if self._locks:
-            raise self._locked()
-        if self._RELEASES and not self._dispatch.depth:
-            with self._dispatch:  # raises what callbacks raise when all is done
-                return self.gc(rng)
+            self._refuse_locked()
+        if self._RELEASES and not self._dispatch.is_open():
+            # raises what callbacks raise when all is done
+            return self._dispatch.run(self.gc, rng)
         data = self.data
         pick = (self._rng if rng is None else rng).random
         alive = self._entities.alive
@@ -55,7 +55,7 @@ class Gc(Owned):
     def collect(self) -> int:
         """Remove the rows of all dead entities at once and return how many went; O(n)."""
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         rows = self._dead_rows(self.data.entity)
         if 0 < len(rows) <= FEW_GONE and self._destroy_few(rows.tolist()):
             return len(rows)

@@ -8,7 +8,8 @@ from weakref import ref
 
 import numpy as np
 
-from ..callbacks import Callbacks, Entry, Subscription, flattened
+from ..broken import is_broken
+from ..callbacks import Callbacks, Entry, Pending, Subscription, flattened
 from ..handles import Entity, EntityArray
 
 
@@ -45,6 +46,15 @@ class _FollowerEntry(Entry):
         if follower is not None:
             follower._entities_destroyed(entities)
 
+    def mend(self, argument: EntityArray, errors: list[BaseException]) -> None:
+        """Remove what the entities still have: what is left out is never removed."""
+        if is_broken(self.follower()):
+            return
+        try:
+            self._tell(argument)
+        except BaseException as error:
+            errors.extend(flattened(error))
+
 
 class Deaths(Callbacks[EntityArray]):
     """Followers and callbacks, which are told of deaths in order of registration."""
@@ -65,25 +75,38 @@ class Deaths(Callbacks[EntityArray]):
                 if follower is not None and follower._locks:
                     follower._before_destroy()
 
-    def run_one(self, entity: Entity, errors: list[BaseException]) -> None:
+    def run_one(
+        self,
+        entity: Entity,
+        errors: list[BaseException],
+        pending: Pending | None = None,
+    ) -> None:
         """Do what `run` does, of one entity: without an array, if no callback wants one."""
+        pending = iter(self.entries) if pending is None else pending
         told: EntityArray | None = None
-        for entry in self.entries:
+        entry: Entry | None = None
+        while True:
             try:
-                if type(entry) is _FollowerEntry:
-                    follower = entry.follower()
-                    if follower is not None:
-                        entry.remove(follower, entity)
-                elif entry.is_active:
-                    if told is None:
-                        told = only(entity)
-                    entry.function(told)
+                for entry in pending:
+                    if type(entry) is _FollowerEntry:
+                        follower = entry.follower()
+                        if follower is not None:
+                            entry.remove(follower, entity)
+                    elif entry.is_active:
+                        if told is None:
+                            told = only(entity)
+                        entry.function(told)
+                return
             except BaseException as error:
-                if type(entry) is not _FollowerEntry:
+                if type(entry) is not _FollowerEntry or _is_final(entry, error):
                     errors.extend(flattened(error))
-                    continue
-                # in bulk it goes all the same
-                self._tell(entry, only(entity), errors)
+            if entry is not None:
+                entry.mend(only(entity), errors)  # in bulk it goes all the same
+
+
+def _is_final(entry: _FollowerEntry, error: BaseException) -> bool:
+    """Whether a follower's error is raised, even if what the dead have goes nevertheless."""
+    return not isinstance(error, Exception) or is_broken(entry.follower())
 
 
 def only(entity: Entity) -> EntityArray:

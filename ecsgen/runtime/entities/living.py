@@ -174,9 +174,9 @@ class LivingEntities:
         self._place(handles)
 
     def _place(self, handles: EntityArray) -> None:
-        self._handles = handles
-        self._cells: memoryview[Any] = handles.data
-        self._n_cells = len(handles)
+        own: memoryview[Any] = handles.data
+        # at once: no interrupt comes between
+        self._handles, self._cells, self._n_cells = handles, own, len(own)
 
 
 def dead_entity(e: int) -> StaleEntityError:

@@ -38,9 +38,8 @@ class IndexQueue:
 
     def pop(self) -> int:
         """Take the first one, which must exist. O(1)."""
-        head = self._head
-        self._head = head + 1
-        self.count -= 1
+        head, count = self._head, self.count
+        self._head, self.count = head + 1, count - 1
         return self._cells[head & self._mask]
 
     def reserve(self, count: int) -> None:
@@ -51,7 +50,7 @@ class IndexQueue:
     def push_many(self, indices: NDArray[np.int64]) -> None:
         """Append all, in order. O(k) amortised."""
         self.reserve(self.count + len(indices))
-        self._fill((self._head + self.count) & self._mask, indices)
+        _fill(self._ring, (self._head + self.count) & self._mask, indices)
         self.count += len(indices)
 
     def first(self, n: int) -> NDArray[np.int64]:
@@ -65,28 +64,39 @@ class IndexQueue:
 
     def drop(self, n: int) -> None:
         """Take the first n, which must exist. O(1)."""
-        self._head += n
-        self.count -= n
+        head, count = self._head, self.count
+        self._head, self.count = head + n, count - n
 
     def put_back(self, indices: NDArray[np.int64]) -> None:
         """Insert all at the front, in order: they are the next to be popped. O(k) amortised."""
         self.reserve(self.count + len(indices))
-        self._head -= len(indices)
-        self._fill(self._head & self._mask, indices)
-        self.count += len(indices)
+        head, count = self._head - len(indices), self.count + len(indices)
+        _fill(self._ring, head & self._mask, indices)
+        self._head, self.count = head, count  # at once: no interrupt comes between
 
-    def _fill(self, start: int, indices: NDArray[np.int64]) -> None:
-        room = len(self._ring) - start
-        self._ring[start : start + len(indices)] = indices[:room]
-        self._ring[: max(0, len(indices) - room)] = indices[room:]
+    def put_first(self, index: int) -> None:
+        """Insert one at the front: it is the next to be popped. O(1), without memory if there is
+        room."""
+        head, count = self._head - 1, self.count + 1
+        if count > self._mask + 1:
+            self._grow(count)
+        self._cells[head & self._mask] = index
+        self._head, self.count = head, count
 
     def _grow(self, count: int) -> None:
         ring = np.empty(1 << (count - 1).bit_length(), np.uint32)
         indices = self.first(self.count)
+        _fill(ring, self._head & (len(ring) - 1), indices)
         self._place(ring)
-        self._fill(self._head & self._mask, indices)
 
     def _place(self, ring: NDArray[np.uint32]) -> None:
-        self._ring = ring
-        self._cells: memoryview[int] = ring.data
-        self._mask = len(ring) - 1
+        own: memoryview[int] = ring.data
+        # at once: no interrupt comes between
+        self._ring, self._cells, self._mask = ring, own, len(own) - 1
+
+
+def _fill(ring: NDArray[np.uint32], start: int, indices: NDArray[np.int64]) -> None:
+    """Write indices from a place on, those that have no room there to the beginning."""
+    room = len(ring) - start
+    ring[start : start + len(indices)] = indices[:room]
+    ring[: max(0, len(indices) - room)] = indices[room:]

@@ -36,8 +36,11 @@ class GroupedColumns(Protocol):
 class GroupMember(Protocol):
     """What a group, and its members of each other, need of a member."""
 
-    _holds: int
     _locks: int
+
+    def _is_locked(self) -> bool: ...
+
+    def _is_held(self) -> bool: ...
 
     @property
     def data(self) -> GroupedColumns: ...
@@ -142,7 +145,7 @@ class Group:
         self._permute(permutation(given, self.n, self._name))
 
     def _check_lock(self) -> None:
-        if self._first._locks:
+        if self._first._is_locked():
             raise locked_in_group(self._name, self._members.values())
 
     def _permute(self, src: RowArray) -> None:
@@ -208,7 +211,7 @@ def sorted_by_group(manager: str, group: str) -> StructureLockedError:
 
 def locked_in_group(name: str, members: Iterable[GroupMember]) -> StructureLockedError:
     """Return the error of a structural change while a member's lock holds for its group."""
-    holder = next((type(m).__name__ for m in members if m._holds > 0), name)
+    holder = next((type(m).__name__ for m in members if m._is_held()), name)
     if holder == name:
         return locked(name)
     return StructureLockedError(

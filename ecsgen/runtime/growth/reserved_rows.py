@@ -27,21 +27,24 @@ class ReservedRows(Rows):
     def _grow(self, rows: int, borrowed: tuple[object, ...] = ()) -> None:
         raise beyond_reserve(self.MANAGER, self._allocated)
 
-    def _reserve(self, rows: int, borrowed: tuple[object, ...] = ()) -> bool:
+    def _reserve(
+        self,
+        rows: int,
+        borrowed: tuple[object, ...] = (),
+        is_counted: bool = False,
+    ) -> None:
         if rows > self._allocated:
             raise beyond_reserve(self.MANAGER, self._allocated)
-        return False
 
     def _lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
         self._reserve(rows)
         return False
 
-    def _shrink(self) -> bool:
+    def _shrink(self, is_counted: bool = False) -> None:
         """Give the pages behind the last row back to the system. Rows stay in place."""
         for column in self.LAYOUT:
             rows = self._held_rows_of(column.name)
             give_back(self._buffer, column, self._allocated, rows)
-        return False
 
     def _nbytes(self) -> int:
         """Return the bytes of the columns up to the last row, and of objects' columns.

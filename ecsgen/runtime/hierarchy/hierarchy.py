@@ -140,7 +140,7 @@ class Hierarchy(Packed):
             StructureLockedError: the manager is locked.
         """
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         parent = Instance(index(parent))
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
@@ -176,7 +176,7 @@ class Hierarchy(Packed):
             StructureLockedError: the manager is locked.
         """
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data, name = self.data, type(self).__name__
         numbers = parent_numbers(parents, name)
         given = self._rows_given(rows)

@@ -50,16 +50,9 @@ class OrphansDie(OrphansDestroy, OwnedChildren):
         return orphans
 
     def _let_die(self, orphans: EntityArray) -> None:
-        """Destroy them, or let them wait for their turn, as entities in callbacks do."""
-        if len(orphans) == 0:
-            return
-        try:
-            self._entities._destroy_announced(orphans)
-        except BaseExceptionGroup:
-            raise  # of callbacks: everybody is dead
-        except BaseException:
-            self._break()  # the rows are gone, and somebody lives who should not
-            raise
+        """Let them wait for their turn, which comes when the rows are gone."""
+        if len(orphans):
+            self._dispatch.queue.append(orphans)
 
 
 def _difference(ones: EntityArray, others: EntityArray) -> EntityArray:

@@ -67,9 +67,9 @@ class IdRows(Rows):
         new_slots = max(0, self._n + count - self._slots)
         return max(super()._rows_for(count), self._peak + new_slots)
 
-    def _shrink(self) -> bool:
+    def _shrink(self, is_counted: bool = False) -> None:
         self._drop_slots()
-        return super()._shrink()
+        super()._shrink(is_counted)
 
     @per_class
     def _take_slot(self) -> int:
@@ -166,7 +166,7 @@ class IdCalls(Manager):
         if row == NIL:
             raise stale_id(type(self).__name__, id)
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         self._destroy_row(row)
 
     def destroy_id_many(self, ids: ArrayLike, /) -> None:
@@ -177,7 +177,7 @@ class IdCalls(Manager):
             StructureLockedError: the manager is locked.
         """
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         given = as_entities(ids, "ids")
         rows = rows_of_ids(type(self).__name__, given, self.resolve_many(given))
         self._destroy_rows(rows)

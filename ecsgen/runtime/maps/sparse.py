@@ -48,7 +48,7 @@ class Sparse(Mapped):
     def remove(self, entity: Entity, /) -> int:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         if type(entity) is not int:
             entity = Entity(index(entity))
         rows, slot = self._sparse_cells, entity & INDEX_MASK
@@ -87,8 +87,14 @@ class Sparse(Mapped):
         self._set_map(sparse_map(64))
 
     def _set_map(self, sparse: NDArray[np.uint32]) -> None:
-        self._sparse = sparse
-        self._sparse_cells = cells(sparse)
+        own = cells(sparse)
+        try:
+            self._sparse_cells = own
+            self._sparse = sparse
+        except BaseException:  # one without the other would be another map
+            self._sparse_cells = own
+            self._sparse = sparse
+            raise
 
     def _nbytes(self) -> int:
         return super()._nbytes() + self._sparse.nbytes

@@ -185,12 +185,27 @@ class Owned(Manager):
     def remove_many(self, entities: ArrayLike, /) -> int:
         """Remove all instances of k entities and return how many went; O(k + that number)."""
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         few = few_numbers(entities, FEW_GONE)
         rows = self._single_rows(few) if few else None
         if rows is not None and (not rows or self._destroy_few(rows)):
             return len(rows)
         return self._destroy_rows(self._rows_of_many(as_entities(entities)))
+
+    def _remove_rows(self, entities: EntityArray) -> None:
+        """Remove what rows k entities have, if any; O(k + their number)."""
+        if self.has_many(entities).any():
+            self.remove_many(entities)
+
+    def _remove_each(self, entities: EntityArray) -> None:
+        """Remove entities' rows, locked or not, without memory to speak of."""
+        try:
+            for entity in entities.data:
+                while (row := self.lookup(Entity(entity))) != NIL:
+                    self._destroy_row(row)
+        except BaseException:
+            self._break()
+            raise
 
     def _single_rows(self, entities: list[int]) -> list[int] | None:
         """Return the rows of a few entities that have one at most."""
@@ -219,15 +234,14 @@ class Owned(Manager):
             raise
         handles = self._entities._require_handles(handles, entities)
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         self._admit_many(handles)
         self._make_room(handles, columns, (entities, handles, *given.values()))
         if len(handles) == 0:
             return np.empty(0, np.intp)
         handles, columns = self._own_entities(handles), self._own(columns)
         if self._RELEASES:
-            with self._dispatch:
-                return self._replace(handles, columns)
+            return self._dispatch.run(self._replace, handles, columns)
         return self._replace(handles, columns)
 
     def _with_table(
@@ -279,15 +293,16 @@ class Owned(Manager):
         cannot be taken back, so then nothing may fail any more."""
         gone = self._in_the_way(entities)
         _left = self._objects_that_go(gone)  # until the new rows are there
-        if not self._destroy_rows(gone):
-            return self._append_many(entities, columns)
+        version = self.data._version
         try:
-            self._make_room(entities, columns, ())  # callbacks may have written values
+            if self._destroy_rows(gone):
+                # callbacks may have written values
+                self._make_room(entities, columns, ())
             return self._append_many(entities, columns)
         except EcsError:
             raise  # what callbacks did is in the way
         except BaseException:
-            self._break()
+            break_since(self, version)
             raise
 
     def _are_new(self, entities: EntityArray) -> bool:

@@ -165,7 +165,7 @@ class Ring(Packed):
             oldest = np.concatenate([gone, others])
         return np.sort(oldest)
 
-    def _drop_oldest(self) -> None:
+    def _drop_oldest(self, row: Instance) -> None:
         """Let the oldest row make room for another one; O(1)."""
-        self._destroy_row(self.data._oldest)
+        self._destroy_row(row)
         self.data._reserve(self.data._rows_for(1))  # worn out ids leave no room

@@ -52,37 +52,53 @@ def absorb(
     places = ParcelPlaces(es)
     store: Any = getattr(world, "_store", None)
     n_before, slots = world.entities._n_used, world.entities._arriving(es)
-    if not world.entities._arrive(es, slots):
-        raise _refused(world, es)
+    known = KnownSlots(world.entities, es, slots)
+    came = False
     try:
+        came = world.entities._arrive(es, slots)
+        if not came:
+            raise _refused(world, es)
         arriving = [
             _arriving(world, parcel, one, places)
             for one in parcel._plan().managed
             if parcel._counts[one.table]
         ]
         batches = [] if store is None else store._batches(parcel, places)
-        with KnownSlots(world.entities, es, slots):
+        with known:
             for rows in arriving:
                 rows.manager._make_room(rows.owners, rows.columns, borrowed)
         for bits, some, _ in batches:
             store._table.make_room(bits, some)
+        run = world.entities.dispatch.run
+        run(_settle_all, world, parcel, arriving, batches, known)
+        return es
     except BaseException:
-        world.entities._unarrive(es, slots, n_before)
+        if came and not known.are_new:
+            world.entities._unarrive(es, slots, n_before)
         raise
-    with world.entities.dispatch, KnownSlots(world.entities, es, slots) as known:
-        known.are_new = True
-        try:
+
+
+def _settle_all(
+    world: Any,
+    parcel: ParcelBase,
+    arriving: list[Arriving],
+    batches: list[Any],
+    known: KnownSlots,
+) -> None:
+    """Give entities that have come their rows."""
+    try:
+        known.are_new = True  # from now on nothing is taken back
+        with known:
             versions = [rows.manager.data._version for rows in arriving]
             for rows in arriving:
-                _settle(parcel, rows, es)
+                _settle(parcel, rows, known.es)
             for rows, version in zip(arriving, versions, strict=True):
                 rows.manager.data._version = version + 1  # whatever its mates did
             for bits, some, columns in batches:
-                store._append(bits, some, columns)
-        except BaseException:
-            break_down(world.entities)
-            raise
-    return es
+                world._store._append(bits, some, columns)
+    except BaseException:
+        break_down(world.entities)
+        raise
 
 
 class ParcelPlaces:
@@ -140,7 +156,7 @@ def _arriving(
     """Check the rows of a component."""
     manager, count = getattr(world, one.attribute), parcel._counts[one.table]
     if manager._locks:
-        raise manager._locked()
+        manager._refuse_locked()
     ring = getattr(manager.data, "_RING", None)
     if ring is not None and count > ring:
         raise CapacityError(

@@ -46,8 +46,12 @@ def leaving(
     whole = _with_families(world, families, entities)
     if whole is not entities:
         entities, slots = whole, world.entities._slots(whole)
-    with KnownSlots(world.entities, entities, slots) as known:
-        rows = _rows_of_all(world, families, entities, given, known)
+    try:
+        with KnownSlots(world.entities, entities, slots) as known:
+            rows = _rows_of_all(world, families, entities, given, known)
+    except BaseException:  # an interrupt may have come upon the end of the block
+        world.entities._known = None
+        raise
     for one in families:
         _check_parents(one, getattr(world, one.attribute), rows.get(one.attribute))
     check_locks(world, entities, given)
@@ -135,7 +139,7 @@ def check_locks(world: Any, entities: EntityArray, ids: Mapping[str, Any]) -> No
         if len(ids.get(name, ())) or (
             hasattr(manager, "lookup") and manager.has_many(entities).any()
         ):
-            raise manager._locked()
+            manager._refuse_locked()
     store = getattr(world, "_store", None)
     if store is not None and store._locks and store._has_any(entities):
         store._refuse_locked()

@@ -42,7 +42,7 @@ class Direct(OneWorldsDirect):
     def remove(self, entity: Entity, /) -> int:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         row = self.lookup(entity)
         return 0 if row == NIL else self._destroy_row(row)
 

@@ -97,22 +97,12 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
             self._grow(index + 1)
         # An Entity, without the time that a call takes:
         handle = ONE_GENERATION | self._home | index  # type: ignore[assignment]
-        self._n_used = index + 1
         self._cells[index] = handle
+        self._n_used = index + 1
         return handle
 
-    def create_many(self, n: SupportsIndex) -> EntityArray:
-        """Create n entities: the same ones as n times `create()`. O(n).
-
-        Raises CapacityError, and creates none, when fewer than n indices are left.
-        """
-        before = self._n_used
-        created = super().create_many(n)
-        if self._home and self._n_used > before:
-            home = np.uint64(self._home)
-            created |= home
-            self._handles[before : self._n_used] |= home
-        return created
+    def _first_handle(self, index: int) -> int:
+        return super()._first_handle(index) | self._home
 
     def destroy(self, e: SupportsIndex) -> None:
         """Destroy one entity. O(1) amortised, plus the callbacks.
@@ -157,24 +147,22 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
         e = shown_entity(es[position])
         raise StaleEntityError(f"entity {e} at position {position} is repeated")
 
-    def _kill_living(self, es: EntityArray) -> EntityArray:
-        es = es[self.alive_many(es)]
-        if len(es):
-            es.flags.writeable = False
-            self._callbacks.check()
-            self._kill(es)
-        return es
-
     def _kill(self, es: EntityArray) -> None:
         slots = self._visitors.find(es) if self._visitors.count else None
-        if slots is not None and (slots >= 0).any():
-            visits = slots >= 0
-            own, slots = es[~visits], slots[visits]
+        if slots is None or not (slots >= 0).any():
+            super()._kill(es)
+            return
+        visits = slots >= 0
+        own, slots = es[~visits], slots[visits]
+        before = self._deaths
+        try:
             super()._kill(own)
             self._empty(slots)
             self._lingering += len(slots)
-        else:
-            super()._kill(es)
+        except BaseException:
+            if self._deaths != before:
+                break_down(self)
+            raise
 
     def _free_index(self, e: int, index: int) -> None:
         slot = self._visitors.get(e) if self._visitors.count else -1
@@ -186,8 +174,9 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
 
     def _empty(self, slots: RowArray) -> None:
         """Let nobody live in slots of visitors."""
-        self._handles[slots] = (slots ^ 1).view(np.uint64)
-        self._n_retired += len(slots)
+        cells, n_retired = (slots ^ 1).view(np.uint64), self._n_retired + len(slots)
+        self._handles[slots] = cells
+        self._n_retired = n_retired
 
     # --- coming and going --------------------------------------------------------------
 
@@ -222,8 +211,9 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
 
     def _unarrive(self, es: EntityArray, slots: RowArray, n_before: int) -> None:
         """Take back an arrival, as if nobody had come, where so many indices were used."""
-        old = slots[slots < n_before]
+        self._known = None  # an interrupt may have come upon the end of a block
         try:
+            old = slots[slots < n_before]
             self._visitors.remove(es)
             self._handles[old] = (old ^ 1).view(np.uint64)
             self._handles[n_before : self._n_used] = 0

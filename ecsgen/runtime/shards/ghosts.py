@@ -159,7 +159,7 @@ class Haunted(Owned):
         if data._n + count > data._allocated:
             # not by `_grow`: a ring that is full grows no more
             rows = grown_capacity(data._allocated, data._n + count)
-            data._version += data._reserve(rows, borrowed)
+            data._reserve(rows, borrowed, is_counted=True)
         start = data._n
         if not hasattr(data, "_count"):
             data._entity_column[start : start + count] = owners

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..broken import break_down
-from ..callbacks import Callbacks
+from ..broken import break_down, is_broken
+from ..callbacks import Callbacks, Dispatch, flattened
 from ..handles import NIL, EntityArray, RowArray
 from .departing import Leaving
 from .distinct import ascending
@@ -16,7 +16,12 @@ from .tables import Component, plan_of
 
 
 def leave(world: Any, found: Leaving) -> None:
-    """Take away who leaves; rows of components that stay are destroyed, callbacks told.
+    """Take away who leaves; rows of components that stay are destroyed, callbacks told."""
+    world.entities.dispatch.run(_leave, world, found)
+
+
+def _leave(world: Any, found: Leaving) -> None:
+    """Do what `leave` does.
 
     Rows are looked up again in each manager: what leaves a group moves its mates' rows.
     """
@@ -26,29 +31,39 @@ def leave(world: Any, found: Leaving) -> None:
     # where rows below others die with them, nobody does who has left before
     families = [one for one in plan.managed if "~parent" in one.columns]
     others = [one for one in plan.managed if "~parent" not in one.columns]
-    with entities.dispatch:
-        try:
-            with KnownSlots(entities, found.entities, found.slots) as known:
-                for one in others:
-                    _drop_rows(world, one, found, known)
-                guests, slots = entities._leave(found.entities, found.slots)
-                for one in families:
-                    _drop_rows(world, one, found, known)
-                store = getattr(world, "_store", None)
-                if store is not None:
-                    store._drop_many(found.entities)
-            for manager, version in zip(concerned, versions, strict=True):
-                manager.data._version = version + 1  # whatever its mates in a group did
-        except BaseException:
-            break_down(entities)
-            raise
-        try:
-            for name in world.MANAGERS:
-                if name in type(world)._STAYS:
-                    manager = getattr(world, name)
-                    manager._destroy_rows(manager._rows_of_many(found.entities))
-        finally:
-            entities._vacate(guests, slots)
+    try:
+        with KnownSlots(entities, found.entities, found.slots) as known:
+            for one in others:
+                _drop_rows(world, one, found, known)
+            guests, slots = entities._leave(found.entities, found.slots)
+            for one in families:
+                _drop_rows(world, one, found, known)
+            store = getattr(world, "_store", None)
+            if store is not None:
+                store._drop_many(found.entities)
+        for manager, version in zip(concerned, versions, strict=True):
+            manager.data._version = version + 1  # whatever its mates in a group did
+    except BaseException:
+        break_down(entities)
+        raise
+    try:
+        for name in world.MANAGERS:
+            if name in type(world)._STAYS:
+                _let_go(entities.dispatch, getattr(world, name), found.entities)
+        entities._vacate(guests, slots)
+    except BaseException:
+        break_down(entities)
+        raise
+
+
+def _let_go(dispatch: Dispatch, manager: Any, entities: EntityArray) -> None:
+    """Remove the rows of entities that have left, if need be one by one."""
+    try:
+        manager._destroy_rows(manager._rows_of_many(entities))
+    except BaseException as error:
+        if not is_broken(manager):
+            manager._remove_each(entities)
+        dispatch.errors.extend(flattened(error))
 
 
 def _drop_rows(world: Any, one: Component, found: Leaving, known: KnownSlots) -> None:
@@ -95,4 +110,5 @@ def _drop(manager: Any, rows: RowArray) -> None:
     try:
         manager._destroy_rows(rows)
     finally:
-        manager._released = told
+        if not is_broken(manager):
+            manager._released = told

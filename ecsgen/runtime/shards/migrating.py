@@ -26,7 +26,7 @@ def refuse_locks(world: Any) -> None:
     for name in world.MANAGERS:
         manager = getattr(world, name)
         if manager._locks:
-            raise manager._locked()
+            manager._refuse_locked()
     store = getattr(world, "_store", None)
     if store is not None:
         store._refuse_locked()

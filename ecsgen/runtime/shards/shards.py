@@ -157,18 +157,10 @@ class ShardsBase(Generic[WorldT]):
             ]
 
         came = self._step.exchange(parts)
-        world = self.world
         borrowed = (es, ranks, *(given for pair in ids.values() for given in pair))
         # what callbacks raise when rows go must wait until everybody has come
-        with world.entities.dispatch:
-            if plans:
-                leave(world, united(plans))
-            world._sweep()
-            arrived = [
-                absorb(world, world._PARCEL(part), borrowed)
-                for part in came
-                if memoryview(part).nbytes
-            ]
+        run = self.world.entities.dispatch.run
+        arrived = run(_leave_and_come, self.world, plans, came, borrowed)
         return np.concatenate([np.zeros(0, np.uint64), *arrived])
 
     # --- ghosts ---------------------------------------------------------------------------
@@ -318,3 +310,17 @@ class ShardsBase(Generic[WorldT]):
         shards.tick = tick
         shards._next = max(shards._next, following)
         return shards
+
+
+def _leave_and_come(
+    world: Any, plans: list[Leaving], came: Iterable[Any], borrowed: tuple[object, ...]
+) -> list[EntityArray]:
+    """Let those leave who are to, and those come who have arrived; return these."""
+    if plans:
+        leave(world, united(plans))
+    world._sweep()
+    return [
+        absorb(world, world._PARCEL(part), borrowed)
+        for part in came
+        if memoryview(part).nbytes
+    ]

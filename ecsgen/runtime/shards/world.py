@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..broken import is_broken
 from ..handles import EntityArray
 from ..world.base import WorldBase
 from .arriving import absorb
@@ -70,8 +71,9 @@ class ShardedWorld(WorldBase):
         buffer = packed(self, found)
         try:
             leave(self, found)
-        except BaseExceptionGroup as group:
-            group.parcel = self._PARCEL(buffer)  # type: ignore[attr-defined]
+        except BaseException as error:
+            if not is_broken(self.entities) and not self.entities.alive_many(es).any():
+                error.parcel = self._PARCEL(buffer)  # type: ignore[attr-defined]
             raise
         return buffer
 

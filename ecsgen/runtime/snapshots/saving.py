@@ -92,7 +92,7 @@ def _refuse_callbacks(world: Any) -> None:
     """Raise StructureLockedError inside of a callback: something is half done."""
     dispatches = {id(m._dispatch): m._dispatch for m in world._all_managers()}
     dispatches[0] = world.entities.dispatch
-    if any(dispatch.depth for dispatch in dispatches.values()):
+    if any(dispatch.is_open() for dispatch in dispatches.values()):
         raise locked(type(world).__name__)
 
 

@@ -83,21 +83,22 @@ class EntityWorld(WorldBase):
             parts[type(row)] = manager.create, fields
         if len(parts) < len(rows):
             return None
-        try:
-            entity = self.entities.create()
-        except CapacityError:
-            return None  # what is wrong with a row counts for more
+        entity: Entity | None = None
         count = 0
         try:
+            entity = self.entities.create()
             for create, fields in parts.values():
                 create(entity, **fields)
                 count += 1
+            return entity
         except BaseException as error:
-            self._take_back(np.array([entity], np.uint64))
+            if entity is not None:
+                self._take_back(np.array([entity], np.uint64))
+            elif isinstance(error, CapacityError):
+                return None  # what is wrong with a row counts for more
             if count or not isinstance(error, Exception):
                 raise
             return None
-        return entity
 
     def get(self, entity: Entity, component: type[_RowT], /) -> _RowT | None:
         """Return a copy of the entity's row of a component, the first one's; None without; O(1).
@@ -125,8 +126,7 @@ class EntityWorld(WorldBase):
                 raise duplicate_instance(kind.__name__, entity)
         parts = self._old_parts(given)
         entities = np.array([entity], np.uint64)
-        with self.entities.dispatch:
-            append_parts(entities, parts, tuple(rows))
+        self.entities.dispatch.run(append_parts, entities, parts, tuple(rows))
 
     def _remove_rows(self, entity: Entity, component: RowClass) -> int:
         """Remove the rows of a live entity's component and return how many went."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..broken import is_broken
 from ..handles import Columns, EntityArray
 
 
@@ -25,6 +26,48 @@ class SpawnStore(Protocol):
     def _admit_many(self, entities: EntityArray, /) -> None: ...
 
     def _append_many(self, entities: EntityArray, columns: Columns, /) -> object: ...
+
+
+class RowTaker(Protocol):
+    """Has rows of entities that can be taken back."""
+
+    def _remove_rows(self, entities: EntityArray, /) -> None: ...
+
+    def _remove_each(self, entities: EntityArray, /) -> None: ...
+
+
+def undo_creation(
+    living: Any, takers: Iterable[RowTaker], entities: EntityArray
+) -> None:
+    """Take entities back with all rows that they have; who cannot do that is broken.
+
+    Nothing is raised but what is meant for others, an interrupt say.
+    """
+    interrupt: BaseException | None = None
+    for taker in takers:
+        try:
+            _undo_rows(taker, entities)
+        except Exception:
+            continue  # it is broken
+        except BaseException as error:
+            interrupt = error
+    if not is_broken(living):
+        living._uncreate(entities)
+    if interrupt is not None:
+        raise interrupt
+
+
+def _undo_rows(taker: RowTaker, entities: EntityArray) -> None:
+    """Remove what rows entities have, if need be one by one, which takes no memory."""
+    if is_broken(taker):
+        return
+    try:
+        taker._remove_rows(entities)
+    except BaseException as error:
+        if not is_broken(taker):
+            taker._remove_each(entities)
+        if not isinstance(error, Exception):
+            raise
 
 
 class SeveralRows:

@@ -104,10 +104,10 @@ class EntityPlaces:
         self._hold(owners, places)
 
     def _hold(self, owners: EntityArray, places: NDArray[np.uint64]) -> None:
-        self._owners = owners
-        self._places = places
-        self._owner_cells: memoryview[Any] = owners.data
-        self._place_cells: memoryview[Any] = places.data
+        views: tuple[memoryview[Any], memoryview[Any]] = owners.data, places.data
+        # at once: no interrupt comes between
+        self._owners, self._places = owners, places
+        self._owner_cells, self._place_cells = views
 
 
 def by_archetype(

@@ -14,6 +14,7 @@ from ..entities.arrays import as_entities, entity_count
 from ..errors import DuplicateInstanceError
 from ..handles import Entity, EntityArray, RowClass
 from ..placement.rows import duplicate_instance, first_repeated, missing
+from ..world.spawning import undo_creation
 from .table import NewColumns
 from .view import ArchetypeView, ChunkT
 
@@ -99,13 +100,16 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
             k: self._converted(k, count, {} if given[k] is None else given[k])
             for k in sorted(numbers)
         }
-        entities = self._entities.create_many(count)
+        bits, living = self._bits_of(numbers), self._entities
+        entities: EntityArray | None = None
         try:
-            self._append(self._bits_of(numbers), entities, columns)
+            entities = living.create_many(count)
+            self._append(bits, entities, columns)
+            return entities
         except BaseException:
-            self._entities._uncreate(entities)
+            if entities is not None:
+                undo_creation(living, (self,), entities)
             raise
-        return entities
 
     def _add(
         self, entity: Entity, given: RowClass | tuple[Any, ...], fields: dict[str, Any]
@@ -119,10 +123,7 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
             self._addable(entity, number)
             raise
         entity = self._addable(entity, number)
-        placed = self._table.toggle(entity, number)
-        if placed is not None:
-            chunk, row = placed
-            chunk._parts[number]._put(row, values)
+        self._table.toggle(entity, number, values)
         self._version += 1
 
     def _addable(self, given: SupportsIndex, number: int) -> Entity:
@@ -225,11 +226,26 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         except BaseException as error:
             if is_broken(self):
                 raise
-            for entity in entities.tolist():
-                self._table.drop(entity)
-            self._version += 1
+            self._remove_each(entities)
             if not isinstance(error, MemoryError):
                 raise
+
+    def _remove_rows(self, entities: EntityArray) -> None:
+        """Remove what rows distinct entities have; O(k)."""
+        self._drop_many(entities)
+
+    def _remove_each(self, entities: EntityArray) -> None:
+        """Remove what rows distinct entities have without memory to speak of; O(k)."""
+        if is_broken(self):
+            return
+        version = self._version
+        try:
+            for entity in entities.data:
+                if self._table.drop(entity):
+                    self._version = version + 1
+        except BaseException:
+            self._table.fail()
+            raise
 
     def _drop_many(self, entities: EntityArray) -> int:
         """Remove the rows of distinct entities and return how many went; O(k)."""

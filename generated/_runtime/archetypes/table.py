@@ -140,21 +140,22 @@ class ArchetypeTable:
 
     # --- one entity --------------------------------------------------------------------
 
-    def toggle(self, entity: int, component: int) -> tuple[ChunkBase, int] | None:
-        """Move a row to the archetype with a component more, or less; O(columns).
-
-        Returns its chunk and row, where the new component's cells are still to be written, or None
-        if no component is left.
-        """
+    def toggle(self, entity: int, component: int, values: Any = None) -> None:
+        """Move a row to the archetype with a component more, of these checked values, or less;
+        O(columns)."""
         source, position = self.of(entity)
         edge = self.edge(source, component)
         target = self.archetypes[edge.archetype]
         if edge.archetype == ROOT_ARCHETYPE:
             self.drop(entity)
-            return None
+            return
         self._admit(entity)
+        source, position = self.of(entity)  # who was in the way has left a hole
         target.reserve(target.n + 1)
         place = edge.archetype << POSITION_BITS | target.n
+        part = None
+        if target.layout.bits > source.layout.bits:
+            part = target.at(target.n)[0]._parts[component]
         try:
             chunk, row = target.push(entity)
             if source.layout.bits:
@@ -162,11 +163,12 @@ class ArchetypeTable:
                 for here, there in edge.shared:
                     chunk._cells[there][row] = old._cells[here][at]
                 self._pull(source, position)
+            if part is not None:
+                part._put(row, values)
             self.places.set(entity, place)
         except BaseException:
             self.fail()
             raise
-        return chunk, row
 
     def drop(self, entity: int) -> bool:
         """Remove an entity's row, if it has one; O(columns)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from operator import index
 from typing import Any, Generic, Protocol, SupportsIndex, TypeVar
 from weakref import ref
@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..columns.field_names import component_name
 from ..entities.arrays import as_entities
+from ..errors import StructureLockedError
 from ..handles import Entity, EntityArray, RowClass
+from ..locks import Lockable
 from ..placement.rows import locked, missing
 from ..proxies.chunks import chunk_proxy
 from ..proxies.proxy import ProxyT
@@ -41,12 +43,13 @@ class LiveEntities(Protocol):
     def _attach(self, follower: Any, remove: Any) -> None: ...
 
 
-class ArchetypeView(Generic[ChunkT]):
+class ArchetypeView(Lockable, Generic[ChunkT]):
     """The rows in chunks, found by entity or by component; what changes them comes later."""
 
     __slots__ = (
         "__weakref__",
         "_entities",
+        "_holds",
         "_kept",
         "_locks",
         "_numbers",
@@ -63,7 +66,7 @@ class ArchetypeView(Generic[ChunkT]):
         index_mask: int,
     ) -> None:
         self._entities = entities
-        self._locks = 0
+        self._unlock()
         self._version = 0
         self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
         self._table = ArchetypeTable(kind, parts, size, index_mask)
@@ -106,21 +109,15 @@ class ArchetypeView(Generic[ChunkT]):
         of_kernels: int = sum(kept.nbytes for kept in self._kept.values())
         return self._table.pool.nbytes + self._table.places.nbytes + of_kernels
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> AbstractContextManager[object]:
         """Let structural changes raise StructureLockedError inside the `with` block.
 
         Destroying an entity counts as one, whatever components it has.
         """
-        self._locks += 1
-        try:
-            yield
-        finally:
-            self._locks -= 1
+        return super().locked()
 
-    def _refuse_locked(self) -> None:
-        if self._locks:
-            raise locked("Archetypes")
+    def _locked(self) -> StructureLockedError:
+        return locked("Archetypes")
 
     def _attach(self) -> None:
         """Register with the entity manager."""

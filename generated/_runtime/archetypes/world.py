@@ -16,7 +16,7 @@ from ..handles import NIL, Columns, Entity, EntityArray, RowClass
 from ..placement.rows import first_present
 from ..world.entities import EntityWorld, RowsByClass, columns_of
 from ..world.signatures import ComponentHolder
-from ..world.spawning import SpawnPart
+from ..world.spawning import RowTaker, SpawnPart
 from .places import NOWHERE
 from .store import ArchetypeStore
 
@@ -225,8 +225,5 @@ class ArchetypeWorld(EntityWorld):
         managed = {kind: given[kind] for kind in given if kind not in self._chunked}
         return chunked, managed
 
-    def _take_back(self, entities: EntityArray) -> None:
-        try:
-            self._store._drop_many(entities)
-        finally:
-            super()._take_back(entities)
+    def _takers(self) -> Iterable[RowTaker]:
+        return (self._store, *super()._takers())

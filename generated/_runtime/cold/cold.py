@@ -127,17 +127,19 @@ class IndirectRows(Rows):
     def _nbytes(self) -> int:
         return super()._nbytes() + self._cold._nbytes()
 
-    def _shrink(self) -> bool:
+    def _shrink(self, is_counted: bool = False) -> None:
         self._cold._shrink()
-        return super()._shrink()
+        super()._shrink(is_counted)
 
     def _take_cold_row(self, row: int, borrowed: tuple[object, ...] = ()) -> int:
         """Give a row a cold row of defaults; O(1). `borrowed`: the caller's arguments."""
         cold = self._cold
         cold._make_room(1, borrowed)
-        place = cold._take(row)
-        self._cold_row_cells[row] = place
+        place = cold._n
         cold._reset(place)
+        cold._row_cells[place] = row
+        # at once: no interrupt comes between
+        self._cold_row_cells[row], cold._n = place, place + 1
         return place
 
     def _plan_cold_rows(self, columns: Columns, count: int) -> NewColdRows:

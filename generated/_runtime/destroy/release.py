@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from io import BytesIO
 from typing import ClassVar
+from weakref import ref
 
 import numpy as np
 
@@ -60,17 +62,18 @@ class Release(Manager):
             return
         shown = rows.copy()  # not what is going to be removed
         shown.flags.writeable = False
-        self._lock()
-        try:
+        with BytesIO() as hold:  # as `locked` does it
+            self._lock(ref(hold))
+            del hold  # but from the block
             self._dispatch.tell(self._released.run, shown)
-        finally:
-            self._unlock()
 
     def _destroy_told(self, row: Instance) -> int:
         """Remove a row of which the callbacks are told first."""
-        with self._dispatch:
-            self._release(np.array([row]))
-            return self._destroy_row(row, told=True)
+        return self._dispatch.run(self._tell_and_destroy, row)
+
+    def _tell_and_destroy(self, row: Instance) -> int:
+        self._release(np.array([row]))
+        return self._destroy_row(row, told=True)
 
     @abstractmethod
     def _destroy_row(self, row: Instance, told: bool = False) -> int:

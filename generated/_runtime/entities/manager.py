@@ -14,13 +14,13 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..broken import break_down
-from ..callbacks import Dispatch, Subscription
+from ..broken import break_down, is_broken
+from ..callbacks import Dispatch, Subscription, flattened
 from ..errors import CapacityError, StaleEntityError
 from ..fast import speed_up
 from ..few import few_numbers
 from ..handles import Entity, EntityArray
-from .arrays import all_different, are_held, entity_count, first_repeat, without_repeats
+from .arrays import all_different, entity_count, first_repeat, without_repeats
 from .deaths import Deaths, Follower, Remove, only
 from .layout import (
     GENERATION_BITS,
@@ -79,8 +79,8 @@ class EntityManager(LivingEntities):
             self._grow(index + 1)
         # An Entity, without the time that a call takes:
         handle = ONE_GENERATION | index  # type: ignore[assignment]
-        self._n_used = index + 1
         self._cells[index] = handle
+        self._n_used = index + 1
         return handle
 
     def create_many(self, n: SupportsIndex) -> EntityArray:
@@ -95,7 +95,7 @@ class EntityManager(LivingEntities):
         if n_reused > self._free.count:
             raise CapacityError(f"{n} entities wanted, {self._left} indices left")
         self.reserve(self._n_used + fresh)
-        start = ONE_GENERATION | self._n_used
+        start = self._first_handle(self._n_used)
         created = np.arange(start, start + fresh, dtype=np.uint64)
         new_cells = self._handles[self._n_used : self._n_used + fresh]
         if not n_reused:
@@ -115,6 +115,10 @@ class EntityManager(LivingEntities):
             break_down(self)
             raise
         return created
+
+    def _first_handle(self, index: int) -> int:
+        """Return the handle of the first entity that has an index."""
+        return ONE_GENERATION | index
 
     def destroy(self, e: SupportsIndex) -> None:
         """Destroy one entity. O(1) amortised, plus the callbacks.
@@ -202,63 +206,79 @@ class EntityManager(LivingEntities):
     def _uncreate(self, es: EntityArray) -> None:
         """Take back what `create_many` gave, as if it had never been alive. O(k).
 
-        When nothing else was created since, the next creation gives the same again.
+        When nothing else was created since, the next creation gives the same again. One by one,
+        the last first: that takes no memory.
         """
-        indices = _indices(es)
-        is_fresh = es < 2 * ONE_GENERATION
-        n_before = self._n_used - int(is_fresh.sum())
-        given_back = indices
-        if indices[is_fresh].min(initial=self._n_used) >= n_before:
-            given_back = indices[~is_fresh]
-        else:
-            n_before = self._n_used
+        free, cells = self._free, self._cells
         try:
-            self._free.put_back(given_back)
-            self._n_used = n_before
-            self._handles[indices] = es ^ 1
+            for e in reversed(es.data):
+                index = e & INDEX_MASK
+                if e < 2 * ONE_GENERATION and index == self._n_used - 1:
+                    self._n_used = index
+                else:
+                    free.put_first(index)
+                cells[index] = e ^ 1
         except BaseException:
             break_down(self)
             raise
 
     def _destroy_one(self, e: Entity, index: int) -> None:
         """Destroy a live entity and tell the callbacks; inside of a callback, later."""
-        dispatch = self.dispatch
-        if dispatch.depth:
-            dispatch.queue.append(only(e))
+        if self.dispatch.is_open():
+            self.dispatch.queue.append(only(e))
             return
         self._callbacks.check()
-        with dispatch:
+        self.dispatch.run(self._die, e, index)
+
+    def _die(self, e: Entity, index: int) -> None:
+        """Let an entity be dead and tell the callbacks, all of them whatever comes between."""
+        tell, pending = self.dispatch.tell, iter(self._callbacks.entries)
+        try:
             self._free_index(e, index)
-            dispatch.tell(self._callbacks.run_one, e)
+            tell(self._callbacks.run_one, e, pending)
+        except BaseException as error:
+            if is_broken(self) or self._cells[index] == e:
+                raise
+            self.dispatch.errors.extend(flattened(error))
+            tell(self._callbacks.run_one, e, pending)
 
     def _destroy_announced(self, es: EntityArray) -> None:
         """Destroy live entities and tell the callbacks; inside of a callback, later."""
         es.flags.writeable = False  # the callbacks share it
-        if self.dispatch.depth:
+        if self.dispatch.is_open():
             self.dispatch.queue.append(es)
             return
         self._callbacks.check()
-        with self.dispatch as dispatch:
+        self.dispatch.run(self._die_together, es)
+
+    def _die_together(self, es: EntityArray) -> None:
+        """Let entities be dead and tell the callbacks, all of them whatever comes between."""
+        if len(es) == 0:
+            return
+        tell, pending = self.dispatch.tell, iter(self._callbacks.entries)
+        try:
             self._kill(es)
-            dispatch.tell(self._callbacks.run, es)
+            tell(self._callbacks.run, es, pending)
+        except BaseException as error:
+            if is_broken(self) or self.alive(int(es[0])):
+                raise
+            self.dispatch.errors.extend(flattened(error))
+            tell(self._callbacks.run, es, pending)
 
     def _destroy_queued(self, es: EntityArray) -> None:
         """Destroy a queued batch, except what an earlier one has destroyed."""
         try:
-            died = self._kill_living(es)
+            self._die_if_alive(es)
         except MemoryError:
-            died = self._kill_living(es)  # what the first attempt held is free again
-        if len(died):
-            self.dispatch.tell(self._callbacks.run, died)
+            self._die_if_alive(es)  # what the first attempt held is free again
 
-    def _kill_living(self, es: EntityArray) -> EntityArray:
-        """Kill those that are alive, if nobody refuses, and return them, read-only."""
-        es = es[are_held(self._handles, es, INDEX_MASK)]
+    def _die_if_alive(self, es: EntityArray) -> None:
+        """Let those die that are alive, if nobody refuses."""
+        es = es[self.alive_many(es)]
         if len(es):
             es.flags.writeable = False
             self._callbacks.check()
-            self._kill(es)
-        return es
+            self._die_together(es)
 
     def _kill(self, es: EntityArray) -> None:
         indices = freed = _indices(es)
@@ -269,12 +289,14 @@ class EntityManager(LivingEntities):
             cells[exhausted] = indices[exhausted] ^ 1
             freed = indices[~exhausted]
         self._free.reserve(self._free.count + len(freed))
+        before = self._deaths
         try:
             self._free.push_many(freed)
             self._n_retired += len(indices) - len(freed)
             self._handles[indices] = cells
         except BaseException:
-            break_down(self)
+            if self._deaths != before:
+                break_down(self)
             raise
 
     def __getstate__(self) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from io import BytesIO
 from typing import Any, ClassVar
+from weakref import ref
 
 from numpy.typing import NDArray
 
@@ -59,8 +61,7 @@ class GroupedRows(OwnedRows):
 class Grouped(Bounded, Owned):
     """A manager whose first rows are aligned with those of the group's other members.
 
-    `_locks` counts the locks that hold for a member, `_holds` those of its own: errors name
-    whose it is.
+    A lock of one holds for all; errors name whose it is.
     """
 
     __slots__ = NO_SLOTS
@@ -68,22 +69,21 @@ class Grouped(Bounded, Owned):
     _BY_ROW: ClassVar[bool] = False
     data: GroupedRows
     _others: tuple[GroupMember, ...]
-    _holds: int
 
     def _attach(self) -> None:
         super()._attach()
         self._others = ()
-        self._holds = 0
 
-    def _lock(self) -> None:
-        self._holds += 1
-        for member in (self, *self._others):
-            member._locks += 1
+    def _lock(self, hold: ref[BytesIO]) -> None:
+        super()._lock(hold)
+        for member in self._others:
+            member._locks = 1
 
-    def _unlock(self) -> None:
-        for member in (self, *self._others):
-            member._locks -= 1
-        self._holds -= 1
+    def _is_locked(self) -> bool:
+        if self._locks:
+            members = (self, *self._others)
+            self._locks = int(any(member._is_held() for member in members))
+        return self._locks > 0
 
     def _locked(self) -> StructureLockedError:
         return locked_in_group(type(self).__name__, (self, *self._others))

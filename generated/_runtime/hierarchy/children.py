@@ -6,7 +6,7 @@ followed meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import index
 from typing import Any, SupportsIndex
@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrow.columns import GivenTable
+from ..broken import break_since
 from ..columns.rows import OwnedRows
-from ..errors import StaleInstanceError
+from ..errors import EcsError, StaleInstanceError
 from ..handles import NIL, Entity, Id, IdArray, Instance, RowArray
 from ..owners.owned import Owned
 from ..owners.unowned import Unowned
@@ -72,14 +73,14 @@ class Children(Hierarchy):
         return planned + self._followed.planned(moves, gone, self.data._n, name)
 
     @per_class
-    def _follow(self, parent: Instance) -> Followed:
+    def _follow(self, parent: Instance) -> None:
         """Follow a parent, if it is not NIL; StaleInstanceError if it is not in use."""
         number = index(parent)
+        self._followed.rows = None
         if 0 <= number < self.data._n:
             self._followed.rows = (number,)  # type: ignore[assignment]  # calling Instance takes time
         elif number != NIL:
             raise self._unused(number)
-        return self._followed
 
     @per_class
     def _adopt(self, row: Instance) -> None:
@@ -97,14 +98,20 @@ class Children(Hierarchy):
             self._break()
             raise
 
-    def _follow_many(self, count: int, parents: ArrayLike) -> Followed:
+    def _follow_many(self, count: int, parents: ArrayLike) -> None:
         """Follow the parents of so many new rows."""
         name = type(self).__name__
         numbers = parent_numbers(parents, name)
         above = parents_given(numbers, count, self)
+        self._followed.rows = None
         if (above != NIL).any():
             self._followed.rows = above.copy()
-        return self._followed
+
+    def _unfollow(self, version: int, error: BaseException) -> None:
+        """Follow nobody any more: a creation failed, before or after there were new rows."""
+        self._followed.rows = None
+        if not isinstance(error, EcsError):
+            break_since(self, version)
 
     def _adopt_many(self, rows: RowArray) -> None:
         """Make new rows the last children of those that were followed."""
@@ -134,19 +141,39 @@ class OwnedChildren(Children, Owned):
     __slots__ = NO_SLOTS
     data: OwnedFamilyRows
 
-    @per_class
-    def _below(self, parent: Instance, entity: Entity) -> Followed:
-        """Follow the parent of an entity's new row; a dead entity counts for more."""
+    def _create_below(
+        self,
+        parent: Instance,
+        create: Callable[..., Instance],
+        entity: Entity,
+        **fields: Any,
+    ) -> Instance:
+        """Create a row and attach it to another; a dead entity counts for more than that one."""
+        made = self._made_below
+        if self._RELEASES or self._HOLDS_OBJECTS:
+            # who dies of it waits until the row is attached
+            return self._dispatch.run(made, parent, create, entity, **fields)
+        return made(parent, create, entity, **fields)
+
+    def _made_below(
+        self,
+        parent: Instance,
+        create: Callable[..., Instance],
+        entity: Entity,
+        **fields: Any,
+    ) -> Instance:
         try:
-            return self._follow(parent)
+            self._follow(parent)
         except Exception:
             self._entities.require(entity)
             raise
-
-    @per_class
-    def _attached(self, row: Instance) -> Instance:
-        """Attach a new row to the one that was followed, and return it."""
-        self._adopt(row)
+        version = self.data._version
+        try:
+            row = create(entity, **fields)
+            self._adopt(row)
+        except BaseException as error:
+            self._unfollow(version, error)
+            raise
         return row
 
     def _create_children(
@@ -159,14 +186,24 @@ class OwnedChildren(Children, Owned):
         """Give each of k entities an instance of these fields below its parent; O(k)."""
         self._check_names(given)
         count = len(self._entities.require_many(entities))
-        followed = self._follow_many(count, parents)
+        self._follow_many(count, parents)
+        return self._dispatch.run(self._adopted, entities, given, table)
+
+    def _adopted(
+        self,
+        entities: ArrayLike,
+        given: Mapping[str, Any],
+        table: GivenTable | None,
+    ) -> RowArray:
+        """Create rows and attach them to those that were followed."""
+        version = self.data._version
         try:
-            with self._dispatch:
-                rows = self._create_many(entities, given, table)
-                self._adopt_many(rows)
-                return rows
-        finally:
-            followed.rows = None
+            rows = self._create_many(entities, given, table)
+            self._adopt_many(rows)
+        except BaseException as error:
+            self._unfollow(version, error)
+            raise
+        return rows
 
 
 class UnownedChildren(Unowned, Children):
@@ -174,15 +211,27 @@ class UnownedChildren(Unowned, Children):
 
     __slots__ = NO_SLOTS
 
-    @per_class
-    def _below(self, parent: Instance) -> Followed:
-        """Follow the parent of a new row."""
-        return self._follow(parent)
+    def _create_below(
+        self, parent: Instance, create: Callable[..., Id], **fields: Any
+    ) -> Id:
+        """Create a row and attach it to another."""
+        made = self._made_below
+        if self._RELEASES or self._HOLDS_OBJECTS:
+            # who dies of it waits until the row is attached
+            return self._dispatch.run(made, parent, create, **fields)
+        return made(parent, create, **fields)
 
-    @per_class
-    def _attached(self, made: Id) -> Id:
-        """Attach a new row to the one that was followed, and return its id."""
-        self._adopt(self.resolve(made))
+    def _made_below(
+        self, parent: Instance, create: Callable[..., Id], **fields: Any
+    ) -> Id:
+        self._follow(parent)
+        version = self.data._version
+        try:
+            made = create(**fields)
+            self._adopt(self.resolve(made))
+        except BaseException as error:
+            self._unfollow(version, error)
+            raise
         return made
 
     def _create_children(
@@ -195,11 +244,21 @@ class UnownedChildren(Unowned, Children):
         """Add `count` instances of these fields below their parents; O(count)."""
         self._check_names(given)
         count = whole_count(type(self).__name__, count)
-        followed = self._follow_many(count, parents)
+        self._follow_many(count, parents)
+        return self._dispatch.run(self._adopted, count, given, table)
+
+    def _adopted(
+        self,
+        count: SupportsIndex,
+        given: Mapping[str, Any],
+        table: GivenTable | None,
+    ) -> IdArray:
+        """Create rows and attach them to those that were followed."""
+        version = self.data._version
         try:
-            with self._dispatch:
-                ids = self._create_many(count, given, table)
-                self._adopt_many(self.resolve_many(ids))
-                return ids
-        finally:
-            followed.rows = None
+            ids = self._create_many(count, given, table)
+            self._adopt_many(self.resolve_many(ids))
+        except BaseException as error:
+            self._unfollow(version, error)
+            raise
+        return ids

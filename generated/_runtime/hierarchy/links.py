@@ -73,11 +73,14 @@ def closed_circle(links: FamilyLinks, rows: RowArray, parents: RowArray, n: int)
     """
     column = links.parents[:n]
     before = column[rows]
-    column[rows] = parents
     try:
-        return own_ancestor(column, rows)
-    finally:
+        column[rows] = parents
+        found = own_ancestor(column, rows)
         column[rows] = before
+        return found
+    except BaseException:
+        column[rows] = before
+        raise
 
 
 def circular(manager: str, row: int) -> HierarchyError:

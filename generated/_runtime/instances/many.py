@@ -68,7 +68,7 @@ class Many(Mapped):
     def remove(self, entity: Entity, /) -> int:
         """Remove all instances of the entity and return how many went; O(that number)."""
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         row = self.lookup(entity)
         if row == NIL:
             return 0

@@ -41,7 +41,7 @@ class Hash(Mapped):
     def remove(self, entity: Entity, /) -> int:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         if type(entity) is not int:
             entity = Entity(index(entity))
         row = self._rows.get(entity, NIL)

@@ -82,15 +82,14 @@ class Unowned(IdCalls):
         self._check_names(given)
         columns = self._convert(count, given)
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         nobody = np.zeros(count, np.uint64)
         self._make_room(nobody, columns, tuple(given.values()))
         if count == 0:
             return np.empty(0, np.uint64)
         columns = self._own(columns)
         if self._RELEASES:
-            with self._dispatch:
-                return self._replace(count, columns)
+            return self._dispatch.run(self._replace, count, columns)
         return self._replace(count, columns)
 
     def _create_few(self, count: int, given: Mapping[str, Any]) -> IdArray | None:
@@ -117,14 +116,14 @@ class Unowned(IdCalls):
         nothing may fail any more."""
         gone = self._too_many(count, NO_ROWS)
         _left = self._objects_that_go(gone)  # until the new rows are there
-        if not self._destroy_rows(gone):
-            return self._append_many(count, columns)
+        version = self.data._version
         try:
-            # again: callbacks may have used the room
-            self._reserve_rows(count, columns, ())
+            if self._destroy_rows(gone):
+                # again: callbacks may have used the room
+                self._reserve_rows(count, columns, ())
             return self._append_many(count, columns)
         except EcsError:
             raise  # what callbacks did is in the way
         except BaseException:
-            self._break()
+            break_since(self, version)
             raise

@@ -115,7 +115,7 @@ class Direct(One):
     def remove(self, entity: Entity, /) -> int:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         if type(entity) is not int:
             entity = Entity(index(entity))
         data = self.data
@@ -139,7 +139,7 @@ class Direct(One):
             StructureLockedError: the manager is locked.
         """
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)

@@ -39,7 +39,7 @@ class Packed(Manager):
             StructureLockedError: the manager is locked.
         """
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         if type(row) is not int or not 0 <= row < self.data._n:
             row = self._row(row)
         self._destroy_row(row)  # type: ignore[arg-type]  # a call takes time
@@ -54,7 +54,7 @@ class Packed(Manager):
             StructureLockedError: the manager is locked, or a world's group orders its rows.
         """
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         self._check_sortable()
         if isinstance(key, str):
             key = self._key_column(key)
@@ -71,7 +71,7 @@ class Packed(Manager):
             StructureLockedError: the manager is locked, or a world's group orders its rows.
         """
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         self._check_sortable()
         name = type(self).__name__
         given = permutation(integers(order, name, "the order"), self.data._n, name)

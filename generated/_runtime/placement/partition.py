@@ -51,7 +51,7 @@ class Partition(Bounded):
     def activate(self, row: int, /) -> Instance:
         """Let a row be active and return where it is now; O(1), one swap or none."""
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -64,7 +64,7 @@ class Partition(Bounded):
     def deactivate(self, row: int, /) -> Instance:
         """Let a row be inactive and return where it is now; O(1), one swap or none."""
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -121,7 +121,7 @@ class Partition(Bounded):
     def _to_cross(self, rows: ArrayLike) -> tuple[RowArray, RowArray]:
         """Return rows as they were given, and ascending."""
         if self._locks:
-            raise self._locked()
+            self._refuse_locked()
         given = self._rows_given(rows)
         return given, distinct(given, self.data._n, type(self).__name__)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, ClassVar, Never, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..columns.field_names import GivenRows, given_columns, unknown_component
 from ..convert.base import FieldTable
 from ..entities.arrays import entity_count
-from ..errors import BrokenManagerError, CapacityError, StructureLockedError
+from ..errors import CapacityError
 from ..fast import speed_up
 from ..few import FEW, are_cells, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
@@ -21,7 +20,14 @@ from ..reprs import count_text, list_text
 from .later import LaterDeaths
 from .saving import SavedWorld
 from .signatures import ComponentHolder
-from .spawning import SpawnPart, SpawnStore, append_parts, own_columns
+from .spawning import (
+    RowTaker,
+    SpawnPart,
+    SpawnStore,
+    append_parts,
+    own_columns,
+    undo_creation,
+)
 
 _ManagerT = TypeVar("_ManagerT")
 
@@ -29,7 +35,7 @@ SpawnFields: TypeAlias = Mapping[RowClass, GivenRows | None]
 """The columns of each component that is given, or one row for all; None for the others."""
 
 
-class WorldManager(SpawnStore, ComponentHolder, Protocol):
+class WorldManager(SpawnStore, ComponentHolder, RowTaker, Protocol):
     """What a world needs of a manager."""
 
     _CONVERTERS: ClassVar[FieldTable]
@@ -59,7 +65,7 @@ class CollectingManager(Protocol):
     _KILLS: ClassVar[bool]
     _locks: int
 
-    def _locked(self) -> StructureLockedError: ...
+    def _refuse_locked(self) -> None: ...
 
     def remove_many(self, entities: ArrayLike, /) -> int: ...
 
@@ -142,8 +148,11 @@ class WorldBase(LaterDeaths, SavedWorld):
 
         Returns how many rows went. Costs next to nothing when nobody died.
         """
-        with self.entities.dispatch:
-            return sum(manager.gc() for manager in self._collecting)
+        return self.entities.dispatch.run(self._picked)
+
+    def _picked(self) -> int:
+        """Let all managers that collect pick a few rows, and return how many went."""
+        return sum(manager.gc() for manager in self._collecting)
 
     def collect(self) -> int:
         """Remove all rows of dead entities in managers that collect; O(their rows).
@@ -159,20 +168,34 @@ class WorldBase(LaterDeaths, SavedWorld):
         except BaseExceptionGroup as group:
             failed = group.exceptions  # of callbacks: all the others did their part
         deaths = entities._deaths  # others die when the rows of these are gone
-        with entities.dispatch as dispatch:
-            dispatch.errors.extend(failed)
-            if (
-                was_clean
-                and type(died) is list
-                and deaths == entities._clean + len(died)
-            ):
-                gone = self._removed(died)
-            else:
-                gone = self._swept()
-            while dispatch.depth == 1 and dispatch.queue and self._kills:
-                dispatch._empty_queue()
-                gone += self._swept()
+        few = None
+        if (
+            was_clean
+            and type(died) is list
+            and deaths == entities._clean + len(died)
+        ):
+            few = died
+        is_outermost = not entities.dispatch.is_open()
+        gone = entities.dispatch.run(self._collected, few, failed, is_outermost)
         entities._clean = deaths
+        return gone
+
+    def _collected(
+        self,
+        died: list[int] | None,
+        failed: Sequence[BaseException],
+        is_outermost: bool,
+    ) -> int:
+        """Remove rows of the dead, of a few if nobody else is, and return how many went.
+
+        `failed`: what is to be raised when all is done.
+        """
+        dispatch = self.entities.dispatch
+        dispatch.errors.extend(failed)
+        gone = self._swept() if died is None else self._removed(died)
+        while is_outermost and dispatch.queue and self._kills:
+            dispatch.empty_queue()
+            gone += self._swept()
         return gone
 
     def _removed(self, died: list[int]) -> int:
@@ -181,7 +204,7 @@ class WorldBase(LaterDeaths, SavedWorld):
             return sum(manager.remove_many(died) for manager in self._collecting)
         for manager in self._collecting:
             if manager._locks:
-                raise manager._locked()
+                manager._refuse_locked()
         return 0
 
     @property
@@ -253,16 +276,21 @@ class WorldBase(LaterDeaths, SavedWorld):
         self, n: int, parts: Sequence[SpawnPart], borrowed: Iterable[object]
     ) -> EntityArray:
         """Create n entities with checked rows. `borrowed`: the caller's arguments."""
-        entities = self.entities.create_many(n)
-        if n == 0:
+        return self.entities.dispatch.run(self._append_new, n, parts, tuple(borrowed))
+
+    def _append_new(
+        self, n: int, parts: Sequence[SpawnPart], borrowed: tuple[object, ...]
+    ) -> EntityArray:
+        """Create n entities and append their rows, or take all back."""
+        entities: EntityArray | None = None
+        try:
+            entities = self.entities.create_many(n)
+            if n:
+                append_parts(entities, parts, borrowed)
             return entities
-        with self.entities.dispatch:
-            try:
-                append_parts(entities, parts, tuple(borrowed))
-            except BaseException:
-                self._take_back(entities)
-                raise
-        return entities
+        except BaseException:
+            self._take_back(entities)
+            raise
 
     def _spawn_one(self, given: SpawnFields) -> EntityArray | None:
         """Create one entity with rows; None, and nothing has changed, if that is not plain."""
@@ -277,20 +305,20 @@ class WorldBase(LaterDeaths, SavedWorld):
             if fields and not are_cells(manager._CONVERTERS, fields):
                 return None
             parts.append((manager.create, fields))
+        entity: Entity | None = None
         try:
             entity = self.entities.create()
-        except CapacityError:
-            return None  # the other way says so
-        try:
             for create, fields in parts:
                 if fields:
                     create(entity, **fields)
                 else:
                     create(entity)
-        except BaseException:
-            self._take_back(np.array([entity], np.uint64))
+            return np.array([entity], np.uint64)
+        except BaseException as error:
+            if entity is None and isinstance(error, CapacityError):
+                return None  # the other way says so
+            self._take_back(None if entity is None else np.array([entity], np.uint64))
             raise
-        return np.array([entity], np.uint64)
 
     def _few(self, n: int, given: SpawnFields) -> list[NewRows] | None:
         """Return who gets rows of a few new entities, if that is plain."""
@@ -326,12 +354,12 @@ class WorldBase(LaterDeaths, SavedWorld):
                 is_free = is_free and manager._are_few_new(entities)
             if is_free:
                 _create_rows(entities, parts)
+            created = np.array(entities, np.uint64)
+            if is_free:
+                return created
         except BaseException:
             self._take_back(np.array(entities, np.uint64))
             raise
-        created = np.array(entities, np.uint64)
-        if is_free:
-            return created
         self.entities._uncreate(created)
         return None
 
@@ -354,15 +382,15 @@ class WorldBase(LaterDeaths, SavedWorld):
                 return True
         return False
 
-    def _take_back(self, entities: EntityArray) -> None:
-        """Undo the creation of entities; callbacks may have given them rows anywhere."""
-        try:
-            for manager in self._managers.values():
-                with suppress(BrokenManagerError):
-                    if manager.has_many(entities).any():
-                        manager.remove_many(entities)
-        finally:
-            self.entities._uncreate(entities)
+    def _take_back(self, entities: EntityArray | None) -> None:
+        """Undo the creation of entities, if there was one; callbacks may have given them rows
+        anywhere."""
+        if entities is not None:
+            undo_creation(self.entities, self._takers(), entities)
+
+    def _takers(self) -> Iterable[RowTaker]:
+        """Return all that entities may have rows in."""
+        return self._managers.values()
 
 
 def _create_rows(entities: Sequence[int], parts: Sequence[NewRows]) -> None:

@@ -65,7 +65,7 @@ class LaterDeaths(FixedParts):
             self.entities.destroy_many(doomed)
         elif few:
             self.entities._destroy_few(few)
-        if not self.entities.dispatch.depth:  # else they may be refused at their turn
+        if not self.entities.dispatch.is_open():  # else their turn may be refused
             del noted[:count]  # callbacks may have noted more
         return doomed
 

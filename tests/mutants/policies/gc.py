@@ -19,6 +19,6 @@ GROUPS = (
         ),
         Mutant("holes are picked", r"owner == NULL_ENTITY or ", ""),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
-        Mutant("a failing callback ends the picks", r"with self\._dispatch:", "if True:"),
+        Mutant("a failing callback ends the picks", r"if self\._RELEASES and not .*:", "if False:"),
     ),
 )

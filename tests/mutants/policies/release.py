@@ -20,9 +20,12 @@ GROUPS = (
     module(
         "_runtime/destroy/release.py",
         ANNOUNCED,
-        Mutant("failures stop a removal", r"with self\._dispatch:", "if True:"),
-        Mutant("it is not locked meanwhile", r"self\._lock\(\)", "self._locks += 0"),
-        Mutant("it is locked ever after", r"self\._unlock\(\)", "pass"),
+        Mutant(
+            "failures stop a removal",
+            r"self\._dispatch\.run\(self\._tell_and_destroy, row\)",
+            "self._tell_and_destroy(row)",
+        ),
+        Mutant("it is not locked meanwhile", r"self\._lock\(ref\(hold\)\)", "pass"),
         Mutant(
             "callbacks are not kept",
             r"return self\._released\.add\(callback\)",
@@ -46,6 +49,10 @@ GROUPS = (
     module(
         "_runtime/owners/owned.py",
         ("test_every_type.py", "test_skinned_mesh.py"),
-        Mutant("failures stop a creation of many", r"with self\._dispatch:", "if True:"),
+        Mutant(
+            "failures stop a creation of many",
+            r"self\._dispatch\.run\(self\._replace, ",
+            "self._replace(",
+        ),
     ),
 )

@@ -27,7 +27,7 @@ GROUPS = (
         ),
         Mutant("who lacks one mate's rows joins", r"found = \[earlier\[present\] .*\]", "pass"),
         Mutant("columns of a group are replaced", r"if hasattr\(self, name\):", "if False:"),
-        Mutant("a group is sorted while locked", r"if self\._first\._locks:", "if False:"),
+        Mutant("a group is sorted while locked", r"if self\._first\._is_locked\(\):", "if False:"),
         Mutant("others join as well", r"chosen = chosen\[present\]", "pass"),
     ),
 )

@@ -124,8 +124,8 @@ class Cases(Roomy):
 
     def test_locked_and_told(self) -> None:
         w = self.world()
-        with pytest.raises(StructureLockedError), w.entities.dispatch:
-            w.to_bytes(codecs=CODECS)
+        with pytest.raises(StructureLockedError):
+            w.entities.dispatch.run(w.to_bytes, codecs=CODECS)
         for module in w.MANAGERS:
             with getattr(w, module).locked():
                 assert w.to_bytes(codecs=CODECS) == w.to_bytes(codecs=CODECS)
