@@ -21,7 +21,11 @@ GROUPS = (
         Mutant("fields that there are not", r"given_columns\(.*\)$", "fields"),
         Mutant("arguments count as held views", r"tuple\(borrowed\)", "()"),
         Mutant("a failing spawn leaves all", r"undo_creation\(.*\)", "pass"),
-        Mutant("failures of a spawn are hidden", r"^ +raise$", ""),
+        Mutant(
+            "failures of a spawn are hidden",
+            r"(_take_back\((?:entities|np\.array\(entities.*)\)\n +)raise$",
+            r"\1pass",
+        ),
         Mutant(
             "failures stop the others",
             r"self\.entities\.dispatch\.run\(self\._picked\)",
