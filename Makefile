@@ -49,6 +49,7 @@ soak: export ECSGEN_COMBINATIONS = 0:40
 soak: export ECSGEN_MIGRATIONS = 400
 soak: $(STAMP) fast
 	$(PYTEST) -m "soak or hypothesis" --hypothesis-profile soak
+	ECSGEN_SIGNALS=30 $(BIN)/python -m pytest -q tests/test_faults.py -k signals
 	$(BIN)/python -m tests.mutate --share $(SHARE)
 
 # Methods in C. Without a compiler their tests are left out, but not in CI.

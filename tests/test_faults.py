@@ -120,7 +120,7 @@ def test_taking_back_takes_no_memory(kind: str) -> None:
 def test_signals_leave_nothing_that_answers_wrongly(wish: str) -> None:
     if wish == "1":
         need_layer()
-    seconds = os.environ.get("ECSGEN_SIGNALS", "6")
+    seconds = os.environ.get("ECSGEN_SIGNALS", "2")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "tests.signalled", seconds],
         env={**os.environ, "ECSGEN_FAST": wish},
@@ -140,7 +140,7 @@ def test_nearly_all_are_as_they_were() -> None:
 
 
 def interrupted(scenes: Iterable[Scene], operations: dict[str, Operation], few: bool) -> None:
-    step = int(os.environ.get("ECSGEN_INTERRUPTS", "100" if few else "25"))
+    step = int(os.environ.get("ECSGEN_INTERRUPTS", "200" if few else "100"))
     tally = Tally()
     for number, scene in enumerate(scenes):
         error = (KeyboardInterrupt, SystemExit, Signalled)[number % 3]
