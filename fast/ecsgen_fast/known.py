@@ -200,13 +200,15 @@ _SPAWN_STEPS: Final = {
     "_spawn": "type int entity_count items entities create_many FEW _left _few _spawn_few _checked "
     "values extend isinstance tuple _spawn_parts _spawn_one",
     "_spawn_one": "_managers items get type dict _takes_few are_cells _CONVERTERS append create "
-    "isinstance entities CapacityError BaseException _take_back np array uint64",
+    "extend starmap ONCE isinstance entities CapacityError BaseException _take_back np array "
+    "uint64",
     "_few": "items _managers get type dict _takes_few few_values _CONVERTERS append create",
-    "_spawn_few": "range entities create append _are_few_new _create_rows BaseException "
+    "_spawn_few": "extend starmap ONCE entities create _are_few_new _create_rows BaseException "
     "_take_back np array uint64 _uncreate",
 }
 _CREATE_STEPS: Final = {
     "_create_plain": "_managers get type _takes_few given_fields _CONVERTERS Exception create len "
+    "extend starmap ONCE "
     "entities CapacityError values BaseException _take_back np array uint64 isinstance",
 }
 

@@ -101,13 +101,14 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
             for k in sorted(numbers)
         }
         bits, living = self._bits_of(numbers), self._entities
-        entities: EntityArray | None = None
+        made: list[EntityArray] = []
         try:
-            entities = living.create_many(count)
-            self._append(bits, entities, columns)
-            return entities
+            # made and kept at once: behind a call of ours an interrupt may come
+            made.extend(map(living.create_many, (count,)))
+            self._append(bits, made[0], columns)
+            return made[0]
         except BaseException:
-            if entities is not None:
+            for entities in made:
                 undo_creation(living, (self,), entities)
             raise
 

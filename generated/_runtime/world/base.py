@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
 from typing import Any, ClassVar, Never, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from .later import LaterDeaths
 from .saving import SavedWorld
 from .signatures import ComponentHolder
 from .spawning import (
+    ONCE,
     RowTaker,
     SpawnPart,
     SpawnStore,
@@ -169,11 +171,7 @@ class WorldBase(LaterDeaths, SavedWorld):
             failed = group.exceptions  # of callbacks: all the others did their part
         deaths = entities._deaths  # others die when the rows of these are gone
         few = None
-        if (
-            was_clean
-            and type(died) is list
-            and deaths == entities._clean + len(died)
-        ):
+        if was_clean and type(died) is list and deaths == entities._clean + len(died):
             few = died
         is_outermost = not entities.dispatch.is_open()
         gone = entities.dispatch.run(self._collected, few, failed, is_outermost)
@@ -282,14 +280,16 @@ class WorldBase(LaterDeaths, SavedWorld):
         self, n: int, parts: Sequence[SpawnPart], borrowed: tuple[object, ...]
     ) -> EntityArray:
         """Create n entities and append their rows, or take all back."""
-        entities: EntityArray | None = None
+        made: list[EntityArray] = []
         try:
-            entities = self.entities.create_many(n)
+            # made and kept at once: behind a call of ours an interrupt may come
+            made.extend(map(self.entities.create_many, (n,)))
             if n:
-                append_parts(entities, parts, borrowed)
-            return entities
+                append_parts(made[0], parts, borrowed)
+            return made[0]
         except BaseException:
-            self._take_back(entities)
+            for entities in made:
+                self._take_back(entities)
             raise
 
     def _spawn_one(self, given: SpawnFields) -> EntityArray | None:
@@ -305,19 +305,20 @@ class WorldBase(LaterDeaths, SavedWorld):
             if fields and not are_cells(manager._CONVERTERS, fields):
                 return None
             parts.append((manager.create, fields))
-        entity: Entity | None = None
+        made: list[Entity] = []
         try:
-            entity = self.entities.create()
+            made.extend(starmap(self.entities.create, ONCE))
+            entity = made[0]
             for create, fields in parts:
                 if fields:
                     create(entity, **fields)
                 else:
                     create(entity)
-            return np.array([entity], np.uint64)
+            return np.array(made, np.uint64)
         except BaseException as error:
-            if entity is None and isinstance(error, CapacityError):
+            if not made and isinstance(error, CapacityError):
                 return None  # the other way says so
-            self._take_back(None if entity is None else np.array([entity], np.uint64))
+            self._take_back(np.array(made, np.uint64))
             raise
 
     def _few(self, n: int, given: SpawnFields) -> list[NewRows] | None:
@@ -348,8 +349,7 @@ class WorldBase(LaterDeaths, SavedWorld):
         entities: list[int] = []
         is_free = True
         try:
-            for _ in range(n):
-                entities.append(self.entities.create())
+            entities.extend(starmap(self.entities.create, ONCE * n))
             for manager, _ in parts:
                 is_free = is_free and manager._are_few_new(entities)
             if is_free:
@@ -382,10 +382,9 @@ class WorldBase(LaterDeaths, SavedWorld):
                 return True
         return False
 
-    def _take_back(self, entities: EntityArray | None) -> None:
-        """Undo the creation of entities, if there was one; callbacks may have given them rows
-        anywhere."""
-        if entities is not None:
+    def _take_back(self, entities: EntityArray) -> None:
+        """Undo the creation of entities; callbacks may have given them rows anywhere."""
+        if len(entities):
             undo_creation(self.entities, self._takers(), entities)
 
     def _takers(self) -> Iterable[RowTaker]:

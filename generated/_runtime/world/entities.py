@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import starmap
 from operator import index
 from typing import Any, TypeAlias, TypeVar
 
@@ -14,7 +15,7 @@ from ..errors import CapacityError, DuplicateInstanceError
 from ..handles import Entity, RowClass
 from ..placement.rows import duplicate_instance, is_integer
 from .base import WorldBase
-from .spawning import SeveralRows, SpawnPart, append_parts
+from .spawning import ONCE, SeveralRows, SpawnPart, append_parts
 
 _RowT = TypeVar("_RowT", bound=tuple[Any, ...])
 
@@ -83,17 +84,18 @@ class EntityWorld(WorldBase):
             parts[type(row)] = manager.create, fields
         if len(parts) < len(rows):
             return None
-        entity: Entity | None = None
+        made: list[Entity] = []
         count = 0
         try:
-            entity = self.entities.create()
+            made.extend(starmap(self.entities.create, ONCE))
+            entity = made[0]
             for create, fields in parts.values():
                 create(entity, **fields)
                 count += 1
             return entity
         except BaseException as error:
-            if entity is not None:
-                self._take_back(np.array([entity], np.uint64))
+            if made:
+                self._take_back(np.array(made, np.uint64))
             elif isinstance(error, CapacityError):
                 return None  # what is wrong with a row counts for more
             if count or not isinstance(error, Exception):

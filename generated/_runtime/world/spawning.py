@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..broken import is_broken
 from ..handles import Columns, EntityArray
+
+ONCE: Final = ((),)
+"""For `starmap`, which calls what takes no arguments: no interrupt comes between the call and who
+keeps what it returns, as one may behind a call of ours."""
 
 
 class SpawnStore(Protocol):
