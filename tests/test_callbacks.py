@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -373,3 +376,27 @@ def test_a_dispatch_without_an_owner() -> None:
     with pytest.raises(ExceptionGroup) as caught:
         dispatch.run(dispatch.errors.append, error)
     assert caught.value.exceptions == (error,)
+
+
+class Told:
+    """What callbacks are told about."""
+
+
+def test_what_failed_keeps_nothing_that_was_told() -> None:
+    """No garbage collector is needed: what is held meanwhile are frames of managers, with views."""
+
+    def fail(told: Told) -> None:
+        raise ValueError
+
+    dispatch, callbacks = Dispatch(), Callbacks[Told]()
+    callbacks.add(fail)
+    told = Told()
+    is_there = ref(told)
+    gc.disable()
+    try:
+        with suppress(ExceptionGroup):
+            dispatch.run(dispatch.tell, callbacks.run, told)
+        del told
+        assert is_there() is None
+    finally:
+        gc.enable()

@@ -164,7 +164,9 @@ class Dispatch:
                 raise _leaving(error, errors)
             return result
         finally:
-            # Cycles through tracebacks would keep the frames of managers, with their views.
+            # Cycles through tracebacks would keep the frames of managers, with their views:
+            # those that were told hold the list.
+            errors.clear()
             del error, errors
 
     def tell(
