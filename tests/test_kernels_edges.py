@@ -342,3 +342,23 @@ def test_edges(managers: Callable[[str], Any], way: str, name: str) -> None:
             given = inputs(case, rows[k])
             wrong.append(f"{case}: {given} gives {got[k]!r}, not {wanted[k]!r}")
     assert not wrong, f"{len(wrong)} cases: " + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("scalar", ["f32", "f64", "i32", "i64", "u32"])
+@pytest.mark.parametrize("size", [4, 8])
+def test_an_element_of_a_row_is_negated(scalar: str, size: int, tmp_path: Path) -> None:
+    """numpy 2.4 negates other cells, if those of both sides are 16 or 64 bytes apart."""
+    text = f"component: Edge\nfields:\n  a: '{scalar}[{size}]'\n  b: '{scalar}[{size}]'\n"
+    text += "kernels:\n  turn: {steps: ['a[0] = -a[0]', 'b[1] = -b[0]']}\n"
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    name = f"negated_{scalar}_{size}"
+    package: Any = built(tmp_path, name).package
+    entities = package.EntityManager()
+    manager = package.EdgeManager(entities)
+    manager.create_many(entities.create_many(7))
+    numbers = np.arange(1, 8).astype(SCALARS[scalar])
+    manager.data.a[:, 0] = manager.data.b[:, 0] = numbers
+    manager.turn()
+    assert manager.data.a[:, 0].tolist() == (-numbers).tolist()
+    assert manager.data.b[:, 1].tolist() == (-numbers).tolist()
+    list(forget(name))

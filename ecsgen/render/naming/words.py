@@ -99,31 +99,31 @@ misc missing missinginstance missinginstanceerror module modulenot modulenotfoun
 modulenotfounderror modules moduletype more most move move_lines move_many move_row move_rows
 move_to moved moved_many moved_one moves multiply multiply_int64 n n_active n_grouped na name named
 namedtuple nameerror names naming nan ndarray near near_cells near_given near_now nearblocks
-nearcolumn nearest nearsearch need needed needs neg negative neighbours nested never new newer
-newest next next_generation next_generations next_sibling next_sibling_cells next_sibling_column
-next_slots nil njit no no_mask none none_of noqa norm normal normalize not not_equal notadirectory
-notadirectoryerror nothing notimplemented notimplementederror now np null null_entity numba number
-numbers numpy o object object_fields objectfield objects objects_line oct of of_each of_one offset
-older oldest once one one_generation only open open_table operator optional or ord order orphaned
-orphans orphans_destroy orphans_die orphans_root orphansdestroy orphansdie orphansroot oserror
-other other_cells other_names othercolumn others out output outputs outside over overflow
-overflowerror overload overwrite own own_words owned owned_children owned_spaced ownedchildren
-ownedfamily ownedfamilyrows ownedrows ownedspaced owner owners owners_near p pack pack_into package
-package_import packages packed packed_line padded paired pairs parallel parcel parcelbase
-parcelerror parent parent_cells parent_column parentfield parents part parting partition
-partitioned partitionedrows parts parts_line pass path pathlib peak pending pendingdeprecation
-pendingdeprecationwarning per permission permissionerror picked pickles pip place place_lines
-place_many place_one placed placement places plain plan plan_again plan_append plan_cold
-plan_cold_rows plan_join plan_leaving plan_lists plan_moves plan_removal plan_removal_one planes
-planned policies policy pow power prange present previous previous_sibling previous_sibling_cells
-previous_sibling_column print process processlookup processlookuperror product project property
-protocol proxies proxy proxy_accessors proxy_base proxy_fields proxyfield put put_cells put_where
-putmask py pyi pytest pytest_pycollect pytest_pycollect_makemodule pytest_terminal
-pytest_terminal_summary python q queried queriedchunks queriedrows queries query query_class
-query_column querycolumn querycolumns querylist querylistmember querymatch querymember querysparse
-querysparsemember quit r radius raise raised raises random range reach read read_only readable
-reads recursion recursionerror reduce reductions reductions_numba reductions_numpy ref refer
-reference referenceerror refers refuse refuse_locked release release_children release_many
+nearcolumn nearest nearsearch need needed needs neg negated negative neighbours nested never new
+newer newest next next_generation next_generations next_sibling next_sibling_cells
+next_sibling_column next_slots nil njit no no_mask none none_of noqa norm normal normalize not
+not_equal notadirectory notadirectoryerror nothing notimplemented notimplementederror now np null
+null_entity numba number numbers numpy o object object_fields objectfield objects objects_line oct
+of of_each of_one offset older oldest once one one_generation only open open_table operator
+optional or ord order orphaned orphans orphans_destroy orphans_die orphans_root orphansdestroy
+orphansdie orphansroot oserror other other_cells other_names othercolumn others out output outputs
+outside over overflow overflowerror overload overwrite own own_words owned owned_children
+owned_spaced ownedchildren ownedfamily ownedfamilyrows ownedrows ownedspaced owner owners
+owners_near p pack pack_into package package_import packages packed packed_line padded paired pairs
+parallel parcel parcelbase parcelerror parent parent_cells parent_column parentfield parents part
+parting partition partitioned partitionedrows parts parts_line pass path pathlib peak pending
+pendingdeprecation pendingdeprecationwarning per permission permissionerror picked pickles pip
+place place_lines place_many place_one placed placement places plain plan plan_again plan_append
+plan_cold plan_cold_rows plan_join plan_leaving plan_lists plan_moves plan_removal plan_removal_one
+planes planned policies policy pow power prange present previous previous_sibling
+previous_sibling_cells previous_sibling_column print process processlookup processlookuperror
+product project property protocol proxies proxy proxy_accessors proxy_base proxy_fields proxyfield
+put put_cells put_where putmask py pyi pytest pytest_pycollect pytest_pycollect_makemodule
+pytest_terminal pytest_terminal_summary python q queried queriedchunks queriedrows queries query
+query_class query_column querycolumn querycolumns querylist querylistmember querymatch querymember
+querysparse querysparsemember quit r radius raise raised raises random range reach read read_only
+readable reads recursion recursionerror reduce reductions reductions_numba reductions_numpy ref
+refer reference referenceerror refers refuse refuse_locked release release_children release_many
 release_one released relink relink_family relink_row remainder remember remove removed removed_many
 removing removing_many removing_one renames render replace repr require reserve reserve_one
 reserved reservedrows reset reshape resolve resolve_many resource resourcewarning result return

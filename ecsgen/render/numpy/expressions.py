@@ -210,7 +210,8 @@ class Emitter:
         if node.name in IN_PLACE and out.text == texts[0] and out.text.isidentifier() and not typed:
             self.write(f"{out.text} {IN_PLACE[node.name]} {texts[1]}")
         else:
-            self.run(f"np.{UFUNCS[node.name]}", *texts, f"out={out.text}", *typed)
+            function = "negated" if node.name == "neg" else f"np.{UFUNCS[node.name]}"
+            self.run(function, *texts, f"out={out.text}", *typed)
         self.working.give_back(*(one for one in operands if one.slot != out.slot))
         return out
 

@@ -23,6 +23,9 @@ _CACHED: Final = 1 << 20
 MOST_SHARED: Final = 4
 """How many times as large the blocks of several kernels are, which share most of the columns."""
 
+_MISREAD: Final = frozenset((16, 64))
+"""Strides with which `np.negative` is not to be trusted."""
+
 Cells: TypeAlias = tuple[str, tuple[int, ...], bool]
 """Working memory of a kernel: dtype, shape per row, and whether a row's elements lie together."""
 
@@ -163,6 +166,18 @@ def put_where(target: NDArray[Any], mask: Any, values: Any) -> None:
     else:  # a row's elements lie together: so shall those of the others
         axes = (target.ndim - 1, *range(target.ndim - 1))
         np.putmask(target.transpose(axes), masks.transpose(axes), given.transpose(axes))
+
+
+def negated(values: Any, out: NDArray[Any], dtype: Any = None) -> None:
+    """Write -values to `out`, as `np.negative` does where it is right.
+
+    numpy 2.4 takes other cells where those of values and `out` are both 16 or 64 bytes apart.
+    """
+    cells = np.asarray(values)
+    if _MISREAD.isdisjoint(cells.strides):
+        np.negative(cells, out=out, dtype=dtype)
+    else:
+        np.negative(cells.copy(), out=out, dtype=dtype)
 
 
 def as_integers(values: Any, dtype: Any) -> NDArray[Any]:
