@@ -186,11 +186,8 @@ DEATH_STEPS: Final = {
 DISPATCH_STEPS: Final = {
     "destroy": {
         "tell": "running errors",
-        "__enter__": "depth",
-        "__exit__": "depth _empty_queue errors BaseExceptionGroup tuple clear "
-        "_set_innermost_context",
         "run": "depth _is_run_below sys _getframe running BaseException queue empty_queue errors "
-        "append _leaving",
+        "append _leaving clear",
         "is_open": "depth _is_run_below sys _getframe",
     },
 }
