@@ -357,7 +357,7 @@ def test_an_element_of_a_row_is_negated(scalar: str, size: int, tmp_path: Path) 
     entities = package.EntityManager()
     manager = package.EdgeManager(entities)
     manager.create_many(entities.create_many(7))
-    numbers = np.arange(1, 8).astype(SCALARS[scalar])
+    numbers: NDArray[Any] = np.arange(1, 8).astype(SCALARS[scalar])
     manager.data.a[:, 0] = manager.data.b[:, 0] = numbers
     manager.turn()
     assert manager.data.a[:, 0].tolist() == (-numbers).tolist()
