@@ -226,7 +226,7 @@ WORLDS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "destroy_later": ("_noted AttributeError extend type int _notes", {}),
     "collect": (
         "entities _deaths _clean _flush BaseExceptionGroup exceptions dispatch errors extend type "
-        "list len _removed _swept depth queue _kills _empty_queue _SWEEPS is_open run _collected",
+        "list len _removed _swept depth queue _kills is_open run _collected",
         _COLLECT_STEPS,
     ),
 }
