@@ -6,38 +6,39 @@ import math
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
+
+from .kernel import kernel
 
 _LARGEST: Final = np.int64(2**63 - 1)
 _LARGEST_UNSIGNED: Final = np.uint64(2**64 - 1)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def minimum(a: Any, b: Any) -> Any:
     """Return the smaller float; NaN if one is."""
     return a if a < b or a != a else b
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def maximum(a: Any, b: Any) -> Any:
     """Return the larger float; NaN if one is."""
     return a if a > b or a != a else b
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def sign_of(a: Any) -> Any:
     """Return -1, 0 or 1 as a number of the same type; NaN of NaN."""
     below = type(a)(-1) if a < 0 else a - a
     return type(a)(1) if a > 0 else below
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def binary_logarithm(a: Any) -> Any:
     """Return the logarithm to base 2: numba has np.log2 of one type in a function only."""
     return math.log2(a)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def remainder(a: Any, b: Any) -> Any:
     """Return what `floor_divide` leaves of a float, of the divisor's sign."""
     rest = np.fmod(a, b)
@@ -48,7 +49,7 @@ def remainder(a: Any, b: Any) -> Any:
     return rest + b if (b < 0) != (rest < 0) else rest
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def floor_divide(a: Any, b: Any) -> Any:
     """Return the quotient of floats rounded down; inf or NaN for a zero divisor."""
     if b == 0:
@@ -63,25 +64,25 @@ def floor_divide(a: Any, b: Any) -> Any:
     return np.ceil(quotient) if quotient - below > 0.5 else below
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def less_than_unsigned(a: Any, b: Any) -> Any:
     """Return whether a signed integer is less than a u64; numba would compare them as floats."""
     return a < 0 or np.uint64(a) < b
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def at_most_unsigned(a: Any, b: Any) -> Any:
     """Return whether a signed integer is less than a u64 or equal."""
     return a < 0 or np.uint64(a) <= b
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def equals_unsigned(a: Any, b: Any) -> Any:
     """Return whether a signed integer is equal to a u64."""
     return a >= 0 and np.uint64(a) == b
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def add_int64(a: Any, b: Any) -> Any:
     """Return the sum of two i64; it wraps.
 
@@ -91,38 +92,38 @@ def add_int64(a: Any, b: Any) -> Any:
     return np.int64(np.uint64(a) + np.uint64(b))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def subtract_int64(a: Any, b: Any) -> Any:
     """Return the difference of two i64; it wraps."""
     return np.int64(np.uint64(a) - np.uint64(b))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def multiply_int64(a: Any, b: Any) -> Any:
     """Return the product of two i64; it wraps."""
     return np.int64(np.uint64(a) * np.uint64(b))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def absolute_int64(a: Any) -> Any:
     """Return the absolute value of an i64; the smallest one stays as it is."""
     return subtract_int64(0, a) if a < 0 else np.int64(a)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def floor_divide_int64(a: Any, b: Any) -> Any:
     """Return the quotient of i64 rounded down; 0 for a zero divisor."""
     # The machine's own division traps where -a wraps.
     return subtract_int64(0, a) if b == -1 else np.int64(a // b)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def remainder_int64(a: Any, b: Any) -> Any:
     """Return what `floor_divide_int64` leaves; 0 for a zero divisor."""
     return 0 if b == -1 else a % b
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def whole_power(base: Any, exponent: int) -> Any:
     """Return the power of an integer to an exponent from 0; it wraps."""
     result, factor = np.uint64(1), np.uint64(base)
@@ -134,7 +135,7 @@ def whole_power(base: Any, exponent: int) -> Any:
     return type(base)(result)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def between(value: float, low: float, high: float) -> float:
     """Return a float within bounds, to be cut to an integer; 0 for NaN."""
     if value != value:
@@ -142,7 +143,7 @@ def between(value: float, low: float, high: float) -> float:
     return low if value < low else high if value > high else value
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def as_int64(value: Any) -> np.int64:
     """Return a float cut to i64: the range's end beyond it, 0 for NaN."""
     if value >= 2.0**63:
@@ -150,7 +151,7 @@ def as_int64(value: Any) -> np.int64:
     return np.int64(between(value, -(2.0**63), 2.0**62 * 1.9999999999999998))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def as_uint64(value: Any) -> np.uint64:
     """Return a float cut to u64: the range's end beyond it, 0 for NaN."""
     if value >= 2.0**64:

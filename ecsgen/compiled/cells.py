@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..runtime.spaces.cells import CellNumbers, Places
+from .kernel import kernel
 
 PlaceNumbers = NDArray[np.uint32]
 """Which places come k-th: without a sign, which would be looked at again and again."""
@@ -19,7 +19,7 @@ _LOST: Final = -(2**63)
 """The number of a cell where there is none."""
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def numbered_cells(
     places: Places,
     edges: NDArray[np.float64],
@@ -53,7 +53,7 @@ def numbered_cells(
     return is_inside
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def counted_cells(
     numbers: CellNumbers,
     low: CellNumbers,
@@ -86,7 +86,7 @@ def counted_cells(
     return cells
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def cells_around(
     table: PlaceNumbers,
     sides: CellNumbers,
@@ -146,7 +146,7 @@ def cells_around(
     return found, most
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _moved(number: int, count: int) -> int:
     """Return a number one beyond the border as it is on the other side."""
     if count > 0:
@@ -157,7 +157,7 @@ def _moved(number: int, count: int) -> int:
     return number
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _stretch(
     table: PlaceNumbers, strip: int, z: int, count: int, ends: PlaceNumbers, found: int
 ) -> int:
@@ -178,7 +178,7 @@ def _stretch(
     return found
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def gathered_places(places: Places, order: PlaceNumbers) -> Places:
     """Return places in an order, NaN for those that are not finite."""
     found = np.empty((len(places), len(order)), places.dtype)

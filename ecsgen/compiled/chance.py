@@ -6,7 +6,7 @@ import math
 from typing import Any, Final
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from ..runtime.kernels.normal import (
@@ -18,6 +18,7 @@ from ..runtime.kernels.normal import (
     NORMAL_TAIL,
     ROOT_HALF,
 )
+from .kernel import kernel
 
 
 def _as_bits(context: Any, number: Any) -> Any:
@@ -57,44 +58,44 @@ _FIRST: Final = np.uint64(0xBF58_476D_1CE4_E5B9)
 _SECOND: Final = np.uint64(0x94D0_49BB_1331_11EB)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@kernel(forceinline=True)
 def _mix(x: Any) -> Any:
     x = (x ^ (x >> np.uint64(30))) * _FIRST
     x = (x ^ (x >> np.uint64(27))) * _SECOND
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@kernel(forceinline=True)
 def stem_of(who: Any, key: Any) -> Any:
     """Return what all numbers of a row have in common."""
     return _mix(np.uint64(who) ^ key)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@kernel(forceinline=True)
 def id_stem_of(slot: Any, generation: Any, key: Any) -> Any:
     """Return the same of a row that is known by its id."""
     return _mix((np.uint64(generation) << np.uint64(32) | np.uint64(slot)) ^ key)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@kernel(forceinline=True)
 def _word(stem: Any, number: Any) -> Any:
     return _mix(stem + np.uint64(number + 1) * _STEP)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@kernel(forceinline=True)
 def random_at(stem: Any, number: Any) -> Any:
     """Return a number in [0, 1)."""
     return np.float64(np.int64(_word(stem, number) >> np.uint64(11))) * 2.0**-53
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@kernel(forceinline=True)
 def range_at(stem: Any, number: Any, bound: Any) -> Any:
     """Return a whole number from 0 to `bound` - 1."""
     high = _word(stem, number) >> np.uint64(32)
     return np.int64(high * np.uint64(bound) >> np.uint64(32))
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@kernel(forceinline=True)
 def normal_at(stem: Any, number: Any) -> Any:
     """Return a number of mean 0 and deviation 1.
 
@@ -114,7 +115,7 @@ def normal_at(stem: Any, number: Any) -> Any:
     return above / below * _choice(is_middle, distance, sign)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@kernel(forceinline=True)
 def _horner(found: Any, x: Any, is_middle: Any, a: Any, b: Any) -> Any:
     """Go on with a polynomial for five powers, with the coefficients for the middle or others."""
     found = found * x + _choice(is_middle, a[0], b[0])
@@ -124,7 +125,7 @@ def _horner(found: Any, x: Any, is_middle: Any, a: Any, b: Any) -> Any:
     return found * x + _choice(is_middle, a[4], b[4])
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@kernel(forceinline=True)
 def _minus_log(x: Any) -> Any:
     """Return minus the natural logarithm of a number from 2^-60 to 1/2."""
     bits = _bits_of(x)

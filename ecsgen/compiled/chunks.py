@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..runtime.archetypes.chunk_blocks import ChunkField, KeptOfChunks
 from ..runtime.archetypes.rows import Archetype
 from ..runtime.queries.chunks import QueriedChunks
+from .kernel import kernel
 
 
 class ChunkCells(KeptOfChunks):
@@ -67,7 +68,7 @@ def _as_pointer(context: Any, address: Any) -> Any:
 _pointer_to: Any = intrinsic(_as_pointer)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def cells_at(address: int, count: int, dtype: Any) -> Any:
     """Return the cells that begin at an address, shape (count,); nobody checks that they do."""
     return carray(_pointer_to(address), count, dtype)

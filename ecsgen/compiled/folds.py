@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from numba import njit
 from numpy.typing import NDArray
 
 from .arithmetic import maximum, minimum
+from .kernel import kernel
 
 BLOCK: Final = 1024
 """Rows whose values are computed before they are folded."""
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def blocks_of(n: int) -> int:
     """Return how many blocks n rows make, at least one."""
     return max(1, (n + BLOCK - 1) // BLOCK)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def sum_of(values: NDArray[Any], n: int) -> Any:
     """Return the sum of the first n values, which are used up; 0 for none.
 
@@ -35,7 +35,7 @@ def sum_of(values: NDArray[Any], n: int) -> Any:
     return values[0]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def least_of(values: NDArray[Any], n: int) -> Any:
     """Return the least of the first n values, which are used up; NaN if one is."""
     while n > 1:
@@ -46,7 +46,7 @@ def least_of(values: NDArray[Any], n: int) -> Any:
     return values[0]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def greatest_of(values: NDArray[Any], n: int) -> Any:
     """Return the greatest of the first n values, which are used up; NaN if one is."""
     while n > 1:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .kernel import kernel
 
-@njit(cache=True, error_model="numpy")
+
+@kernel()
 def row_at(rows: NDArray[np.intp], place: int) -> int:
     """Return one of some rows, of which only the first is there if they follow each other."""
     return int(rows[place] if len(rows) > 1 else rows[0] + place)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def rows_of_block(rows: NDArray[np.intp], start: int, end: int) -> NDArray[np.intp]:
     """Return some of the rows, in the same form."""
     if len(rows) > 1:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..runtime.entities.arrays import are_held
 from ..runtime.entities.layout import INDEX_MASK
 from ..runtime.entities.living import LivingEntities
+from .kernel import kernel
 
 _NIL: Final = 0xFFFF_FFFF
 TABLE_FACTOR: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
@@ -56,7 +56,7 @@ def open_table(
     return keys, found, shift
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _enter(
     owners: NDArray[np.uint64],
     rows: NDArray[np.intp],

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..runtime.handles import RowArray
@@ -20,6 +19,7 @@ from ..runtime.spaces.cells import (
 )
 from ..runtime.spaces.search import PlaceNames
 from ..runtime.typed import NamedTuple
+from .kernel import kernel
 
 _FACTORS: Final = (
     np.uint64(0x9E37_79B9_7F4A_7C15),
@@ -86,7 +86,7 @@ def turn_cells(
     return cells
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _enter_all(cells: TurnCells) -> None:
     axes = len(cells.places)
     for member in range(cells.places.shape[1]):
@@ -103,7 +103,7 @@ def _enter_all(cells: TurnCells) -> None:
             _link(cells, member)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def move_to(cells: TurnCells, row: int, place: Sequence[Any]) -> None:
     """Let a row, which has another place now, go to its cell; to the end if that is another."""
     member = cells.numbers[row]
@@ -129,7 +129,7 @@ def move_to(cells: TurnCells, row: int, place: Sequence[Any]) -> None:
             _link(cells, member)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def near_now(cells: TurnCells, own: int, place: Sequence[Any], found: RowArray) -> int:
     """Write which members are in reach of a place, in their order; return how many.
 
@@ -173,7 +173,7 @@ def near_now(cells: TurnCells, own: int, place: Sequence[Any], found: RowArray) 
     return met
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _cell_along(edge: float, count: int, x: Any) -> int:
     cell = np.floor(np.float64(x) / edge)
     if count > 0 and not 0.0 <= cell < count:
@@ -182,36 +182,36 @@ def _cell_along(edge: float, count: int, x: Any) -> int:
     return int(min(max(known, -FARTHEST_CELL), FARTHEST_CELL))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _begin(count: int) -> int:
     """Return the first step to the cells around one; the last one is before `_end`."""
     return 0 if count == 1 else -1
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _end(count: int) -> int:
     return 1 if 0 < count < 3 else 2
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _around(count: int, cell: int) -> int:
     return cell % count if count > 0 else cell
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _bucket(buckets: int, x: int, y: int, z: int) -> int:
     mixed = np.uint64(np.int64(x)) * _FACTORS[0] ^ np.uint64(np.int64(y)) * _FACTORS[1]
     mixed = (mixed ^ np.uint64(np.int64(z)) * _FACTORS[2]) * _FACTORS[0]
     return int((mixed >> np.uint64(32)) & np.uint64(buckets - 1))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _bucket_of(cells: TurnCells, member: int) -> int:
     cell = cells.cells[member]
     return int(_bucket(len(cells.first), cell[0], cell[1], cell[2]))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _link(cells: TurnCells, member: int) -> None:
     """Put a member to the end of those in its cell's bucket."""
     bucket = _bucket_of(cells, member)
@@ -225,7 +225,7 @@ def _link(cells: TurnCells, member: int) -> None:
     cells.is_in[member] = True
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _unlink(cells: TurnCells, member: int) -> None:
     bucket = _bucket_of(cells, member)
     before, behind = cells.before[member], cells.behind[member]

@@ -39,7 +39,6 @@ STANDARD = {
 NUMPY = {
     "ArrayLike": "numpy.typing",
     "NDArray": "numpy.typing",
-    "njit": "numba",
     "prange": "numba",
 }
 PACKAGE = {

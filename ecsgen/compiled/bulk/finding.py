@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ...runtime.shards.finding import EMPTY, FACTOR, GONE, NO_SLOT, Table
+from ..kernel import kernel
 
 _FACTOR: Final = np.uint64(FACTOR)
 _EMPTY: Final = np.uint64(EMPTY)
@@ -18,7 +18,7 @@ _ONE: Final = np.uint64(1)
 _TWO: Final = np.uint64(2)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def shift_of(table: Table) -> Any:
     """Return by how many bits hashes are too long."""
     shift, pairs = 64, len(table) >> 1
@@ -27,7 +27,7 @@ def shift_of(table: Table) -> Any:
     return np.uint64(shift)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def place_of(table: Table, key: Any, shift: Any) -> Any:
     """Return where a key is in the table, or the empty place where it would be; O(1)."""
     last = np.uint64(len(table) - 1)
@@ -37,7 +37,7 @@ def place_of(table: Table, key: Any, shift: Any) -> Any:
     return place
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def find_slots(table: Table, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
     """Return the slot of each key, or -1; O(k)."""
     slots = np.empty(len(keys), np.intp)
@@ -47,7 +47,7 @@ def find_slots(table: Table, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
     return slots
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def enter_keys(table: Table, keys: NDArray[np.uint64], slots: NDArray[np.intp]) -> bool:
     """Enter keys with their slots, if none is there or given twice, and return whether; O(k)."""
     shift, places = shift_of(table), np.empty(len(keys), np.uint64)
@@ -65,7 +65,7 @@ def enter_keys(table: Table, keys: NDArray[np.uint64], slots: NDArray[np.intp]) 
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def remove_keys(table: Table, keys: NDArray[np.uint64]) -> int:
     """Take out distinct keys that are there; return how many pairs nobody goes past; O(k)."""
     shift, last = shift_of(table), np.uint64(len(table) - 1)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..kernel import kernel
 
 _NIL: Final = 0xFFFF_FFFF
 
@@ -26,7 +27,7 @@ def sparse_lookup(
     return rows
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _sparse_lookup(
     rows_of: NDArray[np.uint32],
     owners: NDArray[np.uint64],
@@ -51,7 +52,7 @@ def direct_lookup(
     return rows
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _direct_lookup(
     owners: NDArray[np.uint64],
     entities: NDArray[np.uint64],

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ...runtime.handles import RowArray
+from ..kernel import kernel
 from .sets import distinct_rows
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def are_distinct_below(n: int, values: RowArray) -> bool:
     """Return whether no number below n is there twice; O(n)."""
     seen = np.zeros(n, np.uint8)

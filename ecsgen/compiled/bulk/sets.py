@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..kernel import kernel
 
 _SPREAD: Final = np.uint64(0x03F7_9D71_B4CB_0A89)
 """A de Bruijn sequence: shifted by 0 to 63 bits, it begins with six other bits each time."""
@@ -16,7 +17,7 @@ _PLACES: Final = np.argsort(
 """By how many bits it was, by these six."""
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def distinct_rows(rows: NDArray[np.intp], n: int) -> NDArray[np.intp]:
     """Return the rows below n, each once, in order; O(n)."""
     words = np.zeros((n >> 6) + 1, np.uint64)

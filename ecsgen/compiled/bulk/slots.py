@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ...runtime.handles import EntityArray, RowArray
 from ...runtime.shards.finding import NO_SLOT, Table
+from ..kernel import kernel
 from .finding import place_of, shift_of
 
 _NO_SLOT: Final = np.uint64(NO_SLOT)
@@ -17,7 +17,7 @@ _ONE: Final = np.uint64(1)
 _NIL: Final = 0xFFFF_FFFF
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def slots_of(
     cells: EntityArray, table: Table, es: EntityArray, mask: int
 ) -> tuple[RowArray, bool]:
@@ -38,7 +38,7 @@ def slots_of(
     return slots, alive
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def are_here(
     cells: EntityArray, table: Table, es: EntityArray, mask: int
 ) -> NDArray[np.bool_]:
@@ -55,7 +55,7 @@ def are_here(
     return here
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def rows_in(
     rows_of: NDArray[np.uint32], owners: EntityArray, es: EntityArray, slots: RowArray
 ) -> RowArray:
@@ -69,7 +69,7 @@ def rows_in(
     return rows
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def visited_rows(
     rows_of: NDArray[np.uint32],
     owners: EntityArray,

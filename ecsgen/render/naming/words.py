@@ -25,12 +25,12 @@ blockingioerror blocks blocks_of body bool boolfield borrowed borrowed_one bound
 break breakpoint bring broadcast broadcast_line broadcast_to broken brokenmanager
 brokenmanagererror brokenpipe brokenpipeerror brows brows_spanned buffer buffererror build
 build_class builtins bulk bundle bundles but by by_entity by_id bytearray bytes bytesfield
-byteswarning c cache call callable callback callbacks called caller calling calls can can_grow
-capacity capacityerror case cases cases_class cast ceil cell cell_of cell_type cellmessages cells
-cells_at cells_now chance change changes check check_row check_unchanged check_value checked
-checked_fields checked_line checked_lines checked_radius checked_value checked_value_line checks
-child childprocess childprocesserror choose choosing chosen chosen_blocks chosencells chosenrows
-chr chunk chunk_bytes chunk_kernels chunk_queries chunkarray chunkbase chunkblocks chunkcells
+byteswarning c call callable callback callbacks called caller calling calls can can_grow capacity
+capacityerror case cases cases_class cast ceil cell cell_of cell_type cellmessages cells cells_at
+cells_now chance change changes check check_row check_unchanged check_value checked checked_fields
+checked_line checked_lines checked_radius checked_value checked_value_line checks child
+childprocess childprocesserror choose choosing chosen chosen_blocks chosencells chosenrows chr
+chunk chunk_bytes chunk_kernels chunk_queries chunkarray chunkbase chunkblocks chunkcells
 chunkcolumns chunked chunkedpart chunkedt chunkfield chunkproxy chunks chunks_body chunks_decorator
 chunks_header chunkvalue class class_name classes classmethod classvar clause close close_many
 close_one closest code cold cold_capacity cold_columns cold_default cold_defaults cold_row
@@ -54,76 +54,75 @@ each_lines each_value ecs ecserror ecsgen element elements elif ellipsis else em
 encoding encodingwarning end end_below end_without endcall endfor endif endmacro ends ensure enter
 enter_value enter_values entities entity entity_cells entity_column entity_view entityarray
 entitymanager entityproxy entityview entityviewbase entityworld entries entry enum enumerate
-enumfield enums environment environmenterror eoferror equal equals equals_unsigned error
-error_model errstate es eval every evict evict_one example except exception exceptiongroup exec
-exists exit exp expand expand_many expand_one export exported extract f f32 f64 failures false
-family familyrows fast feature fffffep127 fffffffffffffp1023 field field_columns field_info
-fieldinfo fields fieldtable fifty file fileexists fileexistserror filenot filenotfound
-filenotfounderror fill fill_parts filled filled_world filter final find find_line find_many
-find_spec fingerprint finite first first_child first_child_cells first_child_column
-first_generation fit flag flags flat flat_cells flat_columns float float32 floatfield floating
-floatingpoint floatingpointerror floor floor_divide folded follow follow_cold follow_cold_rows
-follow_row followed for for_numba forget forget_value forget_values format former found free from
-front front_class frontcolumns frozenset full function functions further fuse fused fused_views
-future futurewarning g gathered gc generated generation generation_bits generations generator
-generatorexit get getattr getitem ghosts ghosts_near give give_slot give_slots given given_line
-giventable gives globals go goes gone good greater greater_equal greatest greatest_of group grouped
-groupeddata groupedrows groupmember groups grow grown grown_map growth h had half handle
-handle_mask handlefield handles has has_border has_cells has_chunks has_create has_create_many
-has_manager hasattr hash haunt haunted haunted_search haunted_space hauntedspace have head
-head_many header heard held heldmessages help here hex hidden hidden_rows hierarchy hierarchyerror
-high hold holders holds holds_objects hole holes hot how hypot hypothesis i i64 id id_generation
-id_generation_cells id_generation_column id_keys id_of id_row id_row_cells id_row_column id_slot
-id_slot_cells id_slot_column id_stem id_stem_of idarray idproxy idrows ids ids_of if ignore import
-imported importerror importlib imports imports_marker importwarning imum in inactive include indent
-indentation indentationerror index index0 index_bits index_count index_mask indexerror indexes
-indices indirect indirectrows inf infos infos_lines init input insert install installed instance
-instances int int64 intenum interrupted interruptederror intfield intflag into intp ioerror is
-is_alive is_clean is_cold is_exact is_folded is_heard is_named is_object is_open is_packed is_plain
-is_quiet is_same is_same_view is_tag is_worn isadirectory isadirectoryerror isinstance issubclass
-it item items iter iterable iterator its j j2 join join_group join_group_many joined joined_given
-joined_rows joined_search joined_turn joined_turn_given joinedblocks joinedcolumn joinedrows
-joinedt joining joinpath k keep kept kernel kernel_arguments kernel_blocks kernel_reductions
-kernelrows kernels kernels_numba kernels_numpy key key_lines keyboard keyboardinterrupt keyerror
-keys keywords kind kinds know largest last last_generation last_handle layout layout_arguments
-layout_cold layout_lines layout_table lazy lazy_names leads least least_of leave leave_group
-leave_parent leaving led left left_cold len length less less_equal less_than less_than_unsigned let
-let_die level levelblocks levelfield levels license lie lies like line lines link link_row linked
-linkedrows list lists literal living living_id living_id_rows living_keys living_place living_rows
-living_table ljust load loader local locals locked locks log log10 log2 logical logical_and
-logical_not logical_or lookup lookuperror loop looped loops low lower lstrip m machine
-machine_class macro made main make make_room make_way makes managed managedpart manager managers
-manual many many_type map mapping mask match matches matching matrix max maximum may mean meet
-member members memory memoryerror memoryview messages method methods min min_free minimum minus
-misc missing missinginstance missinginstanceerror module modulenot modulenotfound
-modulenotfounderror modules moduletype more most move move_lines move_many move_row move_rows
-move_to moved moved_many moved_one moves multiply multiply_int64 n n_active n_grouped na name named
-namedtuple nameerror names naming nan ndarray near near_cells near_given near_now nearblocks
-nearcolumn nearest nearsearch need needed needs neg negated negative neighbours nested never new
-newer newest next next_generation next_generations next_sibling next_sibling_cells
-next_sibling_column next_slots nil njit no no_mask none none_of noqa norm normal normalize not
-not_equal notadirectory notadirectoryerror nothing notimplemented notimplementederror now np null
-null_entity numba number numbers numpy o object object_fields objectfield objects objects_line oct
-of of_each of_one offset older oldest once one one_generation only open open_table operator
-optional or ord order orphaned orphans orphans_destroy orphans_die orphans_root orphansdestroy
-orphansdie orphansroot oserror other other_cells other_names othercolumn others out output outputs
-outside over overflow overflowerror overload overwrite own own_words owned owned_children
-owned_spaced ownedchildren ownedfamily ownedfamilyrows ownedrows ownedspaced owner owners
-owners_near p pack pack_into package package_import packages packed packed_line padded paired pairs
-parallel parcel parcelbase parcelerror parent parent_cells parent_column parentfield parents part
-parting partition partitioned partitionedrows parts parts_line pass path pathlib peak pending
-pendingdeprecation pendingdeprecationwarning per permission permissionerror picked pickles pip
-place place_lines place_many place_one placed placement places plain plan plan_again plan_append
-plan_cold plan_cold_rows plan_join plan_leaving plan_lists plan_moves plan_removal plan_removal_one
-planes planned policies policy pow power prange present previous previous_sibling
-previous_sibling_cells previous_sibling_column print process processlookup processlookuperror
-product project property protocol proxies proxy proxy_accessors proxy_base proxy_fields proxyfield
-put put_cells put_where putmask py pyi pytest pytest_pycollect pytest_pycollect_makemodule
-pytest_terminal pytest_terminal_summary python q queried queriedchunks queriedrows queries query
-query_class query_column querycolumn querycolumns querylist querylistmember querymatch querymember
-querysparse querysparsemember quit r radius raise raised raises random range reach read read_only
-readable reads recursion recursionerror reduce reductions reductions_numba reductions_numpy ref
-refer reference referenceerror refers refuse refuse_locked release release_children release_many
+enumfield enums environment environmenterror eoferror equal equals equals_unsigned errstate es eval
+every evict evict_one example except exception exceptiongroup exec exists exit exp expand
+expand_many expand_one export exported extract f f32 f64 failures false family familyrows fast
+feature fffffep127 fffffffffffffp1023 field field_columns field_info fieldinfo fields fieldtable
+fifty file fileexists fileexistserror filenot filenotfound filenotfounderror fill fill_parts filled
+filled_world filter final find find_line find_many find_spec fingerprint finite first first_child
+first_child_cells first_child_column first_generation fit flag flags flat flat_cells flat_columns
+float float32 floatfield floating floatingpoint floatingpointerror floor floor_divide folded follow
+follow_cold follow_cold_rows follow_row followed for for_numba forget forget_value forget_values
+format former found free from front front_class frontcolumns frozenset full function functions
+further fuse fused fused_views future futurewarning g gathered gc generated generation
+generation_bits generations generator generatorexit get getattr getitem ghosts ghosts_near give
+give_slot give_slots given given_line giventable gives globals go goes gone good greater
+greater_equal greatest greatest_of group grouped groupeddata groupedrows groupmember groups grow
+grown grown_map growth h had half handle handle_mask handlefield handles has has_border has_cells
+has_chunks has_create has_create_many has_manager hasattr hash haunt haunted haunted_search
+haunted_space hauntedspace have head head_many header heard held heldmessages help here hex hidden
+hidden_rows hierarchy hierarchyerror high hold holders holds holds_objects hole holes hot how hypot
+hypothesis i i64 id id_generation id_generation_cells id_generation_column id_keys id_of id_row
+id_row_cells id_row_column id_slot id_slot_cells id_slot_column id_stem id_stem_of idarray idproxy
+idrows ids ids_of if ignore import imported importerror importlib imports imports_marker
+importwarning imum in inactive include indent indentation indentationerror index index0 index_bits
+index_count index_mask indexerror indexes indices indirect indirectrows inf infos infos_lines init
+input insert install installed instance instances int int64 intenum interrupted interruptederror
+intfield intflag into intp ioerror is is_alive is_clean is_cold is_exact is_folded is_heard
+is_named is_object is_open is_packed is_plain is_quiet is_same is_same_view is_tag is_worn
+isadirectory isadirectoryerror isinstance issubclass it item items iter iterable iterator its j j2
+join join_group join_group_many joined joined_given joined_rows joined_search joined_turn
+joined_turn_given joinedblocks joinedcolumn joinedrows joinedt joining joinpath k keep kept kernel
+kernel_arguments kernel_blocks kernel_reductions kernelrows kernels kernels_numba kernels_numpy key
+key_lines keyboard keyboardinterrupt keyerror keys keywords kind kinds know largest last
+last_generation last_handle layout layout_arguments layout_cold layout_lines layout_table lazy
+lazy_names leads least least_of leave leave_group leave_parent leaving led left left_cold len
+length less less_equal less_than less_than_unsigned let let_die level levelblocks levelfield levels
+license lie lies like line lines link link_row linked linkedrows list lists literal living
+living_id living_id_rows living_keys living_place living_rows living_table ljust load loader local
+locals locked locks log log10 log2 logical logical_and logical_not logical_or lookup lookuperror
+loop looped loops low lower lstrip m machine machine_class macro made main make make_room make_way
+makes managed managedpart manager managers manual many many_type map mapping mask match matches
+matching matrix max maximum may mean meet member members memory memoryerror memoryview messages
+method methods min min_free minimum minus misc missing missinginstance missinginstanceerror module
+modulenot modulenotfound modulenotfounderror modules moduletype more most move move_lines move_many
+move_row move_rows move_to moved moved_many moved_one moves multiply multiply_int64 n n_active
+n_grouped na name named namedtuple nameerror names naming nan ndarray near near_cells near_given
+near_now nearblocks nearcolumn nearest nearsearch need needed needs neg negated negative neighbours
+nested never new newer newest next next_generation next_generations next_sibling next_sibling_cells
+next_sibling_column next_slots nil no no_mask none none_of noqa norm normal normalize not not_equal
+notadirectory notadirectoryerror nothing notimplemented notimplementederror now np null null_entity
+numba number numbers numpy o object object_fields objectfield objects objects_line oct of of_each
+of_one offset older oldest once one one_generation only open open_table operator optional or ord
+order orphaned orphans orphans_destroy orphans_die orphans_root orphansdestroy orphansdie
+orphansroot oserror other other_cells other_names othercolumn others out output outputs outside
+over overflow overflowerror overload overwrite own own_words owned owned_children owned_spaced
+ownedchildren ownedfamily ownedfamilyrows ownedrows ownedspaced owner owners owners_near p pack
+pack_into package package_import packages packed packed_line padded paired pairs parallel parcel
+parcelbase parcelerror parent parent_cells parent_column parentfield parents part parting partition
+partitioned partitionedrows parts parts_line pass path pathlib peak pending pendingdeprecation
+pendingdeprecationwarning per permission permissionerror picked pickles pip place place_lines
+place_many place_one placed placement places plain plan plan_again plan_append plan_cold
+plan_cold_rows plan_join plan_leaving plan_lists plan_moves plan_removal plan_removal_one planes
+planned policies policy pow power prange present previous previous_sibling previous_sibling_cells
+previous_sibling_column print process processlookup processlookuperror product project property
+protocol proxies proxy proxy_accessors proxy_base proxy_fields proxyfield put put_cells put_where
+putmask py pyi pytest pytest_pycollect pytest_pycollect_makemodule pytest_terminal
+pytest_terminal_summary python q queried queriedchunks queriedrows queries query query_class
+query_column querycolumn querycolumns querylist querylistmember querymatch querymember querysparse
+querysparsemember quit r radius raise raised raises random range reach read read_only readable
+reads recursion recursionerror reduce reductions reductions_numba reductions_numpy ref refer
+reference referenceerror refers refuse refuse_locked release release_children release_many
 release_one released relink relink_family relink_row remainder remember remove removed removed_many
 removing removing_many removing_one renames render replace repr require reserve reserve_one
 reserved reservedrows reset reshape resolve resolve_many resource resourcewarning result return

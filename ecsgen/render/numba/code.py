@@ -149,7 +149,6 @@ class NamedConstants(Constants):
 
 USED: Final = origins(COMPILED).keys() | {
     "np",
-    "njit",
     "prange",
     "range",
     "abs",

@@ -247,9 +247,8 @@ class CompiledKernel(Method):
 
 
 def decorator(is_parallel: bool) -> str:
-    """What compiles a function: as numpy divides, with no fusing of operations."""
-    options = ["cache=True", 'error_model="numpy"', *(["parallel=True"] if is_parallel else [])]
-    return f"@njit({', '.join(options)})"
+    """What compiles a function."""
+    return f"@kernel({'parallel=True' if is_parallel else ''})"
 
 
 def checked(argument: ArgumentSpelling) -> str:

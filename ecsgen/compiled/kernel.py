@@ -1,0 +1,65 @@
+"""What compiles functions so that machine code kept on disk is never that of other functions.
+
+numba keeps what it compiled beside a function's file and takes it again as long as that file stays
+as it is. But a loop has the functions in it that it calls, and the constants that these see: those
+come from here, and can change while the file of the loop does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from types import CellType, FunctionType
+from typing import Any, Final, TypeVar
+
+from numba import njit
+
+from ..runtime.entities.layout import INDEX_MASK
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def kernel(**options: Any) -> Callable[[_Function], _Function]:
+    """Return a decorator like `numba.njit`: as numpy divides, with no fusing of operations, and
+    kept on disk under a key that is another one when the functions of this package change.
+    """
+    compiled = njit(cache=True, error_model="numpy", **options)
+
+    def decorated(function: Any) -> Any:
+        marked = _marked(function)
+        made = compiled(marked)
+        return function if made is marked else made  # numba does nothing with NUMBA_DISABLE_JIT
+
+    return decorated
+
+
+def _marked(function: FunctionType) -> FunctionType:
+    """Return a function with one more free variable, which it never looks at: numba's key for it
+    has the values of these."""
+    code = function.__code__
+    marked = FunctionType(
+        code.replace(co_freevars=(*code.co_freevars, "_made_with")),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        (*(function.__closure__ or ()), CellType(MADE_WITH)),
+    )
+    marked.__doc__, marked.__module__ = function.__doc__, function.__module__
+    marked.__annotations__, marked.__kwdefaults__ = (
+        function.__annotations__,
+        function.__kwdefaults__,
+    )
+    marked.__qualname__ = function.__qualname__
+    return marked
+
+
+def _digest() -> str:
+    digest = sha256(repr(INDEX_MASK).encode())  # loops have the number in them
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+MADE_WITH: Final = _digest()
+"""What stands in the key: all that loops take from here."""
