@@ -70,13 +70,12 @@ ifeq ($(BROWSER),)
 endif
 
 lint: $(STAMP)
-	$(BIN)/ruff check $(SOURCES) generated fast
-	$(BIN)/black --quiet --check --extend-exclude 'ecsgen/(runtime|compiled|testing)' $(SOURCES)
-	$(BIN)/black --quiet --check --line-length 88 generated ecsgen/runtime ecsgen/compiled \
-		ecsgen/testing fast
+	$(BIN)/ruff check $(SOURCES) generated runtime fast
+	$(BIN)/black --quiet --check $(SOURCES)
+	$(BIN)/black --quiet --check --line-length 88 generated runtime fast
 
 types: $(STAMP)
-	$(BIN)/mypy $(SOURCES) generated
+	$(BIN)/mypy $(SOURCES) generated runtime/ecsgen_runtime
 	$(BIN)/mypy fast/ecsgen_fast
 	$(BIN)/ecsgen build schemas/ --backend numba --output build/compiled_town --force
 	$(BIN)/mypy build/compiled_town
@@ -115,10 +114,10 @@ lowest: $(STAMP)
 clean:
 	rm -rf $(VENV) build dist
 
-$(STAMP): pyproject.toml Makefile
+$(STAMP): pyproject.toml runtime/pyproject.toml Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ecsgen needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[numba,mpi,test,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ./runtime --editable '.[numba,mpi,test,dev]'
 	touch $@
 
 # What the benchmarks compare with; they name whatever could not be installed.

@@ -56,7 +56,8 @@ class _Loader(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         """Let packages share what compiled kernels call, where it knows nothing of the package."""
         text = self.get_data(self.path)
-        if "._compiled." not in module.__name__ or b"from .." in text:
+        alone = b"from .." not in text.replace(b"from ..kernel", b"")
+        if "._runtime.compiled." not in module.__name__ or not alone:
             super().exec_module(module)
         elif text in _SHARED:
             vars(module).update(vars(_SHARED[text]))

@@ -32,9 +32,9 @@ def entities_module(
     (package / "layout.py").write_text(layout_module(world), encoding="utf-8")
     for module in OWN:
         text = sources()[f"_runtime/entities/{module}.py"]
-        text = text.replace("from ..", "from ecsgen.runtime.")
+        text = text.replace("from ..", "from ecsgen_runtime.")
         text = re.sub(
-            r"^from \.(?!layout|living|shown)", "from ecsgen.runtime.entities.", text, flags=re.M
+            r"^from \.(?!layout|living|shown)", "from ecsgen_runtime.entities.", text, flags=re.M
         )
         (package / f"{module}.py").write_text(text, encoding="utf-8")
     sys.path.insert(0, str(folder))

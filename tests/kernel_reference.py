@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from ecsgen_runtime.testing._support import chance
 from numpy.typing import NDArray
 
 from ecsgen.model import scalars
@@ -34,7 +35,6 @@ from ecsgen.model.programs import (
     Step,
 )
 from ecsgen.model.types import Type
-from ecsgen.testing._support import chance
 
 Scalar = Any
 Value = list[Scalar]

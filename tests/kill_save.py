@@ -11,14 +11,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecsgen.runtime.snapshots.reading import read_snapshot
+from ecsgen_runtime.snapshots.reading import read_snapshot
 
 _WRITER = """
 import sys
 import numpy as np
 from hashlib import sha256
-from ecsgen.runtime.snapshots.atomic import replacing
-from ecsgen.runtime.snapshots.writing import Plan, single
+from ecsgen_runtime.snapshots.atomic import replacing
+from ecsgen_runtime.snapshots.writing import Plan, single
 
 metadata = {"fingerprint": sha256(b"{}").hexdigest(), "schema": "{}", "state": "{}"}
 for number in range(int(sys.argv[2]), 2**31):

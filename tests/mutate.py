@@ -158,7 +158,7 @@ def _pytest(folder: Path, tests: tuple[str, ...], keeps_compiled: bool, output: 
 def _compiled_cache(package: Path) -> str:
     """Return a folder's name that changes with the functions that others have compiled into them:
     numba compiles a function again when its own file changes, not when theirs do."""
-    paths = sorted((package / "_compiled").rglob("*.py"))
+    paths = sorted((package / "_runtime" / "compiled").rglob("*.py"))
     text = b"".join(path.read_bytes() for path in paths)
     return f"compiled_{zlib.crc32(text):08x}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from ecsgen_runtime.testing._support.spaces import Cell, Space, answer, are_seen
 
 from ecsgen.model.programs import (
     ENTITY,
@@ -17,7 +18,6 @@ from ecsgen.model.programs import (
     Question,
     Step,
 )
-from ecsgen.testing._support.spaces import Cell, Space, answer, are_seen
 from tests.kernel_reference import NUMPY, Value
 from tests.world_reference import WorldReference
 

@@ -6,9 +6,8 @@ import copy
 from typing import Any
 
 import numpy as np
+from ecsgen_runtime.snapshots.saved import Document, Saved
 from numpy.typing import NDArray
-
-from ecsgen.runtime.snapshots.saved import Document, Saved
 
 NIL = 0xFFFF_FFFF
 WORN_OUT = 0xFFFF_FFFF

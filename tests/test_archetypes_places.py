@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-
-from ecsgen.runtime.archetypes.places import NOWHERE, EntityPlaces, by_archetype
+from ecsgen_runtime.archetypes.places import NOWHERE, EntityPlaces, by_archetype
 
 
 def test_places_by_archetype() -> None:

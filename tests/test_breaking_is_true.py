@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.snapshots.cell_types import CellType, cell_type
 
 from ecsgen.model.saved import saved_schema
-from ecsgen.runtime.snapshots.cell_types import CellType, cell_type
 from tests.evolving import package
 from tests.test_breaking import CASES
 from tests.world_package import load

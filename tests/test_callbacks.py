@@ -10,12 +10,11 @@ from weakref import ref
 
 import numpy as np
 import pytest
+from ecsgen_runtime.callbacks import Callbacks, Dispatch, Subscription, flattened
+from ecsgen_runtime.entities.deaths import Deaths, only
+from ecsgen_runtime.handles import Entity
 from hypothesis import given
 from hypothesis import strategies as st
-
-from ecsgen.runtime.callbacks import Callbacks, Dispatch, Subscription, flattened
-from ecsgen.runtime.entities.deaths import Deaths, only
-from ecsgen.runtime.handles import Entity
 
 
 class Follower:

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.archetypes.chunk_layout import ChunkColumns, ChunkLayout, RowCount
+from ecsgen_runtime.archetypes.chunks import ChunkBase, ChunkPool
+from ecsgen_runtime.columns.buffers import Column
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecsgen.model.chunks import chunk_row_bytes, chunk_rows
 from ecsgen.model.scalars import SCALARS
-from ecsgen.runtime.archetypes.chunk_layout import ChunkColumns, ChunkLayout, RowCount
-from ecsgen.runtime.archetypes.chunks import ChunkBase, ChunkPool
-from ecsgen.runtime.columns.buffers import Column
 from tests.world_package import load
 
 KINDS = {

@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.errors import StaleInstanceError
+from ecsgen_runtime.handles import NIL
+from ecsgen_runtime.lookups import direct_lookup, sparse_lookup
+from ecsgen_runtime.maps.sparse import sparse_map
+from ecsgen_runtime.placement.rows import distinct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecsgen.runtime.errors import StaleInstanceError
-from ecsgen.runtime.handles import NIL
-from ecsgen.runtime.lookups import direct_lookup, sparse_lookup
-from ecsgen.runtime.maps.sparse import sparse_map
-from ecsgen.runtime.placement.rows import distinct
 from tests.kernel_package import differing
 from tests.soak import examples
 
 pytest.importorskip("numba")
 
-from ecsgen.compiled import arithmetic  # needs numba
-from ecsgen.compiled.bulk import lookups, rows
+from ecsgen_runtime.compiled import arithmetic  # needs numba
+from ecsgen_runtime.compiled.bulk import lookups, rows
 
 SPECIAL = [0.0, -0.0, 1, -1, 3, -3, 0.5, -0.5, 0.1, 7, 1e30, -1e30, 1e-30, 255.5]
 FLOATS = [*SPECIAL, np.inf, -np.inf, np.nan, 2.0**63, -(2.0**63), 2.0**64, 2.0**53 + 2]

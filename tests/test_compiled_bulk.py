@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from ecsgen.runtime.handles import NIL
-from ecsgen.runtime.shards import distinct, slots
-from ecsgen.runtime.shards.handle_map import HandleMap
+from ecsgen_runtime.handles import NIL
+from ecsgen_runtime.shards import distinct, slots
+from ecsgen_runtime.shards.handle_map import HandleMap
 
 pytest.importorskip("numba")
 
-from ecsgen.compiled.bulk import orders  # needs numba
-from ecsgen.compiled.bulk import slots as compiled
+from ecsgen_runtime.compiled.bulk import orders  # needs numba
+from ecsgen_runtime.compiled.bulk import slots as compiled
 
 MASK = 0xFFFF_FFFF
 

@@ -15,13 +15,13 @@ from typing import Any
 import black
 import numpy as np
 import pytest
+from ecsgen_runtime.errors import CapacityError, StaleEntityError, StructureLockedError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ecsgen.model import World
 from ecsgen.render.package import layout_module
-from ecsgen.runtime.errors import CapacityError, StaleEntityError, StructureLockedError
 from tests.entities_package import entities_module
 from tests.soak import examples
 

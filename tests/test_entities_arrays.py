@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.entities.arrays import all_different, are_held, as_entities, first_repeat
+from ecsgen_runtime.entities.queue import IndexQueue
 from hypothesis import given
 from hypothesis import strategies as st
-
-from ecsgen.runtime.entities.arrays import all_different, are_held, as_entities, first_repeat
-from ecsgen.runtime.entities.queue import IndexQueue
 
 integers = st.integers() | st.sampled_from([-1, 2**63 - 1, 2**63, 2**64 - 1, 2**64])
 
@@ -110,7 +109,7 @@ def test_only_flat_arrays(es: Any) -> None:
 
 def test_an_exact_array_does_not_load_masked_arrays() -> None:
     code = (
-        "import sys, numpy; from ecsgen.runtime.entities.arrays import as_entities;"
+        "import sys, numpy; from ecsgen_runtime.entities.arrays import as_entities;"
         "as_entities(numpy.zeros(3, numpy.uint64)); assert 'numpy.ma' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.cold.indirect import differing, picked
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ecsgen.layout import layout, table
-from ecsgen.runtime.cold.indirect import differing, picked
 from tests.soak import examples
 from tests.world_package import load, world_package
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.columns.buffers import Column
+from ecsgen_runtime.errors import CapacityError
+from ecsgen_runtime.growth.reserved import give_back, reserve_pages, untouched_objects
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecsgen.runtime.columns.buffers import Column
-from ecsgen.runtime.errors import CapacityError
-from ecsgen.runtime.growth.reserved import give_back, reserve_pages, untouched_objects
 from tests.soak import examples
 from tests.world_package import load, sources, world_package
 

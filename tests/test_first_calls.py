@@ -88,7 +88,7 @@ def test_a_kernel_is_compiled_anew_when_a_function_that_it_calls_changes(tmp_pat
     (tmp_path / "schemas" / "a.yaml").write_text(COUNTED, encoding="utf-8")
     build(tmp_path / "schemas", tmp_path / "flown", backend="numba")
     assert [_folded(tmp_path), _folded(tmp_path)] == ["3", "3"]
-    library = tmp_path / "flown" / "_compiled" / "arithmetic.py"
+    library = tmp_path / "flown" / "_runtime" / "compiled" / "arithmetic.py"
     text = library.read_text(encoding="utf-8")
     start = text.index("def remainder_int64(")
     end = text.index("\n@kernel", start)

@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.kernels.chance import draw_key
+from ecsgen_runtime.kernels.normal import normal_into
+from ecsgen_runtime.testing._support import chance
 from numpy.typing import NDArray
 
 from ecsgen.diagnostics import Diagnostics
@@ -21,10 +24,7 @@ from ecsgen.kernels.draws import numbered
 from ecsgen.model import Project
 from ecsgen.model.programs import Draw, walk
 from ecsgen.render.kernels.drawing import name_hash
-from ecsgen.runtime.kernels.chance import draw_key
-from ecsgen.runtime.kernels.normal import normal_into
 from ecsgen.schema import load
-from ecsgen.testing._support import chance
 from tests.evolving import loaded, world
 from tests.generated_package import build
 from tests.kernel_reference import Reference
@@ -366,9 +366,8 @@ def test_quantiles() -> None:
 
 
 def test_compiled_quantiles_have_the_same_bits() -> None:
+    from ecsgen_runtime.compiled.chance import normal_at
     from numba import njit
-
-    from ecsgen.compiled.chance import normal_at
 
     @njit(error_model="numpy")
     def loop(stems: Any, out: Any) -> None:
@@ -379,7 +378,7 @@ def test_compiled_quantiles_have_the_same_bits() -> None:
     stems = np.random.default_rng(2).integers(0, 2**64, n, np.uint64)
     found, wanted = np.empty(n), np.empty(n)
     loop(stems, found)
-    from ecsgen.runtime.kernels.chance import draw_normal
+    from ecsgen_runtime.kernels.chance import draw_normal
 
     draw_normal(stems, 3, wanted, np.empty(n, np.uint64), np.empty(n, np.uint64))
     assert found.tobytes() == wanted.tobytes()

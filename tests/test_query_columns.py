@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.queries.reading import is_operand
 
-from ecsgen.runtime.queries.reading import is_operand
 from tests.queried_camp import COUNT, ORDERS, together
 
 OPERATORS: dict[str, tuple[str, Any]] = {

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.reprs import bytes_text, list_text
 
-from ecsgen.runtime.reprs import bytes_text, list_text
 from tests.policies_package import MANAGERS, filled
 from tests.world_package import world_package
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.convert.enums import EnumField
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ecsgen.runtime.convert.enums import EnumField
 from tests.soak import examples
 
 

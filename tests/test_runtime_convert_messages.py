@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from ecsgen.runtime.convert.arrays import shown
-from ecsgen.runtime.convert.base import Field
-from ecsgen.runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
-from ecsgen.runtime.convert.text import BytesField, TextField
+from ecsgen_runtime.convert.arrays import shown
+from ecsgen_runtime.convert.base import Field
+from ecsgen_runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
+from ecsgen_runtime.convert.text import BytesField, TextField
 
 
 class Colour(Enum):

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.convert.base import Field
+from ecsgen_runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ecsgen.runtime.convert.base import Field
-from ecsgen.runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
 from tests.soak import examples
 
 ERRORS = (TypeError, ValueError, OverflowError)

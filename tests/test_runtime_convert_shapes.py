@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.convert.base import Field
+from ecsgen_runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
+from ecsgen_runtime.convert.text import BytesField, TextField
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ecsgen.runtime.convert.base import Field
-from ecsgen.runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
-from ecsgen.runtime.convert.text import BytesField, TextField
 from tests.soak import examples
 
 SHAPES = [(1,), (2,), (3,), (4,), (7,), (2, 2), (4, 4), (2, 1, 3)]

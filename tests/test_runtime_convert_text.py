@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.convert.objects import ObjectField
+from ecsgen_runtime.convert.text import BytesField, TextField
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ecsgen.runtime.convert.objects import ObjectField
-from ecsgen.runtime.convert.text import BytesField, TextField
 from tests.soak import examples
 
 SIZE = 6

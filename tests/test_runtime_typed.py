@@ -10,9 +10,8 @@ import typing
 from typing import Any, ClassVar
 
 import pytest
-
-from ecsgen.runtime import typed
-from ecsgen.runtime.handles import Entity
+from ecsgen_runtime import typed
+from ecsgen_runtime.handles import Entity
 
 LIMIT = 3
 

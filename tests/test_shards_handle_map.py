@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.shards import handle_map
+from ecsgen_runtime.shards.handle_map import HandleMap
 from numpy.typing import NDArray
-
-from ecsgen.runtime.shards import handle_map
-from ecsgen.runtime.shards.handle_map import HandleMap
 
 POOL = (np.uint64(1) << np.uint64(44)) | np.arange(4000, dtype=np.uint64) * np.uint64(3)
 
@@ -21,7 +20,7 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """Let maps be those of packages with one backend, then with the other."""
     if request.param == "numba":
         pytest.importorskip("numba")
-        compiled = importlib.import_module("ecsgen.compiled.bulk.finding")
+        compiled = importlib.import_module("ecsgen_runtime.compiled.bulk.finding")
         for name in ("find_slots", "enter_keys", "remove_keys"):
             monkeypatch.setattr(handle_map, name, getattr(compiled, name))
 

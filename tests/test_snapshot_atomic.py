@@ -13,10 +13,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from ecsgen_runtime.errors import SnapshotError
+from ecsgen_runtime.snapshots import atomic
+from ecsgen_runtime.snapshots.atomic import replacing
 
-from ecsgen.runtime.errors import SnapshotError
-from ecsgen.runtime.snapshots import atomic
-from ecsgen.runtime.snapshots.atomic import replacing
 from tests.kill_save import kill_many
 
 
@@ -220,7 +220,7 @@ def test_a_file_taken_for_a_left_over_before_its_lock_is_made_again(
 def test_a_killed_writers_file_goes_with_the_next_save(path: Path) -> None:
     script = (
         "import sys, time\n"
-        "from ecsgen.runtime.snapshots.atomic import replacing\n"
+        "from ecsgen_runtime.snapshots.atomic import replacing\n"
         "with replacing(sys.argv[1]) as file:\n"
         "    file.write(b'half'); print(flush=True); time.sleep(60)\n"
     )

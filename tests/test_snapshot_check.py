@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.errors import SnapshotError
+from ecsgen_runtime.snapshots.check import check_content, checked_documents
+from ecsgen_runtime.snapshots.checks.chains import row_on_way_round
+from ecsgen_runtime.snapshots.checks.schema import check_schema
+from ecsgen_runtime.snapshots.checks.state import check_state
+from ecsgen_runtime.snapshots.checks.tensors import check_tensors
+from ecsgen_runtime.snapshots.reading import SnapshotFile, read_snapshot
+from ecsgen_runtime.snapshots.saved import Document, Saved
+from ecsgen_runtime.snapshots.writing import Plan, single
 
-from ecsgen.runtime.errors import SnapshotError
-from ecsgen.runtime.snapshots.check import check_content, checked_documents
-from ecsgen.runtime.snapshots.checks.chains import row_on_way_round
-from ecsgen.runtime.snapshots.checks.schema import check_schema
-from ecsgen.runtime.snapshots.checks.state import check_state
-from ecsgen.runtime.snapshots.checks.tensors import check_tensors
-from ecsgen.runtime.snapshots.reading import SnapshotFile, read_snapshot
-from ecsgen.runtime.snapshots.saved import Document, Saved
-from ecsgen.runtime.snapshots.writing import Plan, single
 from tests.snapshot_town import NIL, WORN_OUT, Arrays, entity, field, rows, texts, town
 
 

@@ -8,12 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from numpy.typing import NDArray
-
-from ecsgen.runtime.snapshots.cell_types import NUMBERS, cell_type, default_cell
-from ecsgen.runtime.snapshots.convert import (
+from ecsgen_runtime.snapshots.cell_types import NUMBERS, cell_type, default_cell
+from ecsgen_runtime.snapshots.convert import (
     MAY_NOT_FIT,
     NO_RULE,
     BadRowError,
@@ -22,7 +18,10 @@ from ecsgen.runtime.snapshots.convert import (
     is_same_for_code,
     verdict,
 )
-from ecsgen.runtime.snapshots.member_rules import MemberNames
+from ecsgen_runtime.snapshots.member_rules import MemberNames
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 ENUMS: dict[str, Any] = {
     "Mode": {"type": "u8", "flags": False, "members": {"idle": 0, "walk": 1, "run": 5}},

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.errors import SnapshotError
+from ecsgen_runtime.snapshots import header as headers
+from ecsgen_runtime.snapshots.reading import SnapshotFile, read_snapshot
+from ecsgen_runtime.snapshots.writing import Part, Plan, Tensor, single
 from numpy.typing import NDArray
 from safetensors.numpy import load as load_safetensors
 from safetensors.numpy import load_file
-
-from ecsgen.runtime.errors import SnapshotError
-from ecsgen.runtime.snapshots import header as headers
-from ecsgen.runtime.snapshots.reading import SnapshotFile, read_snapshot
-from ecsgen.runtime.snapshots.writing import Part, Plan, Tensor, single
 
 Arrays = dict[str, NDArray[Any]]
 PAGE = 4096

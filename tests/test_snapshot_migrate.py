@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.snapshots.migrate import migrate_saved
+from ecsgen_runtime.snapshots.saved import Document, Saved
 
 from ecsgen.model.saved import saved_schema
-from ecsgen.runtime.snapshots.migrate import migrate_saved
-from ecsgen.runtime.snapshots.saved import Document, Saved
 from tests.evolving import loaded, package, row_class, world
 from tests.world_package import load
 

@@ -8,19 +8,19 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from ecsgen_runtime.errors import SnapshotError
+from ecsgen_runtime.handles import NIL
+from ecsgen_runtime.snapshots.check import check_content, checked_documents
+from ecsgen_runtime.snapshots.checks.schema import check_schema
+from ecsgen_runtime.snapshots.checks.state import check_state
+from ecsgen_runtime.snapshots.checks.tensors import check_tensors
+from ecsgen_runtime.snapshots.evolution.chains import ranks
+from ecsgen_runtime.snapshots.migrate import migrate_saved
+from ecsgen_runtime.snapshots.reading import read_snapshot
+from ecsgen_runtime.snapshots.saved import Document, Saved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecsgen.runtime.errors import SnapshotError
-from ecsgen.runtime.handles import NIL
-from ecsgen.runtime.snapshots.check import check_content, checked_documents
-from ecsgen.runtime.snapshots.checks.schema import check_schema
-from ecsgen.runtime.snapshots.checks.state import check_state
-from ecsgen.runtime.snapshots.checks.tensors import check_tensors
-from ecsgen.runtime.snapshots.evolution.chains import ranks
-from ecsgen.runtime.snapshots.migrate import migrate_saved
-from ecsgen.runtime.snapshots.reading import read_snapshot
-from ecsgen.runtime.snapshots.saved import Document, Saved
 from tests.soak import examples
 from tests.test_snapshot_policies import VARIANTS, lived
 

@@ -8,13 +8,13 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from ecsgen_runtime.spaces import cells, search
+from ecsgen_runtime.spaces.search import NearSearch as Search
+from ecsgen_runtime.testing._support.spaces import Space, neighbours
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecsgen.runtime.spaces import cells, search
-from ecsgen.runtime.spaces.search import NearSearch as Search
-from ecsgen.testing._support.spaces import Space, neighbours
 from tests.soak import examples
 
 Case = tuple[NDArray[Any], float, list[float]]

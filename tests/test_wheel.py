@@ -1,4 +1,4 @@
-"""The wheel has all that a build needs: installed elsewhere, it makes the same package."""
+"""The wheels have all that a build needs: installed elsewhere, they make the same package."""
 
 from __future__ import annotations
 
@@ -29,36 +29,43 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return ecsgen's, and that of the library."""
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    run(*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
-    (made,) = folder.glob("*.whl")
-    return made
+    run(*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT, ROOT / "runtime", cwd=folder)
+    (ecsgen,), (runtime,) = folder.glob("ecsgen-*.whl"), folder.glob("ecsgen_runtime-*.whl")
+    return ecsgen, runtime
 
 
-def test_the_wheel_has_all_that_is_made_into_packages_and_the_licence(wheel: Path) -> None:
-    names = set(zipfile.ZipFile(wheel).namelist())
+def test_the_wheels_have_all_that_is_made_into_packages_and_the_licence(
+    wheels: tuple[Path, Path],
+) -> None:
+    names, library = (set(zipfile.ZipFile(wheel).namelist()) for wheel in wheels)
     templates = {p.relative_to(ROOT).as_posix() for p in (ROOT / "templates").rglob("*.j2")}
     assert templates
     assert {f"ecsgen/{name}" for name in templates} <= names
-    copied = {p.relative_to(ROOT).as_posix() for p in (ROOT / "ecsgen" / "testing").rglob("*.py")}
-    assert copied
-    assert copied <= names
+    top = ROOT / "runtime"
+    of_library = {p.relative_to(top).as_posix() for p in top.glob("ecsgen_runtime/**/*.py")}
+    assert of_library
+    assert {*of_library, "ecsgen_runtime/py.typed"} <= library
     in_c = {p.relative_to(ROOT / "fast").as_posix() for p in (ROOT / "fast").glob("*/*.[ch]")}
     assert in_c
     assert {f"ecsgen/{name}" for name in in_c} <= names
     assert any(name.endswith("/LICENSE") for name in names)
+    assert any(name.endswith("/LICENSE") for name in library)
     assert not any(name.startswith(("tests/", "templates/", "generated/")) for name in names)
 
 
-def test_an_installed_wheel_builds_what_is_committed(wheel: Path, tmp_path: Path) -> None:
+def test_an_installed_wheel_builds_what_is_committed(
+    wheels: tuple[Path, Path], tmp_path: Path
+) -> None:
     venv.create(tmp_path / "env")
     python = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
     pip = ["-m", "pip", "--quiet", "--disable-pip-version-check", f"--python={python}"]
-    run(sys.executable, *pip, "install", "--no-deps", "--no-index", wheel, cwd=tmp_path)
+    run(sys.executable, *pip, "install", "--no-deps", "--no-index", *wheels, cwd=tmp_path)
     (site,) = {Path(p) for p in run(python, "-c", SITE, cwd=tmp_path).split()}
-    lend_dependencies(site)
+    lend_dependencies(site, {"ecsgen-runtime"})
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     run(python, "-m", "ecsgen", "build", ROOT / "schemas", "-o", "made", cwd=elsewhere)
@@ -71,13 +78,15 @@ def test_an_installed_wheel_builds_what_is_committed(wheel: Path, tmp_path: Path
 SITE = "import sysconfig; print(sysconfig.get_path('purelib'), sysconfig.get_path('platlib'))"
 
 
-def lend_dependencies(site: Path) -> None:
+def lend_dependencies(site: Path, found: set[str]) -> None:
     """Link what a wheel says it needs, and what that needs, from this environment, and no more.
+
+    `found`: what is there already.
 
     To install it takes longer, and another black may format differently.
     """
     (installed,) = distributions(name="ecsgen", path=[str(site)])
-    wanted, found = needs(installed), set[str]()
+    wanted = needs(installed)
     while wanted:
         name = wanted.pop()
         if name in found:

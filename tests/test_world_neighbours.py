@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.testing._support.spaces import Space, neighbours
 from numpy.typing import NDArray
 
-from ecsgen.testing._support.spaces import Space, neighbours
 from tests.generated_package import build
 from tests.kernel_package import differing, forget
 

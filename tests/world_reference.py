@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from ecsgen_runtime.testing._support import chance
 from numpy.typing import NDArray
 
 from ecsgen.model import Component, Kernel, Project
@@ -26,7 +27,6 @@ from ecsgen.model.programs import (
     Referred,
     Step,
 )
-from ecsgen.testing._support import chance
 from tests.kernel_reference import NIL, NUMPY, SCALARS, Reference, Value
 
 Columns = dict[tuple[str, str], NDArray[Any]]

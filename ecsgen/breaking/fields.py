@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
+from ecsgen_runtime.snapshots.cell_types import CellType, cell_type
+from ecsgen_runtime.snapshots.convert import MAY_NOT_FIT, NO_RULE, change_of, verdict
+
 from ecsgen.breaking.comparison import Comparison, candidate, now, report_missing
 from ecsgen.diagnostics import quote
 from ecsgen.model import Mark
 from ecsgen.model.saved import Document
-from ecsgen.runtime.snapshots.cell_types import CellType, cell_type
-from ecsgen.runtime.snapshots.convert import MAY_NOT_FIT, NO_RULE, change_of, verdict
 
 
 def compare_fields(it: Comparison, old_name: str, name: str) -> None:

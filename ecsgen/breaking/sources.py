@@ -71,9 +71,9 @@ def _at_revision(revision: str, options: Options, diagnostics: Diagnostics) -> P
 
 
 def _in_snapshot(path: Path) -> Side:
-    from ecsgen.runtime.errors import SnapshotError  # numpy comes with it
-    from ecsgen.runtime.snapshots.check import checked_documents
-    from ecsgen.runtime.snapshots.reading import read_snapshot
+    from ecsgen_runtime.errors import SnapshotError  # numpy comes with it
+    from ecsgen_runtime.snapshots.check import checked_documents
+    from ecsgen_runtime.snapshots.reading import read_snapshot
 
     try:
         saved = checked_documents(read_snapshot(path, map_pages=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent
@@ -26,6 +27,13 @@ def templates_folder() -> Path:
     return inside if inside.is_dir() else PACKAGE.parent / "templates"
 
 
+def library_folder() -> Path:
+    """Where ecsgen-runtime is."""
+    spec = find_spec("ecsgen_runtime")
+    assert spec is not None and spec.origin is not None  # ecsgen requires it
+    return Path(spec.origin).parent
+
+
 def fast_folder() -> Path:
     """Where ecsgen-fast's sources are: inside an installed package, beside it in a checkout."""
     inside = PACKAGE / "ecsgen_fast"
@@ -35,6 +43,7 @@ def fast_folder() -> Path:
 def generator() -> str:
     """A digest of ecsgen's own sources and templates: the same for a checkout and its wheel."""
     files = _files(PACKAGE, "ecsgen", ".py") | _files(templates_folder(), "templates", ".j2")
+    files |= _files(library_folder(), "ecsgen_runtime", ".py")
     files |= _files(fast_folder(), "ecsgen_fast", (".c", ".h", ".py", ".pyi"))
     digests = (f"{name} {digest(files[name].read_bytes())}\n" for name in sorted(files))
     return digest("".join(digests).encode())

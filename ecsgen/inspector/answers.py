@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from ecsgen_runtime.handles import NIL
 from starlette.requests import Request
 
 from ecsgen.inspector.asking import Questions, RefusedError, missing
@@ -23,7 +24,6 @@ from ecsgen.inspector.sets import group_members, query_conditions
 from ecsgen.inspector.subjects import Subject
 from ecsgen.inspector.tables import Tables, number, window_of
 from ecsgen.inspector.trees import Trees
-from ecsgen.runtime.handles import NIL
 
 
 class Answers:

@@ -13,9 +13,8 @@ from enum import IntEnum, IntFlag
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+from ecsgen_runtime.columns.field_info import FieldInfo
 from numpy.typing import NDArray
-
-from ecsgen.runtime.columns.field_info import FieldInfo
 
 Json: TypeAlias = Any
 

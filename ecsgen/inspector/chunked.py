@@ -7,6 +7,8 @@ from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
+from ecsgen_runtime.columns.field_info import FieldInfo
+from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 
 from ecsgen.inspector.cells import type_names
@@ -19,8 +21,6 @@ from ecsgen.inspector.subjects import (
     joined,
     row_numbers,
 )
-from ecsgen.runtime.columns.field_info import FieldInfo
-from ecsgen.runtime.handles import NIL
 
 CHUNKS: Final = 100
 """Chunks that a tick reads: each takes a few microseconds."""

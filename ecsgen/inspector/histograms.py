@@ -6,12 +6,12 @@ from math import prod
 from typing import Any, Final
 
 import numpy as np
+from ecsgen_runtime.columns.field_info import FieldInfo
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import RefusedError
 from ecsgen.inspector.cells import Json, member_name
 from ecsgen.inspector.subjects import Managed, Subject
-from ecsgen.runtime.columns.field_info import FieldInfo
 
 SAMPLED: Final = 200_000
 """Cells that are looked at, at most."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ecsgen_runtime.columns.field_info import FieldInfo
+
 from ecsgen.inspector.cells import Json, json_value
 from ecsgen.inspector.chunked import Chunked, store_of
 from ecsgen.inspector.frames import Frames
 from ecsgen.inspector.subjects import Managed, Subject
-from ecsgen.runtime.columns.field_info import FieldInfo
 
 
 class Overview:

@@ -55,11 +55,12 @@ def refuse_pickle(file: Path) -> None:
 
 
 def _project(file: Path, folder: Path) -> Project:
+    from ecsgen_runtime.errors import SnapshotError
+    from ecsgen_runtime.snapshots.check import checked_documents
+    from ecsgen_runtime.snapshots.documents import parsed_json
+    from ecsgen_runtime.snapshots.reading import read_snapshot
+
     from ecsgen import schema
-    from ecsgen.runtime.errors import SnapshotError
-    from ecsgen.runtime.snapshots.check import checked_documents
-    from ecsgen.runtime.snapshots.documents import parsed_json
-    from ecsgen.runtime.snapshots.reading import read_snapshot
 
     try:
         found = read_snapshot(file, map_pages=True)

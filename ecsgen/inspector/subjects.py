@@ -11,12 +11,12 @@ from math import prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+from ecsgen_runtime.columns.field_info import FieldInfo
+from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import RefusedError, missing
 from ecsgen.inspector.cells import type_names
-from ecsgen.runtime.columns.field_info import FieldInfo
-from ecsgen.runtime.handles import NIL
 
 OWNER: Final = ""
 """The column of entities, or of ids where rows belong to nobody; no field is called so."""

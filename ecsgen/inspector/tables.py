@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+from ecsgen_runtime.columns.field_info import FieldInfo
+from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import Questions, RefusedError, missing
@@ -16,8 +18,6 @@ from ecsgen.inspector.copies import Copies
 from ecsgen.inspector.matching import Conditions, Matching
 from ecsgen.inspector.orders import sort_column, sorted_rows, table_order
 from ecsgen.inspector.subjects import OWNER, Rows, Subject, row_numbers
-from ecsgen.runtime.columns.field_info import FieldInfo
-from ecsgen.runtime.handles import NIL
 
 MOST: Final = 500
 """Rows of an answer."""

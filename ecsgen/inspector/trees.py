@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import numpy as np
+from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import Questions, missing
@@ -14,7 +15,6 @@ from ecsgen.inspector.copies import PIECE, Copies, Copy, Source
 from ecsgen.inspector.overview import is_tree
 from ecsgen.inspector.subjects import Managed, Subject
 from ecsgen.inspector.tables import Window
-from ecsgen.runtime.handles import NIL
 
 
 class Trees:

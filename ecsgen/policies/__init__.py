@@ -2,7 +2,7 @@
 
 A policy says when it applies, which columns and base classes it brings along, and what it does at
 each step of a structural change. What all managers with it do alike is its base class in
-`ecsgen/runtime/`; what is unrolled by column stands in templates.
+`runtime/ecsgen_runtime/`; what is unrolled by column stands in templates.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a generated package has of the runtime: the modules that its own import, copied as they are.
 
-`_runtime` is what is the same for every schema, `_compiled` what compiled kernels call.
+`_runtime` is what is the same for every schema; in `_runtime/compiled` is what compiled kernels call.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
-import ecsgen
+import ecsgen_runtime
+
 from ecsgen.config import Backend
 from ecsgen.render import sharded
 
-FOLDER = Path(ecsgen.__file__).parent
+FOLDER = Path(ecsgen_runtime.__file__).parent
 RUNTIME = "_runtime"
-COMPILED = "_compiled"
+COMPILED = f"{RUNTIME}/compiled"
 BULK = f"{COMPILED}/bulk/"
 """What takes the place of functions that take many rows at once, in the whole package."""
 LAYOUT = f"{RUNTIME}/entities/layout.py"
@@ -26,7 +27,6 @@ LATER = f"{RUNTIME}/snapshots/"
 """What is imported by its first use alone, in statements of its own; no names of it are known."""
 
 _IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import ", re.MULTILINE)
-_RUNTIME_IMPORTS = re.compile(r"^(from \.\.+)runtime\.", re.MULTILINE)
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _TEXT = re.compile(r'""".*?"""', re.DOTALL)
@@ -37,19 +37,21 @@ _DEFINED = re.compile(r"^(?:(?:class|def) ([A-Za-z]\w*)|([A-Za-z]\w*)(?:: .*)? =
 @cache
 def sources() -> Mapping[str, str]:
     """Return the text of every module that can be copied, by its path in a generated package."""
-    runtime = _texts("runtime", RUNTIME)
-    # Here they stand beside the runtime, there beside what has its name with an underscore.
-    compiled = _texts("compiled", COMPILED).items()
-    return runtime | {path: _RUNTIME_IMPORTS.sub(r"\1_runtime.", text) for path, text in compiled}
+    return {
+        f"{RUNTIME}/{path.relative_to(FOLDER).as_posix()}": path.read_text(encoding="utf-8")
+        for path in sorted(FOLDER.rglob("*.py"))
+        if path.relative_to(FOLDER).parts[0] != "testing"
+    }
 
 
 @cache
 def origins(package: str) -> Mapping[str, str]:
-    """Return where the public names of `_runtime` or `_compiled` are defined, as modules of the
+    """Return where the public names of `RUNTIME` or `COMPILED` are defined, as modules of the
     generated package import them: `._runtime.maps.sparse`."""
     found: dict[str, str] = {}
+    others = (LATER, sharded.FOLDER, *([f"{COMPILED}/"] if package == RUNTIME else []))
     for path, text in sources().items():
-        if path.startswith(f"{package}/") and not path.startswith((LATER, sharded.FOLDER)):
+        if path.startswith(f"{package}/") and not path.startswith(others):
             found |= dict.fromkeys(public_names(text), module_of(path))
     return found
 
@@ -83,7 +85,7 @@ def compiled_stand_ins() -> StandIns:
 def _stand_ins(folder: str) -> StandIns:
     others: dict[str, str] = {}
     for path, text in sources().items():
-        if path.startswith(f"{RUNTIME}/") and not path.startswith(folder):
+        if not path.startswith((folder, f"{COMPILED}/")):
             others |= dict.fromkeys(public_names(text), path)
     standing = {
         name: path
@@ -136,18 +138,9 @@ def _imported(path: str, text: str) -> list[str]:
     for dots, module in _IMPORTS.findall(text):
         folder = path.split("/")[: -len(dots)]
         name = "/".join([*folder, *module.split(".")])
-        if name.startswith((f"{RUNTIME}/", f"{COMPILED}/")):
+        if name.startswith(f"{RUNTIME}/"):
             found.append(f"{name}.py")
     return found
-
-
-def _texts(folder: str, package: str) -> dict[str, str]:
-    top = FOLDER / folder
-    paths = sorted(top.rglob("*.py"))
-    return {
-        f"{package}/{path.relative_to(top).as_posix()}": path.read_text(encoding="utf-8")
-        for path in paths
-    }
 
 
 @cache

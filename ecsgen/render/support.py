@@ -1,4 +1,4 @@
-"""What generated tests share whatever the schemas say: copies of `ecsgen/testing/`.
+"""What generated tests share whatever the schemas say: copies of `ecsgen_runtime/testing/`.
 
 There these modules are about the shipped package; a copy is about its own. They are called by
 their paths in the folder `_support`: `machine`, `policies/sparse`.
@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from ecsgen.files import fingerprint
 from ecsgen.render.calls import import_line
+from ecsgen.render.runtime import FOLDER as LIBRARY
 
-FOLDER = fingerprint.PACKAGE / "testing"
+FOLDER = LIBRARY / "testing"
 _SUPPORT = FOLDER / "_support"
 _OF_PACKAGE = "from generated import"
 _IMPORT = re.compile(r"^from (\.+)([\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)

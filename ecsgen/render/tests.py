@@ -1,6 +1,6 @@
 """The generated tests: one file per component, over pieces that all components share.
 
-`ecsgen/testing/` has a module per policy, named like its feature; a component's tests put together
+`ecsgen_runtime/testing/` has a module per policy, named like its feature; a component's tests put together
 those of its own policies. A policy that no component asks for leaves no file.
 """
 

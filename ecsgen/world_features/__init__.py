@@ -1,7 +1,7 @@
 """What a world can do, one file each: a new file here and its template is a new ability.
 
-What all worlds with it do alike is real Python in `ecsgen/runtime/`; what names components is laid
-out by a template.
+What all worlds with it do alike is real Python in `runtime/ecsgen_runtime/`; what names components
+is laid out by a template.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ KERNELS = ("test_bead.py", "test_cell.py", "test_world.py")
 
 GROUPS = (
     module(
-        "_compiled/arithmetic.py",
+        "_runtime/compiled/arithmetic.py",
         KERNELS,
         Mutant("NaN is no minimum", r"a < b or a != a", "a < b"),
         Mutant("NaN is no maximum", r"a > b or a != a", "a > b"),
@@ -20,22 +20,22 @@ GROUPS = (
         ),
     ),
     module(
-        "_compiled/bulk/lookups.py",
+        "_runtime/compiled/bulk/lookups.py",
         ("test_bead.py", "test_cell.py"),
         Mutant("other owners are found", r" and owners\[row\] == entity else", " else"),
     ),
     module(
-        "_compiled/bulk/rows.py",
+        "_runtime/compiled/bulk/rows.py",
         ("test_bead.py", "test_cell.py"),
         Mutant("rows given twice are accepted", r"if len\(found\) < len\(rows\):", "if False:"),
     ),
     module(
-        "_compiled/bulk/sets.py",
+        "_runtime/compiled/bulk/sets.py",
         ("test_bead.py", "test_cell.py"),
         Mutant("a row too many", r"found\[:count\]", "found[:count + 1]"),
     ),
     module(
-        "_compiled/folds.py",
+        "_runtime/compiled/folds.py",
         KERNELS,
         Mutant("sums have one pair less", r"range\(n // 2\):(?=\n.*\+=)", "range(n // 2 - 1):"),
         Mutant("a sum of none is anything", r"values\[0\] = 0", "values[0] = 1"),
@@ -43,7 +43,7 @@ GROUPS = (
         Mutant("blocks are counted down", r"\(n \+ BLOCK - 1\) // BLOCK", "n // BLOCK"),
     ),
     module(
-        "_compiled/chance.py",
+        "_runtime/compiled/chance.py",
         ("test_bead.py", "test_world.py"),
         Mutant("words are mixed with a round less", r"    x = \(x \^ .*27\).*\n", ""),
         Mutant("the first number is the second", r"number \+ 1\)", "number + 2)"),
@@ -54,12 +54,12 @@ GROUPS = (
         Mutant("a range is too wide", r"number\) >> np\.uint64\(32\)", "number)"),
     ),
     module(
-        "_compiled/chunks.py",
+        "_runtime/compiled/chunks.py",
         ("test_world.py",),
         Mutant("all chunks are the first", r"starts\[:, None\]", "starts[0] + 0 * starts[:, None]"),
     ),
     module(
-        "_compiled/joined.py",
+        "_runtime/compiled/joined.py",
         ("test_world.py",),
         Mutant(
             "rows that do not follow each other do",

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.spaces.cells import (
+from ..spaces.cells import (
     CellNumbers,
     CellOrder,
     Grid,
@@ -22,8 +22,8 @@ from ..runtime.spaces.cells import (
     sorted_cells,
     space_measures,
 )
-from ..runtime.spaces.search import PlaceNames, finite_places
-from ..runtime.typed import NamedTuple
+from ..spaces.search import PlaceNames, finite_places
+from ..typed import NamedTuple
 from .cells import (
     PlaceNumbers,
     cells_around,

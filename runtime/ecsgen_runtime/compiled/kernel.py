@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from numba import njit
 
-from ..runtime.entities.layout import INDEX_MASK
+from ..entities.layout import INDEX_MASK
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -29,7 +29,9 @@ def kernel(**options: Any) -> Callable[[_Function], _Function]:
     def decorated(function: Any) -> Any:
         marked = _marked(function)
         made = compiled(marked)
-        return function if made is marked else made  # numba does nothing with NUMBA_DISABLE_JIT
+        return (
+            function if made is marked else made
+        )  # numba does nothing with NUMBA_DISABLE_JIT
 
     return decorated
 

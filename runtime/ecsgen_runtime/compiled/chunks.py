@@ -12,9 +12,9 @@ from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 from numpy.typing import NDArray
 
-from ..runtime.archetypes.chunk_blocks import ChunkField, KeptOfChunks
-from ..runtime.archetypes.rows import Archetype
-from ..runtime.queries.chunks import QueriedChunks
+from ..archetypes.chunk_blocks import ChunkField, KeptOfChunks
+from ..archetypes.rows import Archetype
+from ..queries.chunks import QueriedChunks
 from .kernel import kernel
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from ..runtime.kernels.normal import (
+from ..kernels.normal import (
     LN2,
     LOG_TERMS,
     MIDDLE_WORD,

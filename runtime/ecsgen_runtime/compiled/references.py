@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.entities.arrays import are_held
-from ..runtime.entities.layout import INDEX_MASK
-from ..runtime.entities.living import LivingEntities
+from ..entities.arrays import are_held
+from ..entities.layout import INDEX_MASK
+from ..entities.living import LivingEntities
 from .kernel import kernel
 
 _NIL: Final = 0xFFFF_FFFF

@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.handles import EntityArray, RowArray
-from ...runtime.shards.finding import NO_SLOT, Table
+from ...handles import EntityArray, RowArray
+from ...shards.finding import NO_SLOT, Table
 from ..kernel import kernel
 from .finding import place_of, shift_of
 

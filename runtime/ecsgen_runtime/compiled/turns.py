@@ -9,16 +9,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.handles import RowArray
-from ..runtime.spaces.cells import (
+from ..handles import RowArray
+from ..spaces.cells import (
     FARTHEST_CELL,
     CellNumbers,
     Places,
     grid_of,
     space_measures,
 )
-from ..runtime.spaces.search import PlaceNames
-from ..runtime.typed import NamedTuple
+from ..spaces.search import PlaceNames
+from ..typed import NamedTuple
 from .kernel import kernel
 
 _FACTORS: Final = (

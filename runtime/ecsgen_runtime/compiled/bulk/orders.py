@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...runtime.handles import RowArray
+from ...handles import RowArray
 from ..kernel import kernel
 from .sets import distinct_rows
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.spaces.cells import CellNumbers, Places
+from ..spaces.cells import CellNumbers, Places
 from .kernel import kernel
 
 PlaceNumbers = NDArray[np.uint32]

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.placement.rows import repeated_row
+from ...placement.rows import repeated_row
 from .sets import distinct_rows
 
 _DENSE: Final = 16
