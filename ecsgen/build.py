@@ -148,6 +148,8 @@ def _copies(
     """What the package's modules need of the runtime; those that are not made stand on the disk."""
     from ecsgen import render
 
+    if not any(output.path == render.LAYOUT for output in outputs):
+        return {}
     modules = (output.path for output in outputs if output.path.endswith(".py"))
     paths = [path for path in modules if not path.startswith(TESTS)]
     file = before.places.file

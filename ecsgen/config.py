@@ -14,6 +14,8 @@ from ecsgen.files.roots import PACKAGE, SchemaRoot, folders, package
 
 Backend = Literal["numpy", "numba"]
 BACKENDS: tuple[Backend, ...] = ("numpy", "numba")
+Runtime = Literal["installed", "vendored"]
+RUNTIMES: tuple[Runtime, ...] = ("installed", "vendored")
 OPTIONS_FILE = "pyproject.toml"
 LINE_LENGTHS = range(40, 401)
 
@@ -42,6 +44,7 @@ class Options:
     tests: Path | None  # the folder of the generated tests; None leaves them out
     jobs: int
     line_length: int
+    runtime: Runtime = "installed"  # whether the package imports the library, or copies of it
     compiled: bool = False  # whether the package gets the sources of its methods in C
     header: str = ""  # comment lines at the top of each generated file
     defaults: Defaults = field(default_factory=dict)  # policies where schemas say nothing
@@ -64,6 +67,7 @@ class _Table:
     schemas: str | list[str] | None = None
     output: str | None = None
     backend: Backend | None = None
+    runtime: Runtime | None = None
     tests: str | bool | None = None
     jobs: int | None = None
     line_length: int | None = None
@@ -77,6 +81,7 @@ def load_options(
     schemas: Path | None = None,
     output: Path | None = None,
     backend: Backend | None = None,
+    runtime: Runtime | None = None,
     jobs: int | None = None,
     compiled: bool | None = None,
     cwd: Path | None = None,
@@ -95,6 +100,7 @@ def load_options(
         ),
         output=output,
         backend=backend or table.backend or "numpy",
+        runtime=runtime or table.runtime or "installed",
         tests=_tests_folder(table.tests, home, output),
         jobs=jobs or table.jobs or _cores(),
         line_length=table.line_length or 88,
@@ -230,9 +236,8 @@ def _problem(key: str, value: object) -> str:
             return "must be the path of a folder, 'package:NAME', or a list of those"
         case "tests" if not isinstance(value, bool) and not _is_path(value):
             return "must be the path of a folder, true or false"
-        case "backend" if value not in BACKENDS:
-            hint = _did_you_mean(value, BACKENDS) if isinstance(value, str) else ""
-            return f"must be {' or '.join(map(repr, BACKENDS))}{hint}"
+        case "backend" | "runtime":
+            return _no_choice(value, BACKENDS if key == "backend" else RUNTIMES)
         case "compiled" if not isinstance(value, bool):
             return "must be true or false"
         case "header" if not isinstance(value, str) or not _is_printable(value):
@@ -244,6 +249,13 @@ def _problem(key: str, value: object) -> str:
         case "line_length" if not _is_int(value) or value not in LINE_LENGTHS:
             return f"must be a whole number from {LINE_LENGTHS[0]} to {LINE_LENGTHS[-1]}"
     return ""
+
+
+def _no_choice(value: object, choices: tuple[str, ...]) -> str:
+    if value in choices:
+        return ""
+    hint = _did_you_mean(value, choices) if isinstance(value, str) else ""
+    return f"must be {' or '.join(map(repr, choices))}{hint}"
 
 
 def _is_path(value: object) -> bool:

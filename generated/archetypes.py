@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias, TypeVar, Unpack, overload
 
+from ecsgen_runtime.archetypes.chunks import ChunkBase
+from ecsgen_runtime.archetypes.store import ArchetypeStore
+from ecsgen_runtime.entities.layout import INDEX_MASK
+from ecsgen_runtime.entities.manager import EntityManager
+from ecsgen_runtime.handles import Entity, EntityArray
 from numpy.typing import ArrayLike
 
-from ._runtime.archetypes.chunks import ChunkBase
-from ._runtime.archetypes.store import ArchetypeStore
-from ._runtime.entities.layout import INDEX_MASK
-from ._runtime.entities.manager import EntityManager
-from ._runtime.handles import Entity, EntityArray
 from .armor import Armor, ArmorData, ArmorFields, ArmorValues
 from .burning import Burning, BurningData, BurningFields, BurningValues
 from .health import Health, HealthData, HealthFields, HealthValues

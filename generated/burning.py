@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal
 
+from ecsgen_runtime.archetypes.chunk_layout import ChunkColumns, RowCount
+from ecsgen_runtime.columns.buffers import Column
+from ecsgen_runtime.proxies.chunks import ChunkProxy
+from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import NDArray
-
-from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
-from ._runtime.columns.buffers import Column
-from ._runtime.proxies.chunks import ChunkProxy
-from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final[tuple[Column, ...]] = ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._runtime.entities.layout import (
+from ecsgen_runtime.entities.layout import (
     GENERATION_BITS,
     INDEX_BITS,
     INDEX_COUNT,
@@ -11,7 +11,7 @@ from ._runtime.entities.layout import (
     MIN_FREE,
     ONE_GENERATION,
 )
-from ._runtime.entities.manager import EntityManager
+from ecsgen_runtime.entities.manager import EntityManager
 
 __all__ = [
     "GENERATION_BITS",

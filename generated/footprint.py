@@ -25,28 +25,27 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack
 
 import numpy as np
+from ecsgen_runtime.arrow.columns import GivenTable
+from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
+from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.convert.numbers import FloatField
+from ecsgen_runtime.entities.layout import INDEX_MASK
+from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.instances.many import LinkedRows, Many
+from ecsgen_runtime.kernels.blocks import Blocks, Cells
+from ecsgen_runtime.kernels.chosen import ChosenRows
+from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
+from ecsgen_runtime.kernels.rows import KernelRows
+from ecsgen_runtime.maps.sparse import Sparse, grown_map
+from ecsgen_runtime.placement.moves import Planned
+from ecsgen_runtime.placement.ring import Ring, RingRows
+from ecsgen_runtime.placement.rows import fill
+from ecsgen_runtime.proxies.arrays import ArrayField
+from ecsgen_runtime.proxies.cells import RowField
+from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
-
-from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ._runtime.columns.field_info import field_info
-from ._runtime.convert.base import FieldTable
-from ._runtime.convert.numbers import FloatField
-from ._runtime.entities.layout import INDEX_MASK
-from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ._runtime.instances.many import LinkedRows, Many
-from ._runtime.kernels.blocks import Blocks, Cells
-from ._runtime.kernels.chosen import ChosenRows
-from ._runtime.kernels.chosen_blocks import chosen_blocks
-from ._runtime.kernels.rows import KernelRows
-from ._runtime.maps.sparse import Sparse, grown_map
-from ._runtime.placement.moves import Planned
-from ._runtime.placement.ring import Ring, RingRows
-from ._runtime.placement.rows import fill
-from ._runtime.proxies.arrays import ArrayField
-from ._runtime.proxies.cells import RowField
-from ._runtime.proxies.proxy import EntityProxy
-from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),

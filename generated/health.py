@@ -18,16 +18,15 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
+from ecsgen_runtime.archetypes.chunk_layout import ChunkColumns, RowCount
+from ecsgen_runtime.columns.buffers import Column, cells
+from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.convert.numbers import FloatField
+from ecsgen_runtime.proxies.cells import ProxyField
+from ecsgen_runtime.proxies.chunks import ChunkProxy, ChunkValue
+from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
-
-from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
-from ._runtime.columns.buffers import Column, cells
-from ._runtime.columns.field_info import field_info
-from ._runtime.convert.base import FieldTable
-from ._runtime.convert.numbers import FloatField
-from ._runtime.proxies.cells import ProxyField
-from ._runtime.proxies.chunks import ChunkProxy, ChunkValue
-from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (
     Column("points", np.dtype(np.float32), (), 4, ("hot",), 0),

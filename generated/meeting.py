@@ -20,14 +20,12 @@ from collections.abc import Iterator
 from typing import ClassVar, Final, Literal, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, cells, is_same_view
-from ._runtime.columns.field_info import field_info
-from ._runtime.convert.base import FieldTable
-from ._runtime.convert.numbers import HandleField
-from ._runtime.handles import (
+from ecsgen_runtime.arrow.columns import GivenTable
+from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
+from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.convert.numbers import HandleField
+from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
     Columns,
@@ -37,15 +35,16 @@ from ._runtime.handles import (
     Instance,
     RowArray,
 )
-from ._runtime.ids.ids import IdRows, Ids
-from ._runtime.ids.slots import SLOT_BITS, ids_of
-from ._runtime.owners.unowned import Unowned
-from ._runtime.placement.moves import Planned
-from ._runtime.placement.rows import fill
-from ._runtime.proxies.cells import RowField
-from ._runtime.proxies.proxy import IdProxy
-from ._runtime.queries.joined import JoinedRows
-from ._runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.ids.ids import IdRows, Ids
+from ecsgen_runtime.ids.slots import SLOT_BITS, ids_of
+from ecsgen_runtime.owners.unowned import Unowned
+from ecsgen_runtime.placement.moves import Planned
+from ecsgen_runtime.placement.rows import fill
+from ecsgen_runtime.proxies.cells import RowField
+from ecsgen_runtime.proxies.proxy import IdProxy
+from ecsgen_runtime.queries.joined import JoinedRows
+from ecsgen_runtime.typed import NamedTuple, TypedDict
+from numpy.typing import ArrayLike, NDArray
 
 COLUMNS: Final = (
     Column("one", np.dtype(np.uint64), (), 8, ("hot",), 0),

@@ -26,24 +26,23 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
+from ecsgen_runtime.arrow.columns import GivenTable
+from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells
+from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.convert.numbers import BoolField, FloatField
+from ecsgen_runtime.convert.text import TextField
+from ecsgen_runtime.entities.layout import INDEX_MASK
+from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.instances.many import LinkedRows, Many
+from ecsgen_runtime.maps.hash import Hash
+from ecsgen_runtime.placement.moves import Planned
+from ecsgen_runtime.placement.rows import fill
+from ecsgen_runtime.proxies.arrays import ArrayField
+from ecsgen_runtime.proxies.cells import RowField
+from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
-
-from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, cells, is_same_view, put_cells
-from ._runtime.columns.field_info import field_info
-from ._runtime.convert.base import FieldTable
-from ._runtime.convert.numbers import BoolField, FloatField
-from ._runtime.convert.text import TextField
-from ._runtime.entities.layout import INDEX_MASK
-from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ._runtime.instances.many import LinkedRows, Many
-from ._runtime.maps.hash import Hash
-from ._runtime.placement.moves import Planned
-from ._runtime.placement.rows import fill
-from ._runtime.proxies.arrays import ArrayField
-from ._runtime.proxies.cells import RowField
-from ._runtime.proxies.proxy import EntityProxy
-from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),

@@ -23,31 +23,30 @@ from collections.abc import Iterator
 from typing import ClassVar, Final, Literal, Unpack
 
 import numpy as np
+from ecsgen_runtime.arrow.columns import GivenTable
+from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
+from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.columns.front import FrontColumns
+from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.convert.numbers import FloatField
+from ecsgen_runtime.handles import NIL, Columns, Id, IdArray, Instance, RowArray
+from ecsgen_runtime.ids.ids import IdRows, Ids
+from ecsgen_runtime.ids.slots import SLOT_BITS, ids_of
+from ecsgen_runtime.kernels.blocks import Blocks, Cells, planes
+from ecsgen_runtime.kernels.chance import draw_normal, draw_random, draw_stems
+from ecsgen_runtime.kernels.chosen import ChosenRows
+from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
+from ecsgen_runtime.kernels.rows import KernelRows
+from ecsgen_runtime.kernels.seeded import Seeded
+from ecsgen_runtime.owners.unowned import Unowned
+from ecsgen_runtime.placement.bounds import fill_parts, room_at
+from ecsgen_runtime.placement.moves import Planned
+from ecsgen_runtime.placement.partition import Partition, PartitionedRows
+from ecsgen_runtime.proxies.arrays import ArrayField
+from ecsgen_runtime.proxies.cells import RowField
+from ecsgen_runtime.proxies.proxy import IdProxy
+from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
-
-from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, cells, is_same_view
-from ._runtime.columns.field_info import field_info
-from ._runtime.columns.front import FrontColumns
-from ._runtime.convert.base import FieldTable
-from ._runtime.convert.numbers import FloatField
-from ._runtime.handles import NIL, Columns, Id, IdArray, Instance, RowArray
-from ._runtime.ids.ids import IdRows, Ids
-from ._runtime.ids.slots import SLOT_BITS, ids_of
-from ._runtime.kernels.blocks import Blocks, Cells, planes
-from ._runtime.kernels.chance import draw_normal, draw_random, draw_stems
-from ._runtime.kernels.chosen import ChosenRows
-from ._runtime.kernels.chosen_blocks import chosen_blocks
-from ._runtime.kernels.rows import KernelRows
-from ._runtime.kernels.seeded import Seeded
-from ._runtime.owners.unowned import Unowned
-from ._runtime.placement.bounds import fill_parts, room_at
-from ._runtime.placement.moves import Planned
-from ._runtime.placement.partition import Partition, PartitionedRows
-from ._runtime.proxies.arrays import ArrayField
-from ._runtime.proxies.cells import RowField
-from ._runtime.proxies.proxy import IdProxy
-from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (
     Column("position_x", np.dtype(np.float32), (), 4, ("hot",), 0),

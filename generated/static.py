@@ -17,19 +17,18 @@ from operator import index
 from typing import ClassVar, Final, Literal
 
 import numpy as np
-
-from ._runtime.columns.buffers import Column, cells
-from ._runtime.columns.rows import OwnedRows
-from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
-from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ._runtime.instances.one import One
-from ._runtime.maps.sparse import Sparse, grown_map, indices
-from ._runtime.owners.tag import Tag
-from ._runtime.placement.moves import Planned
-from ._runtime.placement.rows import duplicate_instance, fill
-from ._runtime.proxies.proxy import EntityProxy
-from ._runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.columns.buffers import Column, cells
+from ecsgen_runtime.columns.rows import OwnedRows
+from ecsgen_runtime.destroy.gc import Gc
+from ecsgen_runtime.entities.layout import INDEX_MASK
+from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
+from ecsgen_runtime.owners.tag import Tag
+from ecsgen_runtime.placement.moves import Planned
+from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),)
 

@@ -27,17 +27,15 @@ from operator import index
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, cells, is_same_view
-from ._runtime.columns.field_info import field_info
-from ._runtime.convert.base import FieldTable
-from ._runtime.convert.enums import EnumField
-from ._runtime.convert.numbers import FloatField, HandleField
-from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
-from ._runtime.handles import (
+from ecsgen_runtime.arrow.columns import GivenTable
+from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
+from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.convert.enums import EnumField
+from ecsgen_runtime.convert.numbers import FloatField, HandleField
+from ecsgen_runtime.destroy.gc import Gc
+from ecsgen_runtime.entities.layout import INDEX_MASK
+from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
     Columns,
@@ -47,15 +45,17 @@ from ._runtime.handles import (
     Instance,
     RowArray,
 )
-from ._runtime.ids.ids import IdRows, Ids
-from ._runtime.instances.many import LinkedRows, Many
-from ._runtime.maps.sparse import Sparse, grown_map
-from ._runtime.placement.moves import Planned
-from ._runtime.placement.rows import fill
-from ._runtime.proxies.cells import RowField
-from ._runtime.proxies.proxy import EntityProxy
-from ._runtime.queries.columns import QueryColumn, QueryColumns
-from ._runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.ids.ids import IdRows, Ids
+from ecsgen_runtime.instances.many import LinkedRows, Many
+from ecsgen_runtime.maps.sparse import Sparse, grown_map
+from ecsgen_runtime.placement.moves import Planned
+from ecsgen_runtime.placement.rows import fill
+from ecsgen_runtime.proxies.cells import RowField
+from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
+from ecsgen_runtime.typed import NamedTuple, TypedDict
+from numpy.typing import ArrayLike, NDArray
+
 from .enums import Effect
 
 COLUMNS: Final = (

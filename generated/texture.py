@@ -23,26 +23,33 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
+from ecsgen_runtime.arrow.columns import GivenTable
+from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
+from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.columns.unique import Unique, UniqueRows, read_only
+from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.convert.numbers import IntField
+from ecsgen_runtime.convert.objects import ObjectField
+from ecsgen_runtime.convert.text import TextField
+from ecsgen_runtime.destroy.release import Release
+from ecsgen_runtime.handles import (
+    NIL,
+    NULL_ENTITY,
+    Columns,
+    Id,
+    IdArray,
+    Instance,
+    RowArray,
+)
+from ecsgen_runtime.ids.ids import IdRows, Ids
+from ecsgen_runtime.ids.slots import SLOT_BITS, ids_of
+from ecsgen_runtime.owners.unowned import Unowned
+from ecsgen_runtime.placement.moves import Planned
+from ecsgen_runtime.placement.rows import fill
+from ecsgen_runtime.proxies.cells import RowField
+from ecsgen_runtime.proxies.proxy import IdProxy
+from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
-
-from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, cells, is_same_view
-from ._runtime.columns.field_info import field_info
-from ._runtime.columns.unique import Unique, UniqueRows, read_only
-from ._runtime.convert.base import FieldTable
-from ._runtime.convert.numbers import IntField
-from ._runtime.convert.objects import ObjectField
-from ._runtime.convert.text import TextField
-from ._runtime.destroy.release import Release
-from ._runtime.handles import NIL, NULL_ENTITY, Columns, Id, IdArray, Instance, RowArray
-from ._runtime.ids.ids import IdRows, Ids
-from ._runtime.ids.slots import SLOT_BITS, ids_of
-from ._runtime.owners.unowned import Unowned
-from ._runtime.placement.moves import Planned
-from ._runtime.placement.rows import fill
-from ._runtime.proxies.cells import RowField
-from ._runtime.proxies.proxy import IdProxy
-from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (
     Column("device_handle", np.dtype(np.uint64), (), 8, ("hot",), 0),

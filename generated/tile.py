@@ -23,17 +23,15 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ._runtime.columns.field_info import field_info
-from ._runtime.convert.base import FieldTable
-from ._runtime.convert.numbers import BoolField, FloatField, IntField
-from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
-from ._runtime.growth.reserved_rows import ReservedRows
-from ._runtime.handles import (
+from ecsgen_runtime.arrow.columns import GivenTable
+from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
+from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.convert.numbers import BoolField, FloatField, IntField
+from ecsgen_runtime.destroy.gc import Gc
+from ecsgen_runtime.entities.layout import INDEX_MASK
+from ecsgen_runtime.growth.reserved_rows import ReservedRows
+from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
     Columns,
@@ -42,14 +40,15 @@ from ._runtime.handles import (
     Instance,
     RowArray,
 )
-from ._runtime.ids.direct import DirectIdRows, DirectIds
-from ._runtime.ids.slots import WORN_OUT, worn_out
-from ._runtime.maps.sparse import indices, rows_spanned
-from ._runtime.placement.rows import duplicate_instance
-from ._runtime.proxies.arrays import ArrayField
-from ._runtime.proxies.cells import RowField
-from ._runtime.proxies.proxy import EntityProxy
-from ._runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.ids.direct import DirectIdRows, DirectIds
+from ecsgen_runtime.ids.slots import WORN_OUT, worn_out
+from ecsgen_runtime.maps.sparse import indices, rows_spanned
+from ecsgen_runtime.placement.rows import duplicate_instance
+from ecsgen_runtime.proxies.arrays import ArrayField
+from ecsgen_runtime.proxies.cells import RowField
+from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.typed import NamedTuple, TypedDict
+from numpy.typing import ArrayLike, NDArray
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),

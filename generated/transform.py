@@ -21,16 +21,14 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, cells, is_same_view, put_cells
-from ._runtime.columns.field_info import field_info
-from ._runtime.convert.base import FieldTable
-from ._runtime.convert.numbers import FloatField
-from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
-from ._runtime.handles import (
+from ecsgen_runtime.arrow.columns import GivenTable
+from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells
+from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.convert.numbers import FloatField
+from ecsgen_runtime.destroy.gc import Gc
+from ecsgen_runtime.entities.layout import INDEX_MASK
+from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
     Columns,
@@ -39,20 +37,21 @@ from ._runtime.handles import (
     Instance,
     RowArray,
 )
-from ._runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
-from ._runtime.kernels.chosen import ChosenRows
-from ._runtime.kernels.chosen_blocks import chosen_blocks
-from ._runtime.kernels.reductions import averaged
-from ._runtime.kernels.rows import KernelRows
-from ._runtime.maps.sparse import indices, rows_spanned
-from ._runtime.placement.direct import Direct, DirectRows
-from ._runtime.placement.rows import duplicate_instance
-from ._runtime.proxies.arrays import ArrayField
-from ._runtime.proxies.cells import RowField
-from ._runtime.proxies.proxy import EntityProxy
-from ._runtime.queries.columns import QueryColumn, QueryColumns
-from ._runtime.queries.joined import JoinedRows
-from ._runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
+from ecsgen_runtime.kernels.chosen import ChosenRows
+from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
+from ecsgen_runtime.kernels.reductions import averaged
+from ecsgen_runtime.kernels.rows import KernelRows
+from ecsgen_runtime.maps.sparse import indices, rows_spanned
+from ecsgen_runtime.placement.direct import Direct, DirectRows
+from ecsgen_runtime.placement.rows import duplicate_instance
+from ecsgen_runtime.proxies.arrays import ArrayField
+from ecsgen_runtime.proxies.cells import RowField
+from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
+from ecsgen_runtime.queries.joined import JoinedRows
+from ecsgen_runtime.typed import NamedTuple, TypedDict
+from numpy.typing import ArrayLike, NDArray
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),

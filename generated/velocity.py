@@ -19,29 +19,28 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack
 
 import numpy as np
+from ecsgen_runtime.arrow.columns import GivenTable
+from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells
+from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.columns.front import FrontColumns
+from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.convert.numbers import FloatField
+from ecsgen_runtime.destroy.gc import Gc
+from ecsgen_runtime.entities.layout import INDEX_MASK
+from ecsgen_runtime.groups.grouped import Grouped, GroupedRows
+from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
+from ecsgen_runtime.placement.bounds import fill_parts
+from ecsgen_runtime.placement.moves import Planned
+from ecsgen_runtime.placement.rows import duplicate_instance
+from ecsgen_runtime.proxies.arrays import ArrayField
+from ecsgen_runtime.proxies.cells import RowField
+from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
+from ecsgen_runtime.queries.joined import JoinedRows
+from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
-
-from ._runtime.arrow.columns import GivenTable
-from ._runtime.columns.buffers import Column, cells, is_same_view, put_cells
-from ._runtime.columns.field_info import field_info
-from ._runtime.columns.front import FrontColumns
-from ._runtime.convert.base import FieldTable
-from ._runtime.convert.numbers import FloatField
-from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
-from ._runtime.groups.grouped import Grouped, GroupedRows
-from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ._runtime.instances.one import One
-from ._runtime.maps.sparse import Sparse, grown_map, indices
-from ._runtime.placement.bounds import fill_parts
-from ._runtime.placement.moves import Planned
-from ._runtime.placement.rows import duplicate_instance
-from ._runtime.proxies.arrays import ArrayField
-from ._runtime.proxies.cells import RowField
-from ._runtime.proxies.proxy import EntityProxy
-from ._runtime.queries.columns import QueryColumn, QueryColumns
-from ._runtime.queries.joined import JoinedRows
-from ._runtime.typed import NamedTuple, TypedDict
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),

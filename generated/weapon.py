@@ -28,21 +28,21 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
+from ecsgen_runtime.archetypes.chunk_layout import ChunkColumns, RowCount
+from ecsgen_runtime.columns.buffers import Column, cells, nested
+from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.convert.enums import EnumField
+from ecsgen_runtime.convert.numbers import BoolField, FloatField, HandleField
+from ecsgen_runtime.convert.objects import ObjectField
+from ecsgen_runtime.convert.text import BytesField, TextField
+from ecsgen_runtime.handles import NULL_ENTITY, Entity
+from ecsgen_runtime.proxies.arrays import ArrayField
+from ecsgen_runtime.proxies.cells import ProxyField
+from ecsgen_runtime.proxies.chunks import ChunkArray, ChunkProxy, ChunkValue
+from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
-from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
-from ._runtime.columns.buffers import Column, cells, nested
-from ._runtime.columns.field_info import field_info
-from ._runtime.convert.base import FieldTable
-from ._runtime.convert.enums import EnumField
-from ._runtime.convert.numbers import BoolField, FloatField, HandleField
-from ._runtime.convert.objects import ObjectField
-from ._runtime.convert.text import BytesField, TextField
-from ._runtime.handles import NULL_ENTITY, Entity
-from ._runtime.proxies.arrays import ArrayField
-from ._runtime.proxies.cells import ProxyField
-from ._runtime.proxies.chunks import ChunkArray, ChunkProxy, ChunkValue
-from ._runtime.typed import NamedTuple, TypedDict
 from .enums import Element
 
 COLUMNS: Final = (

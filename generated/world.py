@@ -6,44 +6,48 @@ from types import ModuleType
 from typing import Any, ClassVar, Final, Never
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from ._runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
-from ._runtime.archetypes.world import ArchetypeWorld
-from ._runtime.columns.field_names import unknown_component
-from ._runtime.convert.numbers import FloatField
-from ._runtime.entities.manager import EntityManager
-from ._runtime.groups.group import Group, GroupMember
-from ._runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
-from ._runtime.ids.slots import ids_of
-from ._runtime.kernels.blocks import Cells, put_where, rows_last
-from ._runtime.kernels.chance import draw_normal, draw_random, draw_stems
-from ._runtime.kernels.chosen import check_unchanged, each_value
-from ._runtime.kernels.chosen_blocks import beside
-from ._runtime.kernels.messages import Messages
-from ._runtime.kernels.references import living_rows, take_others
-from ._runtime.kernels.scalars import HANDLE_MASK, row_at
-from ._runtime.kernels.seeded import Chance
-from ._runtime.kernels.turns import turn_order
-from ._runtime.queries.chunks import QueriedChunks
-from ._runtime.queries.joined import JoinedBlocks, JoinedColumn
-from ._runtime.queries.match import QueryMatch
-from ._runtime.queries.members import QueryListMember, QueryMember, QuerySparseMember
-from ._runtime.queries.query import QueriedRows
-from ._runtime.spaces.blocks import NearBlocks, NearColumn, OtherColumn
-from ._runtime.spaces.joined import joined_rows, joined_search
-from ._runtime.spaces.turns import (
+from ecsgen_runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
+from ecsgen_runtime.archetypes.world import ArchetypeWorld
+from ecsgen_runtime.columns.field_names import unknown_component
+from ecsgen_runtime.convert.numbers import FloatField
+from ecsgen_runtime.entities.manager import EntityManager
+from ecsgen_runtime.groups.group import Group, GroupMember
+from ecsgen_runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.ids.slots import ids_of
+from ecsgen_runtime.kernels.blocks import Cells, put_where, rows_last
+from ecsgen_runtime.kernels.chance import draw_normal, draw_random, draw_stems
+from ecsgen_runtime.kernels.chosen import check_unchanged, each_value
+from ecsgen_runtime.kernels.chosen_blocks import beside
+from ecsgen_runtime.kernels.messages import Messages
+from ecsgen_runtime.kernels.references import living_rows, take_others
+from ecsgen_runtime.kernels.scalars import HANDLE_MASK, row_at
+from ecsgen_runtime.kernels.seeded import Chance
+from ecsgen_runtime.kernels.turns import turn_order
+from ecsgen_runtime.queries.chunks import QueriedChunks
+from ecsgen_runtime.queries.joined import JoinedBlocks, JoinedColumn
+from ecsgen_runtime.queries.match import QueryMatch
+from ecsgen_runtime.queries.members import (
+    QueryListMember,
+    QueryMember,
+    QuerySparseMember,
+)
+from ecsgen_runtime.queries.query import QueriedRows
+from ecsgen_runtime.spaces.blocks import NearBlocks, NearColumn, OtherColumn
+from ecsgen_runtime.spaces.joined import joined_rows, joined_search
+from ecsgen_runtime.spaces.turns import (
     TurnCells,
     joined_turn_given,
     move_to,
     near_now,
     turn_cells,
 )
-from ._runtime.typed import NamedTuple
-from ._runtime.world.entity_view import ChunkedPart, EntityViewBase, ManagedPart
-from ._runtime.world.seeded import SeededWorld
-from ._runtime.world.signatures import ComponentFlags
-from ._runtime.world.signed import SignedWorld
+from ecsgen_runtime.typed import NamedTuple
+from ecsgen_runtime.world.entity_view import ChunkedPart, EntityViewBase, ManagedPart
+from ecsgen_runtime.world.seeded import SeededWorld
+from ecsgen_runtime.world.signatures import ComponentFlags
+from ecsgen_runtime.world.signed import SignedWorld
+from numpy.typing import ArrayLike, NDArray
+
 from .ai_state import (
     AiState,
     AiStateColumns,

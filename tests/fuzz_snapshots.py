@@ -22,10 +22,10 @@ from itertools import islice
 from typing import Any, Final
 
 import numpy as np
-
-import generated
 from generated._runtime.snapshots.check import check_content, checked_documents
 from generated._runtime.snapshots.reading import read_snapshot
+
+import generated
 
 
 class CodecError(Exception):

@@ -12,7 +12,7 @@ from ecsgen import __version__
 from ecsgen.cli import report
 from ecsgen.cli.common import USAGE, build_options, format_option, load, schemas_argument, write
 from ecsgen.cli.report import Format
-from ecsgen.config import Backend, Options, load_options
+from ecsgen.config import Backend, Options, Runtime, load_options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.lock import exclusive
 from ecsgen.files.plan import State
@@ -20,7 +20,7 @@ from ecsgen.files.status import Status, look, look_again
 
 OUT_OF_STEP = 1
 USES = (
-    *("black", "click", "jinja2", "numpy", "pydantic", "pyyaml"),
+    *("black", "click", "jinja2", "numpy", "pydantic", "pyyaml", "ecsgen-runtime"),
     *("numba", "ecsgen-fast", "pyarrow", "starlette", "uvicorn", "watchfiles"),
 )
 """What a report of a fault should name; the last ones are extras."""
@@ -66,6 +66,7 @@ def build(
     schemas: Path | None,
     output: Path | None,
     backend: Backend | None,
+    runtime: Runtime | None,
     compiled: bool | None,
     jobs: int | None,
     format: Format,
@@ -76,7 +77,12 @@ def build(
 
     def options() -> Options:
         return load_options(
-            schemas=schemas, output=output, backend=backend, jobs=jobs, compiled=compiled
+            schemas=schemas,
+            output=output,
+            backend=backend,
+            runtime=runtime,
+            jobs=jobs,
+            compiled=compiled,
         )
 
     if not watch:
@@ -133,6 +139,7 @@ def check(
     schemas: Path | None,
     output: Path | None,
     backend: Backend | None,
+    runtime: Runtime | None,
     compiled: bool | None,
     jobs: int | None,
     format: Format,
@@ -143,7 +150,12 @@ def check(
     that ecsgen did not write is in the way.
     """
     options = load_options(
-        schemas=schemas, output=output, backend=backend, jobs=jobs, compiled=compiled
+        schemas=schemas,
+        output=output,
+        backend=backend,
+        runtime=runtime,
+        jobs=jobs,
+        compiled=compiled,
     )
     before = look(options)
     if before.is_up_to_date:
@@ -182,12 +194,18 @@ def diff(
     schemas: Path | None,
     output: Path | None,
     backend: Backend | None,
+    runtime: Runtime | None,
     compiled: bool | None,
     jobs: int | None,
 ) -> None:
     """Print what a build would change, as a unified diff; write nothing."""
     options = load_options(
-        schemas=schemas, output=output, backend=backend, jobs=jobs, compiled=compiled
+        schemas=schemas,
+        output=output,
+        backend=backend,
+        runtime=runtime,
+        jobs=jobs,
+        compiled=compiled,
     )
     before = look(options)
     if not before.is_up_to_date:

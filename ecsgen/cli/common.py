@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
 
 from ecsgen.cli.report import Format
-from ecsgen.config import BACKENDS, Options, UsageError
+from ecsgen.config import BACKENDS, Options, Runtime, UsageError
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
 
+_RUNTIMES: Mapping[bool, Runtime] = {True: "vendored", False: "installed"}
 USAGE = 2
 """Exit status: a schema or usage error, or a file in the way."""
 
@@ -33,6 +34,13 @@ def build_options(command: Command) -> Command:
             help="Folder of the package.",
         ),
         click.option("--backend", type=click.Choice(BACKENDS), help="What kernels are made for."),
+        click.option(
+            "runtime",
+            "--vendor/--no-vendor",
+            default=None,
+            callback=lambda context, _, wanted: None if wanted is None else _RUNTIMES[wanted],
+            help="Whether the package gets copies of what it needs of ecsgen-runtime.",
+        ),
         click.option(
             "--compiled/--no-compiled",
             default=None,

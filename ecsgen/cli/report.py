@@ -146,7 +146,7 @@ def changed_options(before: Status) -> Iterator[str]:
     if last is None:
         return
     plain = load_options(schemas=options.schemas[0].path, output=options.output)
-    for key in ("backend", "compiled"):
+    for key in ("backend", "runtime", "compiled"):
         was, now = getattr(last, key), getattr(options, key)
         if was != now:
             stays = was if now == getattr(plain, key) else now

@@ -35,6 +35,7 @@ class Manifest:
     black: str  # version
     generator: str  # digest of ecsgen's sources and templates
     backend: str
+    runtime: str  # whether the library is imported, or copied
     line_length: int
     tests: str | None  # the tests' folder, relative to the output folder
     compiled: bool = False  # whether sources in C are among the files
@@ -79,6 +80,7 @@ def text(manifest: Manifest) -> str:
         "black": manifest.black,
         "generator": manifest.generator,
         "backend": manifest.backend,
+        "runtime": manifest.runtime,
         "line_length": manifest.line_length,
         "tests": manifest.tests,
     }
@@ -111,6 +113,7 @@ def _parse(content: Any) -> Manifest:
             black=_string(content["black"]),
             generator=_string(content["generator"]),
             backend=_string(content["backend"]),
+            runtime=_string(content.get("runtime", "vendored")),  # as all were once
             line_length=int(content["line_length"]),
             tests=None if content["tests"] is None else _string(content["tests"]),
             compiled=content.get("compiled") is True,

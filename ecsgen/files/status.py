@@ -89,6 +89,7 @@ def _identity(options: Options) -> Manifest:
         black=fingerprint.black_version(),
         generator=fingerprint.generator(),
         backend=options.backend,
+        runtime=options.runtime,
         line_length=options.line_length,
         tests=options.tests_location,
         compiled=options.compiled,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ecsgen.render.calls import import_line
-from ecsgen.render.runtime import RUNTIME, origins
+from ecsgen.render.runtime import LIBRARY, RUNTIME, origins
 
 STANDARD = {
     "Callable": "collections.abc",
@@ -42,8 +42,8 @@ NUMPY = {
     "prange": "numba",
 }
 PACKAGE = {
-    "NamedTuple": f".{RUNTIME}.typed",
-    "TypedDict": f".{RUNTIME}.typed",
+    "NamedTuple": f"{LIBRARY}.typed",
+    "TypedDict": f"{LIBRARY}.typed",
     "ArchetypeChunk": ".archetypes",
     "Archetypes": ".archetypes",
 }
@@ -65,14 +65,12 @@ def import_lines(text: str, own: Mapping[str, str]) -> str:
     """
     code = _TEXT.sub("", text)
     used = set(_NAME.findall(code)) - set(_CLASS.findall(code))
-    package = {**PACKAGE, **origins(RUNTIME), **own}
+    places = {**PACKAGE, **origins(RUNTIME), **own}
+    package = {name: module for name, module in places.items() if module.startswith(".")}
+    installed = NUMPY | {name: places[name] for name in places.keys() - package.keys()}
     groups = [
         _from_lines(STANDARD, used),
-        (
-            ["import numpy as np", *_from_lines(NUMPY, used)]
-            if "np" in used
-            else _from_lines(NUMPY, used)
-        ),
+        ["import numpy as np"] * ("np" in used) + _from_lines(installed, used),
         _from_lines(package, used),
     ]
     return "\n\n".join("\n".join(group) for group in groups if group)

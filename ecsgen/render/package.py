@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from ecsgen_runtime import INTERFACES
+
+from ecsgen import __version__
 from ecsgen.config import Backend, Options
 from ecsgen.files import fingerprint
+from ecsgen.files.disk import TESTS
 from ecsgen.model import Enum, Kernel, Project, World
 from ecsgen.model.saved import saved_schema, schema_text
 from ecsgen.render import tests
@@ -16,7 +21,6 @@ from ecsgen.render.archetypes import (
     archetype_subjects,
     archetypes_module,
 )
-from ecsgen.render.calls import collection, import_line, isort_key
 from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
@@ -24,59 +28,21 @@ from ecsgen.render.fast import FAST, fast_sources
 from ecsgen.render.naming.giving_way import spoken
 from ecsgen.render.naming.stand_ins import with_stand_ins
 from ecsgen.render.output import Output
+from ecsgen.render.quoting import literal, split_literal
 from ecsgen.render.runtime import (
-    LATER,
     LAYOUT,
+    LIBRARY,
     RUNTIME,
     copies,
-    module_of,
     origins,
     shard_origins,
     sources,
+    vendored,
 )
 from ecsgen.render.saved import schema_module
 from ecsgen.render.sharded import BITS, layout_with
 from ecsgen.render.world.module import Parts, world_module
 from ecsgen.schema.names import group_class, query_classes
-
-EXPORTED = (
-    "BrokenManagerError",
-    "CapacityError",
-    "DuplicateInstanceError",
-    "DuplicateValueError",
-    "EcsError",
-    "Entity",
-    "EntityArray",
-    "FieldInfo",
-    "HierarchyError",
-    "Id",
-    "Instance",
-    "MissingInstanceError",
-    "NIL",
-    "NULL_ENTITY",
-    "RowArray",
-    "SnapshotError",
-    "StaleEntityError",
-    "StaleIdError",
-    "StaleInstanceError",
-    "StaleViewWarning",
-    "StructureLockedError",
-)
-"""What users see of the runtime."""
-
-DRAWING = ("Draws",)
-"""What they see besides where kernels draw random numbers."""
-
-SHARDED = ("ParcelError", "ShardError")
-"""What they see besides in a world with shards."""
-
-SPACED = ("Neighbours",)
-"""The same where components have a space."""
-
-LATE = ("Snapshot", "SnapshotTable")
-LATE_MODULE = f"{LATER}tables.py"
-"""The same of what is imported when it is first asked for: most programs never do."""
-
 
 IN_TURNS = (
     'kernels with turns are loops in plain Python here; backend = "numba" in [tool.ecsgen], or'
@@ -91,16 +57,45 @@ _OF_CHUNKS = ("", "Data", "Fields", "Values", "Ref")
 def outputs(project: Project, options: Options) -> list[Output]:
     """Return every file that the schemas give rise to; cheap, nothing is rendered yet.
 
-    What these import of the runtime comes beside them, as it is: `runtime.copies`.
+    What a vendored package imports of the library comes beside them, as it is: `runtime.copies`.
     """
     project = project.made_for(options.backend)
     in_c = _in_c() if options.compiled else ()
-    return [*_giving_way(project, options), *in_c]
+    made = _giving_way(project, options)
+    if is_vendored(project, options):
+        made = [*_vendored(made), *_numbers(project.world)]
+    return [*made, *in_c]
+
+
+def is_vendored(project: Project, options: Options) -> bool:
+    """Return whether a package has copies of the library."""
+    world, usual = project.world, World()
+    numbers = ("index_bits", "generation_bits", "min_free")
+    own = any(getattr(world, name) != getattr(usual, name) for name in numbers)
+    return options.runtime == "vendored" or world.shards is not None or own
+
+
+def _numbers(world: World) -> Iterator[Output]:
+    """Yield the modules of the library that have numbers of the project."""
+    yield _output(LAYOUT, layout_module, world)
+    if world.shards is not None:
+        yield _output(BITS, layout_with, sources()[BITS], world.shards)
+
+
+def _vendored(outputs: Iterable[Output]) -> Iterator[Output]:
+    for output in outputs:
+        if output.path.startswith(TESTS):
+            yield output
+        else:
+            key = fingerprint.digest(f"vendored {output.key}".encode())
+            yield replace(output, key=key, make=partial(vendored, output.make, "."))
 
 
 def texts(project: Project, options: Options) -> dict[str, str]:
     """Return the whole package, unformatted: the text of each file by path."""
     made = {output.path: output.make() for output in outputs(project, options)}
+    if not is_vendored(project, options):
+        return made
     return made | copies(made.values(), options.backend)
 
 
@@ -121,21 +116,18 @@ def _package(project: Project) -> Iterator[Output]:
     parts = Parts.of(project)
     seeded = any(name == "seeded" for name, _ in parts.features)
     sharded = project.world.shards is not None
-    spaced = any(component.space for component in project.components)
-    of_runtime = (
-        *EXPORTED,
-        *(DRAWING if seeded or sharded else ()),
-        *(SHARDED if sharded else ()),
-        *(SPACED if spaced else ()),
-    )
+    also = {
+        "Draws": seeded or sharded,
+        "ParcelError": sharded,
+        "ShardError": sharded,
+        "Neighbours": any(component.space for component in project.components),
+    }
+    exported = tuple(name for name, is_there in also.items() if is_there)
     own = tuple(_exported(project, parts))
     for_numba = project.backend == "numba"
-    yield _output("__init__.py", package_module, project.world.name, own, of_runtime, for_numba)
+    yield _output("__init__.py", package_module, project.world.name, own, exported, for_numba)
     yield _output("py.typed", _empty)
-    yield _output("entities.py", entities_module, project.world.shards is not None)
-    yield _output(LAYOUT, layout_module, project.world)
-    if project.world.shards is not None:
-        yield _output(BITS, layout_with, sources()[BITS], project.world.shards)
+    yield _output("entities.py", entities_module, sharded)
     note = _note(project.backend, project.world.kernels)
     yield _output("world.py", world_module, parts, note=note)
     yield _output("_schema.py", schema_module, schema_text(saved_schema(named)), project.history)
@@ -216,34 +208,32 @@ def enums_module(enums: tuple[Enum, ...]) -> str:
 def package_module(
     world: str,
     own: tuple[tuple[str, tuple[str, ...]], ...],
-    of_runtime: tuple[str, ...],
+    also: tuple[str, ...],
     for_numba: bool,
 ) -> str:
     """Return the package's `__init__`: everything that users import.
 
-    `own`: the modules that schemas give rise to, with what users see of each. `of_runtime`: what
-    the runtime has for them. `for_numba`: nothing of it works without numba.
+    `own`: the modules that schemas give rise to, with what users see of each. `also`: what they
+    see of the library that other packages have not. `for_numba`: nothing of it works without numba.
     """
-    places: dict[str, list[str]] = {}
-    is_sharded = set(SHARDED) <= set(of_runtime)
-    known = {**origins(RUNTIME), **(shard_origins() if is_sharded else {})}
-    for name in of_runtime:
-        places.setdefault(known[name], []).append(name)
-    places |= {".entities": ["EntityManager"]}
-    places |= {module: list(names) for module, names in own}
-    places[module_of(LATE_MODULE)] = list(LATE)
-    names = sorted((name for found in places.values() for name in found), key=isort_key)
-    imports = [import_line(module, places[module], 4) for module in sorted(places)]
+    places = {".entities": ("EntityManager",), **dict(own)}
+    known = {**origins(RUNTIME), **shard_origins()}
+    named = [(known[name], name) for name in also]
+    named += [(module, name) for module, names in places.items() for name in names]
+    imports = [f"from {LIBRARY}.exported import *"]
+    imports += [f"from {module} import {name} as {name}" for module, name in sorted(named)]
     template = environment().get_template("package.py.j2")
     return template.render(
+        version=__version__,
+        interface=INTERFACES[-1],
         world=world,
         imports=imports,
-        names=names,
-        places=[_place(*it) for it in places.items()],
+        places=[_place(module, names) for module, names in sorted(places.items())],
+        also=literal(" ".join(also)),
         for_numba=for_numba,
     )
 
 
-def _place(module: str, names: list[str]) -> str:
+def _place(module: str, names: Iterable[str]) -> str:
     """Return the names of a module as an item of what `lazy_names` takes."""
-    return collection(f'"{module}": ', [f'"{name}"' for name in sorted(names)], 12, ",")
+    return f'{" " * 12}"{module}": {split_literal(" ".join(sorted(names)), 12)},'

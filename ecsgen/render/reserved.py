@@ -15,10 +15,11 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+from ecsgen_runtime.package import EXPORTED, SOME_EXPORT
+
 import ecsgen
 from ecsgen.render.environment import template_folder
 from ecsgen.render.imports import PACKAGE
-from ecsgen.render.package import DRAWING, EXPORTED, LATE, SPACED
 
 SOURCES = Path(ecsgen.__file__).parent
 TAKEN = SOURCES / "schema" / "taken.py"
@@ -51,7 +52,8 @@ from typing import Final
 def exported() -> frozenset[str]:
     """Return what packages export whatever their schemas say."""
     chunked = {name for name, module in PACKAGE.items() if module == ".archetypes"}
-    return frozenset((*EXPORTED, *LATE, *DRAWING, *SPACED, *OF_WORLDS, *chunked))
+    tables = (*EXPORTED.values(), *(SOME_EXPORT[module] for module in (".draws", ".spaces.spaced")))
+    return frozenset((*" ".join(tables).split(), *OF_WORLDS, *chunked))
 
 
 def own_words() -> frozenset[str]:

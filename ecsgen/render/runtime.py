@@ -1,12 +1,13 @@
-"""What a generated package has of the runtime: the modules that its own import, copied as they are.
+"""The library that generated packages import, or have copies of.
 
-`_runtime` is what is the same for every schema; in `_runtime/compiled` is what compiled kernels call.
+Generated modules are made to import `ecsgen_runtime`. In a vendored package they import the same
+modules from `_runtime`, and nothing but the prefix of these imports is another.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
@@ -17,7 +18,9 @@ from ecsgen.config import Backend
 from ecsgen.render import sharded
 
 FOLDER = Path(ecsgen_runtime.__file__).parent
+LIBRARY = "ecsgen_runtime"
 RUNTIME = "_runtime"
+"""Where copies stand in a vendored package."""
 COMPILED = f"{RUNTIME}/compiled"
 BULK = f"{COMPILED}/bulk/"
 """What takes the place of functions that take many rows at once, in the whole package."""
@@ -27,6 +30,7 @@ LATER = f"{RUNTIME}/snapshots/"
 """What is imported by its first use alone, in statements of its own; no names of it are known."""
 
 _IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import ", re.MULTILINE)
+_OF_LIBRARY = re.compile(rf"^( *)from {LIBRARY}\b(.*)", re.MULTILINE)
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _TEXT = re.compile(r'""".*?"""', re.DOTALL)
@@ -46,8 +50,8 @@ def sources() -> Mapping[str, str]:
 
 @cache
 def origins(package: str) -> Mapping[str, str]:
-    """Return where the public names of `RUNTIME` or `COMPILED` are defined, as modules of the
-    generated package import them: `._runtime.maps.sparse`."""
+    """Return where the public names of `RUNTIME` or `COMPILED` are defined:
+    `ecsgen_runtime.maps.sparse`."""
     found: dict[str, str] = {}
     others = (LATER, sharded.FOLDER, *([f"{COMPILED}/"] if package == RUNTIME else []))
     for path, text in sources().items():
@@ -64,6 +68,11 @@ def shard_origins() -> Mapping[str, str]:
         if path.startswith(sharded.FOLDER):
             found |= dict.fromkeys(public_names(text), module_of(path))
     return found
+
+
+def vendored(make: Callable[[], str], package: str) -> str:
+    """Return a module that imports the copies in a package instead of the library."""
+    return _OF_LIBRARY.sub(rf"\1from {package}{RUNTIME}\2", make())
 
 
 StandIns: TypeAlias = tuple[Mapping[str, str], Mapping[str, str]]
@@ -98,8 +107,8 @@ def _stand_ins(folder: str) -> StandIns:
 
 
 def module_of(path: str) -> str:
-    """Return what a module with this path is called in import statements of the package's."""
-    return f".{path.removesuffix('.py').replace('/', '.')}"
+    """Return what the module of the library is called that has this path in a vendored package."""
+    return path.removesuffix(".py").replace("/", ".").replace(RUNTIME, LIBRARY, 1)
 
 
 def public_names(text: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Iterable
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from ..convert.base import Field
 from ..errors import CapacityError, StaleViewWarning
 from ..handles import NIL, RowArray
+from ..package import is_generated
 from ..typed import NamedTuple
 
 CACHE_LINE: Final = 64
@@ -207,18 +207,10 @@ def warn_if_viewed(
 
 
 def _outside_level() -> int:
-    """Return the warning's stacklevel of the first frame outside this package's own modules."""
+    """Return the warning's stacklevel of the first frame outside the library and generated packages."""
     level = 2
     frame = sys._getframe(level)
-    while frame.f_back is not None and _is_own(frame.f_code.co_filename):
+    while frame.f_back is not None and is_generated(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
         level += 1
     return level
-
-
-def _is_own(file: str) -> bool:
-    """Whether a module is the package's own, not one of the tests that may lie inside it."""
-    runtime = os.path.dirname(os.path.dirname(__file__))
-    folder = os.path.dirname(file)
-    inside = f"{folder}{os.sep}".startswith(f"{runtime}{os.sep}")
-    return inside or folder == os.path.dirname(runtime)

@@ -1,1 +1,0 @@
-"""Archetypes: entities with the same components, in chunks of rows."""

@@ -1,1 +1,0 @@
-"""Queries: entities that have several components, and their rows."""

@@ -1,1 +1,0 @@
-"""Worlds as files that outlive the code that wrote them; imported when first used."""

@@ -1,1 +1,0 @@
-"""Who is near whom: places in cells, and the pairs that are in reach of each other."""

@@ -1,1 +1,0 @@
-"""The world: its parts, and signatures of entities."""
