@@ -137,10 +137,11 @@ def without(package: str, folder: Path, kept: str = "") -> dict[str, str]:
     for path in Path(black.__file__).parent.parent.iterdir():
         if path.name == kept or not path.name.startswith(package):
             (folder / path.name).symlink_to(path)
-    return {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT)))}
+    library = [] if package == "ecsgen_runtime" else [ROOT / "runtime"]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (folder, ROOT, *library)))}
 
 
-@pytest.mark.parametrize("package", ["black", "click", "yaml"])
+@pytest.mark.parametrize("package", ["black", "click", "ecsgen_runtime", "yaml"])
 def test_a_package_that_ecsgen_needs_is_missing(
     package: str, folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -93,7 +93,9 @@ def test_public_names_are_as_a_parser_finds_them() -> None:
 
 @pytest.mark.parametrize("package", [runtime.RUNTIME, runtime.COMPILED])
 def test_public_names_are_defined_once(package: str) -> None:
-    others = (runtime.LATER, sharded.FOLDER)
+    others = (runtime.LATER, sharded.FOLDER) + (f"{runtime.COMPILED}/",) * (
+        package == runtime.RUNTIME
+    )
     known = {p: t for p, t in runtime.sources().items() if not p.startswith(others)}
     texts = [text for path, text in known.items() if path.startswith(package)]
     names = [name for text in texts for name in runtime.public_names(text)]
@@ -114,12 +116,11 @@ def test_what_stands_for_others_with_shards() -> None:
 
 
 def test_the_runtime_is_copied_as_it_is() -> None:
-    folder = Path(runtime.__file__).parents[1]
     modules = [output.make() for output in outputs().values()]
     copies = runtime.copies(modules)
     assert "_runtime/maps/sparse.py" in copies
     for path, text in copies.items():
-        assert text == (folder / path.removeprefix("_")).read_text(encoding="utf-8")
+        assert text == (runtime.FOLDER / path.removeprefix("_runtime/")).read_text(encoding="utf-8")
 
 
 def test_only_what_is_imported_is_copied() -> None:

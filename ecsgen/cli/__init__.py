@@ -21,7 +21,7 @@ REFUSED = 2
 FAULT = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-NEEDED = ("black", "jinja2", "numpy", "pydantic", "yaml")
+NEEDED = ("black", "ecsgen_runtime", "jinja2", "numpy", "pydantic", "yaml")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -30,7 +30,8 @@ def templates_folder() -> Path:
 def library_folder() -> Path:
     """Where ecsgen-runtime is."""
     spec = find_spec("ecsgen_runtime")
-    assert spec is not None and spec.origin is not None  # ecsgen requires it
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError("No module named 'ecsgen_runtime'", name="ecsgen_runtime")
     return Path(spec.origin).parent
 
 

@@ -1,8 +1,8 @@
 """Packages of worlds with `shards`: what of the runtime they have instead of what others have.
 
-A class, function or constant of `runtime/ecsgen_runtime/shards/` with the name of one elsewhere in the
-runtime stands for that in such packages, in generated modules as in those that are copied. So what
-others have knows nothing of shards.
+A class, function or constant of the runtime's `shards/` with the name of one elsewhere in it stands
+for that in such packages, in generated modules as in those that are copied. So what others have
+knows nothing of shards.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def constants(kind: Kind, base: str) -> Any:
     if not modules:
         raise LookupError(f"it has no base {base}")
     module = modules[0]
-    return sys.modules[f"{module.rpartition('._runtime.')[0]}._runtime.entities.layout"]
+    return sys.modules[f"{module.partition('_runtime.')[0]}_runtime.entities.layout"]
 
 
 def part_of(kind: Kind, name: str) -> Any:
