@@ -12,7 +12,10 @@ __ecsgen__ = "0.1.0"
 _require(__name__, interface=1, made_by=__ecsgen__)
 
 if TYPE_CHECKING:
+    from ecsgen_runtime.draws import Draws as Draws
     from ecsgen_runtime.exported import *
+    from ecsgen_runtime.spaces.spaced import Neighbours as Neighbours
+
     from .ai_state import AiState as AiState
     from .ai_state import AiStateColumns as AiStateColumns
     from .ai_state import AiStateData as AiStateData
@@ -217,8 +220,6 @@ if TYPE_CHECKING:
     from .world import VisibleRow as VisibleRow
     from .world import VisibleRows as VisibleRows
     from .world import World as World
-    from ecsgen_runtime.draws import Draws as Draws
-    from ecsgen_runtime.spaces.spaced import Neighbours as Neighbours
 else:
     __getattr__, __dir__, __all__ = _lazy_names(
         __name__,

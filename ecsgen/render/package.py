@@ -218,20 +218,27 @@ def package_module(
     """
     places = {".entities": ("EntityManager",), **dict(own)}
     known = {**origins(RUNTIME), **shard_origins()}
-    named = [(known[name], name) for name in also]
-    named += [(module, name) for module, names in places.items() for name in names]
-    imports = [f"from {LIBRARY}.exported import *"]
-    imports += [f"from {module} import {name} as {name}" for module, name in sorted(named)]
+    of_library = [(known[name], name) for name in also]
+    named = [(module, name) for module, names in places.items() for name in names]
     template = environment().get_template("package.py.j2")
     return template.render(
         version=__version__,
         interface=INTERFACES[-1],
         world=world,
-        imports=imports,
+        of_library=_imports([(f"{LIBRARY}.exported", "*"), *of_library]),
+        own=_imports(named),
         places=[_place(module, names) for module, names in sorted(places.items())],
         also=literal(" ".join(also)),
         for_numba=for_numba,
     )
+
+
+def _imports(named: Iterable[tuple[str, str]]) -> list[str]:
+    """Return statements that import names by module, and export them."""
+    return [
+        f"from {module} import {name}{'' if name == '*' else f' as {name}'}"
+        for module, name in sorted(named)
+    ]
 
 
 def _place(module: str, names: Iterable[str]) -> str:

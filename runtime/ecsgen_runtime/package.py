@@ -17,9 +17,9 @@ PACKAGES: Final[set[str]] = set()
 """Who has asked: the names of generated packages that are loaded."""
 EXPORTED: Final = {
     ".columns.field_info": "FieldInfo",
-    ".errors": """BrokenManagerError CapacityError DuplicateInstanceError DuplicateValueError EcsError
-        HierarchyError MissingInstanceError SnapshotError StaleEntityError StaleIdError
-        StaleInstanceError StaleViewWarning StructureLockedError""",
+    ".errors": "BrokenManagerError CapacityError DuplicateInstanceError DuplicateValueError"
+    " EcsError HierarchyError MissingInstanceError SnapshotError StaleEntityError StaleIdError"
+    " StaleInstanceError StaleViewWarning StructureLockedError",
     ".handles": "NIL NULL_ENTITY Entity EntityArray Id Instance RowArray",
     ".snapshots.tables": "Snapshot SnapshotTable",
 }
@@ -55,7 +55,7 @@ def require(package: str, *, interface: int, made_by: str) -> None:
 
 def is_generated(module: str) -> bool:
     """Return whether a module is one of the library or of a generated package, tests apart."""
-    package, _, name = module.rpartition(".")
+    package = module.rpartition(".")[0]
     return module in PACKAGES or package in PACKAGES or _is_of_library(module)
 
 
@@ -74,7 +74,11 @@ def lazy_names(
     stays in the package, so that only the first use of a name costs more than any attribute.
     """
     wanted = set(also.split())
-    some = {module: names for module, names in SOME_EXPORT.items() if wanted & {*names.split()}}
+    some = {
+        module: names
+        for module, names in SOME_EXPORT.items()
+        if wanted & {*names.split()}
+    }
     found_in = {
         name: (module, anchor)
         for tables, anchor in (({**EXPORTED, **some}, _LIBRARY), (places, package))

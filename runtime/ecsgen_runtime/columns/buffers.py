@@ -207,10 +207,12 @@ def warn_if_viewed(
 
 
 def _outside_level() -> int:
-    """Return the warning's stacklevel of the first frame outside the library and generated packages."""
+    """Return the warning's stacklevel of the first frame that is the user's own."""
     level = 2
     frame = sys._getframe(level)
-    while frame.f_back is not None and is_generated(frame.f_globals.get("__name__", "")):
+    while frame.f_back is not None and is_generated(
+        frame.f_globals.get("__name__", "")
+    ):
         frame = frame.f_back
         level += 1
     return level

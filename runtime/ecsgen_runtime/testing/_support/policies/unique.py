@@ -5,7 +5,6 @@ Other tests know nothing of them: there each new row gets values of its own, and
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -104,6 +103,20 @@ def _unfilled(kind: type) -> Any:
     return made.__new__(made)
 
 
+def _as_of(module: str, method: FunctionType) -> FunctionType:
+    """Return a method of another module: warnings name who called it, as without it."""
+    names = {**method.__globals__, "__name__": module}
+    copy = FunctionType(
+        method.__code__,
+        names,
+        method.__name__,
+        method.__defaults__,
+        method.__closure__,
+    )
+    copy.__kwdefaults__ = method.__kwdefaults__
+    return copy
+
+
 @dataclass(frozen=True)
 class Subject(subject.Subject):
     """A manager with unique fields, which are not among its `fields`."""
@@ -112,15 +125,13 @@ class Subject(subject.Subject):
 
     def __post_init__(self) -> None:
         plain = self.manager
-        code = _Filled.create.__code__  # warnings name who called it, as without it
-        here = code.replace(co_filename=inspect.getfile(plain))
-        _Filled.create.__code__ = here
         body = {"__slots__": (), "__module__": plain.__module__, "subject": self}
         body["plain"] = plain
         filled = type(plain.__name__, (plain,), body)
         for name, method in vars(_Filled).items():
             if isinstance(method, FunctionType):
-                setattr(filled, name, method)  # a class of one's own may not have these
+                # A class of one's own may not have these.
+                setattr(filled, name, _as_of(plain.__module__, method))
         _KINDS[plain] = filled
         object.__setattr__(self, "manager", filled)
 
