@@ -55,7 +55,7 @@ def built(folder: Path, schemas: Path = SCHEMAS) -> Path:
     """Build the package of some schemas and return where it is."""
     (folder / "schemas").mkdir()
     shutil.copy(schemas, folder / "schemas")
-    build(folder / "schemas", folder / "yard")
+    build(folder / "schemas", folder / "yard", runtime="vendored")
     return folder / "yard"
 
 

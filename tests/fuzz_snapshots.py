@@ -22,8 +22,8 @@ from itertools import islice
 from typing import Any, Final
 
 import numpy as np
-from generated._runtime.snapshots.check import check_content, checked_documents
-from generated._runtime.snapshots.reading import read_snapshot
+from ecsgen_runtime.snapshots.check import check_content, checked_documents
+from ecsgen_runtime.snapshots.reading import read_snapshot
 
 import generated
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ecsgen import schema
-from ecsgen.config import Backend, Options
+from ecsgen.config import Backend, Options, Runtime
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
@@ -16,7 +16,11 @@ SCHEMAS = ROOT / "schemas"
 
 
 def build(
-    schemas: Path, folder: Path, tests: Path | None = None, backend: Backend = "numpy"
+    schemas: Path,
+    folder: Path,
+    tests: Path | None = None,
+    backend: Backend = "numpy",
+    runtime: Runtime = "installed",
 ) -> Project:
     """Write the package of some schemas as the templates make it, without black.
 
@@ -25,7 +29,7 @@ def build(
     diagnostics = Diagnostics()
     project = schema.load(schemas, diagnostics)
     tests = tests or folder / "tests"
-    options = Options((SchemaRoot(schemas),), folder, backend, tests, jobs=1, line_length=88)
+    options = Options((SchemaRoot(schemas),), folder, backend, tests, 1, 88, runtime)
     found = {} if project is None else texts(project, options)
     if project is None or diagnostics.errors:
         raise ValueError(f"{schemas} has {diagnostics.errors} errors")

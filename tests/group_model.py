@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from tests.runtime_names import library_of
 from tests.world_package import world_package
 
 NIL = 0xFFFF_FFFF
@@ -76,7 +77,9 @@ class Kind:
         )
         documents = [head, *(p.text(m.title()) for m, p in self.policies.items())]
         self.package = world_package("---\n".join(documents), f"groups_{seed}")
-        self.errors = importlib.import_module(f"{self.package.__package__}._runtime.errors")
+        self.errors = importlib.import_module(
+            f"{library_of(self.package.__name__.partition('.')[0])}.errors"
+        )
 
 
 def values(serial: int) -> dict[str, Any]:

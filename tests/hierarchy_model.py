@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.hierarchy_package import COMPONENTS, manager_of
+from tests.runtime_names import library_of
 
 NIL = 0xFFFF_FFFF
 
@@ -32,7 +33,7 @@ class Subject:
 
     def __init__(self, package: ModuleType, module: str) -> None:
         self.component = COMPONENTS[module]
-        self.errors = importlib.import_module(f"{package.__name__}._runtime.errors")
+        self.errors = importlib.import_module(f"{library_of(package.__name__)}.errors")
         self.entities = importlib.import_module(f"{package.__name__}.entities").EntityManager()
         manager = manager_of(package, module)
         self.owned = self.component.owner == "entity"

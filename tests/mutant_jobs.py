@@ -68,7 +68,7 @@ def build_all(folder: Path) -> dict[str, Project]:
         schemas.mkdir(parents=True)
         for path in package.schemas:
             shutil.copy(path, schemas)
-        project = build(schemas, folder / package.name, backend=package.backend)
+        project = build(schemas, folder / package.name, backend=package.backend, runtime="vendored")
         found[package.name] = project.made_for(package.backend)
     return found
 

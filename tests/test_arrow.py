@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 import generated as g
-from generated import _runtime  # noqa: F401  # its modules are looked up below
 from tests.policies_package import MANAGERS, filled, package
 
 IS_COPIED = ("bool", "str")
@@ -257,7 +256,7 @@ def test_queries_of_nothing() -> None:
 
 @pytest.fixture
 def without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    library = sys.modules["generated._runtime.arrow.library"]
+    library = sys.modules["ecsgen_runtime.arrow.library"]
     monkeypatch.setattr(library, "import_module", lambda name: __import__("no_such_module"))
     library.pyarrow_if_there.cache_clear()
     yield

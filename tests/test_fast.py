@@ -68,7 +68,7 @@ def test_compiled_packages_have_the_same_methods(
     """Where kernels are compiled as well: their columns have one more view each."""
     pytest.importorskip("numba")
     quick, _ = packages
-    build(SCHEMAS, tmp_path / "compiled_yard", backend="numba")
+    build(SCHEMAS, tmp_path / "compiled_yard", backend="numba", runtime="vendored")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("ECSGEN_FAST", "1")
     compiled = importlib.import_module("compiled_yard")

@@ -86,7 +86,7 @@ def test_a_kernel_is_compiled_anew_when_a_function_that_it_calls_changes(tmp_pat
     pytest.importorskip("numba")
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas" / "a.yaml").write_text(COUNTED, encoding="utf-8")
-    build(tmp_path / "schemas", tmp_path / "flown", backend="numba")
+    build(tmp_path / "schemas", tmp_path / "flown", backend="numba", runtime="vendored")
     assert [_folded(tmp_path), _folded(tmp_path)] == ["3", "3"]
     library = tmp_path / "flown" / "_runtime" / "compiled" / "arithmetic.py"
     text = library.read_text(encoding="utf-8")

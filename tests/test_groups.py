@@ -42,7 +42,7 @@ def game() -> Any:
 
 
 def errors() -> Any:
-    return importlib.import_module("grouped_game._runtime.errors")
+    return importlib.import_module("ecsgen_runtime.errors")
 
 
 def bodies(w: Any, both: int, extra: int = 0) -> Any:

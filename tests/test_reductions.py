@@ -63,7 +63,7 @@ def manager(package: Any, request: pytest.FixtureRequest, monkeypatch: pytest.Mo
     """Rows in a few blocks; every third was destroyed, which leaves holes in the direct one."""
     entities = package.EntityManager()
     kind = getattr(package, request.param)
-    if find_spec(f"{package.__name__}._runtime.kernels.blocks"):  # with numba there are none
+    if find_spec("ecsgen_runtime.kernels.blocks"):  # with numba there are none
         patch_runtime(monkeypatch, package.__name__, block_rows=lambda row_bytes: 512)
     found = kind(entities)
     random = np.random.default_rng(1)

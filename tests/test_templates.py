@@ -116,7 +116,7 @@ def test_what_stands_for_others_with_shards() -> None:
 
 
 def test_the_runtime_is_copied_as_it_is() -> None:
-    modules = [output.make() for output in outputs().values()]
+    modules = [runtime.vendored(output.make, ".") for output in outputs().values()]
     copies = runtime.copies(modules)
     assert "_runtime/maps/sparse.py" in copies
     for path, text in copies.items():

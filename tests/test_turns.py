@@ -146,7 +146,7 @@ def test_a_mask_names_rows_in_their_order(game: tuple[Any, Project]) -> None:
 
 def test_rows_that_are_not_there_change_nothing(game: tuple[Any, Project]) -> None:
     module, project = game
-    errors = import_module(f"{module.__name__.partition('.')[0]}._runtime.errors")
+    errors = import_module("ecsgen_runtime.errors")
     w = filled(module, project, 40, np.random.default_rng(3))
     before = w.node.data.value.tobytes()
     for rows in ([0, 0], [len(w.node)], [-1]):
