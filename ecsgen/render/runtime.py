@@ -146,7 +146,7 @@ def _imported(path: str, text: str) -> list[str]:
     found = []
     for dots, module in _IMPORTS.findall(text):
         folder = path.split("/")[: -len(dots)]
-        name = "/".join([*folder, *module.split(".")])
+        name = "/".join([*folder, *(module or "__init__").split(".")])
         if name.startswith(f"{RUNTIME}/"):
             found.append(f"{name}.py")
     return found

@@ -1,0 +1,137 @@
+"""What generated packages use of the library: its interface, which has a number.
+
+    python -m tests.interface
+
+writes it into `tests/interface.txt`, a line per name: of each function its signature, of each class
+those of its members that generated code has in it. A package that was made for one number does not
+run with a library that has other lines for it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import ecsgen_runtime
+
+from ecsgen import schema
+from ecsgen.config import BACKENDS
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.render.runtime import LIBRARY
+from tests.world_package import load, sources
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+LISTED: Final = ROOT / "tests" / "interface.txt"
+SCHEMAS: Final = ("tests/sharded.yaml", "tests/unshipped.yaml", "tests/compiled.yaml")
+
+
+def listing() -> str:
+    """Return the number and the lines, as they are now."""
+    modules = list(generated())
+    words = {word for module in modules for word in _words(module)}
+    library = _Library(words)
+    lines = {line for module in modules for name in _imported(module) for line in library.of(*name)}
+    return "\n".join([f"interface {ecsgen_runtime.INTERFACES[-1]}", *sorted(lines), ""])
+
+
+def generated() -> Iterator[ast.Module]:
+    """Yield modules of packages that have every policy, with each backend."""
+    shipped = schema.load(ROOT / "schemas", Diagnostics())
+    assert shipped is not None
+    projects = [shipped, *(load((ROOT / path).read_text("utf-8")) for path in SCHEMAS)]
+    for project in projects:
+        for backend in BACKENDS:
+            for path, text in sources(project, backend).items():
+                if path.endswith(".py"):
+                    yield ast.parse(text)
+
+
+def _words(module: ast.Module) -> Iterator[str]:
+    """Yield what may be a member of a class: attributes, and what classes define."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Attribute):
+            yield from [node.attr] * (not node.attr.startswith("__"))
+        elif isinstance(node, ast.ClassDef):
+            for part in node.body:
+                if isinstance(part, ast.FunctionDef):
+                    yield part.name
+                elif isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+                    yield part.target.id
+
+
+def _imported(module: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(module):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(LIBRARY):
+            for alias in node.names:
+                if alias.name != "*":
+                    yield str(node.module), alias.name
+
+
+class _Library:
+    """The library's sources: what is there, whether or not there is an accelerator."""
+
+    def __init__(self, words: set[str]) -> None:
+        self._words = words
+
+    def of(self, module: str, name: str) -> Iterator[str]:
+        """Yield the lines of a name, and those of the classes that one inherits from."""
+        node = _defined(module).get(name)
+        match node:
+            case ast.FunctionDef():
+                yield f"{module}.{_signature(node)}"
+            case ast.ClassDef():
+                members = (_member(part) for part in node.body)
+                used = [text for word, text in members if word in self._words]
+                bases = [ast.unparse(base).partition("[")[0] for base in node.bases]
+                yield f"{module}.{name}({', '.join(bases)}): {', '.join(sorted(used))}"
+                for base in bases:
+                    yield from self.of(module, base)
+            case ast.ImportFrom(module=str(place)) if place.startswith(LIBRARY):
+                yield from self.of(place, name)
+            case ast.AST():
+                yield f"{module}.{name}"
+
+
+@cache
+def _defined(module: str) -> Mapping[str, ast.AST]:
+    """Return where the names of a module come from: a statement of its own or an import."""
+    file = ROOT.joinpath("runtime", *module.split("."))
+    path = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
+    found: dict[str, ast.AST] = {}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.ImportFrom):
+            above = ".".join(module.split(".")[: -node.level]) if node.level else ""
+            node.module = f"{above}.{node.module}".strip(".")
+            found |= {alias.asname or alias.name: node for alias in node.names}
+        else:
+            found |= {word: node for word in [_member(node)[0]] if word}
+    return found
+
+
+def _member(node: ast.stmt) -> tuple[str, str]:
+    """Return the name that a statement defines, and how it is shown; of others, empty texts."""
+    match node:
+        case ast.FunctionDef():
+            return node.name, _signature(node)
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+            return name, name
+    return "", ""
+
+
+def _signature(node: ast.FunctionDef) -> str:
+    """Return how a function is called, by the names of what it takes."""
+    for argument in ast.walk(node.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    node.args.defaults = [ast.Constant(...) for _ in node.args.defaults]
+    node.args.kw_defaults = [one and ast.Constant(...) for one in node.args.kw_defaults]
+    return f"{node.name}({ast.unparse(node.args)})"
+
+
+if __name__ == "__main__":
+    LISTED.write_text(listing(), encoding="utf-8")
