@@ -2,8 +2,8 @@
 
 Several packages share these modules, and each has a `HandleLayout` of its own: its `EntityManager`
 names it as `_LAYOUT`. Who has the entities asks that for numbers. A method for one row, where this
-would be a twentieth of the time, is marked `per_class` and reads the numbers as names of its module:
-the copy that a package's class has of it finds the package's own there.
+would be a twentieth of the time, is marked `per_class` and reads the numbers as names of its
+module: the copy that a package's class has of it finds the package's own there.
 """
 
 from __future__ import annotations
