@@ -35,7 +35,6 @@ from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField, IntField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.groups.grouped import Grouped, GroupedRows
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
@@ -48,6 +47,7 @@ from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 from .enums import Animation, Loot
 
 COLUMNS: Final = (
@@ -175,6 +175,7 @@ class AiStateGroupedData(FrontColumns):
     `data`."""
 
     __slots__ = ("_data",)
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: AiStateData) -> None:
@@ -338,6 +339,7 @@ class AiStateData(GroupedRows):
     MANAGER: ClassVar = "AiStateManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 36
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property
@@ -700,7 +702,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (goal,))
         if _map is not None:

@@ -29,7 +29,6 @@ from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
@@ -48,6 +47,7 @@ from ._runtime.spaces.blocks import NearBlocks, NearColumn, OtherColumn
 from ._runtime.spaces.search import NearSearch
 from ._runtime.spaces.spaced import OwnedSpaced, SpaceLayout
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -144,6 +144,7 @@ class BoidData(OwnedRows, JoinedRows, KernelRows):
     MANAGER: ClassVar = "BoidManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 24
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def _steer_blocks(self, search: NearSearch) -> NearBlocks:
@@ -345,7 +346,7 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (position, heading))
         if _map is not None:

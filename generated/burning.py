@@ -16,6 +16,7 @@ from ._runtime.archetypes.chunk_layout import ChunkColumns, RowCount
 from ._runtime.columns.buffers import Column
 from ._runtime.proxies.chunks import ChunkProxy
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import EntityManager
 
 COLUMNS: Final[tuple[Column, ...]] = ()
 
@@ -45,6 +46,7 @@ class BurningData(ChunkColumns):
 
     _ROW: ClassVar = Burning
     LAYOUT: ClassVar = COLUMNS
+    _ENTITIES: ClassVar = EntityManager
 
     __slots__ = ()
 

@@ -27,7 +27,6 @@ from ._runtime.columns.rows import OwnedRows
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
@@ -37,6 +36,7 @@ from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -89,6 +89,7 @@ class EnergyData(OwnedRows):
     MANAGER: ClassVar = "EnergyManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 12
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property
@@ -213,7 +214,7 @@ class EnergyManager(Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:

@@ -32,7 +32,6 @@ from ._runtime.columns.buffers import Column, cells, is_same_view, put_cells, wo
 from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.many import LinkedRows, Many
 from ._runtime.kernels.blocks import Blocks, Cells
@@ -47,6 +46,7 @@ from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -151,6 +151,7 @@ class FootprintData(LinkedRows, RingRows, KernelRows):
     MANAGER: ClassVar = "FootprintManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 40
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
     _RING: ClassVar = 4096
 

@@ -28,6 +28,7 @@ from ._runtime.convert.numbers import FloatField
 from ._runtime.proxies.cells import ProxyField
 from ._runtime.proxies.chunks import ChunkProxy, ChunkValue
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import EntityManager
 
 COLUMNS: Final = (
     Column("points", np.dtype(np.float32), (), 4, ("hot",), 0),
@@ -107,6 +108,7 @@ class HealthData(ChunkColumns):
     _CONVERTERS: ClassVar = CONVERTERS
     FIELDS: ClassVar = FIELDS
     LAYOUT: ClassVar = COLUMNS
+    _ENTITIES: ClassVar = EntityManager
 
     __slots__ = (
         "_limit_cells",

@@ -30,7 +30,6 @@ from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import IntField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
 from ._runtime.hierarchy.hierarchy import OrphansRoot
@@ -42,6 +41,7 @@ from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -109,6 +109,7 @@ class KinData(OwnedFamilyRows):
     MANAGER: ClassVar = "KinManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 28
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property
@@ -256,7 +257,7 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:

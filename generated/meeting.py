@@ -46,6 +46,7 @@ from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import IdProxy
 from ._runtime.queries.joined import JoinedRows
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import EntityManager
 
 COLUMNS: Final = (
     Column("one", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -114,6 +115,7 @@ class MeetingData(IdRows, JoinedRows):
     MANAGER: ClassVar = "MeetingManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 28
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property

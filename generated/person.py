@@ -30,7 +30,6 @@ from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import BoolField, FloatField, IntField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import Blocks, Cells, put_where
@@ -47,6 +46,7 @@ from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.joined import JoinedRows
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 from .enums import Condition
 
 COLUMNS: Final = (
@@ -133,6 +133,7 @@ class PersonData(OwnedRows, JoinedRows, KernelRows):
     MANAGER: ClassVar = "PersonManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 12
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def _decide_blocks(self) -> Blocks:
@@ -377,7 +378,7 @@ class PersonManager(Sparse, One, Gc, Seeded):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:

@@ -33,7 +33,6 @@ from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.convert.text import TextField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
 from ._runtime.kernels.blocks import Blocks, Cells, rows_last
@@ -49,6 +48,7 @@ from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.queries.joined import JoinedRows
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -198,6 +198,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     MANAGER: ClassVar = "PointMassManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 72
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def _simulate_blocks(self) -> Blocks:
@@ -494,7 +495,7 @@ class PointMassManager(Hash, One, Gc):
         data = self.data
         _found = self._rows.get(entity, NIL)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (position, velocity, acceleration))
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time

@@ -28,7 +28,6 @@ from ._runtime.columns.front import FrontColumns
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.groups.grouped import Grouped, GroupedRows
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
@@ -42,6 +41,7 @@ from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.queries.joined import JoinedRows
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -80,6 +80,7 @@ class PositionGroupedData(FrontColumns):
     `data`."""
 
     __slots__ = ("_data",)
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: PositionData) -> None:
@@ -133,6 +134,7 @@ class PositionData(GroupedRows, JoinedRows):
     MANAGER: ClassVar = "PositionManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 20
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property
@@ -261,7 +263,7 @@ class PositionManager(Grouped, Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (value,))
         if _map is not None:

@@ -33,7 +33,6 @@ from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import FloatField
 from ._runtime.destroy.callback import Callback
 from ._runtime.destroy.release import Release
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
 from ._runtime.hierarchy.hierarchy import OrphansDestroy
@@ -48,6 +47,7 @@ from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -151,6 +151,7 @@ class SceneNodeData(OwnedFamilyRows, KernelRows):
     MANAGER: ClassVar = "SceneNodeManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 152
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def _place_blocks(self, levels: tuple[RowArray, ...], version: int) -> LevelBlocks:
@@ -360,7 +361,7 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (local, world))
         if _map is not None:

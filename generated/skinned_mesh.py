@@ -36,7 +36,6 @@ from ._runtime.convert.numbers import BoolField, IntField
 from ._runtime.convert.objects import ObjectField
 from ._runtime.destroy.callback import Callback
 from ._runtime.destroy.release import Release
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.groups.grouped import Grouped, GroupedRows
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
@@ -48,6 +47,7 @@ from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -175,6 +175,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     `data`."""
 
     __slots__ = ("_data",)
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: SkinnedMeshData) -> None:
@@ -310,6 +311,7 @@ class SkinnedMeshData(GroupedRows):
     MANAGER: ClassVar = "SkinnedMeshManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 31
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_resource_column",)
     _resource_column: NDArray[np.object_]
@@ -668,7 +670,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (vertex_buffers,))
         if _map is not None:

@@ -34,7 +34,6 @@ from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import BoolField, FloatField
 from ._runtime.convert.text import TextField
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.many import LinkedRows, Many
 from ._runtime.maps.hash import Hash
@@ -44,6 +43,7 @@ from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -185,6 +185,7 @@ class SoundSourceData(LinkedRows):
     MANAGER: ClassVar = "SoundSourceManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 81
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property

@@ -48,6 +48,7 @@ from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import IdProxy
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import EntityManager
 
 COLUMNS: Final = (
     Column("position_x", np.dtype(np.float32), (), 4, ("hot",), 0),
@@ -130,6 +131,7 @@ class SparkActiveData(FrontColumns):
     """The columns of the active rows: views that are assigned to like those of `data`."""
 
     __slots__ = ("_data",)
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: SparkData) -> None:
@@ -235,6 +237,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     MANAGER: ClassVar = "SparkManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 32
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property

@@ -21,7 +21,6 @@ import numpy as np
 from ._runtime.columns.buffers import Column, cells
 from ._runtime.columns.rows import OwnedRows
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
 from ._runtime.maps.sparse import Sparse, grown_map, indices
@@ -30,6 +29,7 @@ from ._runtime.placement.moves import Planned
 from ._runtime.placement.rows import duplicate_instance, fill
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),)
 
@@ -53,6 +53,7 @@ class StaticData(OwnedRows):
     MANAGER: ClassVar = "StaticManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 8
+    _ENTITIES: ClassVar = EntityManager
 
     def tagged(self, tag: Literal["hot"], /) -> StaticHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""
@@ -128,7 +129,7 @@ class StaticManager(Tag, Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:

@@ -36,7 +36,6 @@ from ._runtime.convert.base import FieldTable
 from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField, HandleField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.handles import (
     NIL,
     NULL_ENTITY,
@@ -56,6 +55,7 @@ from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.queries.columns import QueryColumn, QueryColumns
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 from .enums import Effect
 
 COLUMNS: Final = (
@@ -204,6 +204,7 @@ class StatusEffectData(LinkedRows, IdRows):
     MANAGER: ClassVar = "StatusEffectManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 53
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property

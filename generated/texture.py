@@ -43,6 +43,7 @@ from ._runtime.placement.rows import fill
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import IdProxy
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import EntityManager
 
 COLUMNS: Final = (
     Column("device_handle", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -159,6 +160,7 @@ class TextureData(UniqueRows, IdRows):
     MANAGER: ClassVar = "TextureManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 88
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_staging_column",)
     _staging_column: NDArray[np.object_]

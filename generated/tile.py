@@ -31,7 +31,6 @@ from ._runtime.columns.field_info import field_info
 from ._runtime.convert.base import FieldTable
 from ._runtime.convert.numbers import BoolField, FloatField, IntField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.growth.reserved_rows import ReservedRows
 from ._runtime.handles import (
     NIL,
@@ -50,6 +49,7 @@ from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -159,6 +159,7 @@ class TileData(DirectIdRows, ReservedRows):
     MANAGER: ClassVar = "TileManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 26
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property
@@ -393,7 +394,7 @@ class TileManager(DirectIds, Gc):
         row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
         _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
         if _owner == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if row < data._allocated and data._id_generation_cells[row] == WORN_OUT:
             raise worn_out(data.MANAGER, row)
         if row >= data._allocated:

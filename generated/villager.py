@@ -43,7 +43,6 @@ from ._runtime.convert.enums import EnumField
 from ._runtime.convert.numbers import FloatField
 from ._runtime.convert.text import TextField
 from ._runtime.destroy.gc import Gc
-from ._runtime.entities.layout import INDEX_MASK
 from ._runtime.groups.grouped import Grouped, GroupedRows
 from ._runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ._runtime.instances.one import One
@@ -56,6 +55,7 @@ from ._runtime.proxies.cells import RowField
 from ._runtime.proxies.cold import ColdArray
 from ._runtime.proxies.proxy import EntityProxy
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import INDEX_MASK, EntityManager
 from .enums import Loot
 
 COLUMNS: Final = (
@@ -193,6 +193,7 @@ class VillagerGroupedData(FrontColumns):
     `data`."""
 
     __slots__ = ("_data",)
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: VillagerData) -> None:
@@ -259,6 +260,7 @@ class VillagerColdData(ColdRows):
     MANAGER: ClassVar = "VillagerManager"
     LAYOUT: ClassVar = COLD_COLUMNS
     ROW_BYTES: ClassVar = 33
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
     DEFAULTS: ClassVar = COLD_DEFAULTS
 
@@ -375,6 +377,7 @@ class VillagerData(GroupedRows, IndirectRows):
     MANAGER: ClassVar = "VillagerManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 28
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
     _COLD: ClassVar = VillagerColdData
     _cold: VillagerColdData
@@ -687,7 +690,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (goal, home))
         if _map is not None:

@@ -43,6 +43,7 @@ from ._runtime.proxies.arrays import ArrayField
 from ._runtime.proxies.cells import ProxyField
 from ._runtime.proxies.chunks import ChunkArray, ChunkProxy, ChunkValue
 from ._runtime.typed import NamedTuple, TypedDict
+from .entities import EntityManager
 from .enums import Element
 
 COLUMNS: Final = (
@@ -214,6 +215,7 @@ class WeaponData(ChunkColumns):
     _CONVERTERS: ClassVar = CONVERTERS
     FIELDS: ClassVar = FIELDS
     LAYOUT: ClassVar = COLUMNS
+    _ENTITIES: ClassVar = EntityManager
 
     __slots__ = (
         "_code_column",

@@ -12,7 +12,6 @@ from ._runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
 from ._runtime.archetypes.world import ArchetypeWorld
 from ._runtime.columns.field_names import unknown_component
 from ._runtime.convert.numbers import FloatField
-from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
 from ._runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
 from ._runtime.ids.slots import ids_of
@@ -22,7 +21,7 @@ from ._runtime.kernels.chosen import check_unchanged, each_value
 from ._runtime.kernels.chosen_blocks import beside
 from ._runtime.kernels.messages import Messages
 from ._runtime.kernels.references import living_rows, take_others
-from ._runtime.kernels.scalars import HANDLE_MASK, row_at
+from ._runtime.kernels.scalars import row_at
 from ._runtime.kernels.seeded import Chance
 from ._runtime.kernels.turns import turn_order
 from ._runtime.queries.chunks import QueriedChunks
@@ -63,6 +62,7 @@ from .celestial_body import (
     CelestialBodyRef,
 )
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager, EnergyRef
+from .entities import INDEX_MASK, EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager, EveryTypeRef
 from .footprint import Footprint, FootprintFields, FootprintManager, FootprintRef
 from .hawk import Hawk, HawkColumns, HawkFields, HawkManager, HawkRef
@@ -1942,7 +1942,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 self.hawk.data._hunger_column,
                 self.boid.data._heading_column.reshape(-1),
                 self.boid.data._entity_column[: self.boid.data._n],
-                HANDLE_MASK,
+                np.uint64(INDEX_MASK),
                 self.boid._sparse,
                 self.entities._handles,
                 self.entities._is_clean,

@@ -181,11 +181,11 @@ def moved(town: Any, other: Any, handle: int) -> int:
 
 
 def index_bits(town: Any) -> int:
-    return int(module_of(town, "_runtime.entities.layout").INDEX_BITS)
+    return int(module_of(town, "entities").INDEX_BITS)
 
 
 def generation_bits(town: Any) -> int:
-    return int(module_of(town, "_runtime.entities.layout").GENERATION_BITS)
+    return int(module_of(town, "entities").GENERATION_BITS)
 
 
 def bodies(town: Any, variant: str) -> list[tuple[int, tuple[Any, ...], int]]:

@@ -107,10 +107,10 @@ def test_what_stands_for_others_with_shards() -> None:
     standing, places = runtime.stand_ins()
     assert standing.keys() == places.keys()
     assert " ".join(sorted(standing)) == (
-        "ArchetypeStore Direct DirectIdRows DirectIds EntityManager EntityPlaces Handles Hash "
-        "IdRows Ids KnownEntities LAST_GENERATION Loading ONE_GENERATION OwnedSpaced "
+        "ArchetypeStore Direct DirectIdRows DirectIds EntityPlaces Handles Hash "
+        "IdRows Ids KnownEntities Loading OwnedSpaced "
         "QuerySparseMember Sparse Unique check_direct_ids check_schema check_slots check_state "
-        "check_tensors entity_name id_columns living_id_rows living_rows parts_of shown_entity "
+        "check_tensors id_columns living_id_rows living_rows parts_of "
         "speed_up state_of"
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -26,16 +25,13 @@ from ecsgen.render.naming.stand_ins import with_stand_ins
 from ecsgen.render.output import Output
 from ecsgen.render.runtime import (
     LATER,
-    LAYOUT,
     RUNTIME,
     copies,
     module_of,
     origins,
     shard_origins,
-    sources,
 )
 from ecsgen.render.saved import schema_module
-from ecsgen.render.sharded import BITS, layout_with
 from ecsgen.render.world.module import Parts, world_module
 from ecsgen.schema.names import group_class, query_classes
 
@@ -132,10 +128,7 @@ def _package(project: Project) -> Iterator[Output]:
     for_numba = project.backend == "numba"
     yield _output("__init__.py", package_module, project.world.name, own, of_runtime, for_numba)
     yield _output("py.typed", _empty)
-    yield _output("entities.py", entities_module, project.world.shards is not None)
-    yield _output(LAYOUT, layout_module, project.world)
-    if project.world.shards is not None:
-        yield _output(BITS, layout_with, sources()[BITS], project.world.shards)
+    yield _output("entities.py", entities_module, project.world)
     note = _note(project.backend, project.world.kernels)
     yield _output("world.py", world_module, parts, note=note)
     yield _output("_schema.py", schema_module, schema_text(saved_schema(named)), project.history)
@@ -194,18 +187,15 @@ def _as_is(text: str) -> str:
     return text
 
 
-def entities_module(sharded: bool) -> str:
-    """Return the module that has what users want of entities."""
-    return environment().get_template("entities.py.j2").render(sharded=sharded)
-
-
-def layout_module(world: World) -> str:
-    """Return the runtime's layout of handles with this project's numbers."""
-    text = sources()[LAYOUT]
-    for name in ("index_bits", "generation_bits", "min_free"):
-        line = rf"^({name.upper()}: Final = )\d+$"
-        text = re.sub(line, rf"\g<1>{getattr(world, name)}", text, flags=re.MULTILINE)
-    return text
+def entities_module(world: World) -> str:
+    """Return the module that has the project's entity manager, and its numbers."""
+    numbers = [
+        f"{name}={getattr(world, name)}" for name in ("index_bits", "generation_bits", "min_free")
+    ]
+    if world.shards is not None:
+        numbers.append(f"shard_bits={world.shards.bits}")
+    template = environment().get_template("entities.py.j2")
+    return template.render(shards=world.shards, numbers=numbers)
 
 
 def enums_module(enums: tuple[Enum, ...]) -> str:

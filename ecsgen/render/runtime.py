@@ -21,8 +21,6 @@ RUNTIME = "_runtime"
 COMPILED = f"{RUNTIME}/compiled"
 BULK = f"{COMPILED}/bulk/"
 """What takes the place of functions that take many rows at once, in the whole package."""
-LAYOUT = f"{RUNTIME}/entities/layout.py"
-"""A module that is not copied as it is: it has numbers of the project. So has `sharded.BITS`."""
 LATER = f"{RUNTIME}/snapshots/"
 """What is imported by its first use alone, in statements of its own; no names of it are known."""
 
@@ -110,8 +108,8 @@ def public_names(text: str) -> list[str]:
 def copies(modules: Iterable[str], backend: Backend = "numpy") -> dict[str, str]:
     """Return the text of each module that modules with these texts need, by path.
 
-    That is what they import, what these import, and the `__init__` of each folder; not `LAYOUT`
-    and `sharded.BITS`. Some import what stands for others' names: with shards, and compiled.
+    That is what they import, what these import, and the `__init__` of each folder. Some import
+    what stands for others' names: with shards, and compiled.
     """
     needed: dict[str, str] = {}
     todo = [path for text in modules for path in _imported("", text)]
@@ -127,8 +125,6 @@ def copies(modules: Iterable[str], backend: Backend = "numpy") -> dict[str, str]
             needed[path] = text
             todo += _imported(path, needed[path])
             todo += [f"{folder}/__init__.py" for folder in PurePosixPath(path).parents[:-1]]
-    needed.pop(LAYOUT, None)
-    needed.pop(sharded.BITS, None)
     return dict(sorted(needed.items()))
 
 

@@ -13,13 +13,10 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Final
 
-from ecsgen.model import Shards
 from ecsgen.render.calls import import_line
 
 RUNTIME: Final = "_runtime"
 FOLDER: Final = f"{RUNTIME}/shards/"
-BITS: Final = f"{FOLDER}layout.py"
-"""The module that has the number of a project."""
 
 _IMPORT: Final = re.compile(
     r"^( *)from (\.+)([\w.]*) import (?:\(\s*([^)]*?),?\s*\)|([^(\n]*))$", re.MULTILINE
@@ -55,12 +52,6 @@ def with_slots(text: str) -> str:
     text = text.replace(_CREATED[0], "_slot = entity & INDEX_MASK")
     visitor = "            _slot = self._entities._slot_of(entity)  # raises StaleEntityError\n"
     return text.replace(_CREATED[1], visitor)
-
-
-def layout_with(text: str, shards: Shards) -> str:
-    """Return `BITS` with a project's number."""
-    line = r"^(SHARD_BITS: Final = )\d+$"
-    return re.sub(line, rf"\g<1>{shards.bits}", text, flags=re.MULTILINE)
 
 
 def redirected(path: str, text: str, standing: Mapping[str, str], places: Mapping[str, str]) -> str:

@@ -71,7 +71,7 @@ class Manager(Lockable, FixedParts):
             if MARK not in vars(cls):
                 refuse_overriding(cls, generated)
         elif "LAYOUT" in vars(cls):
-            copy_methods(cls)
+            copy_methods(cls, cls._ROWS._ENTITIES._LAYOUT)
             speed_up(cls)
 
     def __init__(self) -> None:

@@ -152,7 +152,7 @@ GROUPS = (
         Mutant("methods are not marked", r"setattr\(method, _MARK, True\)", "pass"),
         Mutant(
             "copies share their code",
-            r"method\.__code__\.replace\(co_names=names\)",
+            r"method\.__code__\.replace\(co_names=read\)",
             "method.__code__",
         ),
         Mutant("copies have no annotations", r"copy\.__annotations__ = .*", "pass"),

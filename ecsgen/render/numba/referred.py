@@ -122,7 +122,7 @@ class OtherRows:
     @property
     def mask(self) -> str:
         """The parameter with the bits of an entity that are its index."""
-        return self.parameter("handle_mask", "np.uint64", "HANDLE_MASK")
+        return self.parameter("handle_mask", "np.uint64", "np.uint64(INDEX_MASK)")
 
     def array(self, name: str, scalar: str, passed: str) -> str:
         """The parameter for an array."""

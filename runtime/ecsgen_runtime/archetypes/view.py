@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from operator import index
-from typing import Any, Generic, Protocol, SupportsIndex, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, SupportsIndex, TypeVar
 from weakref import ref
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..columns.field_names import component_name
 from ..entities.arrays import as_entities
+from ..entities.layout import HandleLayout
 from ..errors import StructureLockedError
 from ..handles import Entity, EntityArray, RowClass
 from ..locks import Lockable
@@ -31,6 +32,8 @@ ChunkT = TypeVar("ChunkT", bound=ChunkBase)
 
 class LiveEntities(Protocol):
     """What archetypes need of the entity manager."""
+
+    _LAYOUT: ClassVar[HandleLayout]
 
     def create_many(self, n: SupportsIndex) -> EntityArray: ...
 
@@ -199,7 +202,7 @@ class ArchetypeView(Lockable, Generic[ChunkT]):
         number = self._number(component)
         archetype, position = self._table.of(entity)
         if not archetype.has(number):
-            raise missing(component.__name__, entity)
+            raise missing(component.__name__, entity, self._entities._LAYOUT)
         chunk, row = archetype.at(position)
         return chunk._parts[number], row
 

@@ -14,7 +14,6 @@ from ..handles import NIL, EntityArray, IdArray, RowArray
 from ..typed import NamedTuple
 from .distinct import are_distinct, are_distinct_below
 from .knowing import KnownSlots
-from .shown import shown_entity
 from .tables import Component, plan_of
 
 
@@ -105,7 +104,7 @@ def distinct_entities(world: Any, es: ArrayLike) -> tuple[EntityArray, RowArray]
     entities, slots = world.entities._require_slots(es)
     if not are_distinct_below(world.entities._n_used, slots):
         position = first_repeat(entities)
-        e = shown_entity(entities[position])
+        e = world.entities._LAYOUT.shown(entities[position])
         raise StaleEntityError(f"entity {e} at position {position} is repeated")
     return entities, slots
 

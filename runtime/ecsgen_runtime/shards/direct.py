@@ -12,14 +12,14 @@ from ..handles import NIL, NULL_ENTITY, Columns, Entity, EntityArray, Instance, 
 from ..per_class import per_class
 from ..placement.direct import Direct as OneWorldsDirect
 from ..state import NO_SLOTS
-from .entities import EntityManager
+from .entities import ShardEntities
 
 
 class Direct(OneWorldsDirect):
     """A manager whose rows are entities' slots."""
 
     __slots__ = NO_SLOTS
-    _entities: EntityManager
+    _entities: ShardEntities
 
     @per_class
     def lookup(self, entity: Entity, /) -> Instance:

@@ -25,7 +25,7 @@ from ..manager import Manager
 from ..per_class import per_class
 from ..state import NO_SLOTS
 from .aliases import Aliases
-from .entities import EntityManager
+from .entities import ShardEntities
 from .layout import ID_LAST, ID_SHARD_BITS, ID_VISITOR
 
 _ONE: Final = 1 << ID_SHARD_BITS
@@ -228,7 +228,7 @@ class DirectIds(VisitedIds, OneWorldsDirectIds):
 
     __slots__ = NO_SLOTS
     data: DirectIdRows
-    _entities: EntityManager
+    _entities: ShardEntities
 
     @per_class
     def id_of(self, row: int, /) -> Id:

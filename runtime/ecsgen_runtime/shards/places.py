@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..archetypes.places import NOWHERE
 from ..archetypes.places import EntityPlaces as OneWorldsPlaces
 from ..handles import EntityArray
-from .entities import EntityManager
+from .entities import ShardEntities
 
 
 class EntityPlaces(OneWorldsPlaces):
@@ -18,7 +18,7 @@ class EntityPlaces(OneWorldsPlaces):
     """
 
     __slots__ = ("entities",)
-    entities: EntityManager
+    entities: ShardEntities
     """Who tells the slots; set once there is somebody."""
 
     def get(self, entity: int) -> int:

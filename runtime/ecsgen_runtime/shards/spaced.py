@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from ..spaces.spaced import OwnedSpaced as OneWorldsSpaced
 from ..spaces.spaced import Spaced
 from ..state import NO_SLOTS
-from .entities import EntityManager
+from .entities import ShardEntities
 
 
 class OwnedSpaced(OneWorldsSpaced):
     """Rows that belong to entities, some of which are dead, and some made elsewhere."""
 
     __slots__ = NO_SLOTS
-    _entities: EntityManager
+    _entities: ShardEntities
 
     def _are_seen(self, n: int) -> NDArray[np.bool_] | None:
         active = Spaced._are_seen(self, n)

@@ -72,7 +72,13 @@ class Sparse(Visited, OneWorldsSparse):
             return super().lookup_many(entities)
         given = as_entities(entities)
         owners = self.data._entity_column[: self.data._n]
-        return visited_rows(self._sparse, owners, visitors.table, given, INDEX_MASK)
+        return visited_rows(
+            self._sparse,
+            owners,
+            visitors.table,
+            given,
+            self._entities._LAYOUT.INDEX_MASK,
+        )
 
     def _span(self) -> int:
         data = self.data

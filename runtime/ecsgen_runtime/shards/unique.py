@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from ..columns.unique import Unique as OneWorldsUnique
 from ..handles import EntityArray, RowArray
 from ..state import NO_SLOTS
-from .entities import EntityManager
+from .entities import ShardEntities
 
 
 class Unique(OneWorldsUnique):
     """A manager that finds rows by the values of some fields, of which no two are the same."""
 
     __slots__ = NO_SLOTS
-    _entities: EntityManager
+    _entities: ShardEntities
 
     def _displaced(self, rows: RowArray, entities: EntityArray) -> NDArray[np.bool_]:
         gone = self._dead(rows)

@@ -6,14 +6,14 @@ from ..handles import EntityArray, RowArray
 from ..owners.owned import Owned
 from ..placement.moves import NO_ROWS
 from ..state import NO_SLOTS
-from .entities import EntityManager
+from .entities import ShardEntities
 
 
 class Visited(Owned):
     """A manager of entities some of which may have been made elsewhere."""
 
     __slots__ = NO_SLOTS
-    _entities: EntityManager
+    _entities: ShardEntities
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         alive = self._entities._are_here(owners)

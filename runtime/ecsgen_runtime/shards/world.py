@@ -13,7 +13,7 @@ from ..handles import EntityArray
 from ..world.base import WorldBase
 from .arriving import absorb
 from .departing import distinct_entities, leaving
-from .entities import EntityManager
+from .entities import ShardEntities
 from .ids import VisitedIds
 from .leaving import leave
 from .packing import packed
@@ -36,7 +36,7 @@ class ShardedWorld(WorldBase):
     """By attribute: the fields that others may have copies of."""
     _CHUNKED: ClassVar[tuple[Any, ...]] = ()
     """The classes of the columns in chunks."""
-    entities: EntityManager
+    entities: ShardEntities
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -22,7 +22,7 @@ from ...snapshots.documents import refuse
 from ...snapshots.saved import Document, Saved
 from ..ids import IDS
 from ..ids import SLOTS as ID_SLOTS
-from ..layout import GENERATION_SHIFT, ID_LAST, ID_SHARD_BITS, ID_VISITOR, SHARD_COUNT
+from ..layout import ID_LAST, ID_SHARD_BITS, ID_VISITOR
 from .contents import IDLE, SLOTS, VISITORS
 
 _TENSORS: Final = {VISITORS: np.uint64, SLOTS: np.uint32, IDLE: np.uint32}
@@ -48,8 +48,9 @@ def check_state(saved: Saved) -> None:
         check_worlds_state(saved)
         return
     shard = entities.get("shard")
-    if type(shard) is not int or not 0 <= shard < SHARD_COUNT:
-        saved.refuse(f"state.entities.shard: {shard!r}, wanted 0 to {SHARD_COUNT - 1}")
+    last = (1 << saved.schema["entity"]["shard_bits"]) - 1
+    if type(shard) is not int or not 0 <= shard <= last:
+        saved.refuse(f"state.entities.shard: {shard!r}, wanted 0 to {last}")
     others = {key: entities[key] for key in entities if key != "shard"}
     check_worlds_state(_with(saved, {"entities": others}))
 
@@ -123,8 +124,10 @@ class KnownEntities(WorldsEntities):
         self._slots: NDArray[np.intp] = arrays[SLOTS].astype(np.intp)
         self._idle: NDArray[np.intp] = arrays[IDLE].astype(np.intp)
         self._home = np.uint64(saved.state["entities"]["shard"])
-        index_bits = saved.schema["entity"]["index_bits"]
+        bits = saved.schema["entity"]
+        index_bits = bits["index_bits"]
         self._low = np.uint64(index_bits)
+        self._shift = np.uint64(index_bits + bits["shard_bits"])
         self._index = np.uint64((1 << index_bits) - 1)
         self._check_visitors(saved)
         order = self._visitors.argsort()
@@ -142,7 +145,7 @@ class KnownEntities(WorldsEntities):
             saved.refuse("slots that there are not, or twice", SLOTS)
         if len(np.unique(self._visitors)) < len(self._visitors):
             saved.refuse("a visitor is there twice", VISITORS)
-        if (self._visitors >> np.uint64(GENERATION_SHIFT) == 0).any():
+        if (self._visitors >> self._shift == 0).any():
             saved.refuse("no handle", VISITORS, int(self._visitors.argmin()))
         cells = self._real[self._slots]
         empty = (self._slots ^ 1).view(np.uint64)
@@ -153,7 +156,7 @@ class KnownEntities(WorldsEntities):
 
     def _as_of_one_world(self, saved: Saved) -> Saved:
         """Return a snapshot whose handles have no shard, and slots of visitors are retired."""
-        shift, real = np.uint64(GENERATION_SHIFT), self._real
+        shift, real = self._shift, self._real
         generations, shards = (
             real >> shift,
             (real & ((np.uint64(1) << shift) - np.uint64(1))) >> self._low,
@@ -184,7 +187,7 @@ class KnownEntities(WorldsEntities):
 
     def check_owners(self, tensor: str, owners: EntityArray, living: bool) -> None:
         """Refuse owners that were never here, or with `living` those that are dead; O(n)."""
-        shift = np.uint64(GENERATION_SHIFT)
+        shift = self._shift
         mask = (np.uint64(1) << shift) - np.uint64(1)
 
         def wrong(block: slice) -> NDArray[np.bool_]:
