@@ -46,6 +46,7 @@ PACKAGE = {
     "TypedDict": f".{RUNTIME}.typed",
     "ArchetypeChunk": ".archetypes",
     "Archetypes": ".archetypes",
+    "EntityManager": ".entities",
 }
 
 # Names count where they stand as code: not in strings or comments, nor as attributes or keywords,
@@ -65,7 +66,7 @@ def import_lines(text: str, own: Mapping[str, str]) -> str:
     """
     code = _TEXT.sub("", text)
     used = set(_NAME.findall(code)) - set(_CLASS.findall(code))
-    package = {**PACKAGE, **origins(RUNTIME), **own}
+    package = {**origins(RUNTIME), **PACKAGE, **own}
     groups = [
         _from_lines(STANDARD, used),
         (

@@ -22,6 +22,7 @@ from ..proxies.proxy import ProxyT
 from ..reprs import bytes_text, count_text
 from .chunk_layout import ChunkColumns
 from .chunks import ChunkBase
+from .places import EntityPlaces
 from .rows import Archetype
 from .saved import load_archetypes, saved_archetypes
 from .table import ArchetypeTable
@@ -69,11 +70,15 @@ class ArchetypeView(Lockable, Generic[ChunkT]):
         self._unlock()
         self._version = 0
         self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
-        self._table = ArchetypeTable(kind, parts, size, index_mask)
+        self._table = ArchetypeTable(kind, parts, size, self._new_places(index_mask))
         self._table.store = ref(self)
         self._kept: dict[str, Any] = {}
         """By kernel: a KeptOfChunks."""
         self._attach()
+
+    def _new_places(self, index_mask: int) -> EntityPlaces:
+        """Return what will tell where the rows of entities are; there are none yet."""
+        return EntityPlaces(index_mask)
 
     def __repr__(self) -> str:
         """Show how many rows there are; O(archetypes)."""

@@ -23,7 +23,7 @@ from ..entities.arrays import (
     without_repeats,
 )
 from ..entities.layout import INDEX_BITS, INDEX_COUNT, MIN_FREE
-from ..entities.manager import EntityManager as OneWorldsEntities
+from ..entities.manager import EntityManager
 from ..entities.queue import IndexQueue
 from ..errors import CapacityError, StaleEntityError
 from ..few import few_numbers
@@ -34,7 +34,7 @@ from .living import VisitedEntities
 from .shown import shown_entity
 
 
-class EntityManager(VisitedEntities, OneWorldsEntities):
+class ShardedEntities(VisitedEntities, EntityManager):
     """Gives out entities of one shard and knows which are alive here, visitors among them.
 
     An entity is `generation << (INDEX_BITS + SHARD_BITS) | shard << INDEX_BITS | index`. No two
