@@ -26,6 +26,7 @@ import numpy as np
 import generated
 from generated._runtime.snapshots.check import check_content, checked_documents
 from generated._runtime.snapshots.reading import read_snapshot
+from generated._runtime.snapshots.strategy import Saving
 
 
 class CodecError(Exception):
@@ -323,7 +324,7 @@ def try_one(seed: int) -> str:
         if how == "schema":  # of which other code makes what it can
             file = read_snapshot(data)
             file.verify()
-            check_content(checked_documents(file))
+            check_content(checked_documents(file, Saving()), Saving())
             return "schema: read"
         world = _loaded(data, is_mapped=seed % 4 == 0)
     except generated.SnapshotError:

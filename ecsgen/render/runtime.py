@@ -1,6 +1,7 @@
 """What a generated package has of the runtime: the modules that its own import, copied as they are.
 
-`_runtime` is what is the same for every schema; in `_runtime/compiled` is what compiled kernels call.
+`_runtime` is what is the same for every schema; in `_runtime/compiled` is what compiled kernels
+call.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def origins(package: str) -> Mapping[str, str]:
 
 @cache
 def shard_origins() -> Mapping[str, str]:
-    """Return the same of what only packages with shards have, and of what stands for others'."""
+    """Return the same of what only packages with shards have."""
     found: dict[str, str] = {}
     for path, text in sources().items():
         if path.startswith(sharded.FOLDER):
@@ -143,11 +144,9 @@ def _imported(path: str, text: str) -> list[str]:
 def _ancestors() -> Mapping[str, frozenset[str]]:
     """Return which classes each class of the runtime inherits from, near and far."""
     bases: dict[str, list[str]] = {}
-    standing, _ = stand_ins()  # they have the ancestors of what they stand for
-    for path, text in sources().items():
+    for text in sources().values():
         for name, of in _CLASSES.findall(text):
-            if standing.get(name) != path:
-                bases[name] = _WORD.findall(of)
+            bases[name] = _WORD.findall(of)
 
     def above(name: str) -> frozenset[str]:
         near = bases.get(name, [])

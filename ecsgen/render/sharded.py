@@ -1,8 +1,8 @@
-"""Packages of worlds with `shards`: what of the runtime they have instead of what others have.
+"""Packages of worlds with `shards`: the numbers of their handles, and what shows these.
 
-A class, function or constant of `runtime/ecsgen_runtime/shards/` with the name of one elsewhere in the
-runtime stands for that in such packages, in generated modules as in those that are copied. So what
-others have knows nothing of shards.
+A constant or function of `runtime/ecsgen_runtime/shards/` with the name of one elsewhere in the
+runtime stands for that in such packages, in those modules that are copied. Everything else of
+theirs has a name of its own, which generated modules or class attributes give.
 """
 
 from __future__ import annotations
@@ -21,37 +21,6 @@ FOLDER: Final = f"{RUNTIME}/shards/"
 _IMPORT: Final = re.compile(
     r"^( *)from (\.+)([\w.]*) import (?:\(\s*([^)]*?),?\s*\)|([^(\n]*))$", re.MULTILINE
 )
-_SLOTS: Final = (
-    (r"\b(entity|data\._entity_cells\[\w+\]) & INDEX_MASK\b", r"self._entities._slot(\1)"),
-    (
-        r"\bindices\(data\._entity_column\[gone\], INDEX_MASK\)",
-        "self._entities._slots_of(data._entity_column, gone)",
-    ),
-    (
-        r"\bindices\((entities|data\._entity_column\[\w+\]), INDEX_MASK\)",
-        r"self._entities._slots(\1)",
-    ),
-    (r"\bdata\._id_generation_cells\[row\] \+= 1\b", "data._next_generation(row)"),
-    (r"\bdata\._id_generation_column\[rows\] \+= 1\b", "data._next_generations(rows)"),
-    (r"\bdata\._id_generation_cells\[row\] == WORN_OUT\b", "data._is_worn(row)"),
-    (r"\brows_spanned\(entities, INDEX_MASK\)", "self._entities._span(entities)"),
-)
-_CREATED: Final = (
-    "_slot = self._entities._slot(entity)",
-    "            self._entities.require(entity)  # raises StaleEntityError\n",
-)
-
-
-def with_slots(text: str) -> str:
-    """Return a component's module where rows are found by slots instead of indices.
-
-    A creation tries the index first: it is the slot of all that were made here.
-    """
-    for pattern, call in _SLOTS:
-        text = re.sub(pattern, call, text)
-    text = text.replace(_CREATED[0], "_slot = entity & INDEX_MASK")
-    visitor = "            _slot = self._entities._slot_of(entity)  # raises StaleEntityError\n"
-    return text.replace(_CREATED[1], visitor)
 
 
 def redirected(path: str, text: str, standing: Mapping[str, str], places: Mapping[str, str]) -> str:

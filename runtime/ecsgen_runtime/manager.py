@@ -61,6 +61,8 @@ class Manager(Lockable, FixedParts):
     """Whether Python objects end when rows go, which may run any code."""
     _IS_LIST: ClassVar[bool] = False
     """Whether an entity may have several instances."""
+    _MAY_BE_IN_C: ClassVar[bool] = True
+    """Whether methods in C find rows as it does: by an entity's index, by the slot in an id."""
     data: Rows
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -72,7 +74,8 @@ class Manager(Lockable, FixedParts):
                 refuse_overriding(cls, generated)
         elif "LAYOUT" in vars(cls):
             copy_methods(cls, cls._ROWS._ENTITIES._LAYOUT)
-            speed_up(cls)
+            if cls._MAY_BE_IN_C:
+                speed_up(cls)
 
     def __init__(self) -> None:
         self._unlock()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from operator import index
-from typing import Any, ClassVar, Generic, Protocol, SupportsIndex, TypeVar
+from typing import Any, Generic, Protocol, SupportsIndex, TypeVar
 from weakref import ref
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..proxies.proxy import ProxyT
 from ..reprs import bytes_text, count_text
 from .chunk_layout import ChunkColumns
 from .chunks import ChunkBase
+from .places import EntityPlaces
 from .rows import Archetype
 from .saved import load_archetypes, saved_archetypes
 from .table import ArchetypeTable
@@ -33,7 +34,8 @@ ChunkT = TypeVar("ChunkT", bound=ChunkBase)
 class LiveEntities(Protocol):
     """What archetypes need of the entity manager."""
 
-    _LAYOUT: ClassVar[HandleLayout]
+    @property
+    def _LAYOUT(self) -> HandleLayout: ...  # noqa: N802  # a class attribute
 
     def create_many(self, n: SupportsIndex) -> EntityArray: ...
 
@@ -72,11 +74,15 @@ class ArchetypeView(Lockable, Generic[ChunkT]):
         self._unlock()
         self._version = 0
         self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
-        self._table = ArchetypeTable(kind, parts, size, index_mask)
+        self._table = ArchetypeTable(kind, parts, size, self._new_places(index_mask))
         self._table.store = ref(self)
         self._kept: dict[str, Any] = {}
         """By kernel: a KeptOfChunks."""
         self._attach()
+
+    def _new_places(self, index_mask: int) -> EntityPlaces:
+        """Return what will tell where the rows of entities are; there are none yet."""
+        return EntityPlaces(index_mask)
 
     def __repr__(self) -> str:
         """Show how many rows there are; O(archetypes)."""

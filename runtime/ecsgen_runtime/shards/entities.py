@@ -34,7 +34,7 @@ from .layout import ShardLayout
 from .living import VisitedEntities
 
 
-class ShardEntities(VisitedEntities, Entities):
+class ShardedEntities(VisitedEntities, Entities):
     """Gives out entities of one shard and knows which are alive here, visitors among them.
 
     An entity is `generation << (INDEX_BITS + SHARD_BITS) | shard << INDEX_BITS | index`. No two

@@ -11,7 +11,7 @@ from ..handles import EntityArray, RowArray
 from .distinct import ascending
 
 if TYPE_CHECKING:
-    from .entities import ShardEntities
+    from .entities import ShardedEntities
 
 _SAMPLE: Final = 8
 """So many rows tell most managers whose rows are others."""
@@ -37,7 +37,7 @@ class KnownSlots:
     )
 
     def __init__(
-        self, entities: ShardEntities, es: EntityArray, slots: RowArray
+        self, entities: ShardedEntities, es: EntityArray, slots: RowArray
     ) -> None:
         self._entities = entities
         self._found = _NONE

@@ -11,15 +11,14 @@ from ..entities.arrays import as_entities
 from ..entities.layout import INDEX_MASK
 from ..few import few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ..maps.sparse import Sparse as OneWorldsSparse
-from ..maps.sparse import grown_map, predecessors
+from ..maps.sparse import Sparse, grown_map, predecessors
 from ..per_class import per_class
 from ..state import NO_SLOTS
 from .slots import rows_in, visited_rows
 from .visited import Visited
 
 
-class Sparse(Visited, OneWorldsSparse):
+class ShardedSparse(Visited, Sparse):
     """A manager that finds rows in an array by slot.
 
     A lookup tries the index first, which is the slot of all that were made here.
@@ -87,7 +86,7 @@ class Sparse(Visited, OneWorldsSparse):
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
-        super(OneWorldsSparse, self)._make_room(entities, columns, borrowed)
+        super(Sparse, self)._make_room(entities, columns, borrowed)
         if len(self._sparse) < self._entities._n_cells:
             highest = self._entities._span(entities) - 1
             if highest >= len(self._sparse):
