@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 from ._runtime.archetypes.chunks import ChunkBase
 from ._runtime.archetypes.store import ArchetypeStore
 from ._runtime.entities.layout import INDEX_MASK
-from ._runtime.entities.manager import EntityManager
 from ._runtime.handles import Entity, EntityArray
 from .armor import Armor, ArmorData, ArmorFields, ArmorValues
 from .burning import Burning, BurningData, BurningFields, BurningValues
+from .entities import EntityManager
 from .health import Health, HealthData, HealthFields, HealthValues
 from .weapon import Weapon, WeaponData, WeaponFields, WeaponValues
 

@@ -12,7 +12,6 @@ from ._runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
 from ._runtime.archetypes.world import ArchetypeWorld
 from ._runtime.columns.field_names import unknown_component
 from ._runtime.convert.numbers import FloatField
-from ._runtime.entities.manager import EntityManager
 from ._runtime.groups.group import Group, GroupMember
 from ._runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
 from ._runtime.ids.slots import ids_of
@@ -63,6 +62,7 @@ from .celestial_body import (
     CelestialBodyRef,
 )
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager, EnergyRef
+from .entities import EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager, EveryTypeRef
 from .footprint import Footprint, FootprintFields, FootprintManager, FootprintRef
 from .hawk import Hawk, HawkColumns, HawkFields, HawkManager, HawkRef

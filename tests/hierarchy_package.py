@@ -51,7 +51,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     folder = tmp_path_factory.mktemp("hierarchy")
     generated = folder / "families"
     texts = {f"{name}.py": component_module(component) for name, component in COMPONENTS.items()}
-    texts |= {"__init__.py": "", "entities.py": entities_module(sharded=False)}
+    texts |= {"__init__.py": "", "entities.py": entities_module(sharded=False, compiled=False)}
     texts[LAYOUT] = layout_module(World(min_free=2))
     for path, text in (texts | copies(texts.values())).items():
         (generated / path).parent.mkdir(parents=True, exist_ok=True)

@@ -128,10 +128,10 @@ def test_only_what_is_imported_is_copied() -> None:
     assert list(found) == [
         f"_runtime/{name}.py" for name in ("__init__", "entities/__init__", "entities/queue")
     ]
-    found = runtime.copies(["from ._runtime.compiled.bulk.rows import distinct\n"])
+    found = runtime.copies(["from ._runtime.compiled.bulk.rows import CompiledBulk\n"])
     assert {
         "_runtime/compiled/bulk/rows.py",
         "_runtime/placement/rows.py",
         "_runtime/errors.py",
     } <= found.keys()
-    assert "_runtime/compiled/bulk/lookups.py" not in found
+    assert "_runtime/compiled/bulk/sharded.py" not in found

@@ -101,7 +101,7 @@ def outputs(project: Project, options: Options) -> list[Output]:
 def texts(project: Project, options: Options) -> dict[str, str]:
     """Return the whole package, unformatted: the text of each file by path."""
     made = {output.path: output.make() for output in outputs(project, options)}
-    return made | copies(made.values(), options.backend)
+    return made | copies(made.values())
 
 
 def _giving_way(project: Project, options: Options) -> list[Output]:
@@ -132,7 +132,7 @@ def _package(project: Project) -> Iterator[Output]:
     for_numba = project.backend == "numba"
     yield _output("__init__.py", package_module, project.world.name, own, of_runtime, for_numba)
     yield _output("py.typed", _empty)
-    yield _output("entities.py", entities_module, project.world.shards is not None)
+    yield _output("entities.py", entities_module, sharded, sharded and for_numba)
     yield _output(LAYOUT, layout_module, project.world)
     if project.world.shards is not None:
         yield _output(BITS, layout_with, sources()[BITS], project.world.shards)
@@ -194,9 +194,13 @@ def _as_is(text: str) -> str:
     return text
 
 
-def entities_module(sharded: bool) -> str:
-    """Return the module that has what users want of entities."""
-    return environment().get_template("entities.py.j2").render(sharded=sharded)
+def entities_module(sharded: bool, compiled: bool) -> str:
+    """Return the module that has what users want of entities.
+
+    `compiled`: whether the manager of those of a shard has loops for many at once.
+    """
+    template = environment().get_template("entities.py.j2")
+    return template.render(sharded=sharded, compiled=compiled)
 
 
 def layout_module(world: World) -> str:

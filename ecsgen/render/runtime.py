@@ -13,14 +13,11 @@ from typing import TypeAlias
 
 import ecsgen_runtime
 
-from ecsgen.config import Backend
 from ecsgen.render import sharded
 
 FOLDER = Path(ecsgen_runtime.__file__).parent
 RUNTIME = "_runtime"
 COMPILED = f"{RUNTIME}/compiled"
-BULK = f"{COMPILED}/bulk/"
-"""What takes the place of functions that take many rows at once, in the whole package."""
 LAYOUT = f"{RUNTIME}/entities/layout.py"
 """A module that is not copied as it is: it has numbers of the project. So has `sharded.BITS`."""
 LATER = f"{RUNTIME}/snapshots/"
@@ -73,24 +70,14 @@ StandIns: TypeAlias = tuple[Mapping[str, str], Mapping[str, str]]
 @cache
 def stand_ins() -> StandIns:
     """Return what stands for names of the runtime in packages with shards."""
-    return _stand_ins(sharded.FOLDER)
-
-
-@cache
-def compiled_stand_ins() -> StandIns:
-    """Return what stands for names of the runtime in packages that are compiled."""
-    return _stand_ins(BULK)
-
-
-def _stand_ins(folder: str) -> StandIns:
     others: dict[str, str] = {}
     for path, text in sources().items():
-        if not path.startswith((folder, f"{COMPILED}/")):
+        if not path.startswith((sharded.FOLDER, f"{COMPILED}/")):
             others |= dict.fromkeys(public_names(text), path)
     standing = {
         name: path
         for path, text in sources().items()
-        if path.startswith(folder)
+        if path.startswith(sharded.FOLDER)
         for name in public_names(text)
         if name in others
     }
@@ -107,11 +94,11 @@ def public_names(text: str) -> list[str]:
     return [one or other for one, other in _DEFINED.findall(_TEXT.sub("", text))]
 
 
-def copies(modules: Iterable[str], backend: Backend = "numpy") -> dict[str, str]:
+def copies(modules: Iterable[str]) -> dict[str, str]:
     """Return the text of each module that modules with these texts need, by path.
 
     That is what they import, what these import, and the `__init__` of each folder; not `LAYOUT`
-    and `sharded.BITS`. Some import what stands for others' names: with shards, and compiled.
+    and `sharded.BITS`. With shards, some import what stands for others' names.
     """
     needed: dict[str, str] = {}
     todo = [path for text in modules for path in _imported("", text)]
@@ -122,8 +109,6 @@ def copies(modules: Iterable[str], backend: Backend = "numpy") -> dict[str, str]
             text = sources()[path]
             if has_shards and not path.startswith(sharded.FOLDER):
                 text = sharded.redirected(path, text, *stand_ins())
-            if backend == "numba" and not path.startswith(f"{COMPILED}/"):
-                text = sharded.redirected(path, text, *compiled_stand_ins())
             needed[path] = text
             todo += _imported(path, needed[path])
             todo += [f"{folder}/__init__.py" for folder in PurePosixPath(path).parents[:-1]]

@@ -65,7 +65,7 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
         """Have a number, and no visitors yet."""
         self._home = shard << INDEX_BITS
         self._known = None
-        self._visitors = HandleMap()
+        self._visitors = HandleMap(self._BULK)
         self._idle = IndexQueue()
         self._revived = 0
         self._lingering = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import SupportsIndex
+from typing import ClassVar, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,11 +14,11 @@ from ..entities.living import LivingEntities, dead_entity
 from ..entities.queue import IndexQueue
 from ..errors import StaleEntityError
 from ..handles import Entity, EntityArray, RowArray
+from .bulk import ShardedBulk
 from .handle_map import HandleMap
 from .knowing import KnownSlots
 from .layout import GENERATION_SHIFT, ONE_GENERATION
 from .shown import shown_entity
-from .slots import are_here, slots_of
 
 
 class VisitedEntities(LivingEntities):
@@ -28,6 +28,8 @@ class VisitedEntities(LivingEntities):
     # one in which nobody lives is like that of an index that is retired.
 
     __slots__ = ()
+    _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
+    """What is done for many at once; compiled packages have another."""
     _home: int
     """The number of the shard, where handles have it."""
     _known: KnownSlots | None
@@ -58,7 +60,8 @@ class VisitedEntities(LivingEntities):
         return self._are_here(as_entities(es))
 
     def _are_here(self, handles: EntityArray) -> NDArray[np.bool_]:
-        return are_here(self._handles, self._visitors.table, handles, INDEX_MASK)
+        table = self._visitors.table
+        return self._BULK.are_here(self._handles, table, handles, INDEX_MASK)
 
     def require(self, e: SupportsIndex) -> Entity:
         """Convert to an Entity; StaleEntityError if it is not alive here. O(1)."""
@@ -86,7 +89,8 @@ class VisitedEntities(LivingEntities):
         return self._find_slots(es) if self._known is None else self._known.of(es)
 
     def _find_slots(self, es: EntityArray) -> RowArray:
-        return slots_of(self._handles, self._visitors.table, es, INDEX_MASK)[0]
+        table = self._visitors.table
+        return self._BULK.slots_of(self._handles, table, es, INDEX_MASK)[0]
 
     def _slots_of(self, owners: EntityArray, gone: RowArray) -> RowArray:
         """Return the slots of the owners of rows that go, in any order; O(k)."""
@@ -98,7 +102,7 @@ class VisitedEntities(LivingEntities):
     def _require_slots(self, es: ArrayLike) -> tuple[EntityArray, RowArray]:
         """Return live entities and their slots; StaleEntityError for the first dead one. O(k)."""
         given, table = as_entities(es), self._visitors.table
-        slots, are_alive = slots_of(self._handles, table, given, INDEX_MASK)
+        slots, are_alive = self._BULK.slots_of(self._handles, table, given, INDEX_MASK)
         if not are_alive:
             self._require_handles(given, es)
         return given, slots
