@@ -153,7 +153,7 @@ def _copies(
     file = before.places.file
     texts = (contents[path] if path in contents else file(path).read_bytes() for path in paths)
     decoded = (text.decode("utf-8") for text in texts)
-    copies = render.copies(decoded, before.options.backend)
+    copies = render.copies(decoded)
     return {path: text.encode("utf-8") for path, text in copies.items()}
 
 

@@ -141,6 +141,13 @@ class ComponentSpelling:
         return distinct_bases([policy.base_of(self.component) for policy in self._policies])
 
     @property
+    def bulk(self) -> str:
+        """The class of what is done for many rows at once, if it is not the runtime's own."""
+        if self.component.backend != "numba":
+            return ""
+        return "CompiledShardedBulk" if self.component.sharded else "CompiledBulk"
+
+    @property
     def row_bases(self) -> list[str]:
         """The classes that the class of its columns inherits from."""
         rows = [policy.rows_of(self.component) for policy in self._policies]

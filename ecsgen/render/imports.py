@@ -68,7 +68,7 @@ def import_lines(text: str, own: Mapping[str, str]) -> str:
     """
     code = _TEXT.sub("", text)
     used = set(_NAME.findall(code)) - set(_CLASS.findall(code))
-    package = {**PACKAGE, **origins(RUNTIME), **OF_ENTITIES, **own}
+    package = {**PACKAGE, **origins(RUNTIME), **own, **OF_ENTITIES}
     groups = [
         _from_lines(STANDARD, used),
         (

@@ -97,7 +97,7 @@ def outputs(project: Project, options: Options) -> list[Output]:
 def texts(project: Project, options: Options) -> dict[str, str]:
     """Return the whole package, unformatted: the text of each file by path."""
     made = {output.path: output.make() for output in outputs(project, options)}
-    return made | copies(made.values(), options.backend)
+    return made | copies(made.values())
 
 
 def _giving_way(project: Project, options: Options) -> list[Output]:
@@ -128,7 +128,7 @@ def _package(project: Project) -> Iterator[Output]:
     for_numba = project.backend == "numba"
     yield _output("__init__.py", package_module, project.world.name, own, of_runtime, for_numba)
     yield _output("py.typed", _empty)
-    yield _output("entities.py", entities_module, project.world)
+    yield _output("entities.py", entities_module, project.world, for_numba)
     note = _note(project.backend, project.world.kernels)
     yield _output("world.py", world_module, parts, note=note)
     yield _output("_schema.py", schema_module, schema_text(saved_schema(named)), project.history)
@@ -187,15 +187,18 @@ def _as_is(text: str) -> str:
     return text
 
 
-def entities_module(world: World) -> str:
-    """Return the module that has the project's entity manager, and its numbers."""
+def entities_module(world: World, compiled: bool = False) -> str:
+    """Return the module that has the project's entity manager, and its numbers.
+
+    `compiled`: whether the manager of those of a shard has loops for many at once.
+    """
     numbers = [
         f"{name}={getattr(world, name)}" for name in ("index_bits", "generation_bits", "min_free")
     ]
     if world.shards is not None:
         numbers.append(f"shard_bits={world.shards.bits}")
     template = environment().get_template("entities.py.j2")
-    return template.render(shards=world.shards, numbers=numbers)
+    return template.render(shards=world.shards, numbers=numbers, compiled=compiled)
 
 
 def enums_module(enums: tuple[Enum, ...]) -> str:

@@ -1,7 +1,7 @@
 """The generated tests: one file per component, over pieces that all components share.
 
-`ecsgen_runtime/testing/` has a module per policy, named like its feature; a component's tests put together
-those of its own policies. A policy that no component asks for leaves no file.
+`ecsgen_runtime/testing/` has a module per policy, named like its feature; a component's tests put
+together those of its own policies. A policy that no component asks for leaves no file.
 """
 
 from __future__ import annotations

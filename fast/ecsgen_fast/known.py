@@ -89,7 +89,7 @@ INHERITED: Final[tuple[tuple[str, str, str, str], ...]] = (
         "lookup_many",
         "Sparse",
         "few_numbers lookup np array intp as_entities data _entity_column _n "
-        "sparse_lookup _sparse _entities",
+        "_BULK sparse_lookup _sparse _entities _LAYOUT INDEX_MASK",
     ),
     (
         "remove_many",

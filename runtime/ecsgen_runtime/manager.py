@@ -25,7 +25,7 @@ from .locks import Lockable
 from .own import refuse_overriding
 from .parts import FixedParts
 from .per_class import copy_methods, per_class
-from .placement.rows import distinct, locked, unused
+from .placement.rows import locked, unused
 from .reprs import count_text, holder_repr
 
 _Made = TypeVar("_Made")
@@ -171,7 +171,7 @@ class Manager(Lockable, FixedParts):
         few = few_numbers(rows, FEW_GONE)
         if not few or not self._destroy_few(few):
             given = self._rows_given(rows)
-            self._destroy_rows(distinct(given, self.data._n, type(self).__name__))
+            self._destroy_rows(self._distinct(given))
 
     def clear(self) -> None:
         """Remove every instance; the capacity stays. O(n)."""
@@ -198,6 +198,11 @@ class Manager(Lockable, FixedParts):
     @abstractmethod
     def _rows_given(self, rows: ArrayLike) -> RowArray:
         """Return rows that are in use, given as numbers or as a mask."""
+
+    def _distinct(self, rows: RowArray) -> RowArray:
+        """Return rows in use, ascending; StaleInstanceError if one is given twice."""
+        data = self.data
+        return data._BULK.distinct(rows, data._n, type(self).__name__)
 
     def _all_rows(self) -> RowArray:
         """Return all rows in use, ascending."""

@@ -138,7 +138,7 @@ GROUPS = (
         Mutant("none is the last one", r"np\.where\(rows == NIL, rows, moved\)", "moved"),
     ),
     module(
-        "_runtime/lookups.py",
+        "_runtime/bulk.py",
         ("test_particle.py", "test_tile.py", "test_transform.py"),
         Mutant("other owners are found", r"found\[other\] = NIL", "pass"),
         Mutant("no entity is found among many", r"found &= entities != 0", "pass"),

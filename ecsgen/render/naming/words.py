@@ -35,71 +35,72 @@ chunks chunks_body chunks_decorator chunks_header chunkvalue class class_name cl
 classvar clause close close_many close_one closest code cold cold_capacity cold_columns
 cold_default cold_defaults cold_row cold_row_cells cold_struct coldarray colddata coldrows
 collecting collection collections column columns columns_lines come comes comment comparison
-compile compiled compiles complex component component_import componentflags components conftest
-connection connectionaborted connectionabortederror connectionerror connectionrefused
-connectionrefusederror connectionreset connectionreseterror constant constants construction context
-contextlib contextmanager continue conversions converted converter converter_arguments
-converter_class converters copied copied_from copies copy copyright cos cosh count count_nonzero
-counts create create_below create_children create_many created created_below created_many credits
-cross crosses cumsum current cut cut_body cut_items cut_parameters cut_signature cut_text d data
-data_methods data_settings dead debug declared decorator deeper def default default_bytes
-default_cell default_constant default_lines default_of default_scalars defaults defaults_line del
-delattr deprecation deprecationwarning destroy destroy_row destroy_rows destroy_told dict dict_of
-die differs dir direct direct_id direct_ids directid directidrows directids directrows disjunction
-dispatch displaces distance distinct divide divmod do doc docs does dot doubling draw draw_key
-draw_stems drawing draws drop drop_cold drop_cold_row drop_cold_rows drop_oldest drop_row dst dtype
-duplicate duplicate_instance duplicateinstance duplicateinstanceerror duplicatevalue
-duplicatevalueerror e e402 e_minus each each_lines each_value ecs ecserror ecsgen element elements
-elif ellipsis else emitter empty encoding encodingwarning end end_below end_without endcall endfor
-endif endmacro ends ensure enter enter_value enter_values entities entity entity_cells
-entity_column entity_view entityarray entitymanager entityproxy entityview entityviewbase
-entityworld entries entry enum enumerate enumfield enums environment environmenterror eoferror
-equal equals equals_unsigned errstate es eval every evict evict_one example except exception
-exceptiongroup exec exists exit exp expand expand_many expand_one export exported extract f f32 f64
-failures false family familyrows fast feature fffffep127 fffffffffffffp1023 field field_columns
-field_info fieldinfo fields fieldtable fifty file fileexists fileexistserror filenot filenotfound
-filenotfounderror fill fill_parts filled filled_world filter final find find_line find_many
-find_spec fingerprint finite first first_child first_child_cells first_child_column
-first_generation fit flag flags flat flat_cells flat_columns float float32 floatfield floating
-floatingpoint floatingpointerror floor floor_divide folded follow follow_cold follow_cold_rows
-follow_row followed for for_numba forget forget_value forget_values format former found free from
-front front_class frontcolumns frozenset full function functions further fuse fused fused_views
-future futurewarning g gathered gc generated generation generation_bits generations generator
-generatorexit get getattr getitem ghosts ghosts_near give give_slot give_slots given given_line
-giventable gives globals go goes gone good greater greater_equal greatest greatest_of group grouped
-groupeddata groupedrows groupmember groups grow grown grown_map growth h had half handle
-handle_mask handlefield handlelayout handles has has_border has_cells has_chunks has_create
-has_create_many has_manager hasattr hash haunt haunted haunted_search haunted_space hauntedspace
-have head head_many header heard held heldmessages help here hex hidden hidden_rows hierarchy
-hierarchyerror high hold holders holds holds_objects hole holes hot how hypot hypothesis i i64 id
-id_generation id_generation_cells id_generation_column id_keys id_of id_row id_row_cells
-id_row_column id_slot id_slot_cells id_slot_column id_stem id_stem_of idarray idproxy idrows ids
-ids_of if ignore import imported importerror importlib imports imports_marker importwarning imum in
-inactive include indent indentation indentationerror index index0 index_bits index_count index_mask
-indexerror indexes indices indirect indirectrows inf infos infos_lines init input insert install
-installed instance instances int int64 intenum interrupted interruptederror intfield intflag into
-intp ioerror is is_alive is_clean is_cold is_exact is_folded is_heard is_named is_object is_open
-is_packed is_plain is_quiet is_same is_same_view is_tag is_worn is_worn_out isadirectory
-isadirectoryerror isinstance issubclass it item items iter iterable iterator its j j2 join
-join_group join_group_many joined joined_given joined_rows joined_search joined_turn
-joined_turn_given joinedblocks joinedcolumn joinedrows joinedt joining joinpath k keep kept kernel
-kernel_arguments kernel_blocks kernel_reductions kernelrows kernels kernels_numba kernels_numpy key
-key_lines keyboard keyboardinterrupt keyerror keys keywords kind kinds know largest last
-last_generation last_handle layout layout_arguments layout_cold layout_lines layout_table lazy
-lazy_names leads least least_of leave leave_group leave_parent leaving led left left_cold len
-length less less_equal less_than less_than_unsigned let let_die level levelblocks levelfield levels
-license lie lies like line lines link link_row linked linkedrows list lists literal living
-living_id living_id_rows living_keys living_place living_rows living_table ljust load loader local
-locals locked locks log log10 log2 logical logical_and logical_not logical_or lookup lookuperror
-loop looped loops low lower lstrip m machine machine_class macro made main make make_room make_way
-makes managed managedpart manager managers manual many many_type map mapping mask match matches
-matching matrix max maximum may mean meet member members memory memoryerror memoryview messages
-method methods min min_free minimum minus misc missing missinginstance missinginstanceerror module
-modulenot modulenotfound modulenotfounderror modules moduletype more most move move_lines move_many
-move_row move_rows move_to moved moved_many moved_one moves multiply multiply_int64 n n_active
-n_grouped na name named namedtuple nameerror names naming nan ndarray near near_cells near_given
-near_now nearblocks nearcolumn nearest nearsearch need needed needs neg negated negative neighbours
-nested never new newer newest next next_generation next_generations next_sibling next_sibling_cells
+compile compiled compiledbulk compiledsharded compiledshardedbulk compiles complex component
+component_import componentflags components conftest connection connectionaborted
+connectionabortederror connectionerror connectionrefused connectionrefusederror connectionreset
+connectionreseterror constant constants construction context contextlib contextmanager continue
+conversions converted converter converter_arguments converter_class converters copied copied_from
+copies copy copyright cos cosh count count_nonzero counts create create_below create_children
+create_many created created_below created_many credits cross crosses cumsum current cut cut_body
+cut_items cut_parameters cut_signature cut_text d data data_methods data_settings dead debug
+declared decorator deeper def default default_bytes default_cell default_constant default_lines
+default_of default_scalars defaults defaults_line del delattr deprecation deprecationwarning
+destroy destroy_row destroy_rows destroy_told dict dict_of die differs dir direct direct_id
+direct_ids directid directidrows directids directrows disjunction dispatch displaces distance
+distinct divide divmod do doc docs does dot doubling draw draw_key draw_stems drawing draws drop
+drop_cold drop_cold_row drop_cold_rows drop_oldest drop_row dst dtype duplicate duplicate_instance
+duplicateinstance duplicateinstanceerror duplicatevalue duplicatevalueerror e e402 e_minus each
+each_lines each_value ecs ecserror ecsgen element elements elif ellipsis else emitter empty
+encoding encodingwarning end end_below end_without endcall endfor endif endmacro ends ensure enter
+enter_value enter_values entities entity entity_cells entity_column entity_view entityarray
+entitymanager entityproxy entityview entityviewbase entityworld entries entry enum enumerate
+enumfield enums environment environmenterror eoferror equal equals equals_unsigned errstate es eval
+every evict evict_one example except exception exceptiongroup exec exists exit exp expand
+expand_many expand_one export exported extract f f32 f64 failures false family familyrows fast
+feature fffffep127 fffffffffffffp1023 field field_columns field_info fieldinfo fields fieldtable
+fifty file fileexists fileexistserror filenot filenotfound filenotfounderror fill fill_parts filled
+filled_world filter final find find_line find_many find_spec fingerprint finite first first_child
+first_child_cells first_child_column first_generation fit flag flags flat flat_cells flat_columns
+float float32 floatfield floating floatingpoint floatingpointerror floor floor_divide folded follow
+follow_cold follow_cold_rows follow_row followed for for_numba forget forget_value forget_values
+format former found free from front front_class frontcolumns frozenset full function functions
+further fuse fused fused_views future futurewarning g gathered gc generated generation
+generation_bits generations generator generatorexit get getattr getitem ghosts ghosts_near give
+give_slot give_slots given given_line giventable gives globals go goes gone good greater
+greater_equal greatest greatest_of group grouped groupeddata groupedrows groupmember groups grow
+grown grown_map growth h had half handle handle_mask handlefield handlelayout handles has
+has_border has_cells has_chunks has_create has_create_many has_manager hasattr hash haunt haunted
+haunted_search haunted_space hauntedspace have head head_many header heard held heldmessages help
+here hex hidden hidden_rows hierarchy hierarchyerror high hold holders holds holds_objects hole
+holes hot how hypot hypothesis i i64 id id_generation id_generation_cells id_generation_column
+id_keys id_of id_row id_row_cells id_row_column id_slot id_slot_cells id_slot_column id_stem
+id_stem_of idarray idproxy idrows ids ids_of if ignore import imported importerror importlib
+imports imports_marker importwarning imum in inactive include indent indentation indentationerror
+index index0 index_bits index_count index_mask indexerror indexes indices indirect indirectrows inf
+infos infos_lines init input insert install installed instance instances int int64 intenum
+interrupted interruptederror intfield intflag into intp ioerror is is_alive is_clean is_cold
+is_exact is_folded is_heard is_named is_object is_open is_packed is_plain is_quiet is_same
+is_same_view is_tag is_worn is_worn_out isadirectory isadirectoryerror isinstance issubclass it
+item items iter iterable iterator its j j2 join join_group join_group_many joined joined_given
+joined_rows joined_search joined_turn joined_turn_given joinedblocks joinedcolumn joinedrows
+joinedt joining joinpath k keep kept kernel kernel_arguments kernel_blocks kernel_reductions
+kernelrows kernels kernels_numba kernels_numpy key key_lines keyboard keyboardinterrupt keyerror
+keys keywords kind kinds know largest last last_generation last_handle layout layout_arguments
+layout_cold layout_lines layout_table lazy lazy_names leads least least_of leave leave_group
+leave_parent leaving led left left_cold len length less less_equal less_than less_than_unsigned let
+let_die level levelblocks levelfield levels license lie lies like line lines link link_row linked
+linkedrows list lists literal living living_id living_id_rows living_keys living_place living_rows
+living_table ljust load loader local locals locked locks log log10 log2 logical logical_and
+logical_not logical_or lookup lookuperror loop looped loops low lower lstrip m machine
+machine_class macro made main make make_room make_way makes managed managedpart manager managers
+manual many many_type map mapping mask match matches matching matrix max maximum may mean meet
+member members memory memoryerror memoryview messages method methods min min_free minimum minus
+misc missing missinginstance missinginstanceerror module modulenot modulenotfound
+modulenotfounderror modules moduletype more most move move_lines move_many move_row move_rows
+move_to moved moved_many moved_one moves multiply multiply_int64 n n_active n_grouped na name named
+namedtuple nameerror names naming nan ndarray near near_cells near_given near_now nearblocks
+nearcolumn nearest nearsearch need needed needs neg negated negative neighbours nested never new
+newer newest next next_generation next_generations next_sibling next_sibling_cells
 next_sibling_column next_slots nil no no_mask none none_of noqa norm normal normalize not not_equal
 notadirectory notadirectoryerror nothing notimplemented notimplementederror now np null null_entity
 numba number numbers numpy o object object_fields objectfield objects objects_line oct of of_each

@@ -14,7 +14,6 @@ from ..entities.arrays import as_entities
 from ..entities.layout import INDEX_MASK
 from ..few import few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ..lookups import sparse_lookup
 from ..per_class import per_class
 from ..placement.moves import NO_ROWS
 from ..state import NO_SLOTS
@@ -68,9 +67,8 @@ class Sparse(Mapped):
         given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(
-            self._sparse, owners, given, self._entities._LAYOUT.INDEX_MASK
-        )
+        mask = self._entities._LAYOUT.INDEX_MASK
+        return data._BULK.sparse_lookup(self._sparse, owners, given, mask)
 
     def _extras(self) -> dict[str, NDArray[Any]]:
         return {**super()._extras(), "_map": self._sparse[: self._span()]}

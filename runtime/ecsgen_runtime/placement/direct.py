@@ -23,7 +23,6 @@ from ..handles import (
     RowArray,
 )
 from ..instances.one import One
-from ..lookups import direct_lookup
 from ..maps.sparse import rows_spanned
 from ..per_class import per_class
 from ..state import NO_SLOTS
@@ -128,9 +127,9 @@ class Direct(One):
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         given = as_entities(entities)
         data = self.data
-        return direct_lookup(
-            data._entity_column[: data._n], given, self._entities._LAYOUT.INDEX_MASK
-        )
+        owners = data._entity_column[: data._n]
+        mask = self._entities._LAYOUT.INDEX_MASK
+        return data._BULK.direct_lookup(owners, given, mask)
 
     @per_class
     def destroy(self, row: int, /) -> None:

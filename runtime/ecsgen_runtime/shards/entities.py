@@ -72,7 +72,7 @@ class ShardedEntities(VisitedEntities, Entities):
         """Have a number, and no visitors yet."""
         self._home = shard << self._LAYOUT.INDEX_BITS
         self._known = None
-        self._visitors = HandleMap()
+        self._visitors = HandleMap(self._BULK)
         self._idle = IndexQueue()
         self._revived = 0
         self._lingering = 0

@@ -23,6 +23,7 @@ from ..manager import Manager
 from ..per_class import per_class
 from ..state import NO_SLOTS
 from .aliases import Aliases
+from .bulk import ShardedBulk
 from .direct import ShardedDirect
 from .entities import ShardedEntities
 from .layout import ID_LAST, ID_SHARD_BITS, ID_VISITOR
@@ -37,11 +38,12 @@ class ShardedIdRows(IdRows):
     """Rows with stable ids, some of which were given elsewhere, and the table of slots."""
 
     __slots__ = NO_SLOTS
+    _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
     _aliases: Aliases
 
     def _start(self) -> None:
         super()._start()
-        self._aliases = Aliases()
+        self._aliases = Aliases(self._BULK)
         self._first_generation = _ONE
 
     def _be_shard(self, shard: int) -> None:
@@ -186,12 +188,13 @@ class ShardedDirectIdRows(DirectIdRows):
     """Rows with a generation each, which goes on forever, and perhaps an id given elsewhere."""
 
     __slots__ = NO_SLOTS
+    _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
     _aliases: Aliases
     _shard: int
 
     def _start(self) -> None:
         super()._start()
-        self._aliases = Aliases()
+        self._aliases = Aliases(self._BULK)
         self._shard = 0
 
     def _be_shard(self, shard: int) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ..handles import EntityArray, RowArray
-from .distinct import ascending
 
 if TYPE_CHECKING:
     from .entities import ShardedEntities
@@ -89,6 +88,6 @@ class KnownSlots:
         """Return distinct rows below n in ascending order."""
         count, before, gone = self._gone
         if count != n or rows is not before:
-            gone = ascending(rows, n)
+            gone = self._entities._BULK.ascending(rows, n)
             self._gone = n, rows, gone
         return gone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import SupportsIndex
+from typing import ClassVar, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +15,9 @@ from ..entities.queue import IndexQueue
 from ..errors import StaleEntityError
 from ..handles import Entity, EntityArray, RowArray
 from ..per_class import per_class
+from .bulk import ShardedBulk
 from .handle_map import HandleMap
 from .knowing import KnownSlots
-from .slots import are_here, slots_of
 
 
 class VisitedEntities(LivingEntities):
@@ -27,6 +27,8 @@ class VisitedEntities(LivingEntities):
     # one in which nobody lives is like that of an index that is retired.
 
     __slots__ = ()
+    _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
+    """What is done for many at once; compiled packages have another."""
     _home: int
     """The number of the shard, where handles have it."""
     _known: KnownSlots | None
@@ -58,9 +60,8 @@ class VisitedEntities(LivingEntities):
         return self._are_here(as_entities(es))
 
     def _are_here(self, handles: EntityArray) -> NDArray[np.bool_]:
-        return are_here(
-            self._handles, self._visitors.table, handles, self._LAYOUT.INDEX_MASK
-        )
+        table, mask = self._visitors.table, self._LAYOUT.INDEX_MASK
+        return self._BULK.are_here(self._handles, table, handles, mask)
 
     @per_class
     def require(self, e: SupportsIndex) -> Entity:
@@ -91,9 +92,8 @@ class VisitedEntities(LivingEntities):
         return self._find_slots(es) if self._known is None else self._known.of(es)
 
     def _find_slots(self, es: EntityArray) -> RowArray:
-        return slots_of(
-            self._handles, self._visitors.table, es, self._LAYOUT.INDEX_MASK
-        )[0]
+        table, mask = self._visitors.table, self._LAYOUT.INDEX_MASK
+        return self._BULK.slots_of(self._handles, table, es, mask)[0]
 
     def _slots_of(self, owners: EntityArray, gone: RowArray) -> RowArray:
         """Return the slots of the owners of rows that go, in any order; O(k)."""
@@ -105,9 +105,8 @@ class VisitedEntities(LivingEntities):
     def _require_slots(self, es: ArrayLike) -> tuple[EntityArray, RowArray]:
         """Return live entities and their slots; StaleEntityError for the first dead one. O(k)."""
         given, table = as_entities(es), self._visitors.table
-        slots, are_alive = slots_of(
-            self._handles, table, given, self._LAYOUT.INDEX_MASK
-        )
+        mask = self._LAYOUT.INDEX_MASK
+        slots, are_alive = self._BULK.slots_of(self._handles, table, given, mask)
         if not are_alive:
             self._require_handles(given, es)
         return given, slots

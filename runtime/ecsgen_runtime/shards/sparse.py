@@ -14,7 +14,6 @@ from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..maps.sparse import Sparse, grown_map, predecessors
 from ..per_class import per_class
 from ..state import NO_SLOTS
-from .slots import rows_in, visited_rows
 from .visited import Visited
 
 
@@ -64,19 +63,17 @@ class ShardedSparse(Visited, Sparse):
             owners = self.data._entity_column[: self.data._n]
             rows = None if self._IS_LIST else asked.rows_among(owners)
             if rows is None:
-                rows = rows_in(self._sparse, owners, asked.es, asked.slots)
+                bulk = self._entities._BULK
+                rows = bulk.rows_in(self._sparse, owners, asked.es, asked.slots)
             return rows
         visitors = self._entities._visitors
         if not visitors.count or few_numbers(entities) is not None:
             return super().lookup_many(entities)
         given = as_entities(entities)
         owners = self.data._entity_column[: self.data._n]
-        return visited_rows(
-            self._sparse,
-            owners,
-            visitors.table,
-            given,
-            self._entities._LAYOUT.INDEX_MASK,
+        mask = self._entities._LAYOUT.INDEX_MASK
+        return self._entities._BULK.visited_rows(
+            self._sparse, owners, visitors.table, given, mask
         )
 
     def _span(self) -> int:
