@@ -148,14 +148,14 @@ def _copies(
     """What the package's modules need of the runtime; those that are not made stand on the disk."""
     from ecsgen import render
 
-    if not any(output.path == render.LAYOUT for output in outputs):
+    if before.options.runtime == "installed":
         return {}
     modules = (output.path for output in outputs if output.path.endswith(".py"))
     paths = [path for path in modules if not path.startswith(TESTS)]
     file = before.places.file
     texts = (contents[path] if path in contents else file(path).read_bytes() for path in paths)
     decoded = (text.decode("utf-8") for text in texts)
-    copies = render.copies(decoded, before.options.backend)
+    copies = render.copies(decoded)
     return {path: text.encode("utf-8") for path, text in copies.items()}
 
 

@@ -33,7 +33,6 @@ from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.enums import EnumField
 from ecsgen_runtime.convert.numbers import FloatField, IntField
 from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.groups.grouped import Grouped, GroupedRows
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.one import One
@@ -48,6 +47,7 @@ from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
+from .entities import INDEX_MASK, EntityManager
 from .enums import Animation, Loot
 
 COLUMNS: Final = (
@@ -175,6 +175,7 @@ class AiStateGroupedData(FrontColumns):
     `data`."""
 
     __slots__ = ("_data",)
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: AiStateData) -> None:
@@ -338,6 +339,7 @@ class AiStateData(GroupedRows):
     MANAGER: ClassVar = "AiStateManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 36
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property
@@ -700,7 +702,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (goal,))
         if _map is not None:

@@ -14,13 +14,12 @@ from typing import Any, Final, TypeAlias, TypeVar, Unpack, overload
 
 from ecsgen_runtime.archetypes.chunks import ChunkBase
 from ecsgen_runtime.archetypes.store import ArchetypeStore
-from ecsgen_runtime.entities.layout import INDEX_MASK
-from ecsgen_runtime.entities.manager import EntityManager
 from ecsgen_runtime.handles import Entity, EntityArray
 from numpy.typing import ArrayLike
 
 from .armor import Armor, ArmorData, ArmorFields, ArmorValues
 from .burning import Burning, BurningData, BurningFields, BurningValues
+from .entities import INDEX_MASK, EntityManager
 from .health import Health, HealthData, HealthFields, HealthValues
 from .weapon import Weapon, WeaponData, WeaponFields, WeaponValues
 

@@ -28,6 +28,7 @@ from ecsgen_runtime.proxies.chunks import ChunkProxy, ChunkValue
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
+from .entities import EntityManager
 from .enums import Element
 
 COLUMNS: Final = (
@@ -95,6 +96,7 @@ class ArmorData(ChunkColumns):
     _CONVERTERS: ClassVar = CONVERTERS
     FIELDS: ClassVar = FIELDS
     LAYOUT: ClassVar = COLUMNS
+    _ENTITIES: ClassVar = EntityManager
 
     __slots__ = (
         "_element_cells",

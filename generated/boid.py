@@ -27,7 +27,6 @@ from ecsgen_runtime.columns.rows import OwnedRows
 from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.one import One
 from ecsgen_runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
@@ -47,6 +46,8 @@ from ecsgen_runtime.spaces.search import NearSearch
 from ecsgen_runtime.spaces.spaced import OwnedSpaced, SpaceLayout
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
+
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -143,6 +144,7 @@ class BoidData(OwnedRows, JoinedRows, KernelRows):
     MANAGER: ClassVar = "BoidManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 24
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def _steer_blocks(self, search: NearSearch) -> NearBlocks:
@@ -344,7 +346,7 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (position, heading))
         if _map is not None:

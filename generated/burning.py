@@ -16,6 +16,8 @@ from ecsgen_runtime.proxies.chunks import ChunkProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import NDArray
 
+from .entities import EntityManager
+
 COLUMNS: Final[tuple[Column, ...]] = ()
 
 
@@ -44,6 +46,7 @@ class BurningData(ChunkColumns):
 
     _ROW: ClassVar = Burning
     LAYOUT: ClassVar = COLUMNS
+    _ENTITIES: ClassVar = EntityManager
 
     __slots__ = ()
 

@@ -32,7 +32,6 @@ from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.convert.text import TextField
 from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.one import One
 from ecsgen_runtime.kernels.blocks import Blocks, Cells, fused_views, rows_last
@@ -48,6 +47,8 @@ from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
+
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -199,6 +200,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     MANAGER: ClassVar = "CelestialBodyManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 112
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def _kick_blocks(self) -> Blocks:
@@ -572,7 +574,7 @@ class CelestialBodyManager(Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (position, velocity, acceleration))
         if _map is not None:

@@ -61,7 +61,6 @@ from ecsgen_runtime.convert.objects import ObjectField
 from ecsgen_runtime.convert.text import BytesField, TextField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.destroy.release import Release
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
@@ -81,6 +80,7 @@ from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
+from .entities import INDEX_MASK, EntityManager
 from .enums import Access, Mode
 
 COLUMNS: Final = (
@@ -482,6 +482,7 @@ class EveryTypeData(OwnedRows):
     MANAGER: ClassVar = "EveryTypeManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 176
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_payload_column", "_note_column")
     _payload_column: NDArray[np.object_]
@@ -1527,7 +1528,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (vector, matrix, ones, switches, modes, targets))
         if _map is not None:

@@ -30,7 +30,6 @@ from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cell
 from ecsgen_runtime.columns.field_info import field_info
 from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import FloatField
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.many import LinkedRows, Many
 from ecsgen_runtime.kernels.blocks import Blocks, Cells
@@ -46,6 +45,8 @@ from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
+
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -150,6 +151,7 @@ class FootprintData(LinkedRows, RingRows, KernelRows):
     MANAGER: ClassVar = "FootprintManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 40
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
     _RING: ClassVar = 4096
 

@@ -28,6 +28,8 @@ from ecsgen_runtime.proxies.chunks import ChunkProxy, ChunkValue
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
+from .entities import EntityManager
+
 COLUMNS: Final = (
     Column("points", np.dtype(np.float32), (), 4, ("hot",), 0),
     Column("limit", np.dtype(np.float32), (), 4, ("hot",), 4),
@@ -106,6 +108,7 @@ class HealthData(ChunkColumns):
     _CONVERTERS: ClassVar = CONVERTERS
     FIELDS: ClassVar = FIELDS
     LAYOUT: ClassVar = COLUMNS
+    _ENTITIES: ClassVar = EntityManager
 
     __slots__ = (
         "_limit_cells",

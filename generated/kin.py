@@ -28,7 +28,6 @@ from ecsgen_runtime.columns.field_info import field_info
 from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import IntField
 from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
 from ecsgen_runtime.hierarchy.hierarchy import OrphansRoot
@@ -41,6 +40,8 @@ from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
+
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -108,6 +109,7 @@ class KinData(OwnedFamilyRows):
     MANAGER: ClassVar = "KinManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 28
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property
@@ -255,7 +257,7 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:

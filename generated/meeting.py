@@ -46,6 +46,8 @@ from ecsgen_runtime.queries.joined import JoinedRows
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
+from .entities import EntityManager
+
 COLUMNS: Final = (
     Column("one", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("other", np.dtype(np.uint64), (), 8, ("hot",), 8),
@@ -113,6 +115,7 @@ class MeetingData(IdRows, JoinedRows):
     MANAGER: ClassVar = "MeetingManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 28
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property

@@ -28,7 +28,6 @@ from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.enums import EnumField
 from ecsgen_runtime.convert.numbers import BoolField, FloatField, IntField
 from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.one import One
 from ecsgen_runtime.kernels.blocks import Blocks, Cells, put_where
@@ -47,6 +46,7 @@ from ecsgen_runtime.queries.joined import JoinedRows
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
+from .entities import INDEX_MASK, EntityManager
 from .enums import Condition
 
 COLUMNS: Final = (
@@ -133,6 +133,7 @@ class PersonData(OwnedRows, JoinedRows, KernelRows):
     MANAGER: ClassVar = "PersonManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 12
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def _decide_blocks(self) -> Blocks:
@@ -377,7 +378,7 @@ class PersonManager(Sparse, One, Gc, Seeded):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:

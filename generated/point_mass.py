@@ -31,7 +31,6 @@ from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.convert.text import TextField
 from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.one import One
 from ecsgen_runtime.kernels.blocks import Blocks, Cells, rows_last
@@ -48,6 +47,8 @@ from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
 from ecsgen_runtime.queries.joined import JoinedRows
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
+
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -197,6 +198,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     MANAGER: ClassVar = "PointMassManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 72
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def _simulate_blocks(self) -> Blocks:
@@ -493,7 +495,7 @@ class PointMassManager(Hash, One, Gc):
         data = self.data
         _found = self._rows.get(entity, NIL)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (position, velocity, acceleration))
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time

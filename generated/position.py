@@ -26,7 +26,6 @@ from ecsgen_runtime.columns.front import FrontColumns
 from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.groups.grouped import Grouped, GroupedRows
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.one import One
@@ -41,6 +40,8 @@ from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
 from ecsgen_runtime.queries.joined import JoinedRows
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
+
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -79,6 +80,7 @@ class PositionGroupedData(FrontColumns):
     `data`."""
 
     __slots__ = ("_data",)
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: PositionData) -> None:
@@ -132,6 +134,7 @@ class PositionData(GroupedRows, JoinedRows):
     MANAGER: ClassVar = "PositionManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 20
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property
@@ -260,7 +263,7 @@ class PositionManager(Grouped, Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (value,))
         if _map is not None:

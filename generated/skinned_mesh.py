@@ -34,7 +34,6 @@ from ecsgen_runtime.convert.numbers import BoolField, IntField
 from ecsgen_runtime.convert.objects import ObjectField
 from ecsgen_runtime.destroy.callback import Callback
 from ecsgen_runtime.destroy.release import Release
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.groups.grouped import Grouped, GroupedRows
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.one import One
@@ -47,6 +46,8 @@ from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
+
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -174,6 +175,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     `data`."""
 
     __slots__ = ("_data",)
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: SkinnedMeshData) -> None:
@@ -309,6 +311,7 @@ class SkinnedMeshData(GroupedRows):
     MANAGER: ClassVar = "SkinnedMeshManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 31
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_resource_column",)
     _resource_column: NDArray[np.object_]
@@ -667,7 +670,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (vertex_buffers,))
         if _map is not None:

@@ -32,7 +32,6 @@ from ecsgen_runtime.columns.field_info import field_info
 from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import BoolField, FloatField
 from ecsgen_runtime.convert.text import TextField
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.many import LinkedRows, Many
 from ecsgen_runtime.maps.hash import Hash
@@ -43,6 +42,8 @@ from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
+
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -184,6 +185,7 @@ class SoundSourceData(LinkedRows):
     MANAGER: ClassVar = "SoundSourceManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 81
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property

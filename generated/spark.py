@@ -48,6 +48,8 @@ from ecsgen_runtime.proxies.proxy import IdProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
+from .entities import EntityManager
+
 COLUMNS: Final = (
     Column("position_x", np.dtype(np.float32), (), 4, ("hot",), 0),
     Column("position_y", np.dtype(np.float32), (), 4, ("hot",), 4),
@@ -129,6 +131,7 @@ class SparkActiveData(FrontColumns):
     """The columns of the active rows: views that are assigned to like those of `data`."""
 
     __slots__ = ("_data",)
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: SparkData) -> None:
@@ -234,6 +237,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     MANAGER: ClassVar = "SparkManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 32
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property

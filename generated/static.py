@@ -20,7 +20,6 @@ import numpy as np
 from ecsgen_runtime.columns.buffers import Column, cells
 from ecsgen_runtime.columns.rows import OwnedRows
 from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.one import One
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
@@ -29,6 +28,8 @@ from ecsgen_runtime.placement.moves import Planned
 from ecsgen_runtime.placement.rows import duplicate_instance, fill
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
+
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),)
 
@@ -52,6 +53,7 @@ class StaticData(OwnedRows):
     MANAGER: ClassVar = "StaticManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 8
+    _ENTITIES: ClassVar = EntityManager
 
     def tagged(self, tag: Literal["hot"], /) -> StaticHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""
@@ -127,7 +129,7 @@ class StaticManager(Tag, Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:

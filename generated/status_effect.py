@@ -34,7 +34,6 @@ from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.enums import EnumField
 from ecsgen_runtime.convert.numbers import FloatField, HandleField
 from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
@@ -56,6 +55,7 @@ from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
+from .entities import INDEX_MASK, EntityManager
 from .enums import Effect
 
 COLUMNS: Final = (
@@ -204,6 +204,7 @@ class StatusEffectData(LinkedRows, IdRows):
     MANAGER: ClassVar = "StatusEffectManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 53
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property

@@ -51,6 +51,8 @@ from ecsgen_runtime.proxies.proxy import IdProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
+from .entities import EntityManager
+
 COLUMNS: Final = (
     Column("device_handle", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("width", np.dtype(np.uint16), (), 2, ("hot",), 8),
@@ -166,6 +168,7 @@ class TextureData(UniqueRows, IdRows):
     MANAGER: ClassVar = "TextureManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 88
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
     OBJECTS: ClassVar = ("_staging_column",)
     _staging_column: NDArray[np.object_]

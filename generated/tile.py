@@ -29,7 +29,6 @@ from ecsgen_runtime.columns.field_info import field_info
 from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import BoolField, FloatField, IntField
 from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.growth.reserved_rows import ReservedRows
 from ecsgen_runtime.handles import (
     NIL,
@@ -49,6 +48,8 @@ from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
+
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -158,6 +159,7 @@ class TileData(DirectIdRows, ReservedRows):
     MANAGER: ClassVar = "TileManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 26
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     @property
@@ -392,7 +394,7 @@ class TileManager(DirectIds, Gc):
         row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
         _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
         if _owner == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if row < data._allocated and data._id_generation_cells[row] == WORN_OUT:
             raise worn_out(data.MANAGER, row)
         if row >= data._allocated:

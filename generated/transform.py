@@ -27,7 +27,6 @@ from ecsgen_runtime.columns.field_info import field_info
 from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
@@ -52,6 +51,8 @@ from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
 from ecsgen_runtime.queries.joined import JoinedRows
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
+
+from .entities import INDEX_MASK, EntityManager
 
 COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
@@ -158,6 +159,7 @@ class TransformData(DirectRows, JoinedRows, KernelRows):
     MANAGER: ClassVar = "TransformManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 48
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def _straighten_blocks(self) -> Blocks:
@@ -376,7 +378,7 @@ class TransformManager(Direct, Gc):
         row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
         _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
         if _owner == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if row >= data._allocated:
             data._grow(row + 1, (translation, rotation, scale))
         if _owner != NULL_ENTITY:

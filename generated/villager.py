@@ -41,7 +41,6 @@ from ecsgen_runtime.convert.enums import EnumField
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.convert.text import TextField
 from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.entities.layout import INDEX_MASK
 from ecsgen_runtime.groups.grouped import Grouped, GroupedRows
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.one import One
@@ -56,6 +55,7 @@ from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
+from .entities import INDEX_MASK, EntityManager
 from .enums import Loot
 
 COLUMNS: Final = (
@@ -193,6 +193,7 @@ class VillagerGroupedData(FrontColumns):
     `data`."""
 
     __slots__ = ("_data",)
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
 
     def __init__(self, data: VillagerData) -> None:
@@ -259,6 +260,7 @@ class VillagerColdData(ColdRows):
     MANAGER: ClassVar = "VillagerManager"
     LAYOUT: ClassVar = COLD_COLUMNS
     ROW_BYTES: ClassVar = 33
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
     DEFAULTS: ClassVar = COLD_DEFAULTS
 
@@ -375,6 +377,7 @@ class VillagerData(GroupedRows, IndirectRows):
     MANAGER: ClassVar = "VillagerManager"
     LAYOUT: ClassVar = COLUMNS
     ROW_BYTES: ClassVar = 28
+    _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = FIELDS
     _COLD: ClassVar = VillagerColdData
     _cold: VillagerColdData
@@ -687,7 +690,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity)
+            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         if data._n == data._allocated:
             data._grow(data._n + 1, (goal, home))
         if _map is not None:

@@ -43,6 +43,7 @@ from ecsgen_runtime.proxies.chunks import ChunkArray, ChunkProxy, ChunkValue
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
+from .entities import EntityManager
 from .enums import Element
 
 COLUMNS: Final = (
@@ -214,6 +215,7 @@ class WeaponData(ChunkColumns):
     _CONVERTERS: ClassVar = CONVERTERS
     FIELDS: ClassVar = FIELDS
     LAYOUT: ClassVar = COLUMNS
+    _ENTITIES: ClassVar = EntityManager
 
     __slots__ = (
         "_code_column",

@@ -10,7 +10,6 @@ from ecsgen_runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
 from ecsgen_runtime.archetypes.world import ArchetypeWorld
 from ecsgen_runtime.columns.field_names import unknown_component
 from ecsgen_runtime.convert.numbers import FloatField
-from ecsgen_runtime.entities.manager import EntityManager
 from ecsgen_runtime.groups.group import Group, GroupMember
 from ecsgen_runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.ids.slots import ids_of
@@ -20,7 +19,7 @@ from ecsgen_runtime.kernels.chosen import check_unchanged, each_value
 from ecsgen_runtime.kernels.chosen_blocks import beside
 from ecsgen_runtime.kernels.messages import Messages
 from ecsgen_runtime.kernels.references import living_rows, take_others
-from ecsgen_runtime.kernels.scalars import HANDLE_MASK, row_at
+from ecsgen_runtime.kernels.scalars import row_at
 from ecsgen_runtime.kernels.seeded import Chance
 from ecsgen_runtime.kernels.turns import turn_order
 from ecsgen_runtime.queries.chunks import QueriedChunks
@@ -67,6 +66,7 @@ from .celestial_body import (
     CelestialBodyRef,
 )
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager, EnergyRef
+from .entities import INDEX_MASK, EntityManager
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager, EveryTypeRef
 from .footprint import Footprint, FootprintFields, FootprintManager, FootprintRef
 from .hawk import Hawk, HawkColumns, HawkFields, HawkManager, HawkRef
@@ -1946,7 +1946,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 self.hawk.data._hunger_column,
                 self.boid.data._heading_column.reshape(-1),
                 self.boid.data._entity_column[: self.boid.data._n],
-                HANDLE_MASK,
+                np.uint64(INDEX_MASK),
                 self.boid._sparse,
                 self.entities._handles,
                 self.entities._is_clean,

@@ -24,6 +24,7 @@ from typing import Any, Final
 import numpy as np
 from ecsgen_runtime.snapshots.check import check_content, checked_documents
 from ecsgen_runtime.snapshots.reading import read_snapshot
+from ecsgen_runtime.snapshots.strategy import Saving
 
 import generated
 
@@ -323,7 +324,7 @@ def try_one(seed: int) -> str:
         if how == "schema":  # of which other code makes what it can
             file = read_snapshot(data)
             file.verify()
-            check_content(checked_documents(file))
+            check_content(checked_documents(file, Saving()), Saving())
             return "schema: read"
         world = _loaded(data, is_mapped=seed % 4 == 0)
     except generated.SnapshotError:

@@ -13,8 +13,8 @@ import pytest
 
 from ecsgen.model import Base, Component, Field, FieldType, World
 from ecsgen.render.component import component_module
-from ecsgen.render.package import entities_module, layout_module
-from ecsgen.render.runtime import LAYOUT, copies
+from ecsgen.render.package import entities_module
+from ecsgen.render.runtime import copies
 
 SERIAL = Field("serial", FieldType("i64", Base.INT, "i64"), 0)
 PLACE = Field("place", FieldType("f32[3]", Base.FLOAT, "f32", (3,)), (0.0, 0.0, 0.0))
@@ -51,8 +51,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     folder = tmp_path_factory.mktemp("hierarchy")
     generated = folder / "families"
     texts = {f"{name}.py": component_module(component) for name, component in COMPONENTS.items()}
-    texts |= {"__init__.py": "", "entities.py": entities_module(sharded=False)}
-    texts[LAYOUT] = layout_module(World(min_free=2))
+    texts |= {"__init__.py": "", "entities.py": entities_module(World(min_free=2))}
     for path, text in (texts | copies(texts.values())).items():
         (generated / path).parent.mkdir(parents=True, exist_ok=True)
         (generated / path).write_text(text, encoding="utf-8")

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.bulk import Bulk
 from ecsgen_runtime.errors import StaleInstanceError
 from ecsgen_runtime.handles import NIL
-from ecsgen_runtime.lookups import direct_lookup, sparse_lookup
 from ecsgen_runtime.maps.sparse import sparse_map
-from ecsgen_runtime.placement.rows import distinct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from tests.soak import examples
 pytest.importorskip("numba")
 
 from ecsgen_runtime.compiled import arithmetic  # needs numba
-from ecsgen_runtime.compiled.bulk import lookups, rows
+from ecsgen_runtime.compiled.bulk.rows import CompiledBulk
 
 SPECIAL = [0.0, -0.0, 1, -1, 3, -3, 0.5, -0.5, 0.1, 7, 1e30, -1e30, 1e-30, 255.5]
 FLOATS = [*SPECIAL, np.inf, -np.inf, np.nan, 2.0**63, -(2.0**63), 2.0**64, 2.0**53 + 2]
@@ -100,13 +99,13 @@ def test_lookups(owners: list[int], asked: list[int], size: int) -> None:
     rows_of = sparse_map(size)
     rows_of[indices.view(np.intp)] = np.arange(len(indices))
     given = np.array([*column.tolist(), *asked], np.uint64)
-    found = lookups.sparse_lookup(rows_of, column, given, MASK)
-    assert found.tolist() == sparse_lookup(rows_of, column, given, MASK).tolist()
+    found = CompiledBulk.sparse_lookup(rows_of, column, given, MASK)
+    assert found.tolist() == Bulk.sparse_lookup(rows_of, column, given, MASK).tolist()
     assert found.dtype == np.intp
     by_index = np.zeros(size, np.uint64)
     by_index[indices.view(np.intp)] = column
-    found = lookups.direct_lookup(by_index, given, MASK)
-    assert found.tolist() == direct_lookup(by_index, given, MASK).tolist()
+    found = CompiledBulk.direct_lookup(by_index, given, MASK)
+    assert found.tolist() == Bulk.direct_lookup(by_index, given, MASK).tolist()
     assert all(row == NIL or by_index[row] == e for row, e in zip(found, given, strict=True))
 
 
@@ -115,11 +114,11 @@ def test_lookups(owners: list[int], asked: list[int], size: int) -> None:
 def test_distinct_rows(given: list[int], n: int) -> None:
     array = np.array(given, np.intp)
     if len(set(given)) == len(given):
-        found = rows.distinct(array, n, "M")
-        assert found.tolist() == distinct(array, n, "M").tolist() == sorted(given)
+        found = CompiledBulk.distinct(array, n, "M")
+        assert found.tolist() == Bulk.distinct(array, n, "M").tolist() == sorted(given)
         return
     messages = []
-    for function in (rows.distinct, distinct):
+    for function in (CompiledBulk.distinct, Bulk.distinct):
         with pytest.raises(StaleInstanceError) as caught:
             function(array, n, "M")
         messages.append(str(caught.value))

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ecsgen.model import World
-from ecsgen.render.package import layout_module
-from tests.entities_package import entities_module
+from ecsgen.render.package import entities_module
+from tests.entities_package import entity_manager
 from tests.soak import examples
 
 LAYOUTS = [
@@ -39,7 +39,7 @@ LAYOUTS = [
 
 
 def manager(index_bits: int = 32, generation_bits: int = 32, min_free: int = 1024) -> Any:
-    return entities_module(index_bits, generation_bits, min_free).EntityManager()
+    return entity_manager(index_bits, generation_bits, min_free)()
 
 
 class Model:
@@ -562,12 +562,13 @@ def test_a_copy_made_by_a_callback_is_at_rest() -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_text_is_already_in_blacks_style(layout: tuple[int, int, int]) -> None:
     index_bits, generation_bits, min_free = layout
-    source = layout_module(
+    source = entities_module(
         World(index_bits=index_bits, generation_bits=generation_bits, min_free=min_free)
     )
-    numbers: dict[str, Any] = {}
-    exec(source, numbers)
+    numbers: dict[str, Any] = {"__name__": "entities"}
+    exec(source.replace("._runtime.", "ecsgen_runtime."), numbers)
     assert (numbers["INDEX_BITS"], numbers["GENERATION_BITS"], numbers["MIN_FREE"]) == layout
     assert numbers["INDEX_MASK"] == 2**index_bits - 1
+    assert numbers["EntityManager"]().create() == 1 << index_bits
     assert black.format_str(source, mode=black.Mode()) == source
     assert max(map(len, source.splitlines())) <= 88

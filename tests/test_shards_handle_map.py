@@ -9,24 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.shards import handle_map
+from ecsgen_runtime.shards.bulk import ShardedBulk
 from ecsgen_runtime.shards.handle_map import HandleMap
 from numpy.typing import NDArray
 
 POOL = (np.uint64(1) << np.uint64(44)) | np.arange(4000, dtype=np.uint64) * np.uint64(3)
 
 
-@pytest.fixture(params=["numpy", "numba"], autouse=True)
-def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let maps be those of packages with one backend, then with the other."""
-    if request.param == "numba":
-        pytest.importorskip("numba")
-        compiled = importlib.import_module("ecsgen_runtime.compiled.bulk.finding")
-        for name in ("find_slots", "enter_keys", "remove_keys"):
-            monkeypatch.setattr(handle_map, name, getattr(compiled, name))
+@pytest.fixture(params=["numpy", "numba"])
+def bulk(request: pytest.FixtureRequest) -> type[ShardedBulk]:
+    """Return what packages with one backend have, then those with the other."""
+    if request.param == "numpy":
+        return ShardedBulk
+    pytest.importorskip("numba")
+    compiled = importlib.import_module("ecsgen_runtime.compiled.bulk.sharded")
+    found: type[ShardedBulk] = compiled.CompiledShardedBulk
+    return found
 
 
-def test_it_is_a_dict() -> None:
-    random, map_, model = np.random.default_rng(0), HandleMap(), dict[int, int]()
+def test_it_is_a_dict(bulk: type[ShardedBulk]) -> None:
+    random, map_, model = np.random.default_rng(0), HandleMap(bulk), dict[int, int]()
     following = 0
     for _ in range(300):
         keys = random.permutation(POOL)[: random.integers(1, 400)]
@@ -59,10 +61,12 @@ def check(map_: HandleMap, model: dict[int, int]) -> None:
 
 
 @pytest.mark.parametrize(("count", "rounds"), [(100, 500), (4000, 30)])
-def test_whoever_is_given_twice_is_not_entered(count: int, rounds: int) -> None:
+def test_whoever_is_given_twice_is_not_entered(
+    count: int, rounds: int, bulk: type[ShardedBulk]
+) -> None:
     random = np.random.default_rng(1)
     for _ in range(rounds):
-        map_, keys = HandleMap(), random.permutation(POOL)[:count]
+        map_, keys = HandleMap(bulk), random.permutation(POOL)[:count]
         held, new = np.split(keys, [random.integers(0, count // 2)])
         assert map_.add(held, np.arange(len(held)))
         twice = np.concatenate((new, random.choice(new, random.integers(1, 4))))
@@ -71,8 +75,8 @@ def test_whoever_is_given_twice_is_not_entered(count: int, rounds: int) -> None:
         assert map_.add(new, np.arange(len(new)) + count)
 
 
-def test_numbers_that_are_no_keys_lead_nowhere() -> None:
-    map_ = HandleMap()
+def test_numbers_that_are_no_keys_lead_nowhere(bulk: type[ShardedBulk]) -> None:
+    map_ = HandleMap(bulk)
     map_.add(POOL[:30], np.arange(30))
     map_.remove(POOL[:15])
     none = np.array([0, 1] * 20, np.uint64)
@@ -80,8 +84,8 @@ def test_numbers_that_are_no_keys_lead_nowhere() -> None:
     assert [map_.get(key) for key in (0, 1)] == [-1, -1]
 
 
-def test_comings_and_goings_do_not_wear_it_out() -> None:
-    map_, sizes = HandleMap(), set[int]()
+def test_comings_and_goings_do_not_wear_it_out(bulk: type[ShardedBulk]) -> None:
+    map_, sizes = HandleMap(bulk), set[int]()
     map_.add(POOL[:1000], np.arange(1000))
     for round_ in range(200):
         away = np.roll(POOL, 37 * round_)[:1000]
@@ -94,19 +98,19 @@ def test_comings_and_goings_do_not_wear_it_out() -> None:
 
 
 @pytest.mark.parametrize("made", [lambda: POOL[:0], lambda: POOL[:1]])
-def test_few(made: Callable[[], NDArray[Any]]) -> None:
-    map_ = HandleMap()
+def test_few(made: Callable[[], NDArray[Any]], bulk: type[ShardedBulk]) -> None:
+    map_ = HandleMap(bulk)
     assert map_.add(made(), np.arange(len(made())))
     assert map_.find(made()).tolist() == list(range(len(made())))
     map_.remove(made())
     assert map_.count == 0
 
 
-def test_ways_go_round_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ways_go_round_the_end(monkeypatch: pytest.MonkeyPatch, bulk: type[ShardedBulk]) -> None:
     monkeypatch.setattr(handle_map, "_SMALLEST", 8)
     random = np.random.default_rng(2)
     for _ in range(200):
-        map_ = HandleMap()
+        map_ = HandleMap(bulk)
         keys = random.integers(2, 1 << 62, 4).astype(np.uint64)
         assert map_.add(keys, np.arange(4))
         assert map_.nbytes == 8 * 16

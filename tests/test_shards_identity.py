@@ -82,18 +82,25 @@ def test_without_shards_there_is_no_trace() -> None:
     assert not [path for path, source in sources.items() if "shard" in source.lower()]
 
 
-def test_what_stands_for_others_is_what_is_used() -> None:
-    w = Isles()
-    for name in ("EntityManager", "Sparse", "Direct", "Hash", "Ids", "DirectIds"):
-        assert name in shard_origins()
-    assert type(w.entities).__module__.endswith("shards.entities")
-    assert type(w.entities) is package.EntityManager
+@pytest.mark.parametrize("name", Isles.MANAGERS)
+def test_managers_have_bases_of_their_own(name: str) -> None:
+    """What finds rows by index alone never stands before what finds those of visitors."""
+    names = [base.__name__ for base in type(getattr(Isles(), name)).__mro__]
+    found = [base for base in names if f"Sharded{base}" in shard_origins()]
+    assert found
+    assert all(names.index(f"Sharded{base}") < names.index(base) for base in found)
+
+
+def test_entities_are_those_of_the_package() -> None:
+    entities = type(Isles().entities)
+    assert entities is package.EntityManager
+    assert entities.__module__ == f"{package.__name__}.entities"
+    assert entities.__mro__[1].__name__ == "ShardedEntities"
 
 
 def test_methods_in_c_leave_it_alone() -> None:
-    for name in ("manager", "entities.manager", "world.base"):
-        module = sys.modules[f"{package.__name__}._runtime.{name}"]
-        assert vars(module)["speed_up"].__module__.endswith("shards.fast")
+    for kind in (Isles, *Isles._KINDS.values()):
+        assert not kind._MAY_BE_IN_C
 
 
 def test_more_ranks_than_numbers_are_everyones_error() -> None:

@@ -41,7 +41,7 @@ def test_a_generator_that_knows_nothing_of_it_makes_the_same(
     project = load(everything)
     found = sources(project)
     without = {path: text for path, text in runtime.sources().items() if "/shards/" not in path}
-    caches = (runtime.origins, runtime.shard_origins, runtime.stand_ins)
+    caches = (runtime.origins, runtime.shard_origins)
     with monkeypatch.context() as patch:
         patch.setattr(runtime, "sources", lambda: without)
         for each in caches:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.entities_package import entities_module
+from tests.entities_package import entity_manager
 from tests.policies_package import MANAGERS, attached, package
 
 
 def entities(index_bits: int, generation_bits: int) -> Any:
-    return entities_module(index_bits, generation_bits, 1024).EntityManager()
+    return entity_manager(index_bits, generation_bits)()
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from ecsgen_runtime.snapshots.checks.state import check_state
 from ecsgen_runtime.snapshots.checks.tensors import check_tensors
 from ecsgen_runtime.snapshots.reading import SnapshotFile, read_snapshot
 from ecsgen_runtime.snapshots.saved import Document, Saved
+from ecsgen_runtime.snapshots.strategy import Saving
 from ecsgen_runtime.snapshots.writing import Plan, single
 
 from tests.snapshot_town import NIL, WORN_OUT, Arrays, entity, field, rows, texts, town
@@ -28,7 +29,7 @@ def check(saved: Saved) -> None:
     check_schema(saved.schema, saved.name)
     check_state(saved)
     check_tensors(saved)
-    check_content(saved)
+    check_content(saved, Saving())
 
 
 def refused(saved: Saved, message: str) -> None:
@@ -544,9 +545,9 @@ def file_of(saved: Saved, **changes: str) -> SnapshotFile:
 
 
 def test_documents_of_a_file() -> None:
-    saved = checked_documents(file_of(town()))
+    saved = checked_documents(file_of(town()), Saving())
     assert (saved.name, saved.schema, saved.state) == ("<bytes>", town().schema, town().state)
-    check_content(saved)
+    check_content(saved, Saving())
 
 
 @pytest.mark.parametrize("document", ["schema", "state"])
@@ -560,7 +561,7 @@ def test_documents_that_are_no_json(document: str) -> None:
         ("[" * 100_000, "nested too deep"),
     ]:
         with pytest.raises(SnapshotError, match=rf"^<bytes>: .*{document}.*: .*{message}"):
-            checked_documents(file_of(town(), **{document: text}))
+            checked_documents(file_of(town(), **{document: text}), Saving())
 
 
 def test_slots_are_no_more_than_the_file_has_room_for() -> None:
@@ -568,11 +569,11 @@ def test_slots_are_no_more_than_the_file_has_room_for() -> None:
     count = 100_000
     saved.schema["components"]["Tile"]["fields"]["name"] = field("str[60000]", "")
     arrays(saved)["tile.name"] = np.zeros((4, 60_000), np.uint8)
-    checked_documents(file_of(saved))
+    checked_documents(file_of(saved), Saving())
     saved.state["tile"]["peak"] = count
     arrays(saved)["tile.id_generation"] = np.ones(count, np.uint32)
     with pytest.raises(SnapshotError, match=r"tile\.id_generation: room for 100000 rows is more"):
-        checked_documents(file_of(saved))
+        checked_documents(file_of(saved), Saving())
 
 
 def test_attributes_could_be_saved_again() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime.snapshots.migrate import migrate_saved
 from ecsgen_runtime.snapshots.saved import Document, Saved
+from ecsgen_runtime.snapshots.strategy import Saving
 
 from ecsgen.model.saved import saved_schema
 from tests.evolving import loaded, package, row_class, world
@@ -667,7 +668,7 @@ def test_what_does_not_change_is_not_copied() -> None:
     grown = schema_of(
         body("x: f32, mate: entity, y: i8, t: {type: 'str[4]', tags: [cold]}", "ids: true")
     )
-    new = migrate_saved(old, grown, {})
+    new = migrate_saved(old, Saving(), grown, {})
     assert new.state == state
     assert new.schema == grown
     assert {name: new.arrays[name] is array for name, array in arrays.items()} == dict.fromkeys(

@@ -18,6 +18,7 @@ from ecsgen_runtime.snapshots.evolution.chains import ranks
 from ecsgen_runtime.snapshots.migrate import migrate_saved
 from ecsgen_runtime.snapshots.reading import read_snapshot
 from ecsgen_runtime.snapshots.saved import Document, Saved
+from ecsgen_runtime.snapshots.strategy import Saving
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +41,7 @@ TYPES = {
 @cache
 def saved(variant: str, seed: int) -> Saved:
     data = lived(variant, seed).to_bytes()
-    return checked_documents(read_snapshot(data, map_pages=False))
+    return checked_documents(read_snapshot(data, map_pages=False), Saving())
 
 
 @st.composite
@@ -170,7 +171,7 @@ def test_what_is_loaded_is_true(
     check_schema(schema, "schema")
     old = saved(variant, seed)
     try:
-        new = migrate_saved(old, schema, {}, drop)
+        new = migrate_saved(old, Saving(), schema, {}, drop)
     except SnapshotError as error:
         assert str(error).startswith("<bytes>: ")  # noqa: PT017
         return
@@ -178,8 +179,8 @@ def test_what_is_loaded_is_true(
     new = with_maps(new)
     check_state(new)
     check_tensors(new)
-    check_content(new)
-    again = migrate_saved(new, {**schema, "version": 2}, {})
+    check_content(new, Saving())
+    again = migrate_saved(new, Saving(), {**schema, "version": 2}, {})
     assert again.state == new.state
     for name, array in again.arrays.items():
         assert array is new.arrays[name] or array.tolist() == new.arrays[name].tolist()

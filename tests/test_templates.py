@@ -14,7 +14,7 @@ from ecsgen import policies, render, schema, world_features
 from ecsgen.config import load_options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
-from ecsgen.render import Output, runtime, sharded
+from ecsgen.render import Output, runtime
 from ecsgen.render.environment import template_folder
 from ecsgen.world_features.feature import BLOCKS
 
@@ -93,26 +93,13 @@ def test_public_names_are_as_a_parser_finds_them() -> None:
 
 @pytest.mark.parametrize("package", [runtime.RUNTIME, runtime.COMPILED])
 def test_public_names_are_defined_once(package: str) -> None:
-    others = (runtime.LATER, sharded.FOLDER) + (f"{runtime.COMPILED}/",) * (
-        package == runtime.RUNTIME
-    )
-    known = {p: t for p, t in runtime.sources().items() if not p.startswith(others)}
+    others = [runtime.LATER, runtime.SHARDS]
+    others += [f"{runtime.COMPILED}/"] if package == runtime.RUNTIME else []
+    known = {p: t for p, t in runtime.sources().items() if not p.startswith(tuple(others))}
     texts = [text for path, text in known.items() if path.startswith(package)]
     names = [name for text in texts for name in runtime.public_names(text)]
     assert names
     assert sorted(names) == sorted(runtime.origins(package))
-
-
-def test_what_stands_for_others_with_shards() -> None:
-    standing, places = runtime.stand_ins()
-    assert standing.keys() == places.keys()
-    assert " ".join(sorted(standing)) == (
-        "ArchetypeStore Direct DirectIdRows DirectIds EntityManager EntityPlaces Handles Hash "
-        "IdRows Ids KnownEntities LAST_GENERATION Loading ONE_GENERATION OwnedSpaced "
-        "QuerySparseMember Sparse Unique check_direct_ids check_schema check_slots check_state "
-        "check_tensors entity_name id_columns living_id_rows living_rows parts_of shown_entity "
-        "speed_up state_of"
-    )
 
 
 def test_the_runtime_is_copied_as_it_is() -> None:
@@ -129,10 +116,10 @@ def test_only_what_is_imported_is_copied() -> None:
     assert list(found) == [
         f"_runtime/{name}.py" for name in ("__init__", "entities/__init__", "entities/queue")
     ]
-    found = runtime.copies(["from ._runtime.compiled.bulk.rows import distinct\n"])
+    found = runtime.copies(["from ._runtime.compiled.bulk.rows import CompiledBulk\n"])
     assert {
         "_runtime/compiled/bulk/rows.py",
         "_runtime/placement/rows.py",
         "_runtime/errors.py",
     } <= found.keys()
-    assert "_runtime/compiled/bulk/lookups.py" not in found
+    assert "_runtime/compiled/bulk/sharded.py" not in found

@@ -59,13 +59,14 @@ def _project(file: Path, folder: Path) -> Project:
     from ecsgen_runtime.snapshots.check import checked_documents
     from ecsgen_runtime.snapshots.documents import parsed_json
     from ecsgen_runtime.snapshots.reading import read_snapshot
+    from ecsgen_runtime.snapshots.strategy import Saving
 
     from ecsgen import schema
 
     try:
         found = read_snapshot(file, map_pages=True)
         _refuse_shards(found.name, parsed_json(found.metadata["schema"], "the schema", found.name))
-        saved = checked_documents(found)
+        saved = checked_documents(found, Saving())
     except SnapshotError as error:
         raise UsageError(str(error)) from None
     (folder / "schemas").mkdir()

@@ -8,6 +8,7 @@ POLICY = Policy(
     applies=lambda c: c.lookup == "direct",
     order=0,
     base="Direct",
+    sharded_base="ShardedDirect",
     rows="DirectRows",
     row_state=("_count",),
     raises=("DuplicateInstanceError: the entity has an instance already.",),
@@ -20,7 +21,7 @@ POLICY = Policy(
             row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
             _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
             if _owner == entity:
-                raise duplicate_instance(data.MANAGER, entity)
+                raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
         """,
         "reserve_one": """
             if row >= data._allocated:
@@ -33,8 +34,8 @@ POLICY = Policy(
             data._count += 1
         """,
         "plan_append": """
-            rows = span = indices(entities, INDEX_MASK)
-            end = rows_spanned(entities, INDEX_MASK)
+            rows = span = {slots_of_entities}
+            end = {span_of_entities}
         """,
         "appended_many": """
             data._n = max(data._n, end)

@@ -14,21 +14,23 @@ POLICY = Policy(
     applies=lambda c: c.ids and c.lookup == "direct",
     order=0,
     base="DirectIds",
+    sharded_base="ShardedDirectIds",
     rows="DirectIdRows",
+    sharded_rows="ShardedDirectIdRows",
     row_state=("_peak",),
     columns=_columns,
     calls={
         "admit_one": """
-            if row < data._allocated and data._id_generation_cells[row] == WORN_OUT:
+            if row < data._allocated and {is_worn_out}:
                 raise worn_out(data.MANAGER, row)
         """,
         "appended_one": """
-            data._id_generation_cells[row] += 1
+            {next_generation}
             if row >= data._peak:
                 data._peak = row + 1
         """,
         "appended_many": """
-            data._id_generation_column[rows] += 1
+            {next_generations}
             data._peak = max(data._peak, end)
         """,
     },

@@ -8,6 +8,7 @@ POLICY = Policy(
     applies=lambda c: c.owner == "entity" and c.lookup == "hash",
     order=10,
     base="Hash",
+    sharded_base="ShardedHash",
     state=("_rows",),
     calls={
         "admit_one": for_one("_found = self._rows.get(entity, NIL)"),

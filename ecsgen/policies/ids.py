@@ -25,7 +25,9 @@ POLICY = Policy(
     applies=lambda c: c.ids and c.lookup != "direct",
     order=30,
     base="Ids",
+    sharded_base="ShardedIds",
     rows="IdRows",
+    sharded_rows="ShardedIdRows",
     row_state=("_first_generation", "_peak", "_slots"),
     columns=_columns,
     calls={

@@ -7,4 +7,5 @@ POLICY = Policy(
     applies=lambda c: c.space is not None and c.owner == "entity",
     order=82,
     base="OwnedSpaced",
+    sharded_base="ShardedSpaced",
 )

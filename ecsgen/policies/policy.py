@@ -35,8 +35,12 @@ class Policy:
     """Whether it applies where no other policy of its role does."""
     base: str = ""
     """The class of the runtime that managers with it inherit from."""
+    sharded_base: str = ""
+    """The same in a world with `shards`, if it is another."""
     rows: str = ""
     """The class of the runtime that their columns inherit from."""
+    sharded_rows: str = ""
+    """The same in a world with `shards`, if it is another."""
     state: tuple[str, ...] = ()
     """The attributes of a manager that the base class needs."""
     row_state: tuple[str, ...] = ()
@@ -54,6 +58,14 @@ class Policy:
     """What the docstring of `create` says of a new row's place."""
     template: bool = False
     """Whether `templates/policies/<name>.py.j2` has blocks for what is unrolled by column."""
+
+    def base_of(self, component: Component) -> str:
+        """Return the class that the manager of a component inherits from, or nothing."""
+        return (self.sharded_base if component.sharded else "") or self.base
+
+    def rows_of(self, component: Component) -> str:
+        """Return the class that the columns of a component inherit from, or nothing."""
+        return (self.sharded_rows if component.sharded else "") or self.rows
 
     def call(self, step: str, component: Component) -> str:
         """Return what it does at a step, or nothing."""

@@ -8,6 +8,7 @@ POLICY = Policy(
     applies=lambda c: c.owner == "entity" and c.lookup == "sparse",
     order=10,
     base="Sparse",
+    sharded_base="ShardedSparse",
     state=("_sparse", "_sparse_cells"),
     calls={
         "admit_one": """
@@ -26,14 +27,12 @@ POLICY = Policy(
             "self._evict, _found",
             A_DEAD_ENTITY,
         ),
-        "plan_append": for_one("slots = indices(entities, INDEX_MASK)"),
+        "plan_append": for_one("slots = {slots_of_entities}"),
         "appended_one": for_one("self._sparse_cells[_slot] = row"),
         "appended_many": for_one("self._sparse[slots] = rows.astype(np.uint32)"),
-        "removing_one": for_one("self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL"),
-        "removing_many": for_one(
-            "self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL"
-        ),
-        "moved_one": for_one("self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst"),
-        "moved_many": for_one("self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst"),
+        "removing_one": for_one("self._sparse_cells[{slot_of_row}] = NIL"),
+        "removing_many": for_one("self._sparse[{slots_of_gone}] = NIL"),
+        "moved_one": for_one("self._sparse_cells[{slot_of_dst}] = dst"),
+        "moved_many": for_one("self._sparse[{slots_of_dst}] = dst"),
     },
 )

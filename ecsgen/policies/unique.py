@@ -15,6 +15,7 @@ POLICY = Policy(
     applies=lambda c: any(field.unique for field in c.fields),
     order=-10,  # refuses values before anything is allocated
     base="Unique",
+    sharded_base="ShardedUnique",
     rows="UniqueRows",
     row_state=("_indexes",),
     raises=("DuplicateValueError: another row has the value of a unique field.",),

@@ -2,6 +2,6 @@
 
 from ecsgen.render.output import Output
 from ecsgen.render.package import outputs, texts
-from ecsgen.render.runtime import LAYOUT, copies
+from ecsgen.render.runtime import copies
 
-__all__ = ["LAYOUT", "Output", "copies", "outputs", "texts"]
+__all__ = ["Output", "copies", "outputs", "texts"]

@@ -43,6 +43,7 @@ def archetypes_module(
         .get_template("archetypes.py.j2")
         .render(
             parts=members,
+            base="ShardedStore" if sharded else "ArchetypeStore",
             chunk=chunk,
             imports_marker=MARKER,
             parts_line=collection("PARTS: Final = ", [f"{name}Data" for name in names], 0),

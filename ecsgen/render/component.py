@@ -12,7 +12,7 @@ from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
 from ecsgen.render.runtime import COMPILED, origins, shard_origins
-from ecsgen.render.sharded import with_slots
+from ecsgen.render.slots import slot_words
 from ecsgen.render.steps import Steps, indented
 from ecsgen.render.subjects import attributes_of, subject_of
 from ecsgen.render.wording import literal_names
@@ -28,7 +28,10 @@ def component_module(component: Component) -> str:
     step = Steps(
         component,
         active,
-        words={"views": f", {literal_names(c.views)}" if c.views else ""},
+        words={
+            "views": f", {literal_names(c.views)}" if c.views else "",
+            **slot_words(component),
+        },
         pieces={
             "again": lambda indent: call("return self._make_way", c.after("*_gone"), indent),
             "below": lambda indent: call("return self._create_below", c.after("parent"), indent),
@@ -48,7 +51,6 @@ def component_module(component: Component) -> str:
     text = environment().get_template("component.py.j2").render(context)
     names = dict.fromkeys(c.enums, ".enums")
     if component.sharded:
-        text = with_slots(text)
         names |= shard_origins()
     if component.backend == "numba":
         names |= origins(COMPILED)

@@ -15,6 +15,7 @@ from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
 from ecsgen.render.proxy_spelling import accessor_lines, field_line
 from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.runtime import distinct_bases
+from ecsgen.render.slots import refusal_line
 from ecsgen.render.spelling import (
     Spelling,
     cell_attributes,
@@ -137,12 +138,20 @@ class ComponentSpelling:
     @property
     def bases(self) -> list[str]:
         """The classes that the manager inherits from."""
-        return distinct_bases([policy.base for policy in self._policies])
+        return distinct_bases([policy.base_of(self.component) for policy in self._policies])
+
+    @property
+    def bulk(self) -> str:
+        """The class of what is done for many rows at once, if it is not the runtime's own."""
+        if self.component.backend != "numba":
+            return ""
+        return "CompiledShardedBulk" if self.component.sharded else "CompiledBulk"
 
     @property
     def row_bases(self) -> list[str]:
         """The classes that the class of its columns inherits from."""
-        return distinct_bases([policy.rows for policy in self._policies]) or ["Rows"]
+        rows = [policy.rows_of(self.component) for policy in self._policies]
+        return distinct_bases(rows) or ["Rows"]
 
     @property
     def slots(self) -> str:
@@ -263,6 +272,11 @@ class ComponentSpelling:
             return signature(method, ["self", *parameters], returns, 4)
         lines = "".join(f"        {one},\n" for one in ["self", *parameters])
         return f"    def {method}(\n{lines}    ) -> {returns}:"
+
+    @property
+    def refusal(self) -> str:
+        """The statement for an entity that does not live in the slot of its index."""
+        return refusal_line(self.component)
 
     @property
     def parameters(self) -> list[str]:

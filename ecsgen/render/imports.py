@@ -48,6 +48,9 @@ PACKAGE = {
     "Archetypes": ".archetypes",
 }
 
+OF_ENTITIES = dict.fromkeys(("EntityManager", "INDEX_MASK"), ".entities")
+"""What a package has of its own instead of the runtime's."""
+
 # Names count where they stand as code: not in strings or comments, nor as attributes or keywords,
 # nor as what a `def` makes. A text with double quotes in it stands in single ones.
 _TEXT = re.compile(
@@ -65,7 +68,7 @@ def import_lines(text: str, own: Mapping[str, str]) -> str:
     """
     code = _TEXT.sub("", text)
     used = set(_NAME.findall(code)) - set(_CLASS.findall(code))
-    places = {**PACKAGE, **origins(RUNTIME), **own}
+    places = {**PACKAGE, **origins(RUNTIME), **own, **OF_ENTITIES}
     package = {name: module for name, module in places.items() if module.startswith(".")}
     installed = NUMPY | {name: places[name] for name in places.keys() - package.keys()}
     groups = [

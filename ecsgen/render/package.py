@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -30,17 +29,14 @@ from ecsgen.render.naming.stand_ins import with_stand_ins
 from ecsgen.render.output import Output
 from ecsgen.render.quoting import literal, split_literal
 from ecsgen.render.runtime import (
-    LAYOUT,
     LIBRARY,
     RUNTIME,
     copies,
     origins,
     shard_origins,
-    sources,
     vendored,
 )
 from ecsgen.render.saved import schema_module
-from ecsgen.render.sharded import BITS, layout_with
 from ecsgen.render.world.module import Parts, world_module
 from ecsgen.schema.names import group_class, query_classes
 
@@ -62,24 +58,9 @@ def outputs(project: Project, options: Options) -> list[Output]:
     project = project.made_for(options.backend)
     in_c = _in_c() if options.compiled else ()
     made = _giving_way(project, options)
-    if is_vendored(project, options):
-        made = [*_vendored(made), *_numbers(project.world)]
+    if options.runtime == "vendored":
+        made = list(_vendored(made))
     return [*made, *in_c]
-
-
-def is_vendored(project: Project, options: Options) -> bool:
-    """Return whether a package has copies of the library."""
-    world, usual = project.world, World()
-    numbers = ("index_bits", "generation_bits", "min_free")
-    own = any(getattr(world, name) != getattr(usual, name) for name in numbers)
-    return options.runtime == "vendored" or world.shards is not None or own
-
-
-def _numbers(world: World) -> Iterator[Output]:
-    """Yield the modules of the library that have numbers of the project."""
-    yield _output(LAYOUT, layout_module, world)
-    if world.shards is not None:
-        yield _output(BITS, layout_with, sources()[BITS], world.shards)
 
 
 def _vendored(outputs: Iterable[Output]) -> Iterator[Output]:
@@ -88,15 +69,15 @@ def _vendored(outputs: Iterable[Output]) -> Iterator[Output]:
             yield output
         else:
             key = fingerprint.digest(f"vendored {output.key}".encode())
-            yield replace(output, key=key, make=partial(vendored, output.make, "."))
+            yield replace(output, key=key, make=partial(vendored, output.make))
 
 
 def texts(project: Project, options: Options) -> dict[str, str]:
     """Return the whole package, unformatted: the text of each file by path."""
     made = {output.path: output.make() for output in outputs(project, options)}
-    if not is_vendored(project, options):
+    if options.runtime == "installed":
         return made
-    return made | copies(made.values(), options.backend)
+    return made | copies(made.values())
 
 
 def _giving_way(project: Project, options: Options) -> list[Output]:
@@ -127,7 +108,7 @@ def _package(project: Project) -> Iterator[Output]:
     for_numba = project.backend == "numba"
     yield _output("__init__.py", package_module, project.world.name, own, exported, for_numba)
     yield _output("py.typed", _empty)
-    yield _output("entities.py", entities_module, sharded)
+    yield _output("entities.py", entities_module, project.world, for_numba)
     note = _note(project.backend, project.world.kernels)
     yield _output("world.py", world_module, parts, note=note)
     yield _output("_schema.py", schema_module, schema_text(saved_schema(named)), project.history)
@@ -186,18 +167,18 @@ def _as_is(text: str) -> str:
     return text
 
 
-def entities_module(sharded: bool) -> str:
-    """Return the module that has what users want of entities."""
-    return environment().get_template("entities.py.j2").render(sharded=sharded)
+def entities_module(world: World, compiled: bool = False) -> str:
+    """Return the module that has the project's entity manager, and its numbers.
 
-
-def layout_module(world: World) -> str:
-    """Return the runtime's layout of handles with this project's numbers."""
-    text = sources()[LAYOUT]
-    for name in ("index_bits", "generation_bits", "min_free"):
-        line = rf"^({name.upper()}: Final = )\d+$"
-        text = re.sub(line, rf"\g<1>{getattr(world, name)}", text, flags=re.MULTILINE)
-    return text
+    `compiled`: whether the manager of those of a shard has loops for many at once.
+    """
+    numbers = [
+        f"{name}={getattr(world, name)}" for name in ("index_bits", "generation_bits", "min_free")
+    ]
+    if world.shards is not None:
+        numbers.append(f"shard_bits={world.shards.bits}")
+    template = environment().get_template("entities.py.j2")
+    return template.render(shards=world.shards, numbers=numbers, compiled=compiled)
 
 
 def enums_module(enums: tuple[Enum, ...]) -> str:

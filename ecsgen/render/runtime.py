@@ -10,22 +10,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias
 
 import ecsgen_runtime
-
-from ecsgen.config import Backend
-from ecsgen.render import sharded
 
 FOLDER = Path(ecsgen_runtime.__file__).parent
 LIBRARY = "ecsgen_runtime"
 RUNTIME = "_runtime"
 """Where copies stand in a vendored package."""
 COMPILED = f"{RUNTIME}/compiled"
-BULK = f"{COMPILED}/bulk/"
-"""What takes the place of functions that take many rows at once, in the whole package."""
-LAYOUT = f"{RUNTIME}/entities/layout.py"
-"""A module that is not copied as it is: it has numbers of the project. So has `sharded.BITS`."""
+SHARDS = f"{RUNTIME}/shards/"
 LATER = f"{RUNTIME}/snapshots/"
 """What is imported by its first use alone, in statements of its own; no names of it are known."""
 
@@ -53,7 +46,7 @@ def origins(package: str) -> Mapping[str, str]:
     """Return where the public names of `RUNTIME` or `COMPILED` are defined:
     `ecsgen_runtime.maps.sparse`."""
     found: dict[str, str] = {}
-    others = (LATER, sharded.FOLDER, *([f"{COMPILED}/"] if package == RUNTIME else []))
+    others = (LATER, SHARDS, *([f"{COMPILED}/"] if package == RUNTIME else []))
     for path, text in sources().items():
         if path.startswith(f"{package}/") and not path.startswith(others):
             found |= dict.fromkeys(public_names(text), module_of(path))
@@ -62,48 +55,17 @@ def origins(package: str) -> Mapping[str, str]:
 
 @cache
 def shard_origins() -> Mapping[str, str]:
-    """Return the same of what only packages with shards have, and of what stands for others'."""
+    """Return the same of what only packages with shards have."""
     found: dict[str, str] = {}
     for path, text in sources().items():
-        if path.startswith(sharded.FOLDER):
+        if path.startswith(SHARDS):
             found |= dict.fromkeys(public_names(text), module_of(path))
     return found
 
 
-def vendored(make: Callable[[], str], package: str) -> str:
-    """Return a module that imports the copies in a package instead of the library."""
-    return _OF_LIBRARY.sub(rf"\1from {package}{RUNTIME}\2", make())
-
-
-StandIns: TypeAlias = tuple[Mapping[str, str], Mapping[str, str]]
-"""The path of what stands for each name, and that of what it stands for."""
-
-
-@cache
-def stand_ins() -> StandIns:
-    """Return what stands for names of the runtime in packages with shards."""
-    return _stand_ins(sharded.FOLDER)
-
-
-@cache
-def compiled_stand_ins() -> StandIns:
-    """Return what stands for names of the runtime in packages that are compiled."""
-    return _stand_ins(BULK)
-
-
-def _stand_ins(folder: str) -> StandIns:
-    others: dict[str, str] = {}
-    for path, text in sources().items():
-        if not path.startswith((folder, f"{COMPILED}/")):
-            others |= dict.fromkeys(public_names(text), path)
-    standing = {
-        name: path
-        for path, text in sources().items()
-        if path.startswith(folder)
-        for name in public_names(text)
-        if name in others
-    }
-    return standing, {name: others[name] for name in standing}
+def vendored(make: Callable[[], str]) -> str:
+    """Return a module that imports the copies in its package instead of the library."""
+    return _OF_LIBRARY.sub(rf"\1from .{RUNTIME}\2", make())
 
 
 def module_of(path: str) -> str:
@@ -116,28 +78,19 @@ def public_names(text: str) -> list[str]:
     return [one or other for one, other in _DEFINED.findall(_TEXT.sub("", text))]
 
 
-def copies(modules: Iterable[str], backend: Backend = "numpy") -> dict[str, str]:
+def copies(modules: Iterable[str]) -> dict[str, str]:
     """Return the text of each module that modules with these texts need, by path.
 
-    That is what they import, what these import, and the `__init__` of each folder; not `LAYOUT`
-    and `sharded.BITS`. Some import what stands for others' names: with shards, and compiled.
+    That is what they import, what these import, and the `__init__` of each folder.
     """
     needed: dict[str, str] = {}
     todo = [path for text in modules for path in _imported("", text)]
-    has_shards = any(path.startswith(sharded.FOLDER) for path in todo)
     while todo:
         path = todo.pop()
         if path not in needed:
-            text = sources()[path]
-            if has_shards and not path.startswith(sharded.FOLDER):
-                text = sharded.redirected(path, text, *stand_ins())
-            if backend == "numba" and not path.startswith(f"{COMPILED}/"):
-                text = sharded.redirected(path, text, *compiled_stand_ins())
-            needed[path] = text
+            needed[path] = sources()[path]
             todo += _imported(path, needed[path])
             todo += [f"{folder}/__init__.py" for folder in PurePosixPath(path).parents[:-1]]
-    needed.pop(LAYOUT, None)
-    needed.pop(sharded.BITS, None)
     return dict(sorted(needed.items()))
 
 
@@ -156,11 +109,9 @@ def _imported(path: str, text: str) -> list[str]:
 def _ancestors() -> Mapping[str, frozenset[str]]:
     """Return which classes each class of the runtime inherits from, near and far."""
     bases: dict[str, list[str]] = {}
-    standing, _ = stand_ins()  # they have the ancestors of what they stand for
-    for path, text in sources().items():
+    for text in sources().values():
         for name, of in _CLASSES.findall(text):
-            if standing.get(name) != path:
-                bases[name] = _WORD.findall(of)
+            bases[name] = _WORD.findall(of)
 
     def above(name: str) -> frozenset[str]:
         near = bases.get(name, [])

@@ -14,7 +14,7 @@ from .install import install_methods
 
 __all__ = ["INTERFACES", "install"]
 
-INTERFACES: Final = (1,)
+INTERFACES: Final = (2,)
 """The generated code that is known, by the number that it says; what says none is older."""
 
 

@@ -149,7 +149,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     Plan plan;
-    Entities *entities_plan;
+    PyObject *alive; /* the name by which the plan of an entity manager is found */
     PyTypeObject *member_kind, *sparse_kind;  /* components whose rows are found in C */
     PyObject *rows_kind, *match_kind;         /* what is made of what was found */
     PyObject *empty, *dtype;                  /* what makes an array of rows */

@@ -70,6 +70,17 @@ read_limits(Entities *plan)
 #endif
 }
 
+/* Find the plan of a query's entity manager, which is that of its package; NULL if its class is not
+   as generated. */
+static inline Entities *
+plan_of_entities(const Join *plan, PyObject *entities)
+{
+    PyObject *found = _PyType_Lookup(Py_TYPE(entities), plan->alive);
+    return found != NULL && Py_TYPE(found) == plan->plan.method_kind
+               ? (Entities *)((Method *)found)->plan
+               : NULL;
+}
+
 /* Find the cells of a manager. */
 static inline int
 open_cells(Entities *plan, PyObject *self, State *state)

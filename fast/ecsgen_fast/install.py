@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
-from importlib import import_module
 from types import FunctionType
 from typing import Any
 
@@ -35,7 +33,7 @@ from .known import (
     uses_only,
 )
 from .proxies import install_proxy
-from .spec import component_spec, constants, names_in, part_of, row_classes, slots_of
+from .spec import component_spec, names_in, part_of, row_classes, slots_of
 
 _WORLD_SLOTS = ("managers", "noted", "collecting")
 
@@ -76,7 +74,7 @@ def _install_component(kind: Kind) -> None:
 
 
 def _install_entities(kind: Kind) -> None:
-    numbers = constants(kind, "LivingEntities")
+    layout = kind._LAYOUT
     own = ("cells", "n_used", "n_cells", "n_retired", "free", "callbacks")
     slots = slots_of(
         kind, {name: f"_{name}" for name in own} | {"dispatch": "dispatch"}
@@ -114,9 +112,9 @@ def _install_entities(kind: Kind) -> None:
         "dispatch": type(dispatch),
         "callbacks": type(callbacks),
         "entry": entry,
-        "index_mask": numbers.INDEX_MASK,
-        "one_generation": numbers.ONE_GENERATION,
-        "globals": vars(sys.modules[kind.__module__]),
+        "index_mask": layout.INDEX_MASK,
+        "one_generation": layout.ONE_GENERATION,
+        "globals": methods["create"].__globals__,
     }
     _put(kind, Entities, spec, chosen)
 
@@ -154,9 +152,7 @@ def _install_world(kind: Kind) -> None:
 
 def _alive(kind: Kind) -> Any:
     """Return `alive` of the entity manager that a world has."""
-    package = part_of(kind, "LaterDeaths").__module__.removesuffix(".world.later")
-    entities = import_module(f"{package}.entities.manager")
-    return static(entities.EntityManager, "alive")
+    return static(part_of(kind, "EntityManager"), "alive")
 
 
 def _row_names(method: FunctionType) -> set[str]:
@@ -179,10 +175,9 @@ def _put(kind: Kind, planned: type[Any], spec: dict[str, Any], chosen: Chosen) -
 def _entities_of(kind: Kind) -> Any:
     """Return the plan of the entity manager that a manager's owners come from; None if they have
     none."""
-    owned = next((base for base in kind.__mro__ if base.__name__ == "Owned"), None)
-    if owned is None:
+    if not any(base.__name__ == "Owned" for base in kind.__mro__):
         return None
-    found = owned.__init__.__globals__["EntityManager"].alive
+    found = static(kind._ROWS._ENTITIES, "alive")
     return found.plan if isinstance(found, Method) else None
 
 

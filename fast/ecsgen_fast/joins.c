@@ -94,8 +94,8 @@ open_join(Joining *it, Join *plan, PyObject *self)
         return 0;
     }
     PyObject *entities = SLOT(self, plan->entities);
-    it->entities = plan->entities_plan;
-    if (entities == NULL || !open_cells(it->entities, entities, &it->living) ||
+    it->entities = entities == NULL ? NULL : plan_of_entities(plan, entities);
+    if (it->entities == NULL || !open_cells(it->entities, entities, &it->living) ||
         !open_members(it, plan, SLOT(self, plan->required), REQUIRED)) {
         return 0;
     }

@@ -41,9 +41,6 @@ def install_join(kind: Kind) -> None:
         return
     modules = vars(sys.modules[kind.__module__])
     members = vars(sys.modules[modules["QueryMember"].__module__])
-    alive = _alive(kind)
-    if not isinstance(alive, Method):
-        return
     slots = {name: f"_{name}" for name in _SLOTS}
     slots |= {name: name for name in ("entities", "state", "data")}
     plan = Join(
@@ -55,7 +52,7 @@ def install_join(kind: Kind) -> None:
             "finder": "lookup",
             "slots": slots_of(kind, slots)
             | slots_of(members["QueryMember"], {"manager": "manager"}),
-            "entities": alive.plan,
+            "alive": "alive",
             "member": members["QueryMember"],
             "sparse_member": members["QuerySparseMember"],
             "rows": modules["QueryRows"],
@@ -88,10 +85,3 @@ def install_loop(kind: Kind) -> None:
 
 def _base(kind: Kind) -> Any:
     return import_module(f"{kind.__module__.rpartition('.')[0]}.base")
-
-
-def _alive(kind: Kind) -> Any:
-    """Return the package's `EntityManager.alive`."""
-    package = kind.__module__.removesuffix(".queries.join")
-    entities = import_module(f"{package}.entities.manager")
-    return static(entities.EntityManager, "alive")

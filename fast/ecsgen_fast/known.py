@@ -28,7 +28,7 @@ GETTER: Final = _names(f"{_ROW} unpack_from str bytes ljust nested map")
 PLACE: Final = _names("_cut _cut_items cells reshape np NDArray Any memoryview")
 SETTER: Final = _names(f"{_ROW} one pack_into")
 _BY_KEY: Final = "NIL type __name__ LateRow PLAIN is_plain_tuple"
-BY_ENTITY: Final = _names(f"{_BY_KEY} lookup missing require")
+BY_ENTITY: Final = _names(f"{_BY_KEY} lookup missing _entities require")
 BY_ID: Final = _names(f"{_BY_KEY} resolve stale_id partial resolved")
 CREATE: Final = _names(f"""
     index one Exception BaseException _entities _cells require IndexError INDEX_MASK NIL
@@ -76,7 +76,7 @@ INHERITED: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("has", "has", "Owned", "lookup NIL"),
     ("__contains__", "has", "Owned Hash", "is_integer lookup Entity index NIL _rows"),
     ("__contains__", "has_id", "Unowned", "is_integer resolve Id index NIL"),
-    ("require", "require", "Owned", "lookup NIL missing type __name__"),
+    ("require", "require", "Owned", "lookup NIL missing type __name__ _entities"),
     (
         "remove",
         "remove",
@@ -89,7 +89,7 @@ INHERITED: Final[tuple[tuple[str, str, str, str], ...]] = (
         "lookup_many",
         "Sparse",
         "few_numbers lookup np array intp as_entities data _entity_column _n "
-        "sparse_lookup _sparse",
+        "_BULK sparse_lookup _sparse _entities _LAYOUT INDEX_MASK",
     ),
     (
         "remove_many",
@@ -148,7 +148,7 @@ ENTITIES: Final[dict[str, tuple[str, str]]] = {
     "__contains__": ("alive", "alive"),
     "require": (
         "require",
-        "type int operator index _cells INDEX_MASK IndexError dead_entity",
+        "type int operator index _cells INDEX_MASK IndexError _dead",
     ),
     "create": (
         "create",
@@ -157,7 +157,7 @@ ENTITIES: Final[dict[str, tuple[str, str]]] = {
     ),
     "destroy": (
         "destroy",
-        "type int operator index INDEX_MASK _cells IndexError dead_entity dispatch depth "
+        "type int operator index INDEX_MASK _cells IndexError _dead dispatch depth "
         "_callbacks entries _destroy_one Entity _free_index",
     ),
 }

@@ -60,10 +60,10 @@ watch_versions(Loop *it, const Join *plan, PyObject *data)
 static int
 watch_all(Loop *it, Join *plan)
 {
-    Entities *its = plan->entities_plan;
     PyObject *entities = SLOT(it->join, plan->entities), *data = SLOT(it->join, plan->data);
+    Entities *its = entities == NULL ? NULL : plan_of_entities(plan, entities);
     it->state = Py_XNewRef(SLOT(it->join, plan->state));
-    if (entities == NULL || !guard_holds(&its->plan.guard, entities) || data == NULL ||
+    if (its == NULL || !guard_holds(&its->plan.guard, entities) || data == NULL ||
         !PyTuple_CheckExact(data) || PyTuple_GET_SIZE(data) == 0 || it->state == NULL) {
         return 0;
     }

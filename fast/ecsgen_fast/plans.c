@@ -394,7 +394,7 @@ read_join(Join *plan, PyObject *spec)
     if (read_guards(&plan->plan, spec) < 0 || read_slots(spec, plan, join_slots) < 0) {
         return -1;
     }
-    plan->entities_plan = (Entities *)item(spec, "entities");
+    plan->alive = typed_item(spec, "alive", &PyUnicode_Type);
     plan->member_kind = (PyTypeObject *)typed_item(spec, "member", &PyType_Type);
     plan->sparse_kind = (PyTypeObject *)typed_item(spec, "sparse_member", &PyType_Type);
     plan->rows_kind = item(spec, "rows");

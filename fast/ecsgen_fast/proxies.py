@@ -26,7 +26,7 @@ _LOOPS: Final = {
     "__getitem__": (
         "item",
         "_proxy",
-        "type int index lookup NIL missing __name__ new_proxy",
+        "type int index lookup NIL missing __name__ _entities new_proxy",
     ),
     "rows": (
         "rows",

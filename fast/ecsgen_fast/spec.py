@@ -46,15 +46,6 @@ _TABLES: Final = ("id_row", "id_generation")
 """Columns whose cells belong to slots, not to rows."""
 
 
-def constants(kind: Kind, base: str) -> Any:
-    """Return the module with the numbers of a class's package."""
-    modules = [b.__module__ for b in kind.__mro__ if b.__name__ == base]
-    if not modules:
-        raise LookupError(f"it has no base {base}")
-    module = modules[0]
-    return sys.modules[f"{module.partition('_runtime.')[0]}_runtime.entities.layout"]
-
-
 def part_of(kind: Kind, name: str) -> Any:
     """Return what the module of a class, or of its base, has under a name."""
     for base in kind.__mro__:
@@ -213,7 +204,7 @@ def component_spec(
         "entities": entities,
         "parts": data,
         "callbacks": callbacks,
-        "index_mask": constants(kind, "Manager").INDEX_MASK,
+        "index_mask": data._ENTITIES._LAYOUT.INDEX_MASK,
         "slots": slots | slots_of(data, {"anchor": f"_{anchor}_cells"}),
         "columns": _columns(layout, fields),
         "roles": {role: columns.index(name) for role, name in roles.items()}

@@ -28,7 +28,7 @@ from ._support.package import (
     StructureLockedError,
     entities,
 )
-from ._support.runtime import runtime_with
+from ._support.runtime import handles_with
 from ._support.searching import EXAMPLES
 
 GENERATIONS = min(3, (1 << entities.GENERATION_BITS) - 1)
@@ -42,7 +42,7 @@ class _Machine(RuleBasedStateMachine):
         self.count = min(count, entities.INDEX_COUNT)
         self.min_free = min_free
         last = GENERATIONS * entities.ONE_GENERATION
-        numbers = runtime_with(
+        numbers = handles_with(
             MIN_FREE=min_free, INDEX_COUNT=self.count, LAST_GENERATION=last
         )
         self.patches = ExitStack()
@@ -184,7 +184,7 @@ def test_what_can_not_be_an_entity_is_not_alive() -> None:
 
 def test_indices_come_back_first_in_first_out() -> None:
     em = EntityManager()
-    with runtime_with(MIN_FREE=1):
+    with handles_with(MIN_FREE=1):
         first, second = em.create(), em.create()
         em.destroy(second)
         assert em.index(em.create()) == 2 % entities.INDEX_COUNT
@@ -193,6 +193,17 @@ def test_indices_come_back_first_in_first_out() -> None:
     assert em.index(again) == em.index(second)
     assert em.generation(again) == 2
     assert not em.alive(second)
+
+
+def test_many_reuse_early_ones_first_and_all_once_no_index_is_left() -> None:
+    if entities.INDEX_COUNT < 4 or entities.GENERATION_BITS < 2:
+        pytest.skip("an index, or its generations, would run out")
+    em = EntityManager()
+    with handles_with(MIN_FREE=1, INDEX_COUNT=4):
+        em.destroy_many(em.create_many(3))
+        again = em.create_many(4)
+    assert [em.index(e) for e in again.tolist()] == [0, 1, 3, 2]
+    assert [em.generation(e) for e in again.tolist()] == [2, 2, 1, 2]
 
 
 def test_repeated_entities_are_refused() -> None:
@@ -242,7 +253,7 @@ def test_many_indices_wait_in_order(as_many: bool) -> None:
                 em.destroy(entity)
         waiting += map(em.index, gone)
         count = min(coming, len(waiting))
-        with runtime_with(MIN_FREE=0):
+        with handles_with(MIN_FREE=0):
             made = (
                 em.create_many(count).tolist()
                 if as_many
@@ -251,6 +262,17 @@ def test_many_indices_wait_in_order(as_many: bool) -> None:
         assert list(map(em.index, made)) == waiting[:count]
         waiting = waiting[count:]
         alive += made
+
+
+@pytest.mark.parametrize("as_many", [False, True])
+def test_new_indices_come_before_the_last_that_wait(as_many: bool) -> None:
+    if entities.INDEX_COUNT < 8 or entities.GENERATION_BITS < 2:
+        pytest.skip("handles are too few, or retire too soon")
+    with runtime_with(MIN_FREE=2, INDEX_COUNT=8):
+        em = EntityManager()
+        em.destroy_many(em.create_many(6)[[3, 1, 4, 0]])
+        made = em.create_many(6) if as_many else [em.create() for _ in range(6)]
+    assert list(map(em.index, made)) == [3, 1, 6, 7, 4, 0]
 
 
 def test_who_is_alive_among_many() -> None:
@@ -270,7 +292,7 @@ def test_taking_back_after_others_came() -> None:
     em._uncreate(es)
     assert list(em) == [other]
     assert not em.alive_many(es).any()
-    with runtime_with(MIN_FREE=0):
+    with handles_with(MIN_FREE=0):
         assert em.create_many(2).tolist() == es.tolist()
 
 
@@ -286,7 +308,7 @@ def test_room_for_all(count: int) -> None:
 @pytest.mark.parametrize("count", [0, 1, 20])
 def test_an_index_without_generations_is_retired(count: int) -> None:
     em = EntityManager()
-    with runtime_with(MIN_FREE=0, LAST_GENERATION=entities.ONE_GENERATION):
+    with handles_with(MIN_FREE=0, LAST_GENERATION=entities.ONE_GENERATION):
         # their indices begin at 0, so these are the first of the last
         es = em.create_many(max(1, min(count, entities.INDEX_COUNT - 1)))
         if count:

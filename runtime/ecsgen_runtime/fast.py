@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Final, TypeAlias
 
-INTERFACE: Final = 1
+INTERFACE: Final = 2
 """Which classes ask for methods in C, and what their attributes mean. It is counted up here and in
 `ecsgen_fast` when another class asks, or an attribute means something else."""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .columns.field_info import FieldInfo
 from .convert.arrays import shown
-from .entities.shown import entity_name
+from .entities.layout import HandleLayout
 from .handles import NIL
 from .reprs import shown_columns
 
@@ -47,9 +47,10 @@ def columns_table(columns: Any, n: int) -> str:
     """Return the table of columns: those of all rows, or of some in front."""
     names = shown_columns(type(columns))
     views = [(getattr(columns, name), field) for name, _, field in names]
+    layout = columns._ENTITIES._LAYOUT
 
     def row(place: int) -> list[str]:
-        return [_cell(column[place], field) for column, field in views]
+        return [_cell(column[place], field, layout) for column, field in views]
 
     return html_table(repr(columns), [name for name, _, _ in names], n, row)
 
@@ -60,16 +61,17 @@ def manager_table(manager: Any) -> str:
     owner = "entity" if hasattr(data, "entity") else "id"
     names = [owner, *(field.name for field in fields)]
     owners = data._entity_cells if owner == "entity" else None
+    layout = data._ENTITIES._LAYOUT
 
     def row(place: int) -> list[str]:
         if owners is None:
             first = str(manager.id_of(place))
         elif owners[place]:
-            first = entity_name(owners[place])
+            first = layout.name(owners[place])
         else:
             return [""] * len(names)
         values = zip(manager.row(place), fields, strict=True)
-        return [first, *(_cell(value, field) for value, field in values)]
+        return [first, *(_cell(value, field, layout) for value, field in values)]
 
     return html_table(repr(manager), names, data.n, row)
 
@@ -87,25 +89,25 @@ def world_table(world: Any) -> str:
 
 def query_table(query: Any) -> str:
     """Return the table of a query's entities, and of where their rows are."""
-    rows = query.rows()
+    rows, layout = query.rows(), query._layout
 
     def row(place: int) -> list[str]:
         first, *others = (int(array[place]) for array in rows)
-        return [entity_name(first), *("" if k == NIL else str(k) for k in others)]
+        return [layout.name(first), *("" if k == NIL else str(k) for k in others)]
 
     return html_table(repr(query), rows._fields, len(rows.entity), row)
 
 
-def _cell(value: Any, field: FieldInfo | None) -> str:
+def _cell(value: Any, field: FieldInfo | None, layout: HandleLayout) -> str:
     """Return what a field, or the owner, is in one row."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple) and field is not None and field.shape:
-        return f"({', '.join(_cell(element, field) for element in value)})"
+        return f"({', '.join(_cell(element, field, layout) for element in value)})"
     if field is None:
-        return entity_name(value) if value else ""
+        return layout.name(value) if value else ""
     if field.type.startswith("entity"):
-        return entity_name(value)
+        return layout.name(value)
     if field.enum is not None:
         return _member(field.enum, value)
     if field.dtype is None:

@@ -25,7 +25,7 @@ from .locks import Lockable
 from .own import refuse_overriding
 from .parts import FixedParts
 from .per_class import copy_methods, per_class
-from .placement.rows import distinct, locked, unused
+from .placement.rows import locked, unused
 from .reprs import count_text, holder_repr
 
 _Made = TypeVar("_Made")
@@ -61,6 +61,8 @@ class Manager(Lockable, FixedParts):
     """Whether Python objects end when rows go, which may run any code."""
     _IS_LIST: ClassVar[bool] = False
     """Whether an entity may have several instances."""
+    _MAY_BE_IN_C: ClassVar[bool] = True
+    """Whether methods in C find rows as it does: by an entity's index, by the slot in an id."""
     data: Rows
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -71,8 +73,9 @@ class Manager(Lockable, FixedParts):
             if MARK not in vars(cls):
                 refuse_overriding(cls, generated)
         elif "LAYOUT" in vars(cls):
-            copy_methods(cls)
-            speed_up(cls)
+            copy_methods(cls, cls._ROWS._ENTITIES._LAYOUT)
+            if cls._MAY_BE_IN_C:
+                speed_up(cls)
 
     def __init__(self) -> None:
         self._unlock()
@@ -168,7 +171,7 @@ class Manager(Lockable, FixedParts):
         few = few_numbers(rows, FEW_GONE)
         if not few or not self._destroy_few(few):
             given = self._rows_given(rows)
-            self._destroy_rows(distinct(given, self.data._n, type(self).__name__))
+            self._destroy_rows(self._distinct(given))
 
     def clear(self) -> None:
         """Remove every instance; the capacity stays. O(n)."""
@@ -195,6 +198,11 @@ class Manager(Lockable, FixedParts):
     @abstractmethod
     def _rows_given(self, rows: ArrayLike) -> RowArray:
         """Return rows that are in use, given as numbers or as a mask."""
+
+    def _distinct(self, rows: RowArray) -> RowArray:
+        """Return rows in use, ascending; StaleInstanceError if one is given twice."""
+        data = self.data
+        return data._BULK.distinct(rows, data._n, type(self).__name__)
 
     def _all_rows(self) -> RowArray:
         """Return all rows in use, ascending."""

@@ -2,6 +2,8 @@
 
 CPython fits the machine code of a function to the types that it meets. A function that twenty
 managers share meets twenty, and fits none: a lookup takes a third longer.
+
+And the numbers of handles, which each package has for itself, are globals of such methods.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from types import FunctionType
 from typing import Any, TypeVar
+
+from .entities.layout import HandleLayout
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _MARK = "_is_per_class"
@@ -21,8 +25,10 @@ def per_class(method: _Method) -> _Method:
     return method
 
 
-def copy_methods(owner: type[Any]) -> None:
+def copy_methods(owner: type[Any], layout: HandleLayout | None = None) -> None:
     """Give a class its own copies of what it inherits and is marked; some 1 µs each.
+
+    `layout`: the numbers that these find as globals.
 
     A generated class, which has all its bases: in a base, a copy would hide what others have.
     """
@@ -31,7 +37,8 @@ def copy_methods(owner: type[Any]) -> None:
         for name in _marked(base):
             method = getattr(owner, name)
             if name not in own and hasattr(method, _MARK):
-                setattr(owner, name, with_own_code(method))
+                names = None if layout is None else layout.globals_of(method)
+                setattr(owner, name, with_own_code(method, names=names))
 
 
 @cache
@@ -45,17 +52,20 @@ def _marked(base: type[Any]) -> tuple[str, ...]:
 
 
 def with_own_code(
-    method: FunctionType, attributes: Mapping[str, str] | None = None
+    method: FunctionType,
+    attributes: Mapping[str, str] | None = None,
+    names: dict[str, Any] | None = None,
 ) -> FunctionType:
     """Return a function with code of its own; `super()` in it means what it did.
 
-    `attributes`: what it is to read or write instead of some attributes.
+    `attributes`: what it is to read or write instead of some attributes; `names`: its globals, if
+    not those of its module.
     """
     others = attributes or {}
-    names = tuple(others.get(name, name) for name in method.__code__.co_names)
+    read = tuple(others.get(name, name) for name in method.__code__.co_names)
     copy = FunctionType(
-        method.__code__.replace(co_names=names),
-        method.__globals__,
+        method.__code__.replace(co_names=read),
+        method.__globals__ if names is None else names,
         method.__name__,
         method.__defaults__,
         method.__closure__,

@@ -20,13 +20,9 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/compiled/bulk/lookups.py",
-        ("test_bead.py", "test_cell.py"),
-        Mutant("other owners are found", r" and owners\[row\] == entity else", " else"),
-    ),
-    module(
         "_runtime/compiled/bulk/rows.py",
         ("test_bead.py", "test_cell.py"),
+        Mutant("other owners are found", r" and owners\[row\] == entity else", " else"),
         Mutant("rows given twice are accepted", r"if len\(found\) < len\(rows\):", "if False:"),
     ),
     module(

@@ -8,7 +8,11 @@ GROUPS = (
     module(
         "_runtime/entities/manager.py",
         ENTITIES,
-        Mutant("a used-up index is used again", r">= LAST_GENERATION", "> LAST_GENERATION"),
+        Mutant(
+            "a used-up index is used again",
+            r">= self\._LAYOUT\.LAST_GENERATION",
+            "> self._LAYOUT.LAST_GENERATION",
+        ),
         Mutant(
             "used-up indices stay alive",
             r"cells\[exhausted\] = .*",
@@ -22,8 +26,8 @@ GROUPS = (
         ),
         Mutant(
             "many reuse indices too late",
-            r"self\._free\.count - MIN_FREE",
-            "self._free.count - MIN_FREE - 1",
+            r"self\._free\.count - self\._LAYOUT\.MIN_FREE",
+            "self._free.count - self._LAYOUT.MIN_FREE - 1",
         ),
         Mutant(
             "many reuse all indices first",
@@ -54,7 +58,9 @@ GROUPS = (
         Mutant("others' indices are taken back", r" and index == self\._n_used - 1:", ":"),
         Mutant("saving loses the retired", r"self\._n_retired = n_retired", "pass"),
         Mutant("saving loses free indices", r"self\._free\.push_many\(free\)", "pass"),
-        Mutant("handles of other bits are loaded", r'if state\["bits"\] != bits:', "if False:"),
+        Mutant(
+            "handles of other bits are loaded", r'if state\["bits"\] != self\._bits:', "if False:"
+        ),
     ),
     module(
         "_runtime/entities/living.py",
@@ -68,7 +74,7 @@ GROUPS = (
             "(e + 2 * ONE_GENERATION) ^ 1",
         ),
         Mutant("a few may be dead", r"if index >= count or .*", "if False:"),
-        Mutant("null is alive at first", r"handles\[0\] = ONE_GENERATION \| 1", "pass"),
+        Mutant("null is alive at first", r"handles\[0\] = self\._LAYOUT.*", "pass"),
         Mutant("the living are every other one", r"alive\[::2\] \^= True", "pass"),
         Mutant("handles are lost when they grow", r"handles\[: self\._n_cells\] = .*", "pass"),
         Mutant("it grows an entity too late", r"n > self\._n_cells", "n > self._n_cells + 1"),

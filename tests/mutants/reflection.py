@@ -26,9 +26,13 @@ GROUPS = (
         Mutant("values of rows are not checked", r"self\.one\(value\)\n +return", "return"),
     ),
     module(
-        "_runtime/entities/shown.py",
+        "_runtime/entities/layout.py",
         FIELDS,
-        Mutant("the generation comes first", r"& INDEX_MASK\}v\{handle >> INDEX_BITS", "}v{0"),
+        Mutant(
+            "the generation comes first",
+            r"& self\.INDEX_MASK\}v\{handle >> self\.GENERATION_SHIFT",
+            "}v{0",
+        ),
         Mutant("the number is left out", r" \(\{handle\}\)", ""),
     ),
     module(

@@ -138,7 +138,7 @@ GROUPS = (
         Mutant("none is the last one", r"np\.where\(rows == NIL, rows, moved\)", "moved"),
     ),
     module(
-        "_runtime/lookups.py",
+        "_runtime/bulk.py",
         ("test_particle.py", "test_tile.py", "test_transform.py"),
         Mutant("other owners are found", r"found\[other\] = NIL", "pass"),
         Mutant("no entity is found among many", r"found &= entities != 0", "pass"),
@@ -152,7 +152,7 @@ GROUPS = (
         Mutant("methods are not marked", r"setattr\(method, _MARK, True\)", "pass"),
         Mutant(
             "copies share their code",
-            r"method\.__code__\.replace\(co_names=names\)",
+            r"method\.__code__\.replace\(co_names=read\)",
             "method.__code__",
         ),
         Mutant("copies have no annotations", r"copy\.__annotations__ = .*", "pass"),

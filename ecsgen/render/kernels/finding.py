@@ -45,6 +45,11 @@ class OtherManagers:
         """What names of its columns begin with, where they are not a row's own."""
         return f"other_{self.components[component].module}" if self.is_world else "other"
 
+    @property
+    def is_sharded(self) -> bool:
+        """Whether indices of entities and slots of ids do not tell where rows are."""
+        return any(component.sharded for component in self.components.values())
+
     def way(self, node: Referred | Exists) -> Way:
         """How its row is found."""
         if not node.component:

@@ -71,7 +71,7 @@ class LoopMessages:
             bearer = self._program.bearer
             owner, component = self._field(bearer).at(0).text, bearer.owner
             living = self._others.alive(emit, owner)
-            if component and not self._others.is_sharded:
+            if component and not self._others.managers.is_sharded:
                 living = Code(self._others.living_in(component, f"{owner}"), Level.ATOM)
                 if self._others.has_holes(component):
                     living = Code(f"{owner} != 0 and {living.text}", Level.AND)

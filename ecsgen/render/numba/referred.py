@@ -72,14 +72,9 @@ class OtherRows:
 
     def _way(self, node: Referred | Exists) -> Way:
         """How a row is found: in tables where entities and ids may come from elsewhere."""
-        if not self.is_sharded:
+        if not self.managers.is_sharded:
             return self.managers.way(node)
         return "any" if node.handle.type.kind == "entity" else "any_id"
-
-    @property
-    def is_sharded(self) -> bool:
-        """Whether indices of entities and slots of ids do not tell where rows are."""
-        return any(component.sharded for component in self.managers.components.values())
 
     def forget(self, target: FieldValue | Local) -> None:
         """Look rows up again whose handles are in a field or local that is assigned to."""
@@ -95,7 +90,7 @@ class OtherRows:
 
     def alive(self, emit: Emitter, entity: str) -> Code:
         """Whether an entity is alive, perhaps after statements."""
-        if not self.is_sharded:
+        if not self.managers.is_sharded:
             return self.living(entity)
         place = self._names.take(*_wishes("living_place"))
         Lookup(self, emit, "", place, entity).write("alive")
@@ -122,7 +117,7 @@ class OtherRows:
     @property
     def mask(self) -> str:
         """The parameter with the bits of an entity that are its index."""
-        return self.parameter("handle_mask", "np.uint64", "HANDLE_MASK")
+        return self.parameter("handle_mask", "np.uint64", "np.uint64(INDEX_MASK)")
 
     def array(self, name: str, scalar: str, passed: str) -> str:
         """The parameter for an array."""

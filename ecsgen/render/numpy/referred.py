@@ -86,8 +86,10 @@ class OtherCells:
             return f"{manager}.resolve_many({handles})"
         clean = managers.clean(node.component)
         given = [manager, handles, *([clean] if clean else [])]
-        by_id = way in ("living_id", "direct_id")
-        return call("living_id_rows" if by_id else "living_rows", given, indent).lstrip()
+        found = "living_id_rows" if way in ("living_id", "direct_id") else "living_rows"
+        if managers.is_sharded:
+            found = f"{found}_here"
+        return call(found, given, indent).lstrip()
 
     def _column_of(self, handle: Expression) -> str:
         """The expression for the handles of all rows; nothing where they differ as rows run."""

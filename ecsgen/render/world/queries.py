@@ -34,8 +34,10 @@ class Part(NamedTuple):
         """Return what a query must know of a component."""
         if component.instances == "many":
             member = "QueryListMember"
+        elif component.lookup == "sparse":
+            member = "ShardedSparseMember" if component.sharded else "QuerySparseMember"
         else:
-            member = "QuerySparseMember" if component.lookup == "sparse" else "QueryMember"
+            member = "QueryMember"
         return cls(component.name, component.module, member)
 
 

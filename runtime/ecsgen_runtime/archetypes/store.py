@@ -40,7 +40,7 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         self._refuse_locked()
         number = self._number(component)
         if not self._table.of(entity)[0].has(number):
-            raise missing(component.__name__, entity)
+            raise missing(component.__name__, entity, self._entities._LAYOUT)
         _left = self._left_by(entity)
         self._table.toggle(entity, number)
         self._version += 1
@@ -57,7 +57,8 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         lacking = ~self._table.having(places, number)
         lacking |= _is_repeat(entities)
         if lacking.any():
-            raise missing(component.__name__, int(entities[lacking.argmax()]))
+            first, layout = int(entities[lacking.argmax()]), self._entities._LAYOUT
+            raise missing(component.__name__, first, layout)
         if len(entities):
             _left = self._left_by(entities)
             self._table.toggle_many(_own(entities), places, number, ())
@@ -132,7 +133,7 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         entity = self._entities.require(given)
         self._refuse_locked()
         if self._table.of(entity)[0].has(number):
-            raise duplicate_instance(self._name(number), entity)
+            raise duplicate_instance(self._name(number), entity, self._entities._LAYOUT)
         return entity
 
     def _named(
@@ -169,11 +170,13 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         """Return the places of live entities without a component, or raise what `add` does."""
         self._entities.require_many(entities)
         self._refuse_locked()
-        first_repeated(self._name(number), entities)
+        layout = self._entities._LAYOUT
+        first_repeated(self._name(number), entities, layout)
         places = self._table.places.get_many(entities)
         having = self._table.having(places, number)
         if having.any():
-            raise duplicate_instance(self._name(number), int(entities[having.argmax()]))
+            first = int(entities[having.argmax()])
+            raise duplicate_instance(self._name(number), first, layout)
         return places
 
     def _name(self, number: int) -> str:

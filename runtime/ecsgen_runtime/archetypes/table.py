@@ -64,7 +64,7 @@ class ArchetypeTable:
         kind: type[ChunkBase],
         parts: Sequence[type[ChunkColumns]],
         size: int,
-        index_mask: int,
+        places: EntityPlaces,
     ) -> None:
         self.store: ReferenceType[object] | None = None
         """What breaks with it."""
@@ -74,7 +74,7 @@ class ArchetypeTable:
         )
         self.size = size
         self.pool = ChunkPool(kind, size)
-        self.places = EntityPlaces(index_mask)
+        self.places = places
         self.archetypes: list[Archetype] = []
         self._by_bits: dict[int, int] = {}
         self._found: dict[tuple[int, int, int], list[Archetype]] = {}

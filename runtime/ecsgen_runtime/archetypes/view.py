@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..columns.field_names import component_name
 from ..entities.arrays import as_entities
+from ..entities.layout import HandleLayout
 from ..errors import StructureLockedError
 from ..handles import Entity, EntityArray, RowClass
 from ..locks import Lockable
@@ -22,6 +23,7 @@ from ..proxies.proxy import ProxyT
 from ..reprs import bytes_text, count_text
 from .chunk_layout import ChunkColumns
 from .chunks import ChunkBase
+from .places import EntityPlaces
 from .rows import Archetype
 from .saved import load_archetypes, saved_archetypes
 from .table import ArchetypeTable
@@ -31,6 +33,9 @@ ChunkT = TypeVar("ChunkT", bound=ChunkBase)
 
 class LiveEntities(Protocol):
     """What archetypes need of the entity manager."""
+
+    @property
+    def _LAYOUT(self) -> HandleLayout: ...  # noqa: N802  # a class attribute
 
     def create_many(self, n: SupportsIndex) -> EntityArray: ...
 
@@ -69,11 +74,15 @@ class ArchetypeView(Lockable, Generic[ChunkT]):
         self._unlock()
         self._version = 0
         self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
-        self._table = ArchetypeTable(kind, parts, size, index_mask)
+        self._table = ArchetypeTable(kind, parts, size, self._new_places(index_mask))
         self._table.store = ref(self)
         self._kept: dict[str, Any] = {}
         """By kernel: a KeptOfChunks."""
         self._attach()
+
+    def _new_places(self, index_mask: int) -> EntityPlaces:
+        """Return what will tell where the rows of entities are; there are none yet."""
+        return EntityPlaces(index_mask)
 
     def __repr__(self) -> str:
         """Show how many rows there are; O(archetypes)."""
@@ -199,7 +208,7 @@ class ArchetypeView(Lockable, Generic[ChunkT]):
         number = self._number(component)
         archetype, position = self._table.of(entity)
         if not archetype.has(number):
-            raise missing(component.__name__, entity)
+            raise missing(component.__name__, entity, self._entities._LAYOUT)
         chunk, row = archetype.at(position)
         return chunk._parts[number], row
 

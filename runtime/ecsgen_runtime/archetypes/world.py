@@ -101,8 +101,11 @@ class SpawnedRows:
     def _admit_many(self, entities: EntityArray, /) -> None:
         """Raise if one of the entities has a row already, of whatever components."""
         places = self._store._table.places.get_many(entities)
-        rows = np.where(places == NOWHERE, NIL, 0)
-        first_present(type(self._store).__name__, entities, rows)
+        rows, layout = (
+            np.where(places == NOWHERE, NIL, 0),
+            self._store._entities._LAYOUT,
+        )
+        first_present(type(self._store).__name__, entities, rows, layout)
 
     def _append_many(self, entities: EntityArray, columns: Columns, /) -> None:
         self._store._append(self._bits, entities, self._columns)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrow.columns import ArrowColumns
+from ..bulk import Bulk
 from ..handles import Entity, EntityArray, RowArray
 from ..per_class import copy_methods
 from ..reprs import columns_repr
@@ -44,6 +45,8 @@ class Rows(TextColumns, ArrowColumns):
     """The attributes that are numbers to be saved; each class names its own."""
     _TABLES: ClassVar[Mapping[str, str]] = {}
     """Columns of another length than the rows have, and the number that tells it."""
+    _BULK: ClassVar[type[Bulk]] = Bulk
+    """What is done for many rows at once; compiled packages have another."""
     _n: int
     _version: int
     _allocated: int

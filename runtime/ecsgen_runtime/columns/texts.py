@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..entities.manager import Entities
 from .field_info import FieldInfo
 
 
@@ -16,6 +17,8 @@ class TextColumns:
     __slots__ = ()
 
     FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
+    _ENTITIES: ClassVar[type[Entities]]
+    """The package's own, which knows what the bits of its entities are."""
 
     def decoded(self, field: str, /) -> NDArray[np.str_]:
         """Return a column of text as `str`, shape (n,): a copy; O(n).

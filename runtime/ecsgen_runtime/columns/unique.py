@@ -15,8 +15,7 @@ from ..broken import break_down
 from ..convert.arrays import is_array_like, shown
 from ..convert.base import Field
 from ..convert.text import TextField
-from ..entities.layout import INDEX_MASK
-from ..entities.manager import EntityManager
+from ..entities.manager import Entities
 from ..errors import DuplicateValueError
 from ..handles import (
     NIL,
@@ -233,7 +232,7 @@ class Unique(Manager):
     _DISPLACES: ClassVar[bool] = False
     """Whether a dead entity's rows go before another of its index gets one."""
     data: UniqueRows
-    _entities: EntityManager
+    _entities: Entities
     """Of rows with owners."""
 
     def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
@@ -286,7 +285,7 @@ class Unique(Manager):
         """Return which rows go before these entities get theirs."""
         gone = self._dead(rows)
         if gone.any():
-            mask = np.uint64(INDEX_MASK)
+            mask = np.uint64(self._entities._LAYOUT.INDEX_MASK)
             gone &= np.isin(self.data._entity_column[rows] & mask, entities & mask)
         return gone
 

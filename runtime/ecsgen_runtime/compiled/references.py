@@ -7,16 +7,12 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.arrays import are_held
-from ..entities.layout import INDEX_MASK
 from ..entities.living import LivingEntities
 from .kernel import kernel
 
 _NIL: Final = 0xFFFF_FFFF
 TABLE_FACTOR: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
 """Spreads entities over a table: odd, and no pattern in its bits."""
-HANDLE_MASK: Final = np.uint64(INDEX_MASK)
-"""The bits of an entity that are its index."""
 
 
 class TabledManager(Protocol):
@@ -41,7 +37,7 @@ def living_table(
     """
     rows = manager._first_rows()
     owners = manager.data._entity_column[rows]
-    alive = are_held(manager._entities._handles, owners, INDEX_MASK)
+    alive = manager._entities._are_held(owners)
     return open_table(owners[alive], rows[alive])
 
 

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import Any, SupportsIndex, cast
+from typing import Any, ClassVar, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..broken import break_down
 from ..errors import CapacityError, StaleEntityError
-from ..handles import Entity, EntityArray
+from ..handles import Entity, EntityArray, RowArray
+from ..per_class import per_class
 from ..reprs import bytes_text, count_text
 from .arrays import are_held, as_entities
-from .layout import (
-    INDEX_BITS,
-    INDEX_COUNT,
-    INDEX_MASK,
-    LAST_GENERATION,
-    ONE_GENERATION,
-)
+from .layout import INDEX_MASK, LAST_GENERATION, ONE_GENERATION, HandleLayout
 from .queue import IndexQueue
-from .shown import shown_entity
 
 
 class LivingEntities:
@@ -37,21 +31,25 @@ class LivingEntities:
 
     __slots__ = ("_cells", "_free", "_handles", "_n_cells", "_n_retired", "_n_used")
 
+    _LAYOUT: ClassVar[HandleLayout]
+    """What the bits of the package's handles are."""
+
     def __init__(self) -> None:
         self._free = IndexQueue()
         self._n_retired = 0
         self._n_used = 0  # indices given out at least once: [0, n_used)
-        self._place(_empty_cells(min(64, INDEX_COUNT)))
+        self._place(self._empty_cells(min(64, self._LAYOUT.INDEX_COUNT)))
 
     def reserve(self, n: SupportsIndex) -> None:
         """Make room for n indices in all, so that `create` up to there won't allocate.
 
-        Raises CapacityError for more than INDEX_COUNT.
+        Raises CapacityError for more than there are.
         """
         n = operator.index(n)
         if n > self._n_cells:
             self._grow(n)
 
+    @per_class
     def alive(self, e: SupportsIndex) -> bool:
         """Whether the entity is alive; no number that can't be an entity is. O(1)."""
         if type(e) is not int:
@@ -64,9 +62,17 @@ class LivingEntities:
 
     def alive_many(self, es: ArrayLike) -> NDArray[np.bool_]:
         """Which of them are alive, a bool for each. O(k)."""
-        handles = as_entities(es)
-        return are_held(self._handles, handles, INDEX_MASK)
+        return self._are_held(as_entities(es))
 
+    def _are_held(self, handles: EntityArray) -> NDArray[np.bool_]:
+        """Return which handles are those in the cells of their indices."""
+        return are_held(self._handles, handles, self._LAYOUT.INDEX_MASK)
+
+    def _indices(self, es: EntityArray) -> RowArray:
+        """Return the entities' indices, ready to index an array with."""
+        return (es & self._LAYOUT.INDEX_MASK).view(np.intp)
+
+    @per_class
     def require(self, e: SupportsIndex) -> Entity:
         """Convert to an Entity; StaleEntityError if it is dead. O(1)."""
         if type(e) is not int:
@@ -77,12 +83,13 @@ class LivingEntities:
                 return handle
         except IndexError:
             pass
-        raise dead_entity(e)
+        raise self._dead(e)
 
     def require_many(self, es: ArrayLike) -> EntityArray:
         """Convert to an EntityArray; StaleEntityError for the first dead one. O(k)."""
         return self._require_handles(as_entities(es), es)
 
+    @per_class
     def _are_few_alive(self, es: list[int]) -> bool:
         """Return whether a few entities are all alive."""
         cells, count = self._cells, self._n_cells
@@ -100,22 +107,24 @@ class LivingEntities:
 
     def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
         """Return the handles of `es`; StaleEntityError for the first dead one."""
-        alive = are_held(self._handles, handles, INDEX_MASK)
+        alive = self._are_held(handles)
         if not alive.all():
             position = int(alive.argmin())
             e = np.asarray(es, object)[position]
+            shown = self._LAYOUT.shown(e)
             raise StaleEntityError(
-                f"entity {shown_entity(e)} at position {position} is not alive"
+                f"entity {shown} at position {position} is not alive"
             )
         return handles
 
+    @per_class
     def index(self, e: SupportsIndex) -> int:
         """The index in an entity, alive or not."""
         return operator.index(e) & INDEX_MASK
 
     def generation(self, e: SupportsIndex) -> int:
         """The generation in an entity, alive or not."""
-        return operator.index(e) >> INDEX_BITS
+        return operator.index(e) >> self._LAYOUT.GENERATION_SHIFT
 
     def live(self) -> EntityArray:
         """All live entities, by ascending index. O(indices ever used)."""
@@ -146,6 +155,7 @@ class LivingEntities:
         """Bytes held in arrays."""
         return self._handles.nbytes + self._free.nbytes
 
+    @per_class
     def _free_index(self, e: int, index: int) -> None:
         """Let a live entity be dead."""
         if e >= LAST_GENERATION:
@@ -164,12 +174,13 @@ class LivingEntities:
     @property
     def _left(self) -> int:
         """How many indices are left."""
-        return self._free.count + INDEX_COUNT - self._n_used
+        return self._free.count + self._LAYOUT.INDEX_COUNT - self._n_used
 
     def _grow(self, n: int) -> None:
-        if n > INDEX_COUNT:
-            raise CapacityError(f"{n} indices wanted, there are {INDEX_COUNT}")
-        handles = _empty_cells(1 << (n - 1).bit_length())
+        count = self._LAYOUT.INDEX_COUNT
+        if n > count:
+            raise CapacityError(f"{n} indices wanted, there are {count}")
+        handles = self._empty_cells(1 << (n - 1).bit_length())
         handles[: self._n_cells] = self._handles
         self._place(handles)
 
@@ -178,13 +189,11 @@ class LivingEntities:
         # at once: no interrupt comes between
         self._handles, self._cells, self._n_cells = handles, own, len(own)
 
+    def _empty_cells(self, n: int) -> EntityArray:
+        handles = np.zeros(n, np.uint64)
+        handles[0] = self._LAYOUT.ONE_GENERATION | 1
+        return handles
 
-def dead_entity(e: int) -> StaleEntityError:
-    """Return what is raised for an entity that is not alive."""
-    return StaleEntityError(f"entity {shown_entity(e)} is not alive")
-
-
-def _empty_cells(n: int) -> EntityArray:
-    handles = np.zeros(n, np.uint64)
-    handles[0] = ONE_GENERATION | 1
-    return handles
+    def _dead(self, e: int) -> StaleEntityError:
+        """Return what is raised for an entity that is not alive."""
+        return StaleEntityError(f"entity {self._LAYOUT.shown(e)} is not alive")

@@ -20,23 +20,15 @@ from ..errors import CapacityError, StaleEntityError
 from ..fast import speed_up
 from ..few import few_numbers
 from ..handles import Entity, EntityArray
+from ..per_class import copy_methods, per_class
 from .arrays import all_different, entity_count, first_repeat, without_repeats
 from .deaths import Deaths, Follower, Remove, only
-from .layout import (
-    GENERATION_BITS,
-    INDEX_BITS,
-    INDEX_COUNT,
-    INDEX_MASK,
-    LAST_GENERATION,
-    MIN_FREE,
-    ONE_GENERATION,
-)
-from .living import LivingEntities, dead_entity
-from .shown import shown_entity
+from .layout import INDEX_COUNT, INDEX_MASK, MIN_FREE, ONE_GENERATION
+from .living import LivingEntities
 
 
-class EntityManager(LivingEntities):
-    """Gives out entities and knows which are alive.
+class Entities(LivingEntities):
+    """Gives out entities and knows which are alive; a package's `EntityManager` is one.
 
     An entity is `generation << INDEX_BITS | index`. Destroying it frees the index, with
     the next generation; freed indices are reused first in, first out, once more than
@@ -50,6 +42,12 @@ class EntityManager(LivingEntities):
 
     __slots__ = ("__dict__", "__weakref__", "_callbacks", "dispatch")
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "_LAYOUT" in vars(cls):
+            copy_methods(cls, cls._LAYOUT)
+            speed_up(cls)
+
     def __init__(self) -> None:
         super().__init__()
         self.dispatch = Dispatch(self._destroy_queued)
@@ -57,10 +55,11 @@ class EntityManager(LivingEntities):
         self._clean = -1
         """How many had died when no manager of the world that collects had rows of the dead."""
 
+    @per_class
     def create(self) -> Entity:
         """Create an entity. O(1) amortised.
 
-        Raises CapacityError when all INDEX_COUNT indices are in use or retired.
+        Raises CapacityError when all indices are in use or retired.
         """
         handle: Entity
         free, index = self._free, self._n_used
@@ -89,8 +88,8 @@ class EntityManager(LivingEntities):
         Raises CapacityError, and creates none, when fewer than n indices are left.
         """
         n = entity_count(n)
-        early = min(n, max(0, self._free.count - MIN_FREE))
-        fresh = min(n - early, INDEX_COUNT - self._n_used)
+        early = min(n, max(0, self._free.count - self._LAYOUT.MIN_FREE))
+        fresh = min(n - early, self._LAYOUT.INDEX_COUNT - self._n_used)
         n_reused = n - fresh
         if n_reused > self._free.count:
             raise CapacityError(f"{n} entities wanted, {self._left} indices left")
@@ -118,8 +117,9 @@ class EntityManager(LivingEntities):
 
     def _first_handle(self, index: int) -> int:
         """Return the handle of the first entity that has an index."""
-        return ONE_GENERATION | index
+        return self._LAYOUT.ONE_GENERATION | index
 
+    @per_class
     def destroy(self, e: SupportsIndex) -> None:
         """Destroy one entity. O(1) amortised, plus the callbacks.
 
@@ -135,7 +135,7 @@ class EntityManager(LivingEntities):
         except IndexError:
             is_alive = False
         if not is_alive:
-            raise dead_entity(e)
+            raise self._dead(e)
         if self.dispatch.depth or self._callbacks.entries:
             self._destroy_one(Entity(e), index)
         else:
@@ -152,10 +152,10 @@ class EntityManager(LivingEntities):
             return
         es = self.require_many(es)
         ascending = bool((es[1:] > es[:-1]).all())
-        if not ascending and not all_different(_indices(es), self._n_used):
+        if not ascending and not all_different(self._indices(es), self._n_used):
             if not repeats:
                 position = first_repeat(es)
-                e = shown_entity(es[position])
+                e = self._LAYOUT.shown(es[position])
                 raise StaleEntityError(f"entity {e} at position {position} is repeated")
             es = without_repeats(es)
         if len(es) and (self.dispatch.depth or self._callbacks.entries):
@@ -173,9 +173,10 @@ class EntityManager(LivingEntities):
             self._destroy_announced(np.array(distinct, np.uint64))
             return True
         self._free.reserve(self._free.count + len(distinct))
+        mask = self._LAYOUT.INDEX_MASK
         try:
             for e in distinct:
-                self._free_index(e, e & INDEX_MASK)
+                self._free_index(e, e & mask)
         except BaseException:
             break_down(self)
             raise
@@ -209,11 +210,11 @@ class EntityManager(LivingEntities):
         When nothing else was created since, the next creation gives the same again. One by one,
         the last first: that takes no memory.
         """
-        free, cells = self._free, self._cells
+        free, cells, layout = self._free, self._cells, self._LAYOUT
         try:
             for e in reversed(es.data):
-                index = e & INDEX_MASK
-                if e < 2 * ONE_GENERATION and index == self._n_used - 1:
+                index = e & layout.INDEX_MASK
+                if e < 2 * layout.ONE_GENERATION and index == self._n_used - 1:
                     self._n_used = index
                 else:
                     free.put_first(index)
@@ -281,10 +282,10 @@ class EntityManager(LivingEntities):
             self._die_together(es)
 
     def _kill(self, es: EntityArray) -> None:
-        indices = freed = _indices(es)
-        cells = es + ONE_GENERATION
+        indices = freed = self._indices(es)
+        cells = es + self._LAYOUT.ONE_GENERATION
         cells ^= 1
-        exhausted = es >= LAST_GENERATION
+        exhausted = es >= self._LAYOUT.LAST_GENERATION
         if exhausted.any():
             cells[exhausted] = indices[exhausted] ^ 1
             freed = indices[~exhausted]
@@ -301,17 +302,18 @@ class EntityManager(LivingEntities):
 
     def __getstate__(self) -> dict[str, Any]:
         return {
-            "bits": (INDEX_BITS, GENERATION_BITS),
+            "bits": self._bits,
             "handles": self._handles[: self._n_used],
             "free": self._free.first(self._free.count),
             "n_retired": self._n_retired,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        bits = (INDEX_BITS, GENERATION_BITS)
-        if state["bits"] != bits:
-            raise ValueError(f"these entities have {state['bits']} bits, not {bits}")
-        EntityManager.__init__(self)
+        if state["bits"] != self._bits:
+            raise ValueError(
+                f"these entities have {state['bits']} bits, not {self._bits}"
+            )
+        Entities.__init__(self)
         handles = state["handles"]
         self.reserve(len(handles))
         self._handles[: len(handles)] = handles
@@ -323,9 +325,7 @@ class EntityManager(LivingEntities):
         self._n_retired = n_retired
         self._free.push_many(free)
 
-
-def _indices(es: EntityArray) -> NDArray[np.int64]:
-    return (es & INDEX_MASK).view(np.int64)
-
-
-speed_up(EntityManager)
+    @property
+    def _bits(self) -> tuple[int, int]:
+        """How many bits of a handle are the index, and how many the generation."""
+        return self._LAYOUT.INDEX_BITS, self._LAYOUT.GENERATION_BITS

@@ -21,7 +21,6 @@ from ..instances.chains import ROUNDS, walk
 from ..per_class import per_class
 from ..placement.moves import NO_ROWS, Planned, put
 from ..placement.packed import Packed
-from ..placement.rows import distinct
 from ..state import NO_SLOTS
 from .links import (
     FamilyLinks,
@@ -181,7 +180,7 @@ class Hierarchy(Packed):
         numbers = parent_numbers(parents, name)
         given = self._rows_given(rows)
         n = data._n
-        distinct(given, n, name)
+        self._distinct(given)
         wanted = parents_given(numbers, len(given), self)
         changed = data._parent_column[given] != wanted
         given, wanted = given[changed], wanted[changed]

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..entities.arrays import as_entities
-from ..entities.layout import INDEX_MASK
 from ..handles import (
     NIL,
     Columns,
@@ -20,7 +19,6 @@ from ..handles import (
     Instance,
     RowArray,
 )
-from ..maps.sparse import indices
 from ..per_class import per_class
 from ..placement.direct import Direct, DirectRows
 from ..state import NO_SLOTS
@@ -91,9 +89,9 @@ class DirectIds(IdCalls, Direct):
         return resolve_ids(given, rows, data._id_generation_column[:n])
 
     def _are_few_new(self, entities: list[int]) -> bool:
-        data = self.data
+        data, mask = self.data, self._entities._LAYOUT.INDEX_MASK
         for entity in entities:
-            row = entity & INDEX_MASK
+            row = entity & mask
             # a row without another generation is for many at once, where it is refused in time
             if row < data._allocated and data._id_generation_cells[row] == WORN_OUT:
                 return False
@@ -104,7 +102,7 @@ class DirectIds(IdCalls, Direct):
     ) -> None:
         first_worn_out(  # no name for the column: it would count as a view when rows move
             type(self).__name__,
-            indices(entities, INDEX_MASK),
+            self._entities._indices(entities),
             self.data._id_generation_column,
         )
         super()._make_room(entities, columns, borrowed)

@@ -29,7 +29,7 @@ class One(Owned):
         return np.unique(rows[rows != NIL])
 
     def _admit_many(self, entities: EntityArray) -> None:
-        name = type(self).__name__
-        first_repeated(name, entities)
+        name, layout = type(self).__name__, self._entities._LAYOUT
+        first_repeated(name, entities, layout)
         if len(entities) and not self._are_new(entities):
-            first_present(name, entities, self.lookup_many(entities))
+            first_present(name, entities, self.lookup_many(entities), layout)

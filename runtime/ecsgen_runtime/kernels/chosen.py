@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..convert.base import Converter
 from ..handles import RowArray
 from ..manager import Manager
-from ..placement.rows import distinct
 
 ALL_ROWS: RowArray = np.zeros(1, np.intp)
 """The first of all rows, for loops that take it that they follow each other."""
@@ -30,7 +29,7 @@ class ChosenRows:
 
     def __init__(self, manager: Manager, rows: ArrayLike, bound: int = -1) -> None:
         given = manager._rows_given(rows)
-        distinct(given, manager.data._n, type(manager).__name__)
+        manager._distinct(given)
         self.count = len(given)
         """How many were given."""
         self._running: NDArray[np.bool_] | None = None

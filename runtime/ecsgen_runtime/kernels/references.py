@@ -11,8 +11,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.arrays import are_held
-from ..entities.layout import INDEX_MASK
 from ..entities.living import LivingEntities
 from ..handles import NIL, EntityArray, IdArray, RowArray
 from .blocks import put_where, row_cells, take_rows
@@ -87,7 +85,7 @@ def _of_living(
     rows: RowArray, entities: LivingEntities, owners: EntityArray
 ) -> RowArray:
     """Return rows, NIL where the owner is dead."""
-    alive = are_held(entities._handles, owners, INDEX_MASK)
+    alive = entities._are_held(owners)
     if not alive.all():
         rows[~alive] = NIL
     return rows

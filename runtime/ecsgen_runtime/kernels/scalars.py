@@ -10,11 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..entities.layout import INDEX_MASK
 from ..handles import RowArray
-
-HANDLE_MASK: Final = np.uint64(INDEX_MASK)
-"""The bits of an entity that are its index."""
 
 add_int64: Final = add
 subtract_int64: Final = sub

@@ -7,8 +7,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.arrays import are_held
-from ..entities.layout import INDEX_MASK
 from ..entities.living import LivingEntities
 from ..handles import RowArray
 from .chance import draw_stems, draw_words
@@ -39,5 +37,5 @@ def rows_of_living(manager: MappedManager) -> dict[int, int]:
     """Return the first row that each living entity has; O(n)."""
     rows = manager._first_rows()
     owners = manager.data._entity_column[rows]
-    alive = are_held(manager._entities._handles, owners, INDEX_MASK)
+    alive = manager._entities._are_held(owners)
     return dict(zip(owners[alive].tolist(), rows[alive].tolist(), strict=True))

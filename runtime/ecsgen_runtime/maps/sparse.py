@@ -14,7 +14,6 @@ from ..entities.arrays import as_entities
 from ..entities.layout import INDEX_MASK
 from ..few import few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ..lookups import sparse_lookup
 from ..per_class import per_class
 from ..placement.moves import NO_ROWS
 from ..state import NO_SLOTS
@@ -68,7 +67,8 @@ class Sparse(Mapped):
         given = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return sparse_lookup(self._sparse, owners, given, INDEX_MASK)
+        mask = self._entities._LAYOUT.INDEX_MASK
+        return data._BULK.sparse_lookup(self._sparse, owners, given, mask)
 
     def _extras(self) -> dict[str, NDArray[Any]]:
         return {**super()._extras(), "_map": self._sparse[: self._span()]}
@@ -108,14 +108,16 @@ class Sparse(Mapped):
     def _span(self) -> int:
         """Return how many cells of the map there are up to the last entry; O(n)."""
         data = self.data
-        return rows_spanned(data._entity_column[: data._n], INDEX_MASK)
+        return rows_spanned(
+            data._entity_column[: data._n], self._entities._LAYOUT.INDEX_MASK
+        )
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         super()._make_room(entities, columns, borrowed)
         if len(self._sparse) < self._entities._n_cells:
-            highest = rows_spanned(entities, INDEX_MASK) - 1
+            highest = rows_spanned(entities, self._entities._LAYOUT.INDEX_MASK) - 1
             if highest >= len(self._sparse):
                 self._set_map(grown_map(self._sparse, highest))
 
@@ -125,10 +127,10 @@ class Sparse(Mapped):
         self._destroy_rows(self._rows_with(row))
 
     def _are_few_new(self, entities: list[int]) -> bool:
-        rows = self._sparse_cells
+        rows, mask = self._sparse_cells, self._entities._LAYOUT.INDEX_MASK
         end = len(rows)
         for entity in entities:
-            slot = entity & INDEX_MASK
+            slot = entity & mask
             if slot < end and rows[slot] != NIL:
                 return False
         return True
@@ -137,7 +139,7 @@ class Sparse(Mapped):
         if self.data._n == 0:
             return True
         # an index behind the map is clipped to the last one, of which nothing follows
-        heads = self._sparse.take(indices(entities, INDEX_MASK), mode="clip")
+        heads = self._sparse.take(self._entities._indices(entities), mode="clip")
         return bool((heads == NIL).all())
 
     def _in_the_way(self, entities: EntityArray) -> RowArray:
@@ -150,7 +152,7 @@ class Sparse(Mapped):
     def _predecessors(self, entities: EntityArray) -> EntityArray:
         """Return the dead entities with rows that had the index of one of these."""
         owners = self.data._entity_column[: self.data._n]
-        slots = indices(entities, INDEX_MASK)
+        slots = self._entities._indices(entities)
         return predecessors(self._sparse, slots, owners, entities)
 
     @per_class
@@ -158,21 +160,21 @@ class Sparse(Mapped):
         self._sparse_cells[entity & INDEX_MASK] = row
 
     def _enter_many(self, entities: EntityArray, rows: RowArray) -> None:
-        self._sparse[indices(entities, INDEX_MASK)] = rows
+        self._sparse[self._entities._indices(entities)] = rows
 
     @per_class
     def _first_of(self, entity: Entity) -> Instance:
         return self._sparse_cells[entity & INDEX_MASK]
 
     def _firsts_of(self, entities: EntityArray) -> RowArray:
-        return self._sparse[indices(entities, INDEX_MASK)].astype(np.intp)
+        return self._sparse[self._entities._indices(entities)].astype(np.intp)
 
     @per_class
     def _forget(self, entity: Entity) -> None:
         self._sparse_cells[entity & INDEX_MASK] = NIL
 
     def _forget_many(self, entities: EntityArray) -> None:
-        self._sparse[indices(entities, INDEX_MASK)] = NIL
+        self._sparse[self._entities._indices(entities)] = NIL
 
 
 def sparse_map(size: int) -> NDArray[np.uint32]:

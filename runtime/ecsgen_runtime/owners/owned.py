@@ -15,10 +15,8 @@ from ..broken import break_since
 from ..callbacks import Dispatch
 from ..columns.rows import OwnedRows
 from ..convert.base import check_values
-from ..entities.arrays import are_held, as_entities
-from ..entities.layout import INDEX_MASK
-from ..entities.manager import EntityManager
-from ..entities.shown import entity_name
+from ..entities.arrays import as_entities
+from ..entities.manager import Entities
 from ..errors import EcsError, StaleInstanceError
 from ..few import FEW_GONE, few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
@@ -36,10 +34,10 @@ class Owned(Manager):
 
     __slots__ = NO_SLOTS
     data: OwnedRows
-    _entities: EntityManager
+    _entities: Entities
 
-    def __init__(self, entities: EntityManager) -> None:
-        if not isinstance(entities, EntityManager):
+    def __init__(self, entities: Entities) -> None:
+        if not isinstance(entities, self._ROWS._ENTITIES):
             raise TypeError(
                 f"{type(self).__name__} takes the EntityManager that its owners come from, "
                 f"not {type(entities).__name__}"
@@ -106,7 +104,7 @@ class Owned(Manager):
         """
         row = self.lookup(entity)
         if row == NIL:
-            raise missing(type(self).__name__, entity)
+            raise missing(type(self).__name__, entity, self._entities._LAYOUT)
         return row
 
     def require_many(self, entities: ArrayLike, /) -> RowArray:
@@ -117,14 +115,14 @@ class Owned(Manager):
         """
         given = as_entities(entities)
         rows = self.lookup_many(given)
-        first_missing(type(self).__name__, given, rows)
+        first_missing(type(self).__name__, given, rows, self._entities._LAYOUT)
         return rows
 
     def _unused(self, row: int) -> StaleInstanceError:
         error = super()._unused(row)
         if row == NIL or not self._entities.alive(row):
             return error
-        entity = entity_name(row)
+        entity = self._entities._LAYOUT.name(row)
         return StaleInstanceError(
             f"{error}; that is the entity {entity}; lookup(entity) gives its row"
         )
@@ -136,7 +134,7 @@ class Owned(Manager):
             entity = Entity(index(entity))
         row = self.lookup(entity)
         if row == NIL:
-            raise missing(type(self).__name__, entity)
+            raise missing(type(self).__name__, entity, self._entities._LAYOUT)
         proxy = new_proxy(kind)  # set here: a function for it would cost as much again
         proxy._manager = self
         proxy._owner = entity
@@ -167,7 +165,7 @@ class Owned(Manager):
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         """Return the rows of dead entities, ascending."""
-        alive = are_held(self._entities._handles, owners, INDEX_MASK)
+        alive = self._entities._are_held(owners)
         return NO_ROWS if alive.all() else (~alive).nonzero()[0]
 
     @abstractmethod

@@ -23,8 +23,7 @@ from ..handles import (
     RowArray,
 )
 from ..instances.one import One
-from ..lookups import direct_lookup
-from ..maps.sparse import indices, rows_spanned
+from ..maps.sparse import rows_spanned
 from ..per_class import per_class
 from ..state import NO_SLOTS
 from .moves import NO_ROWS
@@ -128,7 +127,9 @@ class Direct(One):
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         given = as_entities(entities)
         data = self.data
-        return direct_lookup(data._entity_column[: data._n], given, INDEX_MASK)
+        owners = data._entity_column[: data._n]
+        mask = self._entities._LAYOUT.INDEX_MASK
+        return data._BULK.direct_lookup(owners, given, mask)
 
     @per_class
     def destroy(self, row: int, /) -> None:
@@ -189,7 +190,7 @@ class Direct(One):
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         data = self.data
-        needed = rows_spanned(entities, INDEX_MASK)
+        needed = rows_spanned(entities, self._entities._LAYOUT.INDEX_MASK)
         if needed > data._allocated:
             data._grow(needed, borrowed)
 
@@ -202,15 +203,16 @@ class Direct(One):
 
     def _are_few_new(self, entities: list[int]) -> bool:
         end, owners = self.data._n, self.data._entity_cells
+        mask = self._entities._LAYOUT.INDEX_MASK
         for entity in entities:
-            row = entity & INDEX_MASK
+            row = entity & mask
             if row < end and owners[row] != NULL_ENTITY:
                 return False
         return True
 
     def _places_of(self, entities: EntityArray) -> RowArray:
         """Return the rows that entities' instances have, or would have, shape (k,); O(k)."""
-        return indices(entities, INDEX_MASK)
+        return self._entities._indices(entities)
 
     def _are_new(self, entities: EntityArray) -> bool:
         return bool(self._places_of(entities).min() >= self.data._n)

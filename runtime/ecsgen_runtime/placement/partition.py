@@ -12,7 +12,7 @@ from ..per_class import per_class
 from ..state import NO_SLOTS
 from .bounded import Bounded
 from .bounds import exchange, parts_sorted, within_parts
-from .rows import Remap, distinct
+from .rows import Remap
 
 
 class PartitionedRows(Rows):
@@ -123,7 +123,7 @@ class Partition(Bounded):
         if self._locks:
             self._refuse_locked()
         given = self._rows_given(rows)
-        return given, distinct(given, self.data._n, type(self).__name__)
+        return given, self._distinct(given)
 
     def _cross(
         self, given: RowArray, chosen: RowArray, start: int, end: int, bound: int

@@ -17,7 +17,7 @@ from ..arrow.library import table_hint
 from ..arrow.nulls import refuse_nulls
 from ..convert.arrays import shown
 from ..entities.arrays import as_count
-from ..entities.shown import shown_entity
+from ..entities.layout import HandleLayout
 from ..errors import (
     DuplicateInstanceError,
     MissingInstanceError,
@@ -218,17 +218,21 @@ def locked(manager: str) -> StructureLockedError:
     )
 
 
-def missing(manager: str, entity: SupportsIndex) -> MissingInstanceError:
+def missing(
+    manager: str, entity: SupportsIndex, layout: HandleLayout
+) -> MissingInstanceError:
     """Return the error of an entity without the component."""
     return MissingInstanceError(
-        f"{manager}: entity {shown_entity(entity)} has no instance"
+        f"{manager}: entity {layout.shown(entity)} has no instance"
     )
 
 
-def duplicate_instance(manager: str, entity: SupportsIndex) -> DuplicateInstanceError:
+def duplicate_instance(
+    manager: str, entity: SupportsIndex, layout: HandleLayout
+) -> DuplicateInstanceError:
     """Return the error of a second instance where one is allowed."""
     return DuplicateInstanceError(
-        f"{manager}: entity {shown_entity(entity)} has an instance already"
+        f"{manager}: entity {layout.shown(entity)} has an instance already"
     )
 
 
@@ -238,21 +242,25 @@ def has_row(rows: RowArray) -> NDArray[np.bool_]:
     return present
 
 
-def first_missing(manager: str, entities: EntityArray, rows: RowArray) -> None:
+def first_missing(
+    manager: str, entities: EntityArray, rows: RowArray, layout: HandleLayout
+) -> None:
     """Raise MissingInstanceError for the first entity whose row is NIL, if there is one."""
     absent = rows == NIL
     if absent.any():
-        raise missing(manager, int(entities[absent.argmax()]))
+        raise missing(manager, int(entities[absent.argmax()]), layout)
 
 
-def first_present(manager: str, entities: EntityArray, rows: RowArray) -> None:
+def first_present(
+    manager: str, entities: EntityArray, rows: RowArray, layout: HandleLayout
+) -> None:
     """Raise DuplicateInstanceError for the first entity whose row is not NIL, if there is one."""
     present = rows != NIL
     if present.any():
-        raise duplicate_instance(manager, int(entities[present.argmax()]))
+        raise duplicate_instance(manager, int(entities[present.argmax()]), layout)
 
 
-def first_repeated(manager: str, entities: EntityArray) -> None:
+def first_repeated(manager: str, entities: EntityArray, layout: HandleLayout) -> None:
     """Raise DuplicateInstanceError if an entity is there twice; O(k) if ascending."""
     if len(entities) < 2 or bool((entities[1:] > entities[:-1]).all()):
         return
@@ -260,5 +268,5 @@ def first_repeated(manager: str, entities: EntityArray) -> None:
     again = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(again):
         raise DuplicateInstanceError(
-            f"{manager}: entity {shown_entity(again[0])} is given twice"
+            f"{manager}: entity {layout.shown(again[0])} is given twice"
         )

@@ -132,7 +132,7 @@ class RowField:
         def field_of(self: Any, entity: Entity, /) -> Any:
             row = self.lookup(entity)
             if row == NIL:
-                raise missing(type(self).__name__, entity)
+                raise missing(type(self).__name__, entity, self._entities._LAYOUT)
             return read(self, row)
 
         method: Callable[[_ManagerT, Entity], _ReadT] = _method(
@@ -166,7 +166,7 @@ class RowField:
         def set_field_of(self: Any, entity: Entity, value: Any, /) -> None:
             row = self.lookup(entity)
             if row == NIL:
-                raise missing(type(self).__name__, entity)
+                raise missing(type(self).__name__, entity, self._entities._LAYOUT)
             if type(value) not in PLAIN and not is_plain_tuple(value):
                 row = LateRow(self.require, entity)
             write(self, row, value)

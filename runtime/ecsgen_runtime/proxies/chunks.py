@@ -9,7 +9,6 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.shown import entity_name
 from ..handles import Entity, RowClass
 from .arrays import CellView, array_writer, column_cell
 from .cells import ProxyField, field_property
@@ -42,7 +41,7 @@ class ChunkProxy(RowProxy):
         return self._manager._get(self._owner, self._COMPONENT)
 
     def _whose(self) -> str:
-        return f"entity {entity_name(self._owner)}"
+        return f"entity {self._manager._entities._LAYOUT.name(self._owner)}"
 
 
 def chunk_proxy(kind: type[ProxyT], store: Any, entity: Entity) -> ProxyT:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from ..entities.shown import entity_name
 from ..errors import EcsError, StaleInstanceError
 from ..fast import speed_up
 from ..handles import NIL, Entity, Id, Instance
@@ -101,7 +100,7 @@ class EntityProxy(ManagedProxy):
         return row
 
     def _whose(self) -> str:
-        return f"entity {entity_name(self.entity)}"
+        return f"entity {self._manager._entities._LAYOUT.name(self.entity)}"
 
 
 class IdProxy(ManagedProxy):

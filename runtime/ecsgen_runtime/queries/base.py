@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 from numpy.typing import NDArray
 
 from ..arrow.columns import ArrowTable
+from ..entities.layout import HandleLayout
 
 RowsT = TypeVar("RowsT", bound=tuple[Any, ...])
 RowT = TypeVar("RowT", bound=tuple[Any, ...])
@@ -45,6 +46,11 @@ class QueryBase(ArrowTable, Generic[RowsT, RowT]):
     def rows(self) -> RowsT:
         """Return the entities, and the row of each in every manager; kept till a change."""
         return tuple.__new__(self._ROWS, self._arrays())
+
+    @property
+    @abstractmethod
+    def _layout(self) -> HandleLayout:
+        """What the bits of the entities are."""
 
     @abstractmethod
     def _arrays(self) -> tuple[NDArray[Any], ...]:

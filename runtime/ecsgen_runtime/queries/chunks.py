@@ -10,6 +10,7 @@ import numpy as np
 from ..archetypes.chunk_layout import ChunkColumns
 from ..archetypes.rows import Archetype
 from ..archetypes.view import ArchetypeView, ChunkT
+from ..entities.layout import HandleLayout
 from ..handles import EntityArray, RowClass
 from ..reprs import count_text, query_text
 from .base import QueryBase, RowsT, RowT, changed_in_loop
@@ -63,6 +64,10 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
 
     def _archetypes(self) -> list[Archetype]:
         return self._store._table.matching(self._all, self._any, self._none)
+
+    @property
+    def _layout(self) -> HandleLayout:
+        return self._store._entities._LAYOUT
 
     def _arrays(self) -> tuple[EntityArray]:
         return (self._owners(),)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.layout import INDEX_MASK
+from ..entities.layout import HandleLayout
+from ..entities.living import LivingEntities
 from ..entities.queue import IndexQueue
 from ..handles import EntityArray, RowArray
 from ..instances.chains import first_rows
-from ..maps.sparse import indices
 
 RowsOrSlice: TypeAlias = slice | RowArray
 """Rows of one manager; a slice where they follow each other."""
@@ -36,6 +36,8 @@ class QueriedManager(Protocol):
 class QueriedEntities(Protocol):
     """What a query needs of the entity manager."""
 
+    _LAYOUT: ClassVar[HandleLayout]
+
     @property
     def _free(self) -> IndexQueue: ...
 
@@ -52,6 +54,9 @@ class QueriedSparseManager(QueriedManager, Protocol):
     """A manager that finds rows through a sparse array."""
 
     _sparse: NDArray[np.uint32]
+
+    @property
+    def _entities(self) -> LivingEntities: ...
 
 
 class QueryMember:
@@ -112,7 +117,7 @@ class QuerySparseMember(QueryMember):
         """
         rows_of = self.manager._sparse
         if all_live:
-            wanted = indices(entities, INDEX_MASK)
+            wanted = self.manager._entities._indices(entities)
             if int(wanted.max(initial=0)) < len(rows_of):
                 return rows_of.take(wanted, mode="clip")
         return self.manager.lookup_many(entities)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final
 
 from numpy.typing import NDArray
 
+from ..entities.layout import HandleLayout
 from ..fast import speed_up
 from ..per_class import copy_methods, per_class
 from ..reprs import count_text
@@ -61,6 +62,10 @@ class QueriedRows(QueryBase[RowsT, RowT]):
     def __len__(self) -> int:
         """Return how many entities there are."""
         return self._join.count()
+
+    @property
+    def _layout(self) -> HandleLayout:
+        return self._join.entities._LAYOUT
 
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         return self._join.arrays()

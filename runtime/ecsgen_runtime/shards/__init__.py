@@ -1,1 +1,1 @@
-"""Worlds over several processes. What has the name of something elsewhere stands for it there."""
+"""Worlds over several processes."""

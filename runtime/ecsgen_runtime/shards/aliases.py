@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import IdArray, RowArray
+from .bulk import ShardedBulk
 from .handle_map import HandleMap
 from .layout import ID_VISITOR
 
@@ -20,8 +21,8 @@ class Aliases:
 
     __slots__ = ("_map", "ids")
 
-    def __init__(self) -> None:
-        self._map = HandleMap()
+    def __init__(self, bulk: type[ShardedBulk]) -> None:
+        self._map = HandleMap(bulk)
         self.ids: IdArray = np.zeros(0, np.uint64)
         """By slot."""
 

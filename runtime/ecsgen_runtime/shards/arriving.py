@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..broken import break_down
-from ..entities.arrays import are_held
-from ..entities.layout import INDEX_MASK
 from ..errors import CapacityError
 from ..handles import NIL, Columns, EntityArray, IdArray, RowArray
 from ..typed import NamedTuple
@@ -19,9 +17,7 @@ from .departing import rows_of
 from .distinct import are_distinct
 from .errors import ParcelError
 from .knowing import KnownSlots
-from .layout import ONE_GENERATION
 from .parcel import ParcelBase
-from .shown import shown_entity
 from .tables import Component, plan_of
 
 
@@ -135,11 +131,11 @@ class ParcelPlaces:
 
 def _check_handles(world: Any, es: EntityArray) -> None:
     """Raise ParcelError for handles that nobody can have, or that somebody made here has."""
-    if (es < ONE_GENERATION).any():
+    if (es < world.entities._LAYOUT.ONE_GENERATION).any():
         raise ParcelError("entities that are none")
-    here = are_held(world.entities._handles, es, INDEX_MASK)
+    here = world.entities._are_held(es)
     if here.any():
-        raise ParcelError(f"entity {shown_entity(es[here.argmax()])} is here already")
+        raise _already_here(world, es[here.argmax()])
 
 
 def _refused(world: Any, es: EntityArray) -> ParcelError:
@@ -147,7 +143,11 @@ def _refused(world: Any, es: EntityArray) -> ParcelError:
     if not are_distinct(es):
         return ParcelError("an entity is there twice")
     here = world.entities._visitors.find(es) >= 0
-    return ParcelError(f"entity {shown_entity(es[here.argmax()])} is here already")
+    return _already_here(world, es[here.argmax()])
+
+
+def _already_here(world: Any, e: SupportsIndex) -> ParcelError:
+    return ParcelError(f"entity {world.entities._LAYOUT.shown(e)} is here already")
 
 
 def _arriving(

@@ -12,9 +12,8 @@ from ..entities.arrays import as_entities, first_repeat
 from ..errors import HierarchyError, StaleEntityError, StaleIdError
 from ..handles import NIL, EntityArray, IdArray, RowArray
 from ..typed import NamedTuple
-from .distinct import are_distinct, are_distinct_below
+from .distinct import are_distinct
 from .knowing import KnownSlots
-from .shown import shown_entity
 from .tables import Component, plan_of
 
 
@@ -102,10 +101,11 @@ def _rows_of_all(
 def distinct_entities(world: Any, es: ArrayLike) -> tuple[EntityArray, RowArray]:
     """Return live entities as an array, and their slots; StaleEntityError for dead or repeated
     ones."""
-    entities, slots = world.entities._require_slots(es)
-    if not are_distinct_below(world.entities._n_used, slots):
+    known = world.entities
+    entities, slots = known._require_slots(es)
+    if not known._BULK.are_distinct_below(known._n_used, slots):
         position = first_repeat(entities)
-        e = shown_entity(entities[position])
+        e = world.entities._LAYOUT.shown(entities[position])
         raise StaleEntityError(f"entity {e} at position {position} is repeated")
     return entities, slots
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import index
+from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -10,16 +11,17 @@ from ..entities.arrays import as_entities
 from ..entities.layout import INDEX_MASK
 from ..handles import NIL, NULL_ENTITY, Columns, Entity, EntityArray, Instance, RowArray
 from ..per_class import per_class
-from ..placement.direct import Direct as OneWorldsDirect
+from ..placement.direct import Direct
 from ..state import NO_SLOTS
-from .entities import EntityManager
+from .entities import ShardedEntities
 
 
-class Direct(OneWorldsDirect):
+class ShardedDirect(Direct):
     """A manager whose rows are entities' slots."""
 
     __slots__ = NO_SLOTS
-    _entities: EntityManager
+    _MAY_BE_IN_C: ClassVar[bool] = False
+    _entities: ShardedEntities
 
     @per_class
     def lookup(self, entity: Entity, /) -> Instance:

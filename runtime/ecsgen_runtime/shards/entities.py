@@ -10,7 +10,7 @@ Whoever was made here, left and came back is a visitor, for the index has gone t
 from __future__ import annotations
 
 import operator
-from typing import Any, SupportsIndex
+from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,19 +22,19 @@ from ..entities.arrays import (
     first_repeat,
     without_repeats,
 )
-from ..entities.layout import INDEX_BITS, INDEX_COUNT, MIN_FREE
-from ..entities.manager import EntityManager as OneWorldsEntities
+from ..entities.layout import INDEX_COUNT, MIN_FREE, ONE_GENERATION
+from ..entities.manager import Entities
 from ..entities.queue import IndexQueue
 from ..errors import CapacityError, StaleEntityError
 from ..few import few_numbers
 from ..handles import Entity, EntityArray, RowArray
+from ..per_class import per_class
 from .handle_map import HandleMap
-from .layout import ONE_GENERATION, SHARD_COUNT
+from .layout import ShardLayout
 from .living import VisitedEntities
-from .shown import shown_entity
 
 
-class EntityManager(VisitedEntities, OneWorldsEntities):
+class ShardedEntities(VisitedEntities, Entities):
     """Gives out entities of one shard and knows which are alive here, visitors among them.
 
     An entity is `generation << (INDEX_BITS + SHARD_BITS) | shard << INDEX_BITS | index`. No two
@@ -57,15 +57,22 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
         "_visitors",
     )
 
+    _LAYOUT: ClassVar[ShardLayout]
+
+    # Under names of their own, so that each package's class has copies with its numbers, which it
+    # has not of what `super()` finds:
+    _create_again = Entities.create
+    _free_own_index = Entities._free_index
+
     def __init__(self, shard: SupportsIndex = 0) -> None:
         super().__init__()
-        self._begin(checked_shard(shard))
+        self._begin(self._LAYOUT.checked_shard(shard))
 
     def _begin(self, shard: int) -> None:
         """Have a number, and no visitors yet."""
-        self._home = shard << INDEX_BITS
+        self._home = shard << self._LAYOUT.INDEX_BITS
         self._known = None
-        self._visitors = HandleMap()
+        self._visitors = HandleMap(self._BULK)
         self._idle = IndexQueue()
         self._revived = 0
         self._lingering = 0
@@ -73,26 +80,27 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
     @property
     def shard(self) -> int:
         """The number of this shard: that of the entities that are made here."""
-        return self._home >> INDEX_BITS
+        return self._home >> self._LAYOUT.INDEX_BITS
 
     def shard_of(self, e: SupportsIndex) -> int:
         """The shard where an entity was made, alive or not."""
-        return operator.index(e) >> INDEX_BITS & SHARD_COUNT - 1
+        return self._LAYOUT.shard(e)
 
     def shards_of(self, es: ArrayLike) -> NDArray[np.int64]:
         """The shard where each of k entities was made, shape (k,); O(k)."""
-        shards = as_entities(es) >> np.uint64(INDEX_BITS)
-        return (shards & np.uint64(SHARD_COUNT - 1)).view(np.int64)
+        shards = as_entities(es) >> np.uint64(self._LAYOUT.INDEX_BITS)
+        return (shards & np.uint64(self._LAYOUT.SHARD_COUNT - 1)).view(np.int64)
 
+    @per_class
     def create(self) -> Entity:
         """Create an entity. O(1) amortised.
 
-        Raises CapacityError when all INDEX_COUNT indices are in use or retired.
+        Raises CapacityError when all indices are in use or retired.
         """
         handle: Entity
         free, index = self._free, self._n_used
         if free.count > MIN_FREE or index == INDEX_COUNT:
-            return super().create()
+            return self._create_again()
         if index == self._n_cells:
             self._grow(index + 1)
         # An Entity, without the time that a call takes:
@@ -113,9 +121,6 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
         """
         if type(e) is not int:
             e = operator.index(e)
-        if not self._visitors.count or self._visitors.get(e) < 0:
-            super().destroy(e)
-            return
         slot = self._slot_of(e)
         if self.dispatch.depth or self._callbacks.entries:
             self._destroy_one(Entity(e), slot)
@@ -144,7 +149,7 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
         if ascending or all_different(self._slots(es), self._n_used):
             return es
         position = first_repeat(es)
-        e = shown_entity(es[position])
+        e = self._LAYOUT.shown(es[position])
         raise StaleEntityError(f"entity {e} at position {position} is repeated")
 
     def _kill(self, es: EntityArray) -> None:
@@ -167,7 +172,7 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
     def _free_index(self, e: int, index: int) -> None:
         slot = self._visitors.get(e) if self._visitors.count else -1
         if slot < 0:
-            super()._free_index(e, index)
+            self._free_own_index(e, index)
             return
         self._empty(np.array([slot]))
         self._lingering += 1
@@ -183,10 +188,10 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
     def _arriving(self, es: EntityArray) -> RowArray:
         """Return the slots that entities are going to have; CapacityError if there are not
         so many. Makes room for them."""
-        reused = min(len(es), self._idle.count)
+        reused, count = min(len(es), self._idle.count), self._LAYOUT.INDEX_COUNT
         fresh = len(es) - reused
-        if self._n_used + fresh > INDEX_COUNT:
-            left = self._idle.count + INDEX_COUNT - self._n_used
+        if self._n_used + fresh > count:
+            left = self._idle.count + count - self._n_used
             raise CapacityError(f"{len(es)} entities arrive, {left} indices left")
         self.reserve(self._n_used + fresh)
         self._visitors.reserve(len(es))
@@ -218,7 +223,7 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
             self._handles[old] = (old ^ 1).view(np.uint64)
             self._handles[n_before : self._n_used] = 0
             if not n_before:
-                self._handles[0] = ONE_GENERATION | 1
+                self._handles[0] = self._LAYOUT.ONE_GENERATION | 1
             self._idle.put_back(old)
             self._n_used = n_before
             self._revived -= len(old)
@@ -229,7 +234,7 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
     def _leave(self, es: EntityArray, slots: RowArray) -> tuple[EntityArray, RowArray]:
         """Let live entities not be here any more; return the visitors among them and their
         slots, which are to be vacated once no manager has rows of theirs."""
-        below = np.uint64(ONE_GENERATION - 1)
+        below = np.uint64(self._LAYOUT.ONE_GENERATION - 1)
         visits = (es & below) != slots.view(np.uint64) | np.uint64(self._home)
         if not visits.all():
             super()._kill(es[~visits])
@@ -275,12 +280,4 @@ class EntityManager(VisitedEntities, OneWorldsEntities):
 
     def _be_shard(self, shard: SupportsIndex) -> None:
         """Have another number; nothing was ever made here."""
-        self._home = checked_shard(shard) << INDEX_BITS
-
-
-def checked_shard(shard: SupportsIndex) -> int:
-    """Return the number of a shard, or raise ValueError."""
-    number = operator.index(shard)
-    if not 0 <= number < SHARD_COUNT:
-        raise ValueError(f"shard {number}, wanted 0 to {SHARD_COUNT - 1}")
-    return number
+        self._home = self._LAYOUT.checked_shard(shard) << self._LAYOUT.INDEX_BITS

@@ -18,6 +18,7 @@ from ..entities.arrays import as_entities
 from ..handles import NIL, EntityArray, RowArray
 from ..owners.owned import Owned
 from ..state import NO_SLOTS
+from .entities import ShardedEntities
 from .handle_map import HandleMap
 
 
@@ -92,6 +93,7 @@ class Haunted(Owned):
     _GHOSTS: ClassVar[tuple[str, ...]] = ()
     """The fields that they have."""
     data: OwnedRows
+    _entities: ShardedEntities
     _haunt: Haunt
 
     def _attach(self) -> None:
@@ -141,7 +143,7 @@ class Haunted(Owned):
         if not self._n_ghosts or len(entities) == 0:
             return np.full(len(entities), -1)
         if haunt.map is None:
-            haunt.map = HandleMap()
+            haunt.map = HandleMap(self._entities._BULK)
             haunt.map.add(haunt.owners, np.arange(haunt.count) + self.data._n)
         return haunt.map.find(entities)
 

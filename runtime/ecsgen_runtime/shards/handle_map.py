@@ -8,15 +8,8 @@ import numpy as np
 
 from ..columns.buffers import unfilled
 from ..handles import EntityArray, RowArray
-from .finding import (
-    EMPTY,
-    FACTOR,
-    GONE,
-    NO_SLOT,
-    enter_keys,
-    find_slots,
-    remove_keys,
-)
+from .bulk import ShardedBulk
+from .finding import EMPTY, FACTOR, GONE, NO_SLOT
 
 _ALL: Final = (1 << 64) - 1
 _SMALLEST: Final = 64
@@ -26,9 +19,10 @@ class HandleMap:
     """Handles or ids → slots: a table of pairs. At most half of it is ever taken, so ways are
     short."""
 
-    __slots__ = ("_cells", "_shift", "_taken", "count", "table")
+    __slots__ = ("_bulk", "_cells", "_shift", "_taken", "count", "table")
 
-    def __init__(self) -> None:
+    def __init__(self, bulk: type[ShardedBulk]) -> None:
+        self._bulk = bulk
         self._lie_in(_SMALLEST)
 
     @property
@@ -53,7 +47,7 @@ class HandleMap:
 
     def find(self, keys: EntityArray) -> RowArray:
         """Return the slot of each key, or -1; O(k)."""
-        return find_slots(self.table, keys)
+        return self._bulk.find_slots(self.table, keys)
 
     def reserve(self, count: int) -> None:
         """Make room for `count` more keys, so that adding them can't fail; O(size) if it grows."""
@@ -66,7 +60,7 @@ class HandleMap:
     def add(self, keys: EntityArray, slots: RowArray) -> bool:
         """Enter distinct keys, if none of them is there, and return whether; O(k) amortised."""
         self.reserve(len(keys))
-        if not enter_keys(self.table, keys, slots):
+        if not self._bulk.enter_keys(self.table, keys, slots):
             return False
         self.count += len(keys)
         self._taken += len(keys)
@@ -74,7 +68,7 @@ class HandleMap:
 
     def remove(self, keys: EntityArray) -> None:
         """Take out distinct keys that are there; O(k)."""
-        self._taken -= remove_keys(self.table, keys)
+        self._taken -= self._bulk.remove_keys(self.table, keys)
         self.count -= len(keys)
 
     def items(self) -> tuple[EntityArray, RowArray]:

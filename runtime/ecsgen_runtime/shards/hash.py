@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..maps.hash import Hash as OneWorldsHash
+from ..maps.hash import Hash
 from ..state import NO_SLOTS
 from .visited import Visited
 
 
-class Hash(Visited, OneWorldsHash):
+class ShardedHash(Visited, Hash):
     """A manager that finds rows in a dict by handle; those of the dead are in nobody's way."""
 
     __slots__ = NO_SLOTS

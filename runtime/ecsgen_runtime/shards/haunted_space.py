@@ -15,10 +15,10 @@ from ..spaces.search import NearSearch
 from ..spaces.spaced import checked_radius
 from ..state import NO_SLOTS
 from .ghosts import Haunted
-from .spaced import OwnedSpaced
+from .spaced import ShardedSpaced
 
 
-class HauntedSpace(Haunted, OwnedSpaced):
+class HauntedSpace(Haunted, ShardedSpaced):
     """A manager whose rows ask ghosts as well, which lie behind them and ask nobody."""
 
     __slots__ = NO_SLOTS

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import index
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..entities.arrays import as_entities
 from ..handles import NIL, Columns, EntityArray, Id, IdArray, Instance, RowArray
-from ..ids.direct import DirectIdRows as OneWorldsDirectIdRows
-from ..ids.direct import DirectIds as OneWorldsDirectIds
-from ..ids.ids import IdRows as OneWorldsIdRows
-from ..ids.ids import Ids as OneWorldsIds
+from ..ids.direct import DirectIdRows, DirectIds
+from ..ids.ids import IdRows, Ids
 from ..ids.slots import SLOT_BITS, worn_out
 from ..manager import Manager
 from ..per_class import per_class
 from ..state import NO_SLOTS
 from .aliases import Aliases
-from .entities import EntityManager
+from .bulk import ShardedBulk
+from .direct import ShardedDirect
+from .entities import ShardedEntities
 from .layout import ID_LAST, ID_SHARD_BITS, ID_VISITOR
 
 _ONE: Final = 1 << ID_SHARD_BITS
@@ -34,15 +34,16 @@ SLOTS: Final = "_visited"
 """What is saved of aliases."""
 
 
-class IdRows(OneWorldsIdRows):
+class ShardedIdRows(IdRows):
     """Rows with stable ids, some of which were given elsewhere, and the table of slots."""
 
     __slots__ = NO_SLOTS
+    _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
     _aliases: Aliases
 
     def _start(self) -> None:
         super()._start()
-        self._aliases = Aliases()
+        self._aliases = Aliases(self._BULK)
         self._first_generation = _ONE
 
     def _be_shard(self, shard: int) -> None:
@@ -93,6 +94,7 @@ class VisitedIds(Manager):
     """What all managers with ids have where some were given elsewhere."""
 
     __slots__ = NO_SLOTS
+    _MAY_BE_IN_C: ClassVar[bool] = False
     data: Any
 
     def id_of_many(self, rows: ArrayLike, /) -> IdArray:
@@ -148,11 +150,11 @@ class VisitedIds(Manager):
             self.data._aliases.enter(extras[IDS], extras[SLOTS].astype(np.intp))
 
 
-class Ids(VisitedIds, OneWorldsIds):
+class ShardedIds(VisitedIds, Ids):
     """A manager whose instances have stable ids."""
 
     __slots__ = NO_SLOTS
-    data: IdRows
+    data: ShardedIdRows
 
     @per_class
     def id_of(self, row: int, /) -> Id:
@@ -182,16 +184,17 @@ class Ids(VisitedIds, OneWorldsIds):
         return self._foreign(given, super().resolve_many(given))
 
 
-class DirectIdRows(OneWorldsDirectIdRows):
+class ShardedDirectIdRows(DirectIdRows):
     """Rows with a generation each, which goes on forever, and perhaps an id given elsewhere."""
 
     __slots__ = NO_SLOTS
+    _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
     _aliases: Aliases
     _shard: int
 
     def _start(self) -> None:
         super()._start()
-        self._aliases = Aliases()
+        self._aliases = Aliases(self._BULK)
         self._shard = 0
 
     def _be_shard(self, shard: int) -> None:
@@ -223,12 +226,12 @@ class DirectIdRows(OneWorldsDirectIdRows):
         self._id_generation_column[rows] = last + 1 << ID_SHARD_BITS | self._shard
 
 
-class DirectIds(VisitedIds, OneWorldsDirectIds):
+class ShardedDirectIds(VisitedIds, DirectIds, ShardedDirect):
     """A manager whose instances have stable ids that name their rows."""
 
     __slots__ = NO_SLOTS
-    data: DirectIdRows
-    _entities: EntityManager
+    data: ShardedDirectIdRows
+    _entities: ShardedEntities
 
     @per_class
     def id_of(self, row: int, /) -> Id:
@@ -267,7 +270,7 @@ class DirectIds(VisitedIds, OneWorldsDirectIds):
             # a row without another generation is for many at once, where it is refused in time
             if row < data._allocated and data._is_worn(row):
                 return False
-        return super(OneWorldsDirectIds, self)._are_few_new(entities)
+        return super(DirectIds, self)._are_few_new(entities)
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
@@ -278,4 +281,4 @@ class DirectIds(VisitedIds, OneWorldsDirectIds):
         worn = data._id_generation_column[known] >> ID_SHARD_BITS == ID_LAST
         if worn.any():
             raise worn_out(type(self).__name__, int(known[worn.argmax()]))
-        super(OneWorldsDirectIds, self)._make_room(entities, columns, borrowed)
+        super(DirectIds, self)._make_room(entities, columns, borrowed)

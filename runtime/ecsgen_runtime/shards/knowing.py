@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ..handles import EntityArray, RowArray
-from .distinct import ascending
 
 if TYPE_CHECKING:
-    from .entities import EntityManager
+    from .entities import ShardedEntities
 
 _SAMPLE: Final = 8
 """So many rows tell most managers whose rows are others."""
@@ -37,7 +36,7 @@ class KnownSlots:
     )
 
     def __init__(
-        self, entities: EntityManager, es: EntityArray, slots: RowArray
+        self, entities: ShardedEntities, es: EntityArray, slots: RowArray
     ) -> None:
         self._entities = entities
         self._found = _NONE
@@ -89,6 +88,6 @@ class KnownSlots:
         """Return distinct rows below n in ascending order."""
         count, before, gone = self._gone
         if count != n or rows is not before:
-            gone = ascending(rows, n)
+            gone = self._entities._BULK.ascending(rows, n)
             self._gone = n, rows, gone
         return gone

@@ -9,8 +9,8 @@ import numpy as np
 from ..broken import break_down, is_broken
 from ..callbacks import Callbacks, Dispatch, flattened
 from ..handles import NIL, EntityArray, RowArray
+from .bulk import ShardedBulk
 from .departing import Leaving
-from .distinct import ascending
 from .knowing import KnownSlots
 from .tables import Component, plan_of
 
@@ -90,7 +90,8 @@ def _rows_of(manager: Any, entities: EntityArray) -> RowArray:
         found: RowArray = manager._rows_of_many(entities)
         return found
     rows: RowArray = manager.lookup_many(entities)
-    return ascending(rows[rows != NIL], manager.data._n)
+    bulk: type[ShardedBulk] = manager._entities._BULK
+    return bulk.ascending(rows[rows != NIL], manager.data._n)
 
 
 def _spare_the_dead(manager: Any, rows: RowArray) -> None:

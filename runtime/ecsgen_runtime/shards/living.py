@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import operator
-from typing import SupportsIndex
+from typing import ClassVar, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..entities.arrays import as_entities
 from ..entities.layout import INDEX_MASK
-from ..entities.living import LivingEntities, dead_entity
+from ..entities.living import LivingEntities
 from ..entities.queue import IndexQueue
 from ..errors import StaleEntityError
 from ..handles import Entity, EntityArray, RowArray
+from ..per_class import per_class
+from .bulk import ShardedBulk
 from .handle_map import HandleMap
 from .knowing import KnownSlots
-from .layout import GENERATION_SHIFT, ONE_GENERATION
-from .shown import shown_entity
-from .slots import are_here, slots_of
 
 
 class VisitedEntities(LivingEntities):
@@ -28,6 +27,8 @@ class VisitedEntities(LivingEntities):
     # one in which nobody lives is like that of an index that is retired.
 
     __slots__ = ()
+    _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
+    """What is done for many at once; compiled packages have another."""
     _home: int
     """The number of the shard, where handles have it."""
     _known: KnownSlots | None
@@ -41,6 +42,7 @@ class VisitedEntities(LivingEntities):
     _lingering: int
     """How many visitors died here and still have their slots."""
 
+    @per_class
     def alive(self, e: SupportsIndex) -> bool:
         """Whether the entity is alive here; no number that can't be an entity is. O(1)."""
         if type(e) is not int:
@@ -58,14 +60,17 @@ class VisitedEntities(LivingEntities):
         return self._are_here(as_entities(es))
 
     def _are_here(self, handles: EntityArray) -> NDArray[np.bool_]:
-        return are_here(self._handles, self._visitors.table, handles, INDEX_MASK)
+        table, mask = self._visitors.table, self._LAYOUT.INDEX_MASK
+        return self._BULK.are_here(self._handles, table, handles, mask)
 
+    @per_class
     def require(self, e: SupportsIndex) -> Entity:
         """Convert to an Entity; StaleEntityError if it is not alive here. O(1)."""
         if type(e) is not int:
             e = operator.index(e)
         return Entity(self._cells[self._slot_of(e)])
 
+    @per_class
     def _slot_of(self, e: int) -> int:
         """Return the slot of a live entity; StaleEntityError if it is not alive here. O(1)."""
         index = e & INDEX_MASK
@@ -73,9 +78,10 @@ class VisitedEntities(LivingEntities):
             return index
         slot = self._visitors.get(e) if self._visitors.count else -1
         if slot < 0 or self._cells[slot] != e:
-            raise dead_entity(e)
+            raise self._dead(e)
         return slot
 
+    @per_class
     def _slot(self, e: int) -> int:
         """Return the slot of an entity, alive or dead, that has or had rows here; O(1)."""
         slot = self._visitors.get(e) if self._visitors.count else -1
@@ -86,7 +92,8 @@ class VisitedEntities(LivingEntities):
         return self._find_slots(es) if self._known is None else self._known.of(es)
 
     def _find_slots(self, es: EntityArray) -> RowArray:
-        return slots_of(self._handles, self._visitors.table, es, INDEX_MASK)[0]
+        table, mask = self._visitors.table, self._LAYOUT.INDEX_MASK
+        return self._BULK.slots_of(self._handles, table, es, mask)[0]
 
     def _slots_of(self, owners: EntityArray, gone: RowArray) -> RowArray:
         """Return the slots of the owners of rows that go, in any order; O(k)."""
@@ -98,7 +105,8 @@ class VisitedEntities(LivingEntities):
     def _require_slots(self, es: ArrayLike) -> tuple[EntityArray, RowArray]:
         """Return live entities and their slots; StaleEntityError for the first dead one. O(k)."""
         given, table = as_entities(es), self._visitors.table
-        slots, are_alive = slots_of(self._handles, table, given, INDEX_MASK)
+        mask = self._LAYOUT.INDEX_MASK
+        slots, are_alive = self._BULK.slots_of(self._handles, table, given, mask)
         if not are_alive:
             self._require_handles(given, es)
         return given, slots
@@ -115,14 +123,11 @@ class VisitedEntities(LivingEntities):
         if not alive.all():
             position = int(alive.argmin())
             e = np.asarray(es, object)[position]
+            shown = self._LAYOUT.shown(e)
             raise StaleEntityError(
-                f"entity {shown_entity(e)} at position {position} is not alive"
+                f"entity {shown} at position {position} is not alive"
             )
         return handles
-
-    def generation(self, e: SupportsIndex) -> int:
-        """The generation in an entity, alive or not."""
-        return operator.index(e) >> GENERATION_SHIFT
 
     def live(self) -> EntityArray:
         """All entities that are alive here, by ascending slot. O(slots ever used)."""
@@ -132,7 +137,7 @@ class VisitedEntities(LivingEntities):
         alive[::2] ^= True
         es, slots = self._visitors.items()
         alive[slots] = handles[slots] == es
-        alive &= handles >= np.uint64(ONE_GENERATION)
+        alive &= handles >= np.uint64(self._LAYOUT.ONE_GENERATION)
         return handles[alive]
 
     def __len__(self) -> int:

@@ -7,10 +7,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..handles import EntityArray
-from ..queries.members import QuerySparseMember as OneWorldsMember
+from ..queries.members import QuerySparseMember
 
 
-class QuerySparseMember(OneWorldsMember):
+class ShardedSparseMember(QuerySparseMember):
     """A component whose manager finds rows through a sparse array."""
 
     __slots__ = ()

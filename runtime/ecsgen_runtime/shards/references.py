@@ -7,7 +7,7 @@ from typing import Any
 from ..handles import NIL, EntityArray, IdArray, RowArray
 
 
-def living_rows(
+def living_rows_here(
     manager: Any, entities: EntityArray, is_clean: bool = False
 ) -> RowArray:
     """Return the first row that each living entity has, NIL for others; O(k).
@@ -20,7 +20,7 @@ def living_rows(
     return rows
 
 
-def living_id_rows(manager: Any, ids: IdArray, is_clean: bool = False) -> RowArray:
+def living_id_rows_here(manager: Any, ids: IdArray, is_clean: bool = False) -> RowArray:
     """Return the row with each id if its owner is alive, NIL for others; O(k)."""
     rows: RowArray = manager.resolve_many(ids)
     owners = manager.data._entity_column

@@ -49,7 +49,7 @@ class SentGhosts:
         }
 
 
-def parts_of(
+def entities_by_rank(
     entities: EntityArray, ranks: RowArray, own: int, size: int
 ) -> list[EntityArray]:
     """Return the entities for each rank but the own one, each once, in the order given."""

@@ -23,7 +23,7 @@ from .messages import received_ghosts, take_ghosts
 from .migrating import checked_ranks, departures, refuse_locks, united
 from .packing import packed
 from .restart import begun_again, save_shard
-from .sent import SentGhosts, parts_of
+from .sent import SentGhosts, entities_by_rank
 from .totals import exact_sum, extreme, whole_number
 from .watch import Watch
 
@@ -184,7 +184,7 @@ class ShardsBase(Generic[WorldT]):
             if es is not None or sent is None:
                 given = self.world.entities.require_many(() if es is None else es)
                 whole = checked_ranks(ranks, len(given), self.size)
-                listed = parts_of(given.copy(), whole, self.rank, self.size)
+                listed = entities_by_rank(given.copy(), whole, self.rank, self.size)
                 sent = SentGhosts(self.world, listed, self.rank)
             return sent.messages()
 

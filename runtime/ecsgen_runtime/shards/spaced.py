@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spaces.spaced import OwnedSpaced as OneWorldsSpaced
-from ..spaces.spaced import Spaced
+from ..spaces.spaced import OwnedSpaced, Spaced
 from ..state import NO_SLOTS
-from .entities import EntityManager
+from .entities import ShardedEntities
 
 
-class OwnedSpaced(OneWorldsSpaced):
+class ShardedSpaced(OwnedSpaced):
     """Rows that belong to entities, some of which are dead, and some made elsewhere."""
 
     __slots__ = NO_SLOTS
-    _entities: EntityManager
+    _entities: ShardedEntities
 
     def _are_seen(self, n: int) -> NDArray[np.bool_] | None:
         active = Spaced._are_seen(self, n)

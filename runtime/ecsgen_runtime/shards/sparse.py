@@ -11,15 +11,13 @@ from ..entities.arrays import as_entities
 from ..entities.layout import INDEX_MASK
 from ..few import few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ..maps.sparse import Sparse as OneWorldsSparse
-from ..maps.sparse import grown_map, predecessors
+from ..maps.sparse import Sparse, grown_map, predecessors
 from ..per_class import per_class
 from ..state import NO_SLOTS
-from .slots import rows_in, visited_rows
 from .visited import Visited
 
 
-class Sparse(Visited, OneWorldsSparse):
+class ShardedSparse(Visited, Sparse):
     """A manager that finds rows in an array by slot.
 
     A lookup tries the index first, which is the slot of all that were made here.
@@ -65,14 +63,18 @@ class Sparse(Visited, OneWorldsSparse):
             owners = self.data._entity_column[: self.data._n]
             rows = None if self._IS_LIST else asked.rows_among(owners)
             if rows is None:
-                rows = rows_in(self._sparse, owners, asked.es, asked.slots)
+                bulk = self._entities._BULK
+                rows = bulk.rows_in(self._sparse, owners, asked.es, asked.slots)
             return rows
         visitors = self._entities._visitors
         if not visitors.count or few_numbers(entities) is not None:
             return super().lookup_many(entities)
         given = as_entities(entities)
         owners = self.data._entity_column[: self.data._n]
-        return visited_rows(self._sparse, owners, visitors.table, given, INDEX_MASK)
+        mask = self._entities._LAYOUT.INDEX_MASK
+        return self._entities._BULK.visited_rows(
+            self._sparse, owners, visitors.table, given, mask
+        )
 
     def _span(self) -> int:
         data = self.data
@@ -81,7 +83,7 @@ class Sparse(Visited, OneWorldsSparse):
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
-        super(OneWorldsSparse, self)._make_room(entities, columns, borrowed)
+        super(Sparse, self)._make_room(entities, columns, borrowed)
         if len(self._sparse) < self._entities._n_cells:
             highest = self._entities._span(entities) - 1
             if highest >= len(self._sparse):

@@ -7,25 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..archetypes.places import NOWHERE
-from ..archetypes.store import ArchetypeStore as OneWorldsStore
+from ..archetypes.places import NOWHERE, EntityPlaces
+from ..archetypes.store import ArchetypeStore
 from ..archetypes.view import ChunkT
 from ..handles import EntityArray
 from .chunked import Batch, batches, packed_chunks
-from .places import EntityPlaces
+from .entities import ShardedEntities
+from .places import ShardedPlaces
 from .tables import ParcelPlan
 
 
-class ArchetypeStore(OneWorldsStore[ChunkT]):
+class ShardedStore(ArchetypeStore[ChunkT]):
     """All rows in chunks, found by slot; the generated class adds what is typed by component."""
 
     __slots__ = ()
+    _entities: ShardedEntities
 
-    def _attach(self) -> None:
-        places = self._table.places
-        if isinstance(places, EntityPlaces):  # as they are in packages with shards
-            places.entities = self._entities  # type: ignore[assignment]  # an EntityManager
-        super()._attach()
+    def _new_places(self, index_mask: int) -> EntityPlaces:
+        return ShardedPlaces(index_mask, self._entities)
 
     def _has_any(self, entities: EntityArray) -> bool:
         """Return whether one of the entities has a row."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..handles import EntityArray, IdArray, RowArray
-from .entities import EntityManager
+from .entities import ShardedEntities
 
 
 def living_keys(manager: Any) -> tuple[EntityArray, RowArray]:
@@ -29,7 +29,7 @@ def id_keys(manager: Any) -> tuple[IdArray, RowArray]:
     return manager._ids_in(rows), rows
 
 
-def alive_keys(entities: EntityManager) -> tuple[EntityArray, RowArray]:
+def alive_keys(entities: ShardedEntities) -> tuple[EntityArray, RowArray]:
     """Return all living entities, with numbers."""
     alive = entities.live()
     return alive, np.arange(len(alive))

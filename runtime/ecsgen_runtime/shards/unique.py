@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.unique import Unique as OneWorldsUnique
+from ..columns.unique import Unique
 from ..handles import EntityArray, RowArray
 from ..state import NO_SLOTS
-from .entities import EntityManager
+from .entities import ShardedEntities
 
 
-class Unique(OneWorldsUnique):
+class ShardedUnique(Unique):
     """A manager that finds rows by the values of some fields, of which no two are the same."""
 
     __slots__ = NO_SLOTS
-    _entities: EntityManager
+    _entities: ShardedEntities
 
     def _displaced(self, rows: RowArray, entities: EntityArray) -> NDArray[np.bool_]:
         gone = self._dead(rows)

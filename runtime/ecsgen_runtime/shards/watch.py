@@ -17,7 +17,6 @@ from .errors import ShardError
 from .ghosts import Haunted
 from .haunted_space import HauntedSpace
 from .lockstep import LockStep
-from .shown import shown_entity
 
 
 class Seen(NamedTuple):
@@ -112,8 +111,9 @@ class Watch:
             starts, rows = search.neighbours()
             if len(rows):
                 place = int(np.diff(starts).argmax())
+                shown = self._world.entities._LAYOUT.shown
                 raise ShardError(
-                    f"{type(manager).__name__}: {shown_entity(owners[place])} of rank {rank} "
-                    f"is within {radius:g} of {shown_entity(seen.owners[rows[starts[place]]])} "
+                    f"{type(manager).__name__}: {shown(owners[place])} of rank {rank} "
+                    f"is within {radius:g} of {shown(seen.owners[rows[starts[place]]])} "
                     "and was no ghost here"
                 )

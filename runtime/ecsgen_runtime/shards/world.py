@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,12 +13,15 @@ from ..handles import EntityArray
 from ..world.base import WorldBase
 from .arriving import absorb
 from .departing import distinct_entities, leaving
-from .entities import EntityManager
+from .entities import ShardedEntities
 from .ids import VisitedIds
 from .leaving import leave
 from .packing import packed
 from .parcel import ParcelBase
 from .shards import ShardsBase
+
+if TYPE_CHECKING:
+    from ..snapshots.strategy import Saving
 
 _LINGERING: Final = 256
 """So many slots of dead visitors are nobody's concern."""
@@ -28,6 +31,7 @@ class ShardedWorld(WorldBase):
     """A world with a number, which handles and ids that are made in it have."""
 
     __slots__ = ()
+    _MAY_BE_IN_C: ClassVar[bool] = False
     _PARCEL: ClassVar[type[ParcelBase]]
     _SHARDS: ClassVar[type[ShardsBase[Any]]]
     _STAYS: ClassVar[tuple[str, ...]] = ()
@@ -36,12 +40,18 @@ class ShardedWorld(WorldBase):
     """By attribute: the fields that others may have copies of."""
     _CHUNKED: ClassVar[tuple[Any, ...]] = ()
     """The classes of the columns in chunks."""
-    entities: EntityManager
+    entities: ShardedEntities
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "_PARCEL" in vars(cls):
             cls._PARCEL._world = cls._SHARDS._world = cls
+
+    @staticmethod
+    def _saving() -> Saving:
+        from .snapshots.strategy import ShardedSaving
+
+        return ShardedSaving()
 
     def absorb(self, parcel: ParcelBase, /) -> EntityArray:
         """Put what a parcel has into this world; return its entities, in its order; O(bytes).

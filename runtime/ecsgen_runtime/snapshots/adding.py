@@ -23,7 +23,7 @@ def free_module(saved: Saved, component: str) -> str:
     return component if module in taken else module
 
 
-def created_owners(saved: Saved, component: str, entity: ArrayLike) -> EntityArray:
+def created_owners(handles: Handles, component: str, entity: ArrayLike) -> EntityArray:
     """Return entities of a snapshot as an array; raises TypeError and ValueError."""
     given = np.array(entity)
     if given.ndim != 1:
@@ -31,7 +31,7 @@ def created_owners(saved: Saved, component: str, entity: ArrayLike) -> EntityArr
     if len(given) and given.dtype.kind not in "iu":
         raise TypeError(f"{component}: entities are integers, not {given.dtype}")
     owners = given.astype(np.uint64)
-    created = Handles(saved, saved.schema).created(owners)
+    created = handles.created(owners)
     if not created.all():
         first = int(owners[int((~created).argmax())])
         raise ValueError(f"{component}: the entity {first:#x} was never created")

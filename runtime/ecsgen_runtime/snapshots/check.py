@@ -18,16 +18,16 @@ from .checks.entities import KnownEntities
 from .checks.owners import check_owned
 from .checks.placement import check_cold, check_generator, check_group
 from .checks.rows import CheckedRows
-from .checks.schema import check_schema
-from .checks.slots import check_direct_ids, check_slots
-from .checks.state import check_state
-from .checks.tensors import check_room, check_tensors, field_tensors
+from .checks.tensors import check_room, field_tensors
 from .documents import parsed_json
 from .reading import SnapshotFile
 from .saved import Document, Saved, state_key
+from .strategy import Saving
 
 
-def checked_documents(file: SnapshotFile, known: Document | None = None) -> Saved:
+def checked_documents(
+    file: SnapshotFile, saving: Saving, known: Document | None = None
+) -> Saved:
     """Return what a file says, of which the documents and the tensors' types and shapes are
     checked, but no tensor is touched; O(header).
 
@@ -36,18 +36,18 @@ def checked_documents(file: SnapshotFile, known: Document | None = None) -> Save
     schema = known
     if schema is None:
         schema = parsed_json(file.metadata["schema"], "the schema", file.name)
-        check_schema(schema, file.name)
+        saving.check_schema(schema, file.name)
     state = parsed_json(file.metadata["state"], "the state", file.name)
     saved = Saved(file.name, schema, state, file.arrays)
-    check_state(saved)
-    check_tensors(saved)
+    saving.check_state(saved)
+    saving.check_tensors(saved)
     check_room(saved, file.nbytes)
     return saved
 
 
-def check_content(saved: Saved) -> None:
+def check_content(saved: Saved, saving: Saving) -> None:
     """Refuse what cannot be true of the tensors; the documents are checked already."""
-    known = KnownEntities(saved)
+    known = saving.KNOWN_ENTITIES(saved)
     components = saved.schema["components"]
     managed: dict[str, CheckedRows] = {}
     for name, component in components.items():
@@ -55,7 +55,7 @@ def check_content(saved: Saved) -> None:
             module = component["module"]
             numbers = saved.state[state_key(module)]
             managed[name] = rows = CheckedRows(saved, component, module, numbers)
-            _check_rows(rows, known)
+            _check_rows(rows, known, saving)
         check_field_cells(saved, component, "; verify=False loads it all the same")
         _check_relations(saved, component)
     for name, members in saved.schema["groups"].items():
@@ -65,7 +65,7 @@ def check_content(saved: Saved) -> None:
         check_chunked(saved, known)
 
 
-def _check_rows(rows: CheckedRows, known: KnownEntities) -> None:
+def _check_rows(rows: CheckedRows, known: KnownEntities, saving: Saving) -> None:
     """Check what each of a component's policies has of its own."""
     component = rows.component
     is_direct = component["lookup"] == "direct"
@@ -73,9 +73,9 @@ def _check_rows(rows: CheckedRows, known: KnownEntities) -> None:
         check_owned(rows, known)
         check_generator(rows)
     if component["ids"] and is_direct:
-        check_direct_ids(rows)
+        saving.check_direct_ids(rows)
     elif component["ids"]:
-        check_slots(rows)
+        saving.check_slots(rows)
     if component.get("ring"):
         check_ring(rows)
     if component["hierarchy"]:

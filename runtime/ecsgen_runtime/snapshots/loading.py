@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.rows import Rows, field_of
-from ..entities.manager import EntityManager
+from ..entities.manager import Entities
 from ..errors import CapacityError
 from ..manager import Manager
 from .codecs import Codecs
@@ -60,7 +60,7 @@ class Loading:
         if "entities.noted" in saved.arrays:
             world._noted = [saved.arrays["entities.noted"].copy()]
 
-    def _load_entities(self, entities: EntityManager) -> None:
+    def _load_entities(self, entities: Entities) -> None:
         handles = self._saved.arrays["entities.handles"]
         if self._file is not None and len(handles) and handles.flags.writeable:
             entities._place(handles)

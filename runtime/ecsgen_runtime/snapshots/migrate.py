@@ -12,18 +12,19 @@ from .codecs import ATTRIBUTE
 from .evolution.chunks import plan_chunks
 from .evolution.fields import FieldMaker
 from .evolution.groups import plan_groups
-from .evolution.handles import Handles
 from .evolution.ids import NewIds
 from .evolution.managers import check_unique, fields, structure
 from .evolution.names import Names, Renames, match
 from .evolution.owners import plan_rows
 from .evolution.rows import RowPlan
 from .saved import WORLD, Document, Saved, state_key
+from .strategy import Saving
 from .tables import Snapshot
 
 
 def migrate_saved(
     saved: Saved,
+    saving: Saving,
     schema: Document,
     renames: Renames,
     drop: Collection[str] = (),
@@ -37,19 +38,20 @@ def migrate_saved(
     Raises SnapshotError for what would be lost or does not fit, and says where.
     """
     if migrate is not None:
-        old = Snapshot(saved)
+        old = Snapshot(saved, saving)
         migrate(old)
         saved = old._result()
-    return _Migration(match(saved, schema, renames, drop)).result()
+    return _Migration(match(saved, schema, renames, drop), saving).result()
 
 
 class _Migration:
     """One snapshot on its way."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, saving: Saving) -> None:
         self._names = names
+        self._saving = saving
         self._docs: Document = names.schema["components"]
-        self._handles = Handles(names.saved, names.schema)
+        self._handles = saving.HANDLES(names.saved, names.schema)
         self._arrays, numbers = self._handles.tensors()
         self._state: Document = {"entities": numbers}
 
@@ -95,7 +97,7 @@ class _Migration:
             owners = old.owners
             if doc["owner"] == "entity":
                 owners = self._handles.rewritten(plan.moved(owners))
-            columns, numbers, new_ids = structure(old, doc, plan, owners)
+            columns, numbers, new_ids = structure(self._saving, old, doc, plan, owners)
             self._arrays |= columns
             self._state[state_key(doc["module"])] = numbers
             if new_ids is not None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from functools import cache
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..placement.rows import locked
 from .atomic import replacing
@@ -21,16 +21,19 @@ from .attributes import (
 from .check import check_content, check_field_cells, checked_documents
 from .codecs import Codecs, check_codecs, json_text, require_codecs
 from .columns import LENGTHS
-from .contents import object_columns, parts_of, state_of
+from .contents import object_columns
 from .documents import why_too_many
-from .loading import Loading
 from .migrate import migrate_saved
 from .reading import NAMELESS, read_snapshot
 from .saved import Document, Saved
+from .strategy import Saving
 from .tables import Snapshot
 from .writing import Plan
 
-_WorldT = TypeVar("_WorldT")
+if TYPE_CHECKING:
+    from ..world.saving import SavedWorld
+
+_WorldT = TypeVar("_WorldT", bound="SavedWorld")
 
 
 def save(
@@ -67,7 +70,8 @@ def _plan(
     known = check_codecs(codecs, columns)
     require_codecs(name, known, columns)
     attributes, parts = saved_attributes(world, name, known)
-    state = state_of(world, attributes)
+    saving: Saving = world._saving()
+    state = saving.state_of(world, attributes)
     text = json_text(state)
     if why := why_too_many(text):
         raise too_many_values(name, attributes, why)
@@ -76,7 +80,7 @@ def _plan(
         "schema": package.SCHEMA,
         "state": text,
     }
-    plan = Plan(name, metadata, [*parts_of(world, known), *parts])
+    plan = Plan(name, metadata, [*saving.parts_of(world, known), *parts])
     if verify:
         _check_cells(Saved(name, _parsed(package.SCHEMA), state, plan.arrays))
     return plan
@@ -97,7 +101,7 @@ def _refuse_callbacks(world: Any) -> None:
 
 
 def load(
-    kind: Callable[[], _WorldT],
+    kind: type[_WorldT],
     package: ModuleType,
     source: Any,
     *,
@@ -108,22 +112,25 @@ def load(
     migrate: Callable[[Snapshot], object] | None,
 ) -> _WorldT:
     """Make a world of a snapshot: from a path, bytes, or a binary file."""
+    saving = kind._saving()
     file = read_snapshot(source, map_pages=mmap)
     is_same = file.metadata["schema"] == package.SCHEMA
-    saved = checked_documents(file, _parsed(package.SCHEMA) if is_same else None)
+    known_schema = _parsed(package.SCHEMA) if is_same else None
+    saved = checked_documents(file, saving, known_schema)
     verified = not mmap if verify is None else verify
     if verified:
         file.verify()
-        check_content(saved)
+        check_content(saved, saving)
     dropped = _dropped(drop)
     if not is_same:
         schema = _parsed(package.SCHEMA)
-        saved = migrate_saved(saved, schema, package.RENAMES, dropped, migrate)
+        renames = package.RENAMES
+        saved = migrate_saved(saved, saving, schema, renames, dropped, migrate)
     saved = without_attributes(saved, dropped)
     world = kind()
     _require_empty(world)
     known = _codecs_for(saved, codecs)
-    Loading(
+    saving.LOADING(
         saved,
         known,
         file if is_same else None,

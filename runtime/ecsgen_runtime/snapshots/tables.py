@@ -31,6 +31,7 @@ from .given import (
     stored_cells,
 )
 from .saved import Document, Saved
+from .strategy import Saving
 
 
 class SnapshotTable:
@@ -176,10 +177,11 @@ class Snapshot:
     `old["Body"]` is a table; `del old["Body"]` takes one away, `old.add` adds one.
     """
 
-    __slots__ = ("_saved", "_schema", "_tables")
+    __slots__ = ("_saved", "_saving", "_schema", "_tables")
 
-    def __init__(self, saved: Saved) -> None:
+    def __init__(self, saved: Saved, saving: Saving) -> None:
         self._saved = saved
+        self._saving = saving
         self._schema = deepcopy(saved.schema)
         self._tables: dict[str, SnapshotTable] = {}
 
@@ -252,7 +254,8 @@ class Snapshot:
                 raise ValueError(f"{component}: no field says how many rows there are")
             count, columns = len(np.atleast_1d(next(iter(fields.values())))), {}
         else:
-            owners = created_owners(self._saved, component, entity)
+            handles = self._saving.HANDLES(self._saved, self._saved.schema)
+            owners = created_owners(handles, component, entity)
             count, columns = len(owners), owner_columns(owners)
         table = SnapshotTable(
             new_component(self._saved, component, module, columns, count)

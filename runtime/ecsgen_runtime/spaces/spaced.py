@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrow.nulls import plain_array
 from ..convert.arrays import shown
 from ..convert.numbers import FloatField
-from ..entities.arrays import are_held
-from ..entities.layout import INDEX_MASK
 from ..handles import EntityArray, RowArray
 from ..manager import Manager
 from ..owners.owned import Owned
@@ -159,7 +157,7 @@ class OwnedSpaced(Spaced, Owned):
     def _are_seen(self, n: int) -> NDArray[np.bool_] | None:
         active = super()._are_seen(n)
         owners = self.data._entity_column[:n]
-        alive = are_held(self._entities._handles, owners, INDEX_MASK)
+        alive = self._entities._are_held(owners)
         if active is not None:
             return alive & active
         return None if alive.all() else alive

@@ -91,6 +91,8 @@ class WorldBase(LaterDeaths, SavedWorld):
     """The class of each manager, by the attribute that it is."""
     _OWN: ClassVar[Mapping[type[Any], type[Any]]] = {}
     """The subclasses that stand for some of them."""
+    _MAY_BE_IN_C: ClassVar[bool] = True
+    """Whether methods in C make and find entities as it does: by their index."""
     _managers: dict[RowClass, WorldManager]
     """Those whose rows belong to entities, by row class."""
     _collecting: tuple[CollectingManager, ...]
@@ -104,7 +106,7 @@ class WorldBase(LaterDeaths, SavedWorld):
             TypeError: no such component, or not a subclass of its manager.
         """
         super().__init_subclass__(**options)
-        if "_KINDS" in vars(cls):
+        if "_KINDS" in vars(cls) and cls._MAY_BE_IN_C:
             speed_up(cls)
         if managers is not None:
             own = own_managers(cls.__name__, cls._KINDS, managers)

@@ -125,7 +125,7 @@ class EntityWorld(WorldBase):
         for kind in given:
             holder = self._holder(kind)
             if not holder._IS_LIST and holder.has(entity):
-                raise duplicate_instance(kind.__name__, entity)
+                raise duplicate_instance(kind.__name__, entity, self.entities._LAYOUT)
         parts = self._old_parts(given)
         entities = np.array([entity], np.uint64)
         self.entities.dispatch.run(append_parts, entities, parts, tuple(rows))

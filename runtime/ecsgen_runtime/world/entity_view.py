@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, overload
 
 from ..columns.field_names import nearest_name
-from ..entities.shown import entity_name
 from ..handles import Entity
 from ..proxies.proxy import ProxyT
 from .entities import EntityWorld
@@ -72,7 +71,8 @@ class EntityViewBase:
         return found
 
     def __repr__(self) -> str:
-        world, name = self._world, entity_name(self._entity)
+        world = self._world
+        name = world.entities._LAYOUT.name(self._entity)
         if not world.entities.alive(self._entity):
             return f"<entity {name}: dead>"
         rows = ", ".join(map(repr, world._rows_of(self._entity)))

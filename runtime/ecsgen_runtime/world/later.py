@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..entities.arrays import as_entities, without_repeats
-from ..entities.manager import EntityManager
+from ..entities.manager import Entities
 from ..few import FEW, few_numbers
 from ..handles import Entity, EntityArray
 from ..parts import FixedParts
@@ -26,7 +26,7 @@ class LaterDeaths(FixedParts):
 
     __slots__ = ("_noted",)
 
-    entities: EntityManager
+    entities: Entities
     _noted: list[_Note]
     """In the order given; it is not there before anything is noted."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 if TYPE_CHECKING:
     from ..snapshots.codecs import Codec
     from ..snapshots.contents import OtherRows
+    from ..snapshots.strategy import Saving
     from ..snapshots.tables import Snapshot
 
 
@@ -117,6 +118,13 @@ class SavedWorld:
     def _schema() -> ModuleType:
         """Return what the package says of its schemas, in `_schema.py`."""
         raise NotImplementedError
+
+    @staticmethod
+    def _saving() -> Saving:
+        """Return what such a world is saved and loaded by."""
+        from ..snapshots.strategy import Saving
+
+        return Saving()
 
     def _chunked_rows(self) -> OtherRows | None:
         """Return the components that live in chunks, if there are any."""

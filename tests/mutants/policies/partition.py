@@ -57,7 +57,7 @@ GROUPS = (
         Mutant("saving loses the bound", r'= \("_n_active",\)', "= ()"),
         Mutant("a change is not counted", r"self\.data\._version \+= 1$", "pass"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
-        Mutant("repeated rows are accepted", r"distinct\(given, .*\)", "given[given.argsort()]"),
+        Mutant("repeated rows are accepted", r"self\._distinct\(given\)", "given[given.argsort()]"),
         Mutant(
             "the first inactive row is active", r"row < data\._n_active$", "row <= data._n_active"
         ),

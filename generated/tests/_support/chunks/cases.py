@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ..package import DuplicateInstanceError, EntityArray, EntityManager
-from ..runtime import runtime_with
+from ..runtime import handles_with
 from ..subject import same
 from . import proxies
 
@@ -97,7 +97,7 @@ class Cases(proxies.Cases):
     def succeed(self, w: Any, entity: int, /, **components: Any) -> int:
         """Let an entity die, and spawn another of the same index."""
         w.destroy(entity)
-        with runtime_with(MIN_FREE=0):
+        with handles_with(MIN_FREE=0):
             successor: int = w.spawn(1, **components).tolist()[0]
         return successor
 
@@ -180,7 +180,7 @@ class Cases(proxies.Cases):
         had, got = self.members[first], self.members[other]
 
         def succeed(dead: EntityArray) -> None:
-            with runtime_with(MIN_FREE=0):
+            with handles_with(MIN_FREE=0):
                 es[0] = entities.create()
             assert entities.index(es[0]) == entities.index(dead[0])
             if at_once:

@@ -14,7 +14,7 @@ from hypothesis.stateful import precondition, rule
 from ..base import State
 from ..machine import through_pickle
 from ..package import NIL, EntityManager, StructureLockedError
-from ..runtime import runtime_with
+from ..runtime import handles_with
 from ..subject import born
 from . import owned, release
 
@@ -65,7 +65,7 @@ class Cases(owned.Cases):
         m = self.subject.manager(entities)
         es = born(entities, 3)
         m.create_many(es, **self.subject.samples(3))
-        with runtime_with(MIN_FREE=0):
+        with handles_with(MIN_FREE=0):
             entities.destroy(es[0])
         assert sorted(m) == sorted([*es[1:].tolist(), *successors])
         assert [m.entity(m.lookup(entity)) for entity in m] == list(m)

@@ -41,6 +41,16 @@ class Cases(stable_ids.Cases):
         assert len(set(self.rows_of(m)) - kept) == 1
         assert len(m) == len(set(self.rows_of(m))) == len(kept) + 1
 
+    def test_rows_that_swap_lose_no_free_slot(self) -> None:
+        source, m, _ = self.filled(4)
+        if not hasattr(m, "deactivate"):
+            pytest.skip("rows have no sides to change")
+        m.destroy(3)
+        m.activate_many(range(3))
+        assert m.deactivate(0) == 2
+        self.add_one(source, m)
+        assert set(self.slots(m)) == set(range(4))
+
     def slots(self, m: Any) -> list[int]:
         """Return the slot of each row."""
         ids: list[int] = m.id_of_many(range(len(m))).tolist()

@@ -158,6 +158,12 @@ class Cases(base.Cases):
         m.destroy_many([0, 3, 8, 7])
         self.check_places(m, {k: owners[k] for k in (1, 2, 4, 5, 6)})
 
+    def test_places_are_given_up_in_any_order(self) -> None:
+        _, m, owners = self.filled(9)
+        m.reorder(range(9)[::-1])
+        m.destroy_many([0, 3, 8, 7])
+        self.check_places(m, {k: owners[k] for k in (2, 3, 4, 6, 7)})
+
     def check_places(self, m: Any, owners: dict[int, Any]) -> None:
         """Check the values and places of samples, by whom they belong to."""
         rows = {k: self.found(m, owner) for k, owner in owners.items()}

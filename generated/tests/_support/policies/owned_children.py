@@ -16,7 +16,7 @@ from ..package import (
     StaleInstanceError,
     StructureLockedError,
 )
-from ..runtime import runtime_with
+from ..runtime import handles_with
 from ..subject import born
 from . import children, owned
 
@@ -118,7 +118,7 @@ class Cases(children.Cases, owned.Cases):
     def test_parents_are_found_when_the_dead_make_way(self) -> None:
         for form in ("create", "create_many"):
             with ExitStack() as reuse:
-                reuse.enter_context(runtime_with(MIN_FREE=0))
+                reuse.enter_context(handles_with(MIN_FREE=0))
                 entities, m, es = self.filled(5)
                 entities.destroy_many(es[:2])
                 successors = entities.create_many(2)

@@ -14,7 +14,7 @@ from hypothesis.stateful import invariant, rule
 from ..base import State
 from ..machine import Record, through_pickle
 from ..package import NIL, CapacityError
-from ..runtime import runtime_with
+from ..runtime import handles_with
 from ..subject import need, same
 from . import packed
 from .release import fail
@@ -181,7 +181,7 @@ class Cases(packed.Cases):
 
     def test_no_more_go_than_must(self) -> None:
         """The dead make room, and so does all below them that goes with them."""
-        with runtime_with(MIN_FREE=0):
+        with handles_with(MIN_FREE=0):
             entities, m, es = self.full()
             if not (hasattr(m, "lookup") and hasattr(m, "set_parent")):
                 pytest.skip("rows have no owners, or no parents")

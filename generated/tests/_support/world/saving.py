@@ -15,7 +15,7 @@ from ..package import (
     entities,
 )
 from ..roomy import Roomy
-from ..runtime import runtime_with
+from ..runtime import handles_with
 from ..snapshots import CODECS
 
 
@@ -43,7 +43,7 @@ class Cases(Roomy):
             ids = [manager.create(**subject.sample(k)) for k in range(4)]
             manager.destroy_id(ids[1])
         w.destroy(es[3])
-        with runtime_with(LAST_GENERATION=entities.ONE_GENERATION):
+        with handles_with(LAST_GENERATION=entities.ONE_GENERATION):
             w.destroy(w.entities.create())  # the last one of its index
         w.destroy_later(es[0])
         w.turns = 3

@@ -1,1 +1,1 @@
-"""What takes the place of functions of the runtime that take many rows at once."""
+"""What is done for many rows at once, as loops."""

@@ -1,4 +1,4 @@
-"""Tables of pairs, in the place of the runtime's: a loop waits for memory alone."""
+"""Tables of pairs: a loop waits for memory alone."""
 
 from __future__ import annotations
 

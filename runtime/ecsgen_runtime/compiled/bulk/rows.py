@@ -1,4 +1,4 @@
-"""Rows in order, in the place of the runtime's: four times as quick."""
+"""Lookups in one pass, which wait for memory alone, and rows in order, four times as quick."""
 
 from __future__ import annotations
 
@@ -7,11 +7,69 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ...bulk import Bulk
 from ...placement.rows import repeated_row
+from ..kernel import kernel
 from .sets import distinct_rows
 
+_NIL: Final = 0xFFFF_FFFF
 _DENSE: Final = 16
 """Sets of more than one row in 16 are found through a mask, smaller ones by sorting."""
+
+
+def sparse_lookup(
+    rows_of: NDArray[np.uint32],
+    owners: NDArray[np.uint64],
+    entities: NDArray[np.uint64],
+    index_mask: int,
+) -> NDArray[np.intp]:
+    """Return the row of each entity, NIL where it has none; `owners` are the rows in use.
+
+    The owner's whole handle decides, so stale handles find nothing.
+    """
+    rows = np.empty(len(entities), np.intp)
+    _sparse_lookup(rows_of, owners, entities, np.uint64(index_mask), rows)
+    return rows
+
+
+@kernel()
+def _sparse_lookup(
+    rows_of: NDArray[np.uint32],
+    owners: NDArray[np.uint64],
+    entities: NDArray[np.uint64],
+    index_mask: np.uint64,
+    rows: NDArray[np.intp],
+) -> None:
+    size, n = np.uint64(len(rows_of)), len(owners)
+    for k in range(len(entities)):
+        entity = entities[k]
+        index = entity & index_mask
+        row = rows_of[index] if index < size else np.uint32(_NIL)
+        rows[k] = row if row < n and owners[row] == entity else _NIL
+
+
+def direct_lookup(
+    owners: NDArray[np.uint64], entities: NDArray[np.uint64], index_mask: int
+) -> NDArray[np.intp]:
+    """Return the row of each entity, its index, or NIL where it has none."""
+    rows = np.empty(len(entities), np.intp)
+    _direct_lookup(owners, entities, np.uint64(index_mask), rows)
+    return rows
+
+
+@kernel()
+def _direct_lookup(
+    owners: NDArray[np.uint64],
+    entities: NDArray[np.uint64],
+    index_mask: np.uint64,
+    rows: NDArray[np.intp],
+) -> None:
+    n = np.uint64(len(owners))
+    for k in range(len(entities)):
+        entity = entities[k]
+        index = entity & index_mask
+        is_there = entity != 0 and index < n and owners[index] == entity
+        rows[k] = index if is_there else _NIL
 
 
 def distinct(rows: NDArray[np.intp], n: int, manager: str) -> NDArray[np.intp]:
@@ -23,3 +81,11 @@ def distinct(rows: NDArray[np.intp], n: int, manager: str) -> NDArray[np.intp]:
     if len(found) < len(rows):
         raise repeated_row(rows, manager)
     return found
+
+
+class CompiledBulk(Bulk):
+    """What is done for many rows at once, compiled."""
+
+    sparse_lookup = staticmethod(sparse_lookup)
+    direct_lookup = staticmethod(direct_lookup)
+    distinct = staticmethod(distinct)

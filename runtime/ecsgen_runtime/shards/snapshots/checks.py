@@ -11,25 +11,24 @@ from numpy.typing import NDArray
 from ...entities.arrays import all_different
 from ...handles import EntityArray
 from ...ids.slots import WORN_OUT
-from ...snapshots.checks.entities import KnownEntities as WorldsEntities
+from ...snapshots.checks.entities import KnownEntities
 from ...snapshots.checks.rows import CheckedRows, refuse_wrong
-from ...snapshots.checks.schema import check_schema as check_worlds_schema
-from ...snapshots.checks.slots import check_direct_ids as check_worlds_direct_ids
-from ...snapshots.checks.slots import check_slots as check_worlds_slots
-from ...snapshots.checks.state import check_state as check_worlds_state
-from ...snapshots.checks.tensors import check_tensors as check_worlds_tensors
+from ...snapshots.checks.schema import check_schema
+from ...snapshots.checks.slots import check_direct_ids, check_slots
+from ...snapshots.checks.state import check_state
+from ...snapshots.checks.tensors import check_tensors
 from ...snapshots.documents import refuse
 from ...snapshots.saved import Document, Saved
 from ..ids import IDS
 from ..ids import SLOTS as ID_SLOTS
-from ..layout import GENERATION_SHIFT, ID_LAST, ID_SHARD_BITS, ID_VISITOR, SHARD_COUNT
+from ..layout import ID_LAST, ID_SHARD_BITS, ID_VISITOR
 from .contents import IDLE, SLOTS, VISITORS
 
 _TENSORS: Final = {VISITORS: np.uint64, SLOTS: np.uint32, IDLE: np.uint32}
 _OF_IDS: Final = {IDS: np.uint64, ID_SLOTS: np.uint32}
 
 
-def check_schema(schema: Any, file: str) -> None:
+def check_shard_schema(schema: Any, file: str) -> None:
     """Refuse a document that is not the `schema` of some world; O(its size)."""
     entity = schema.get("entity") if type(schema) is dict else None
     if type(entity) is dict and "shard_bits" in entity:
@@ -38,26 +37,27 @@ def check_schema(schema: Any, file: str) -> None:
             refuse(file, f"schema.entity.shard_bits: {bits!r}, wanted 1 to 32")
         entity = {key: entity[key] for key in entity if key != "shard_bits"}
         schema = {**schema, "entity": entity}
-    check_worlds_schema(schema, file)
+    check_schema(schema, file)
 
 
-def check_state(saved: Saved) -> None:
+def check_shard_state(saved: Saved) -> None:
     """Refuse a state that has not exactly what the schema asks for; O(its size)."""
     entities = saved.state.get("entities") if type(saved.state) is dict else None
     if not _is_sharded(saved) or type(entities) is not dict:
-        check_worlds_state(saved)
+        check_state(saved)
         return
     shard = entities.get("shard")
-    if type(shard) is not int or not 0 <= shard < SHARD_COUNT:
-        saved.refuse(f"state.entities.shard: {shard!r}, wanted 0 to {SHARD_COUNT - 1}")
+    last = (1 << saved.schema["entity"]["shard_bits"]) - 1
+    if type(shard) is not int or not 0 <= shard <= last:
+        saved.refuse(f"state.entities.shard: {shard!r}, wanted 0 to {last}")
     others = {key: entities[key] for key in entities if key != "shard"}
-    check_worlds_state(_with(saved, {"entities": others}))
+    check_state(_with(saved, {"entities": others}))
 
 
-def check_tensors(saved: Saved) -> None:
+def check_shard_tensors(saved: Saved) -> None:
     """Refuse tensors that are lacking, that nobody asks for, or of another type or shape."""
     if not _is_sharded(saved):
-        check_worlds_tensors(saved)
+        check_tensors(saved)
         return
     for name, dtype in _TENSORS.items():
         if name not in saved.arrays:
@@ -73,23 +73,23 @@ def check_tensors(saved: Saved) -> None:
             _check_flat(saved, name, names[name])
         own |= found
     arrays = {name: saved.arrays[name] for name in saved.arrays if name not in own}
-    check_worlds_tensors(Saved(saved.name, saved.schema, saved.state, arrays))
+    check_tensors(Saved(saved.name, saved.schema, saved.state, arrays))
 
 
-def check_slots(rows: CheckedRows) -> None:
+def check_shard_slots(rows: CheckedRows) -> None:
     """Refuse slots that are not each a row's, free or worn out; O(slots)."""
     generations = rows.column("id_generation")
     worn = generations >> ID_SHARD_BITS == ID_LAST
     name = f"{rows.module}.id_generation"
     seen = {name: np.where(worn, np.uint32(WORN_OUT), generations)}
     saved = replace(rows.saved, arrays={**rows.saved.arrays, **seen})
-    check_worlds_slots(replace(rows, saved=saved))
+    check_slots(replace(rows, saved=saved))
     _check_aliases(rows, rows.column("id_slot")[: rows.n])
 
 
-def check_direct_ids(rows: CheckedRows) -> None:
+def check_shard_direct_ids(rows: CheckedRows) -> None:
     """Refuse generations of 0 where an instance is, or was the last one; O(n)."""
-    check_worlds_direct_ids(rows)
+    check_direct_ids(rows)
     _check_aliases(rows, rows.column("entity")[: rows.n].nonzero()[0])
 
 
@@ -113,7 +113,7 @@ def _check_aliases(rows: CheckedRows, used: NDArray[Any]) -> None:
         rows.refuse("an id is there twice, or none", IDS)
 
 
-class KnownEntities(WorldsEntities):
+class KnownVisitors(KnownEntities):
     """Who was created here, who came, and who lives, by what a snapshot says."""
 
     def __init__(self, saved: Saved) -> None:
@@ -123,8 +123,10 @@ class KnownEntities(WorldsEntities):
         self._slots: NDArray[np.intp] = arrays[SLOTS].astype(np.intp)
         self._idle: NDArray[np.intp] = arrays[IDLE].astype(np.intp)
         self._home = np.uint64(saved.state["entities"]["shard"])
-        index_bits = saved.schema["entity"]["index_bits"]
+        bits = saved.schema["entity"]
+        index_bits = bits["index_bits"]
         self._low = np.uint64(index_bits)
+        self._shift = np.uint64(index_bits + bits["shard_bits"])
         self._index = np.uint64((1 << index_bits) - 1)
         self._check_visitors(saved)
         order = self._visitors.argsort()
@@ -142,7 +144,7 @@ class KnownEntities(WorldsEntities):
             saved.refuse("slots that there are not, or twice", SLOTS)
         if len(np.unique(self._visitors)) < len(self._visitors):
             saved.refuse("a visitor is there twice", VISITORS)
-        if (self._visitors >> np.uint64(GENERATION_SHIFT) == 0).any():
+        if (self._visitors >> self._shift == 0).any():
             saved.refuse("no handle", VISITORS, int(self._visitors.argmin()))
         cells = self._real[self._slots]
         empty = (self._slots ^ 1).view(np.uint64)
@@ -153,7 +155,7 @@ class KnownEntities(WorldsEntities):
 
     def _as_of_one_world(self, saved: Saved) -> Saved:
         """Return a snapshot whose handles have no shard, and slots of visitors are retired."""
-        shift, real = np.uint64(GENERATION_SHIFT), self._real
+        shift, real = self._shift, self._real
         generations, shards = (
             real >> shift,
             (real & ((np.uint64(1) << shift) - np.uint64(1))) >> self._low,
@@ -184,7 +186,7 @@ class KnownEntities(WorldsEntities):
 
     def check_owners(self, tensor: str, owners: EntityArray, living: bool) -> None:
         """Refuse owners that were never here, or with `living` those that are dead; O(n)."""
-        shift = np.uint64(GENERATION_SHIFT)
+        shift = self._shift
         mask = (np.uint64(1) << shift) - np.uint64(1)
 
         def wrong(block: slice) -> NDArray[np.bool_]:

@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...snapshots.codecs import Codecs
-from ...snapshots.contents import parts_of as all_parts_of
-from ...snapshots.contents import state_of as whole_state_of
+from ...snapshots.contents import parts_of, state_of
 from ...snapshots.saved import Document
 from ...snapshots.writing import Part, single
 
@@ -18,18 +17,18 @@ SLOTS: Final = "entities.slots"
 IDLE: Final = "entities.idle"
 
 
-def parts_of(world: Any, codecs: Codecs) -> Iterator[Part]:
+def shard_parts(world: Any, codecs: Codecs) -> Iterator[Part]:
     """Return all tensors of a world, in places from which they can be mapped; views mostly."""
-    yield from all_parts_of(world, codecs)
+    yield from parts_of(world, codecs)
     state = world.entities.__getstate__()
     yield single(VISITORS, state["visitors"])
     yield single(SLOTS, state["slots"].astype(np.uint32))
     yield single(IDLE, state["idle"].astype(np.uint32))
 
 
-def state_of(world: Any, attributes: Document) -> Document:
+def shard_state(world: Any, attributes: Document) -> Document:
     """Return the numbers of a world, and those of its attributes that are JSON."""
-    state = whole_state_of(world, attributes)
+    state = state_of(world, attributes)
     entities = world.entities
     n_retired = entities._n_retired - entities._revived
     return state | {"entities": {"n_retired": n_retired, "shard": entities.shard}}

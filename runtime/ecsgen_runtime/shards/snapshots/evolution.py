@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...handles import NIL, EntityArray, RowArray
-from ...snapshots.evolution.handles import Handles as WorldsHandles
-from ...snapshots.evolution.ids import Columns, NewIds, Numbers
-from ...snapshots.evolution.ids import id_columns as worlds_id_columns
+from ...snapshots.evolution.handles import Handles
+from ...snapshots.evolution.ids import Columns, NewIds, Numbers, id_columns
 from ...snapshots.evolution.old import OldComponent
 from ...snapshots.evolution.rows import RowPlan
 from ...snapshots.saved import Document, Saved
@@ -23,7 +22,7 @@ _BITS: Final = ("index_bits", "generation_bits", "shard_bits")
 _ONE: Final = 1 << ID_SHARD_BITS
 
 
-class Handles(WorldsHandles):
+class ShardedHandles(Handles):
     """The entities of an old shard; their handles stay, for other shards know them."""
 
     def __init__(self, saved: Saved, schema: Document) -> None:
@@ -71,7 +70,7 @@ class Handles(WorldsHandles):
         return {**found, **own}, {**numbers, "shard": int(self._home)}
 
 
-def id_columns(
+def shard_id_columns(
     old: OldComponent, doc: Document, plan: RowPlan
 ) -> tuple[Columns, Numbers, NewIds | None]:
     """Return the columns of ids and their numbers. Ids stay, for other shards know them."""
@@ -79,7 +78,7 @@ def id_columns(
         return {}, {}, None
     shard = old.saved.state["entities"]["shard"]
     if not old.doc["ids"] or old.is_chunked:
-        columns, numbers, _ = worlds_id_columns(old, doc, plan)
+        columns, numbers, _ = id_columns(old, doc, plan)
         generations = columns["id_generation"]
         first = np.uint32(_ONE | shard)
         columns["id_generation"] = np.where(generations, first, np.uint32(0))
@@ -90,7 +89,7 @@ def id_columns(
         why = "'lookup: direct' gives other ids, and other shards know those of before"
         why += f"; 'lookup: {old.doc['lookup']}' keeps them"
         old.saved.refuse(why, f"{old.module}.id_generation")
-    columns, numbers, _ = worlds_id_columns(old, doc, plan)
+    columns, numbers, _ = id_columns(old, doc, plan)
     if doc["lookup"] != "direct" and not plan.stays:
         columns, numbers = _freed(old, plan, columns, numbers, shard)
     return {**columns, **_aliases(old, columns["id_generation"])}, numbers, None

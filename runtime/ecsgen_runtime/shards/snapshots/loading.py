@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ...snapshots.loading import Loading as WorldLoading
+from ...snapshots.loading import Loading
 from ..ids import IDS
 from ..ids import SLOTS as ID_SLOTS
 from .contents import IDLE, SLOTS, VISITORS
 
 
-class Loading(WorldLoading):
+class ShardedLoading(Loading):
     """Takes what a snapshot says into a new world, visitors included."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from ..repeats import repeated_value
 from ..saved import Document
+from ..strategy import Saving
 from .chains import family_links, instance_links, ring_links
 from .cold import cold_columns
 from .fields import Columns, FieldMaker
-from .ids import NewIds, id_columns
+from .ids import NewIds
 from .old import OldComponent
 from .rows import RowPlan
 
@@ -20,7 +21,11 @@ Numbers = dict[str, Any]
 
 
 def structure(
-    old: OldComponent, doc: Document, plan: RowPlan, owners: NDArray[np.uint64]
+    saving: Saving,
+    old: OldComponent,
+    doc: Document,
+    plan: RowPlan,
+    owners: NDArray[np.uint64],
 ) -> tuple[Columns, Numbers, NewIds | None]:
     """Return the columns of links and ids with their numbers, and what old ids are now.
 
@@ -28,7 +33,7 @@ def structure(
     """
     version = 0 if old.is_chunked else old.numbers["version"]
     numbers = {"n": plan.n, "version": version}
-    ids, id_numbers, new_ids = id_columns(old, doc, plan)
+    ids, id_numbers, new_ids = saving.id_columns(old, doc, plan)
     ring, ring_numbers = ring_links(old, doc, plan)
     columns = instance_links(old, doc, plan, owners)
     columns |= family_links(old, doc, plan) | ring | ids

@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from .package import EntityManager
+from .package import EntityManager, entities
 
-RUNTIME = "".join(EntityManager.__module__.partition("_runtime.")[:2])
+RUNTIME = f"{entities.__name__.rpartition('.')[0]}._runtime."
 
 
 @contextmanager
@@ -21,4 +21,14 @@ def runtime_with(**values: Any) -> Iterator[None]:
         for module in map(sys.modules.__getitem__, names):
             for name in values.keys() & vars(module).keys():
                 patches.enter_context(patch.object(module, name, values[name]))
+        yield
+
+
+@contextmanager
+def handles_with(**numbers: int) -> Iterator[None]:
+    """Give handles of the package under test other numbers: `MIN_FREE=0`."""
+    layout = EntityManager._LAYOUT
+    with ExitStack() as patches:
+        for names in (vars(layout), *layout._globals.values()):
+            patches.enter_context(patch.dict(names, numbers))
         yield

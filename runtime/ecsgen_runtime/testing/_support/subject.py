@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from .fields import Field
 from .package import CapacityError, EntityArray, EntityManager, World
-from .runtime import runtime_with
+from .runtime import handles_with
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def born(manager: EntityManager, count: int) -> EntityArray:
 def reborn(manager: EntityManager, es: EntityArray) -> EntityArray:
     """Let entities die, and return new ones of the same indices, in the same order."""
     manager.destroy_many(es)
-    with runtime_with(MIN_FREE=0):
+    with handles_with(MIN_FREE=0):
         again = born(manager, len(es))
     assert [manager.index(e) for e in again] == [manager.index(e) for e in es]
     return again

@@ -27,7 +27,7 @@ from ..package import (
     StaleInstanceError,
     StructureLockedError,
 )
-from ..runtime import runtime_with
+from ..runtime import handles_with
 from ..subject import born, need, same
 
 
@@ -37,7 +37,7 @@ class Rules(machine.Machine):
     def __init__(self) -> None:
         # Indices are reused at once, so that handles of dead entities meet new ones.
         self.reuse = ExitStack()
-        self.reuse.enter_context(runtime_with(MIN_FREE=0))
+        self.reuse.enter_context(handles_with(MIN_FREE=0))
         self.entities = EntityManager()
         self.lists: dict[int, list[Record]] = {}  # by entity, in order of creation
         self.alive: list[int] = []

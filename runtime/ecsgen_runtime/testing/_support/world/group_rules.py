@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from ..runtime import runtime_with
+from ..runtime import handles_with
 from ..searching import SEARCH
 from ..subject import same
 from .group import COPIES, MANY, Group
@@ -43,7 +43,7 @@ class Rules(Group, RuleBasedStateMachine):
         rows = (len(manager) for manager in self.managers(self.w))
         if max(len(self.w.entities), *rows) + count > MANY:
             return
-        with runtime_with(MIN_FREE=0):  # the dead have successors
+        with handles_with(MIN_FREE=0):  # the dead have successors
             es = self.spawn(self.w, range(self.k, self.k + count), modules)
         self.know(modules, es.tolist())
 

@@ -21,7 +21,7 @@ from ..package import (
 from ..policies.objects import Thing
 from ..reflection import check_shown
 from ..roomy import Roomy
-from ..runtime import runtime_with
+from ..runtime import handles_with
 from ..subject import Subject, same
 from .group import COPIES, Group
 from .group_rules import SETTINGS as SETTINGS
@@ -177,7 +177,7 @@ class Cases(Roomy, Group):
         for module, mate, field, other in self.alike():
             w, es = self.filled(4)
             w.destroy(es[0])
-            with runtime_with(MIN_FREE=0):  # its successor drives its row out
+            with handles_with(MIN_FREE=0):  # its successor drives its row out
                 new = self.spawn(w, [0], [])
             manager = getattr(w, module)
             given = getattr(getattr(w, mate).data, other)[:1]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ..package import StaleEntityError, StructureLockedError
-from ..runtime import runtime_with
+from ..runtime import handles_with
 from . import base
 
 
@@ -59,7 +59,7 @@ class Cases(base.Cases):
         (entity,) = w.spawn(1).tolist()
         w.destroy_later(entity)
         w.destroy(entity)
-        with runtime_with(MIN_FREE=0):
+        with handles_with(MIN_FREE=0):
             (successor,) = w.spawn(1).tolist()
         assert w.flush() == 0
         assert w.entities.alive(successor)

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from .. import package
-from ..runtime import runtime_with
+from ..runtime import handles_with
 from ..subject import Subject, born, same
 from . import later
 
@@ -63,7 +63,7 @@ class Cases(later.Cases):
     def succeed(self, w: Any, entity: int, /, **components: Any) -> int:
         """Let an entity die, and spawn another of the same index."""
         w.destroy(entity)
-        with runtime_with(MIN_FREE=0):
+        with handles_with(MIN_FREE=0):
             successor: int = w.spawn(1, **components).tolist()[0]
         return successor
 
@@ -125,7 +125,7 @@ class Cases(later.Cases):
             column = getattr(getattr(w, other).data, both[1])[:3]
             expected = column.tolist()
             w.destroy_many(es[:3])
-            with runtime_with(MIN_FREE=0):
+            with handles_with(MIN_FREE=0):
                 es = w.spawn(3, **{other: {}, module: {both[0]: column}})
             manager = getattr(w, module)
             found = getattr(manager.data, both[0])[manager.require_many(es)]

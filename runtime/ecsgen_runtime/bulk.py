@@ -1,4 +1,4 @@
-"""Bulk lookups: from entities to rows. Compiled packages have loops in their place."""
+"""What is done for many rows at once, and can be compiled: lookups, and rows in order."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .handles import NIL, EntityArray, RowArray
+from .placement.rows import distinct
 
 _BLOCK: Final = 65_536
 """Entities per step: the scratch stays in the second-level cache."""
@@ -62,3 +63,14 @@ def direct_lookup(
     found = owners.take(rows, mode="clip") == entities
     found &= entities != 0
     return np.where(found, rows, NIL)
+
+
+class Bulk:
+    """These by numpy; `compiled.bulk` has the same as loops.
+
+    The columns of a manager name the one that is used: `_BULK`.
+    """
+
+    sparse_lookup = staticmethod(sparse_lookup)
+    direct_lookup = staticmethod(direct_lookup)
+    distinct = staticmethod(distinct)

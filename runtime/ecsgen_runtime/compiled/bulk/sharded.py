@@ -1,4 +1,4 @@
-"""Slots of entities and rows by slot, in the place of the runtime's, in one pass each."""
+"""Slots of entities, rows by slot and in order, and whether all are different, in one pass each."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...handles import EntityArray, RowArray
+from ...shards.bulk import ShardedBulk
 from ...shards.finding import NO_SLOT, Table
 from ..kernel import kernel
-from .finding import place_of, shift_of
+from .finding import enter_keys, find_slots, place_of, remove_keys, shift_of
+from .rows import CompiledBulk
+from .sets import distinct_rows
 
 _NO_SLOT: Final = np.uint64(NO_SLOT)
 _ONE: Final = np.uint64(1)
@@ -92,3 +95,34 @@ def visited_rows(
                 row = np.uint32(_NIL)
         rows[k] = row
     return rows
+
+
+@kernel()
+def are_distinct_below(n: int, values: RowArray) -> bool:
+    """Return whether no number below n is there twice; O(n)."""
+    seen = np.zeros(n, np.uint8)
+    for k in range(len(values)):
+        if seen[values[k]]:
+            return False
+        seen[values[k]] = 1
+    return True
+
+
+def ascending(rows: RowArray, n: int) -> RowArray:
+    """Return distinct rows below n in ascending order; O(n)."""
+    found: RowArray = distinct_rows(rows, n)
+    return found
+
+
+class CompiledShardedBulk(CompiledBulk, ShardedBulk):
+    """What worlds with shards do besides for many at once, compiled."""
+
+    slots_of = staticmethod(slots_of)
+    are_here = staticmethod(are_here)
+    rows_in = staticmethod(rows_in)
+    visited_rows = staticmethod(visited_rows)
+    find_slots = staticmethod(find_slots)
+    enter_keys = staticmethod(enter_keys)
+    remove_keys = staticmethod(remove_keys)
+    are_distinct_below = staticmethod(are_distinct_below)
+    ascending = staticmethod(ascending)

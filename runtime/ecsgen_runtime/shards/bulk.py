@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bulk import Bulk, sparse_lookup
 from ..entities.arrays import are_held
 from ..handles import NIL, EntityArray, RowArray
-from ..lookups import sparse_lookup
-from .finding import Table, find_slots
+from .distinct import are_distinct_below, ascending
+from .finding import Table, enter_keys, find_slots, remove_keys
 
 
 def slots_of(
@@ -83,3 +84,17 @@ def visited_rows(
     np.putmask(found, owners.take(found, mode="clip") != given, NIL)
     rows[missed] = found
     return rows
+
+
+class ShardedBulk(Bulk):
+    """What worlds with shards do besides for many at once, by numpy."""
+
+    slots_of = staticmethod(slots_of)
+    are_here = staticmethod(are_here)
+    rows_in = staticmethod(rows_in)
+    visited_rows = staticmethod(visited_rows)
+    find_slots = staticmethod(find_slots)
+    enter_keys = staticmethod(enter_keys)
+    remove_keys = staticmethod(remove_keys)
+    are_distinct_below = staticmethod(are_distinct_below)
+    ascending = staticmethod(ascending)

@@ -1,0 +1,67 @@
+"""What of saving and loading is not the same for every kind of world: its entities and its ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from .checks.entities import KnownEntities
+from .checks.rows import CheckedRows
+from .checks.schema import check_schema
+from .checks.slots import check_direct_ids, check_slots
+from .checks.state import check_state
+from .checks.tensors import check_tensors
+from .codecs import Codecs
+from .contents import parts_of, state_of
+from .evolution.handles import Handles
+from .evolution.ids import Columns, NewIds, Numbers, id_columns
+from .evolution.old import OldComponent
+from .evolution.rows import RowPlan
+from .loading import Loading
+from .saved import Document, Saved
+from .writing import Part
+
+
+class Saving:
+    """How a world is saved and loaded; `SavedWorld._saving` gives that of a class of worlds."""
+
+    KNOWN_ENTITIES: ClassVar[type[KnownEntities]] = KnownEntities
+    """Who lives by what a snapshot says."""
+    HANDLES: ClassVar[type[Handles]] = Handles
+    """What handles become in other schemas."""
+    LOADING: ClassVar[type[Loading]] = Loading
+    """What makes a world of a snapshot."""
+
+    def parts_of(self, world: Any, codecs: Codecs) -> Iterator[Part]:
+        """Return all tensors of a world, in places from which they can be mapped; views mostly."""
+        return parts_of(world, codecs)
+
+    def state_of(self, world: Any, attributes: Document) -> Document:
+        """Return the numbers of a world, and those of its attributes that are JSON."""
+        return state_of(world, attributes)
+
+    def check_schema(self, schema: Any, file: str) -> None:
+        """Refuse a document that is not the `schema` of some world; O(its size)."""
+        check_schema(schema, file)
+
+    def check_state(self, saved: Saved) -> None:
+        """Refuse a state that has not exactly what the schema asks for; O(its size)."""
+        check_state(saved)
+
+    def check_tensors(self, saved: Saved) -> None:
+        """Refuse tensors that are lacking, that nobody asks for, or of another type or shape."""
+        check_tensors(saved)
+
+    def check_slots(self, rows: CheckedRows) -> None:
+        """Refuse slots that are not each a row's, free or worn out; O(slots)."""
+        check_slots(rows)
+
+    def check_direct_ids(self, rows: CheckedRows) -> None:
+        """Refuse generations of 0 where an instance is, or was the last one; O(n)."""
+        check_direct_ids(rows)
+
+    def id_columns(
+        self, old: OldComponent, doc: Document, plan: RowPlan
+    ) -> tuple[Columns, Numbers, NewIds | None]:
+        """Return the columns of ids, their numbers, and what old ids are now if they are others."""
+        return id_columns(old, doc, plan)
