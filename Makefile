@@ -79,6 +79,9 @@ types: $(STAMP)
 	$(BIN)/mypy fast/ecsgen_fast
 	$(BIN)/ecsgen build schemas/ --backend numba --output build/compiled_town --force
 	$(BIN)/mypy build/compiled_town
+	mkdir -p build/isles && cp tests/sharded.yaml build/isles/
+	$(BIN)/ecsgen build build/isles --output build/sharded_isles --force
+	$(BIN)/mypy build/sharded_isles
 	ECSGEN_NAMES=types $(BIN)/python -m pytest -q -m "" tests/test_names.py -k types
 
 check: $(STAMP)

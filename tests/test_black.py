@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from shutil import copy
 
 import pytest
 
@@ -72,6 +73,15 @@ def test_shipped_modules_in_style_are_blacks(backend: Backend) -> None:
     modules = rendered(SCHEMAS, backend)
     known = {path: text for path, text in modules.items() if PINNED.has(text)}
     assert len(known) > 0.9 * len(modules)
+    assert [path for path, text in known.items() if not is_blacks(text)] == []
+
+
+@needs_pinned
+def test_modules_with_shards_in_style_are_blacks(tmp_path: Path) -> None:
+    copy(Path(__file__).parent / "sharded.yaml", tmp_path)
+    modules = rendered(tmp_path)
+    assert PINNED.has(modules["world.py"])
+    known = {path: text for path, text in modules.items() if PINNED.has(text)}
     assert [path for path, text in known.items() if not is_blacks(text)] == []
 
 

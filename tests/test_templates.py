@@ -103,7 +103,7 @@ def test_public_names_are_defined_once(package: str) -> None:
 
 
 def test_the_runtime_is_copied_as_it_is() -> None:
-    modules = [runtime.vendored(output.make, ".") for output in outputs().values()]
+    modules = [runtime.vendored(output.make) for output in outputs().values()]
     copies = runtime.copies(modules)
     assert "_runtime/maps/sparse.py" in copies
     for path, text in copies.items():

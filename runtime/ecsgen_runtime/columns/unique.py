@@ -232,8 +232,6 @@ class Unique(Manager):
     _DISPLACES: ClassVar[bool] = False
     """Whether a dead entity's rows go before another of its index gets one."""
     data: UniqueRows
-    _entities: Entities
-    """Of rows with owners."""
 
     def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
         columns = super()._checked(count, given)
@@ -279,7 +277,9 @@ class Unique(Manager):
         """Return which rows are those of dead entities, and may go before others come."""
         if not self._DISPLACES:
             return np.zeros(len(rows), np.bool_)
-        return ~self._entities.alive_many(self.data._entity_column[rows])
+        # Those who displace have owners; what these are managed by, their own base says.
+        entities: EntityManager = self._entities  # type: ignore[attr-defined]
+        return ~entities.alive_many(self.data._entity_column[rows])
 
     def _displaced(self, rows: RowArray, entities: EntityArray) -> NDArray[np.bool_]:
         """Return which rows go before these entities get theirs."""

@@ -15,11 +15,11 @@ class ShardedUnique(Unique):
     """A manager that finds rows by the values of some fields, of which no two are the same."""
 
     __slots__ = NO_SLOTS
-    _entities: ShardedEntities
 
     def _displaced(self, rows: RowArray, entities: EntityArray) -> NDArray[np.bool_]:
         gone = self._dead(rows)
         if gone.any():
-            slots = self._entities._slots(self.data._entity_column[rows])
-            gone &= np.isin(slots, self._entities._slots(entities))
+            known: ShardedEntities = self._entities  # type: ignore[attr-defined]  # as in Unique
+            slots = known._slots(self.data._entity_column[rows])
+            gone &= np.isin(slots, known._slots(entities))
         return gone
