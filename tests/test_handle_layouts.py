@@ -77,6 +77,7 @@ def test_nobody_calls_the_original_of_such_a_method() -> None:
 # -- several packages over one library -------------------------------------------------------------
 
 COMPONENTS = """
+queries: {both: {all: [Place, Room]}}
 ---
 component: Place
 fields: {at: "f32[2]", whose: entity}
@@ -132,9 +133,11 @@ def life(package: Any, shift: int) -> Iterator[None]:
         with pytest.raises(ValueError, match=rf"entity 0v1 \({e}\) has an instance"):
             manager.create(e)
         yield
+    assert [row.entity for row in w.both] == [e]
+    assert "<td>0v1</td>" in w.both._repr_html_()
     assert "<td>0v1</td>" in w.place._repr_html_() + w.place.data._repr_html_()
     em.destroy(e)
-    assert (len(w.room), w.collect()) == (0, 2)
+    assert (len(w.both), len(w.room), w.collect()) == (0, 0, 2)
     yield
     em.destroy_many(em.create_many(min_free))
     assert [em.create() for _ in range(2)] == [2 * one, one | min_free + 2]
