@@ -24,11 +24,8 @@ RANDOM = (1, 18)
 TINY = "component: Solo\nfields: {x: f32}\n---\nworld: Tiny\n"
 
 RULES = (
-    "test_world_machine.py",
-    "test_groups_machine.py",
-    "test_few.py",
-    "test_callbacks.py",
-    "test_shards_machine.py",
+    *("test_world_machine.py", "test_groups_machine.py", "test_few.py", "test_callbacks.py"),
+    *("test_handle_layouts.py", "test_shards_machine.py"),
 )
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 import importlib
 import pickle
-import re
-import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 from ecsgen_runtime.entities.layout import NUMBERS
 from ecsgen_runtime.handles import NIL
 
+from ecsgen.config import Backend
 from tests.world_package import load, sources
 
 LIBRARY = Path(ecsgen_runtime.__file__).parent
@@ -77,6 +77,7 @@ def test_nobody_calls_the_original_of_such_a_method() -> None:
 # -- several packages over one library -------------------------------------------------------------
 
 COMPONENTS = """
+queries: {both: {all: [Place, Room]}}
 ---
 component: Place
 fields: {at: "f32[2]", whose: entity}
@@ -97,19 +98,19 @@ WORLDS = {
     "usual": "world: Usual\n",
     "several": "world: Several\nentity: {index_bits: 16, shard_bits: 4, min_free: 5}\nshards: {}\n",
 }
+COMPILED = ("narrow", "several") if find_spec("numba") else ()
 SHIFTS = {"narrow": 24, "usual": 32, "several": 20}
 
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """Packages that differ in the bits of handles, and import the library instead of copies."""
+    """Packages over one library that differ in the bits of handles, and in what kernels are for."""
     folder = tmp_path_factory.mktemp("layouts")
     for name, world in WORLDS.items():
-        for path, text in sources(load(world + COMPONENTS)).items():
-            if not path.startswith("_runtime/"):
-                (folder / name).mkdir(exist_ok=True)
-                text = re.sub(r"\._runtime\b", "ecsgen_runtime", text)
-                (folder / name / path).write_text(text, encoding="utf-8")
+        (folder / name).mkdir()
+        backend: Backend = "numba" if name in COMPILED else "numpy"
+        for path, text in sources(load(world + COMPONENTS), backend).items():
+            (folder / name / path).write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         yield {name: importlib.import_module(name) for name in WORLDS}
@@ -132,9 +133,11 @@ def life(package: Any, shift: int) -> Iterator[None]:
         with pytest.raises(ValueError, match=rf"entity 0v1 \({e}\) has an instance"):
             manager.create(e)
         yield
+    assert [row.entity for row in w.both] == [e]
+    assert "<td>0v1</td>" in w.both._repr_html_()
     assert "<td>0v1</td>" in w.place._repr_html_() + w.place.data._repr_html_()
     em.destroy(e)
-    assert (len(w.room), w.collect()) == (0, 2)
+    assert (len(w.both), len(w.room), w.collect()) == (0, 0, 2)
     yield
     em.destroy_many(em.create_many(min_free))
     assert [em.create() for _ in range(2)] == [2 * one, one | min_free + 2]
@@ -153,7 +156,8 @@ def life(package: Any, shift: int) -> Iterator[None]:
 def test_packages_live_side_by_side(packages: dict[str, Any]) -> None:
     lives = [life(package, SHIFTS[name]) for name, package in packages.items()]
     assert len(list(zip(*lives, strict=True))) == 7
-    assert not any("_runtime" in name for name in sys.modules if name.split(".")[0] in packages)
+    bulks = {name: package.World().place.data._BULK.__name__ for name, package in packages.items()}
+    assert {name for name, bulk in bulks.items() if bulk == "CompiledBulk"} == {*COMPILED}
 
 
 def test_packages_do_not_take_others_entities(packages: dict[str, Any]) -> None:

@@ -268,7 +268,7 @@ def test_many_indices_wait_in_order(as_many: bool) -> None:
 def test_new_indices_come_before_the_last_that_wait(as_many: bool) -> None:
     if entities.INDEX_COUNT < 8 or entities.GENERATION_BITS < 2:
         pytest.skip("handles are too few, or retire too soon")
-    with runtime_with(MIN_FREE=2, INDEX_COUNT=8):
+    with handles_with(MIN_FREE=2, INDEX_COUNT=8):
         em = EntityManager()
         em.destroy_many(em.create_many(6)[[3, 1, 4, 0]])
         made = em.create_many(6) if as_many else [em.create() for _ in range(6)]

@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from .package import EntityManager, entities
+from .package import EntityManager
 
-RUNTIME = f"{entities.__name__.rpartition('.')[0]}._runtime."
+RUNTIME = "".join(EntityManager.__mro__[1].__module__.partition("_runtime.")[:2])
 
 
 @contextmanager

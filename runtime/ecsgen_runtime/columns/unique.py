@@ -278,14 +278,14 @@ class Unique(Manager):
         if not self._DISPLACES:
             return np.zeros(len(rows), np.bool_)
         # Those who displace have owners; what these are managed by, their own base says.
-        entities: EntityManager = self._entities  # type: ignore[attr-defined]
+        entities: Entities = self._entities  # type: ignore[attr-defined]
         return ~entities.alive_many(self.data._entity_column[rows])
 
     def _displaced(self, rows: RowArray, entities: EntityArray) -> NDArray[np.bool_]:
         """Return which rows go before these entities get theirs."""
         gone = self._dead(rows)
         if gone.any():
-            mask = np.uint64(self._entities._LAYOUT.INDEX_MASK)
+            mask = np.uint64(self.data._ENTITIES._LAYOUT.INDEX_MASK)
             gone &= np.isin(self.data._entity_column[rows] & mask, entities & mask)
         return gone
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,8 @@ class QueriedManager(Protocol):
 class QueriedEntities(Protocol):
     """What a query needs of the entity manager."""
 
-    _LAYOUT: ClassVar[HandleLayout]
+    @property
+    def _LAYOUT(self) -> HandleLayout: ...  # noqa: N802  # a constant of its class
 
     @property
     def _free(self) -> IndexQueue: ...
