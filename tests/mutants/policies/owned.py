@@ -31,7 +31,7 @@ GROUPS = (
         Mutant(
             "saving loses the entities",
             r'self\._entities = state\["entities"\]',
-            "self._entities = EntityManager()",
+            "self._entities = self._ROWS._ENTITIES()",
         ),
         Mutant("the alive are collected", r"\(~alive\)\.nonzero", "alive.nonzero"),
         Mutant("many are not checked", r"^        self\._admit_many\(handles\)", "        pass"),
