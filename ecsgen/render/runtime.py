@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
@@ -18,12 +18,15 @@ from ecsgen.render import sharded
 FOLDER = Path(ecsgen_runtime.__file__).parent
 RUNTIME = "_runtime"
 COMPILED = f"{RUNTIME}/compiled"
+TESTING = f"{RUNTIME}/testing/"
+"""The pieces of generated tests."""
 LAYOUT = f"{RUNTIME}/entities/layout.py"
 """A module that is not copied as it is: it has numbers of the project. So has `sharded.BITS`."""
 LATER = f"{RUNTIME}/snapshots/"
 """What is imported by its first use alone, in statements of its own; no names of it are known."""
 
-_IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import ", re.MULTILINE)
+_IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
+_OF_RUNTIME = re.compile(rf"^( *)from \S*\.{RUNTIME}\b", re.MULTILINE)
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _TEXT = re.compile(r'""".*?"""', re.DOTALL)
@@ -33,11 +36,16 @@ _DEFINED = re.compile(r"^(?:(?:class|def) ([A-Za-z]\w*)|([A-Za-z]\w*)(?:: .*)? =
 
 @cache
 def sources() -> Mapping[str, str]:
-    """Return the text of every module that can be copied, by its path in a generated package."""
+    """Return the text of every module that generated ones may use, by its path in a package."""
+    return {path: text for path, text in _library().items() if not path.startswith(TESTING)}
+
+
+@cache
+def _library() -> Mapping[str, str]:
+    """Return the same with the pieces of generated tests."""
     return {
         f"{RUNTIME}/{path.relative_to(FOLDER).as_posix()}": path.read_text(encoding="utf-8")
         for path in sorted(FOLDER.rglob("*.py"))
-        if path.relative_to(FOLDER).parts[0] != "testing"
     }
 
 
@@ -100,31 +108,50 @@ def copies(modules: Iterable[str]) -> dict[str, str]:
     That is what they import, what these import, and the `__init__` of each folder; not `LAYOUT`
     and `sharded.BITS`. With shards, some import what stands for others' names.
     """
-    needed: dict[str, str] = {}
-    todo = [path for text in modules for path in _imported("", text)]
+    beside = (_OF_RUNTIME.sub(rf"\1from .{RUNTIME}", text) for text in modules)
+    todo = [path for text in beside for path in _imported("", text)]
     has_shards = any(path.startswith(sharded.FOLDER) for path in todo)
-    while todo:
-        path = todo.pop()
-        if path not in needed:
-            text = sources()[path]
-            if has_shards and not path.startswith(sharded.FOLDER):
-                text = sharded.redirected(path, text, *stand_ins())
-            needed[path] = text
-            todo += _imported(path, needed[path])
-            todo += [f"{folder}/__init__.py" for folder in PurePosixPath(path).parents[:-1]]
+
+    def text_of(path: str) -> str:
+        text = _library()[path]
+        if has_shards and not path.startswith(sharded.FOLDER):
+            text = sharded.redirected(path, text, *stand_ins())
+        return text
+
+    needed = _closure(todo, text_of)
     needed.pop(LAYOUT, None)
     needed.pop(sharded.BITS, None)
     return dict(sorted(needed.items()))
 
 
+def needed_by(path: str) -> frozenset[str]:
+    """Return the paths of all modules that one needs, its own among them."""
+    return frozenset(_closure([path], _library().__getitem__))
+
+
+def _closure(todo: list[str], text_of: Callable[[str], str]) -> dict[str, str]:
+    """Return modules with all that they import, and with what makes their folders packages."""
+    needed: dict[str, str] = {}
+    while todo:
+        path = todo.pop()
+        if path not in needed:
+            needed[path] = text_of(path)
+            todo += _imported(path, needed[path])
+            todo += [f"{folder}/__init__.py" for folder in PurePosixPath(path).parents[:-1]]
+    return needed
+
+
 def _imported(path: str, text: str) -> list[str]:
     """Return the paths of what a module, which has this path, imports from the runtime."""
     found = []
-    for dots, module in _IMPORTS.findall(text):
-        folder = path.split("/")[: -len(dots)]
-        name = "/".join([*folder, *module.split(".")])
-        if name.startswith(f"{RUNTIME}/"):
-            found.append(f"{name}.py")
+    for dots, module, several, one in _IMPORTS.findall(text):
+        place = "/".join([*path.split("/")[: -len(dots)], *filter(None, module.split("."))])
+        if f"{place}.py" in _library():
+            found.append(f"{place}.py")
+        elif f"{place}/__init__.py" in _library():
+            found += [
+                f"{place}/{name.strip()}.py" for name in (several or one).split(",") if name.strip()
+            ]
     return found
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from .. import EntityManager, StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
+from .._runtime.testing import cases, fields, kernels, machine, subject
+from .._runtime.testing.policies import doubling, gc, one, owned, packed, spaced, sparse
 from ..boid import Boid, BoidManager
-from ._support import cases, fields, kernels, machine, subject
-from ._support.policies import doubling, gc, one, owned, packed, spaced, sparse
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=BoidManager,
     row=Boid,
     fields=(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .. import EntityManager, StaleInstanceError, enums
-from ..every_type import EveryType, EveryTypeManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import (
+from .. import EntityManager, StaleInstanceError, World, enums
+from .._runtime.testing import cases, fields, machine, subject
+from .._runtime.testing.policies import (
     doubling,
     gc,
     objects,
@@ -18,8 +17,11 @@ from ._support.policies import (
     release,
     sparse,
 )
+from ..every_type import EveryType, EveryTypeManager
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=EveryTypeManager,
     row=EveryType,
     fields=(

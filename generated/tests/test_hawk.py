@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from .. import EntityManager, StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
+from .._runtime.testing import cases, fields, machine, subject
+from .._runtime.testing.policies import doubling, gc, one, owned, packed, sparse
 from ..hawk import Hawk, HawkManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import doubling, gc, one, owned, packed, sparse
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=HawkManager,
     row=Hawk,
     fields=(

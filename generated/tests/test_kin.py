@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .. import EntityManager, StaleInstanceError
-from ..kin import Kin, KinManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import (
+from .. import EntityManager, StaleInstanceError, World
+from .._runtime.testing import cases, fields, machine, subject
+from .._runtime.testing.policies import (
     doubling,
     gc,
     hierarchy,
@@ -18,8 +17,11 @@ from ._support.policies import (
     packed,
     sparse,
 )
+from ..kin import Kin, KinManager
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=KinManager,
     row=Kin,
     fields=(fields.Int("born", 0, "i32"),),

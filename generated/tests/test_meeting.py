@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from .. import StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
+from .._runtime.testing import cases, fields, machine, subject
+from .._runtime.testing.policies import doubling, ids, packed, unowned
 from ..meeting import Meeting, MeetingManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import doubling, ids, packed, unowned
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=MeetingManager,
     row=Meeting,
     fields=(fields.Handle("one", 0), fields.Handle("other", 0)),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from .. import EntityManager, StaleInstanceError
-from ..scene_node import SceneNode, SceneNodeManager
-from ._support import cases, fields, kernels, machine, subject
-from ._support.policies import (
+from .. import EntityManager, StaleInstanceError, World
+from .._runtime.testing import cases, fields, kernels, machine, subject
+from .._runtime.testing.policies import (
     callback,
     doubling,
     hierarchy,
@@ -21,8 +20,11 @@ from ._support.policies import (
     release,
     sparse,
 )
+from ..scene_node import SceneNode, SceneNodeManager
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=SceneNodeManager,
     row=SceneNode,
     fields=(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .. import EntityManager, StaleInstanceError
-from ..skinned_mesh import SkinnedMesh, SkinnedMeshManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import (
+from .. import EntityManager, StaleInstanceError, World
+from .._runtime.testing import cases, fields, machine, subject
+from .._runtime.testing.policies import (
     callback,
     doubling,
     grouped,
@@ -18,8 +17,11 @@ from ._support.policies import (
     release,
     sparse,
 )
+from ..skinned_mesh import SkinnedMesh, SkinnedMeshManager
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=SkinnedMeshManager,
     row=SkinnedMesh,
     fields=(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from .. import EntityManager, StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
+from .._runtime.testing import cases, fields, machine, subject
+from .._runtime.testing.policies import doubling, hash, manual, many, owned, packed
 from ..sound_source import SoundSource, SoundSourceManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import doubling, hash, manual, many, owned, packed
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=SoundSourceManager,
     row=SoundSource,
     fields=(

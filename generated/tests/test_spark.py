@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from .. import StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
+from .._runtime.testing import cases, fields, kernels, machine, subject
+from .._runtime.testing.policies import doubling, ids, partition, seeded, unowned
 from ..spark import Spark, SparkManager
-from ._support import cases, fields, kernels, machine, subject
-from ._support.policies import doubling, ids, partition, seeded, unowned
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=SparkManager,
     row=Spark,
     fields=(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from .. import EntityManager, StaleInstanceError, enums
+from .. import EntityManager, StaleInstanceError, World, enums
+from .._runtime.testing import cases, fields, machine, subject
+from .._runtime.testing.policies import doubling, gc, ids, many, owned, packed, sparse
 from ..status_effect import StatusEffect, StatusEffectManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import doubling, gc, ids, many, owned, packed, sparse
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=StatusEffectManager,
     row=StatusEffect,
     fields=(

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from .. import StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
+from .._runtime.testing import cases, fields, machine, subject
+from .._runtime.testing.policies import (
+    doubling,
+    ids,
+    objects,
+    packed,
+    release,
+    unique,
+    unowned,
+)
 from ..texture import Texture, TextureManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import doubling, ids, objects, packed, release, unique, unowned
 
 under_test = unique.Subject(
+    world=World,
+    entities=EntityManager,
     manager=TextureManager,
     row=Texture,
     fields=(

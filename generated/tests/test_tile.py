@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from .. import EntityManager, StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
+from .._runtime.testing import cases, fields, machine, subject
+from .._runtime.testing.policies import direct, direct_ids, gc, owned, reserved
 from ..tile import Tile, TileManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import direct, direct_ids, gc, owned, reserved
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=TileManager,
     row=Tile,
     fields=(

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from .. import EntityManager, StaleInstanceError, enums
+from .. import EntityManager, StaleInstanceError, World, enums
+from .._runtime.testing import cases, fields, machine, subject
+from .._runtime.testing.policies import (
+    doubling,
+    gc,
+    grouped,
+    indirect,
+    one,
+    owned,
+    sparse,
+)
 from ..villager import Villager, VillagerManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import doubling, gc, grouped, indirect, one, owned, sparse
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=VillagerManager,
     row=Villager,
     fields=(

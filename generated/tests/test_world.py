@@ -6,6 +6,23 @@ from typing import ClassVar
 
 from .. import ActorsGroup, BodiesGroup, EntityView, Signature
 from .. import Game as _Game
+from .._runtime.testing import kernels
+from .._runtime.testing.policies import unique
+from .._runtime.testing.world import (
+    bundles,
+    chunk_kernels,
+    chunk_queries,
+    entity_view,
+    groups,
+    queries,
+    saving,
+    schedules,
+    seeded,
+    signature,
+    spawning,
+    world_kernel_steps,
+    world_kernels,
+)
 from . import (
     test_ai_state,
     test_archetypes,
@@ -33,23 +50,6 @@ from . import (
     test_transform,
     test_velocity,
     test_villager,
-)
-from ._support import kernels
-from ._support.policies import unique
-from ._support.world import (
-    bundles,
-    chunk_kernels,
-    chunk_queries,
-    entity_view,
-    groups,
-    queries,
-    saving,
-    schedules,
-    seeded,
-    signature,
-    spawning,
-    world_kernel_steps,
-    world_kernels,
 )
 
 SUBJECTS = {

@@ -220,5 +220,7 @@ def _is_own(file: str) -> bool:
     """Whether a module is the package's own, not one of the tests that may lie inside it."""
     runtime = os.path.dirname(os.path.dirname(__file__))
     folder = os.path.dirname(file)
+    tests = os.path.join(runtime, "testing")
     inside = f"{folder}{os.sep}".startswith(f"{runtime}{os.sep}")
+    inside = inside and not f"{folder}{os.sep}".startswith(f"{tests}{os.sep}")
     return inside or folder == os.path.dirname(runtime)
