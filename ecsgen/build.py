@@ -12,7 +12,7 @@ from pathlib import Path
 from ecsgen.config import shown
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.files import fingerprint, manifest
-from ecsgen.files.disk import MANIFEST, TESTS, Kind, is_safe
+from ecsgen.files.disk import MANIFEST, Kind, is_safe
 from ecsgen.files.manifest import Entry, Manifest
 from ecsgen.files.plan import Action, State, Verdict, plan
 from ecsgen.files.status import Status
@@ -150,8 +150,7 @@ def _copies(
 
     if before.options.runtime == "installed":
         return {}
-    modules = (output.path for output in outputs if output.path.endswith(".py"))
-    paths = [path for path in modules if not path.startswith(TESTS)]
+    paths = [output.path for output in outputs if output.path.endswith(".py")]
     file = before.places.file
     texts = (contents[path] if path in contents else file(path).read_bytes() for path in paths)
     decoded = (text.decode("utf-8") for text in texts)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from ecsgen_runtime.testing._support import chance
+from ecsgen_runtime.testing import chance
 from numpy.typing import NDArray
 
 from ecsgen.model import scalars

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from ecsgen_runtime.testing._support.spaces import Cell, Space, answer, are_seen
+from ecsgen_runtime.testing.spaces import Cell, Space, answer, are_seen
 
 from ecsgen.model.programs import (
     ENTITY,

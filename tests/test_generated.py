@@ -18,6 +18,7 @@ from ecsgen.model import Component
 from ecsgen.render import support
 from ecsgen.render import tests as generated
 from ecsgen.render.output import Output
+from ecsgen.render.runtime import FOLDER, copies
 from tests.generated_package import SCHEMAS, build
 from tests.mutate import mutate
 from tests.pytest_within import failures
@@ -120,8 +121,9 @@ def test_the_same_text_each_time(tmp_path: Path) -> None:
 
 def test_pieces_of_policies_that_nobody_asks_for_are_left_out() -> None:
     plain = Component(name="Plain", module="plain", lookup="hash", destroy="manual")
-    needed = support.needed(f"policies/{name}" for name in generated.policies(plain))
-    found = {name.removeprefix("policies/") for name in needed}
+    tests = generated.component_tests(plain, support.PARENT)
+    place = "_runtime/testing/policies/"
+    found = {path.removeprefix(place).removesuffix(".py") for path in copies([tests])}
     assert {"hash", "one", "packed", "manual", "lingering"} <= found
     assert not {"sparse", "direct", "many", "gc", "callback", "release", "objects"} & found
 
@@ -131,7 +133,26 @@ def test_copies_are_about_their_own_package(tmp_path: Path) -> None:
     found = {output.path: output.make() for output in outputs(tmp_path)}
     assert [path for path in found if "import generated" in found[path]] == []
     assert [path for path in found if "from generated" in found[path]] == []
-    assert "from ... import (" in found["tests/_support/package.py"]
+    assert "from .. import EntityManager, entities\n" in found["tests/test_entities.py"]
+
+
+def test_no_piece_knows_a_package() -> None:
+    """So several packages share them; what is the same for all they have from the library."""
+    for path in (FOLDER / "testing").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        dots = len(path.relative_to(FOLDER).parts)
+        assert f"from {'.' * (dots + 1)}" not in text, path
+        assert "ecsgen_runtime" not in text, path
+        assert "from generated" not in text, path
+
+
+def test_of_tests_each_package_has_what_names_its_components(tmp_path: Path) -> None:
+    found = {output.path for output in outputs(tmp_path) if output.path.startswith("tests/")}
+    project = schema.load(SCHEMAS, Diagnostics())
+    assert project is not None
+    modules = {f"test_{one.module}" for one in project.components if not one.chunk}
+    modules |= {"__init__", "conftest", "test_archetypes", "test_entities", "test_world"}
+    assert found == {f"tests/{name}.py" for name in modules}
 
 
 def test_moved_tests_need_a_package_with_a_name(tmp_path: Path) -> None:

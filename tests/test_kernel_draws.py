@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime.kernels.chance import draw_key
 from ecsgen_runtime.kernels.normal import normal_into
-from ecsgen_runtime.testing._support import chance
+from ecsgen_runtime.testing import chance
 from numpy.typing import NDArray
 
 from ecsgen.diagnostics import Diagnostics

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime.spaces import cells, search
 from ecsgen_runtime.spaces.search import NearSearch as Search
-from ecsgen_runtime.testing._support.spaces import Space, neighbours
+from ecsgen_runtime.testing.spaces import Space, neighbours
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray

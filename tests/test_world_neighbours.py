@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.testing._support.spaces import Space, neighbours
+from ecsgen_runtime.testing.spaces import Space, neighbours
 from numpy.typing import NDArray
 
 from tests.generated_package import build

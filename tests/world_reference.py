@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from ecsgen_runtime.testing._support import chance
+from ecsgen_runtime.testing import chance
 from numpy.typing import NDArray
 
 from ecsgen.model import Component, Kernel, Project

@@ -59,17 +59,17 @@ def outputs(project: Project, options: Options) -> list[Output]:
     in_c = _in_c() if options.compiled else ()
     made = _giving_way(project, options)
     if options.runtime == "vendored":
-        made = list(_vendored(made))
+        made = list(_vendored(made, tests.imported_from(options)))
     return [*made, *in_c]
 
 
-def _vendored(outputs: Iterable[Output]) -> Iterator[Output]:
+def _vendored(outputs: Iterable[Output], tests_from: str) -> Iterator[Output]:
+    """Yield the same with imports of the copies; `tests_from`: where tests find the package."""
+    beside = tests_from if tests_from.endswith(".") else f"{tests_from}."
     for output in outputs:
-        if output.path.startswith(TESTS):
-            yield output
-        else:
-            key = fingerprint.digest(f"vendored {output.key}".encode())
-            yield replace(output, key=key, make=partial(vendored, output.make))
+        package = beside if output.path.startswith(TESTS) else "."
+        key = fingerprint.digest(f"vendored {output.key}".encode())
+        yield replace(output, key=key, make=partial(vendored, output.make, package))
 
 
 def texts(project: Project, options: Options) -> dict[str, str]:

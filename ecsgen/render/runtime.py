@@ -19,10 +19,13 @@ RUNTIME = "_runtime"
 """Where copies stand in a vendored package."""
 COMPILED = f"{RUNTIME}/compiled"
 SHARDS = f"{RUNTIME}/shards/"
+TESTING = f"{RUNTIME}/testing/"
+"""The pieces of generated tests."""
 LATER = f"{RUNTIME}/snapshots/"
 """What is imported by its first use alone, in statements of its own; no names of it are known."""
 
-_IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import ", re.MULTILINE)
+_IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
+_OF_RUNTIME = re.compile(rf"^( *)from \S*\.{RUNTIME}\b", re.MULTILINE)
 _OF_LIBRARY = re.compile(rf"^( *)from {LIBRARY}\b(.*)", re.MULTILINE)
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
 _WORD = re.compile(r"\w+")
@@ -33,11 +36,16 @@ _DEFINED = re.compile(r"^(?:(?:class|def) ([A-Za-z]\w*)|([A-Za-z]\w*)(?:: .*)? =
 
 @cache
 def sources() -> Mapping[str, str]:
-    """Return the text of every module that can be copied, by its path in a generated package."""
+    """Return the text of every module that generated ones may use, by its path in a package."""
+    return {path: text for path, text in _library().items() if not path.startswith(TESTING)}
+
+
+@cache
+def _library() -> Mapping[str, str]:
+    """Return the same with the pieces of generated tests."""
     return {
         f"{RUNTIME}/{path.relative_to(FOLDER).as_posix()}": path.read_text(encoding="utf-8")
         for path in sorted(FOLDER.rglob("*.py"))
-        if path.relative_to(FOLDER).parts[0] != "testing"
     }
 
 
@@ -63,9 +71,9 @@ def shard_origins() -> Mapping[str, str]:
     return found
 
 
-def vendored(make: Callable[[], str]) -> str:
-    """Return a module that imports the copies in its package instead of the library."""
-    return _OF_LIBRARY.sub(rf"\1from .{RUNTIME}\2", make())
+def vendored(make: Callable[[], str], package: str = ".") -> str:
+    """Return a module that imports the copies in a package instead of the library."""
+    return _OF_LIBRARY.sub(rf"\1from {package}{RUNTIME}\2", make())
 
 
 def module_of(path: str) -> str:
@@ -83,25 +91,38 @@ def copies(modules: Iterable[str]) -> dict[str, str]:
 
     That is what they import, what these import, and the `__init__` of each folder.
     """
+    beside = (_OF_RUNTIME.sub(rf"\1from .{RUNTIME}", text) for text in modules)
+    needed = _closure([path for text in beside for path in _imported("", text)])
+    return dict(sorted(needed.items()))
+
+
+def needed_by(path: str) -> frozenset[str]:
+    """Return the paths of all modules that one needs, its own among them."""
+    return frozenset(_closure([path]))
+
+
+def _closure(todo: list[str]) -> dict[str, str]:
+    """Return modules with all that they import, and with what makes their folders packages."""
     needed: dict[str, str] = {}
-    todo = [path for text in modules for path in _imported("", text)]
     while todo:
         path = todo.pop()
         if path not in needed:
-            needed[path] = sources()[path]
+            needed[path] = _library()[path]
             todo += _imported(path, needed[path])
             todo += [f"{folder}/__init__.py" for folder in PurePosixPath(path).parents[:-1]]
-    return dict(sorted(needed.items()))
+    return needed
 
 
 def _imported(path: str, text: str) -> list[str]:
     """Return the paths of what a module, which has this path, imports from the runtime."""
     found = []
-    for dots, module in _IMPORTS.findall(text):
-        folder = path.split("/")[: -len(dots)]
-        name = "/".join([*folder, *(module or "__init__").split(".")])
-        if name.startswith(f"{RUNTIME}/"):
-            found.append(f"{name}.py")
+    for dots, module, several, one in _IMPORTS.findall(text):
+        place = "/".join([*path.split("/")[: -len(dots)], *filter(None, module.split("."))])
+        if f"{place}.py" in _library():
+            found.append(f"{place}.py")
+        elif f"{place}/__init__.py" in _library():
+            modules = (f"{place}/{name.strip()}.py" for name in (several or one).split(","))
+            found += [f"{place}/__init__.py", *(path for path in modules if path in _library())]
     return found
 
 

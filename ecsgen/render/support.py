@@ -1,68 +1,37 @@
-"""What generated tests share whatever the schemas say: copies of `ecsgen_runtime/testing/`.
+"""The pieces of generated tests, which the library has in `testing/`.
 
-There these modules are about the shipped package; a copy is about its own. They are called by
-their paths in the folder `_support`: `machine`, `policies/sparse`.
+They are called by their paths there: `machine`, `policies/sparse`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import cache
 
 from ecsgen.render.calls import import_line
-from ecsgen.render.runtime import FOLDER as LIBRARY
+from ecsgen.render.runtime import FOLDER, LIBRARY, TESTING, needed_by
 
-FOLDER = LIBRARY / "testing"
-_SUPPORT = FOLDER / "_support"
-_OF_PACKAGE = "from generated import"
-_IMPORT = re.compile(r"^from (\.+)([\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
-
-
-def copied(path: str, package: str) -> str:
-    """Return a module's text, its imports of the package under test from `package`."""
-    text = (FOLDER / path).read_text(encoding="utf-8")
-    return text.replace(_OF_PACKAGE, f"from {package} import")
+PARENT = ".."
+"""Where the tests find the package when they are inside of it."""
 
 
 @cache
 def available(folder: str) -> frozenset[str]:
     """Return the names of the modules in one of the folders."""
-    return frozenset(path.stem for path in _SUPPORT.joinpath(folder).glob("[!_]*.py"))
-
-
-def needed(names: Iterable[str]) -> list[str]:
-    """Return modules with all that they import, and with what makes their folders packages."""
-    found: set[str] = set()
-    wanted = [*names, "__init__"]
-    while wanted:
-        name = wanted.pop()
-        if name not in found:
-            found.add(name)
-            wanted += _imports(name)
-    return sorted(found)
+    return frozenset(path.stem for path in FOLDER.joinpath("testing", folder).glob("[!_]*.py"))
 
 
 @cache
-def _imports(name: str) -> tuple[str, ...]:
-    """Return the modules that one imports, and that of its folder."""
-    text = _SUPPORT.joinpath(f"{name}.py").read_text(encoding="utf-8")
-    *folders, _ = name.split("/")
-    found = ["/".join([*folders, "__init__"])]
-    for dots, module, several, one in _IMPORT.findall(text):
-        above = folders[: len(folders) + 1 - len(dots)]
-        place = "/".join([*above, *filter(None, module.split("."))])
-        if _SUPPORT.joinpath(f"{place}.py").is_file():
-            found.append(place)
-        else:
-            found += [f"{place}/{n.strip()}".lstrip("/") for n in (several or one).split(",")]
-    return tuple(found)
+def weight(name: str) -> int:
+    """Return how many of the pieces one needs, itself among them."""
+    return sum(path.startswith(TESTING) for path in needed_by(f"{TESTING}{name}.py"))
 
 
 def import_lines(names: Iterable[str]) -> str:
-    """Return the imports of modules by a test, as isort and black lay them out."""
+    """Return the imports of pieces by a test, as isort and black lay them out."""
     places: dict[str, list[str]] = {}
     for name in names:
         folder, _, module = name.rpartition("/")
-        places.setdefault(f"._support.{folder}".rstrip("."), []).append(module)
-    return "\n".join(import_line(place, places[place]) for place in sorted(places))
+        of = f"{LIBRARY}.testing.{folder}".rstrip(".")
+        places.setdefault(of.replace("/", "."), []).append(module)
+    return "\n".join(import_line(of, places[of]) for of in sorted(places))

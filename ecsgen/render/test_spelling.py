@@ -49,7 +49,7 @@ class ComponentTests:
     @property
     def package_import(self) -> str:
         """The import of what the package has for all components."""
-        names = ["StaleInstanceError", *(["EntityManager"] if self.owned else [])]
+        names = ["StaleInstanceError", "EntityManager", "World"]
         return import_line(self.package, [*names, *(["enums"] if self.spelling.enums else [])])
 
     @property
@@ -84,7 +84,8 @@ class ComponentTests:
         modules = ["cases", "machine", "subject", *(f"policies/{name}" for name in self.policies)]
         modules += ["kernels"] if self.kernels else []
         modules += ["kernel_reductions"] if self.component.reductions else []
-        return import_lines([*modules, *(["fields"] if self.component.fields else [])])
+        modules += ["fields"] if self.component.fields else []
+        return import_lines(modules)
 
     @property
     def cases_class(self) -> str:

@@ -26,24 +26,20 @@ from ecsgen.render.output import Output
 from ecsgen.render.test_spelling import ComponentTests
 from ecsgen.render.world.module import Blocks, Parts
 
-PARENT = ".."
-"""Where the tests find the package when they are inside of it."""
-
 SUPPORT_OF_CHUNKS = ("chunks/cases", "chunks/rules", "chunks/structure", "machine", "subject")
 
 
 def outputs(project: Project, options: Options) -> Iterator[Output]:
     """Return the files of the tests' folder; those of a moved folder import the package by name."""
-    package = _package_name(options) if options.tests_moved else PARENT
+    package = imported_from(options)
     if options.tests_moved:
         assert options.tests is not None
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
         yield _output("tests/conftest.py", conftest_module, package, parent)
     else:
-        yield _output("tests/conftest.py", support.copied, "conftest.py", _from_support(package))
-    shared = (f"_support/{name}.py" for name in support.needed(_support_of(project)))
-    for path in ("__init__.py", "test_entities.py", *shared):
-        yield _output(f"tests/{path}", support.copied, path, _from_support(package))
+        yield _output("tests/conftest.py", conftest_module, package)
+    yield _output("tests/__init__.py", init_module)
+    yield _output("tests/test_entities.py", entities_tests, package)
     yield _output("tests/test_world.py", world_tests, Parts.of(project), package)
     if chunked := chunked_components(project):
         world = project.world.name
@@ -57,31 +53,16 @@ def _managed(project: Project) -> list[Component]:
     return [component for component in project.components if not component.chunk]
 
 
-def _support_of(project: Project) -> set[str]:
-    """Return the pieces that the tests of a project name."""
-    managed = _managed(project)
-    names = {"cases", "machine", "needed", "world/spawning"}
-    names |= {f"policies/{name}" for component in managed for name in policies(component)}
-    names |= _support_of_world({feature.name for feature in world_features.active(project)})
-    if any(component.kernels or component.reductions for component in managed):
-        names.add("kernels")
-    if any(component.reductions for component in managed):
-        names.add("kernel_reductions")
-    return names.union(SUPPORT_OF_CHUNKS if chunked_components(project) else ())
-
-
 def _support_of_world(active: set[str]) -> set[str]:
     """Return the pieces of features of the world, and those that their tests name beside them."""
     own = {f"world/{name}" for name in active & support.available("world")}
     return own.union(*(f.test_support for f in world_features.every() if f.name in active))
 
 
-def _from_support(package: str) -> str:
-    """Return where the pieces find what tests find in `package`."""
-    return f"{package}." if package == PARENT else package
-
-
-def _package_name(options: Options) -> str:
+def imported_from(options: Options) -> str:
+    """Return where tests find the package."""
+    if not options.tests_moved:
+        return support.PARENT
     name = options.output.name
     if not name.isidentifier():
         raise UsageError(
@@ -97,9 +78,19 @@ def _output(path: str, make: Callable[..., str], *subjects: Any) -> Output:
     )
 
 
-def conftest_module(package: str, parent: str) -> str:
-    """Return the module that lets moved tests find the package, which lies in `parent`."""
+def conftest_module(package: str, parent: str = "") -> str:
+    """Return the module of pytest's hooks; moved tests find the package by it, in `parent`."""
     return _render("conftest.py.j2", package=package, parent=parent)
+
+
+def init_module() -> str:
+    """Return the module that makes the tests a package: so they may import each other."""
+    return '"""Generated tests: each manager against a naive model, and case by case."""\n'
+
+
+def entities_tests(package: str) -> str:
+    """Return the tests of the entity manager."""
+    return _render("entities.py.j2", package=package)
 
 
 def world_tests(parts: Parts, package: str) -> str:
@@ -143,7 +134,7 @@ def archetypes_tests(world: str, components: tuple[Component, ...], package: str
     members = [ComponentTests(component, package, []) for component in components]
     enums = ["enums"] if any(t.spelling.enums for t in members) else []
     has_fields = ["fields"] if any(t.component.fields for t in members) else []
-    names = [world, "archetypes", *enums, *(t.imported_row for t in members)]
+    names = [world, "EntityManager", "archetypes", *enums, *(t.imported_row for t in members)]
     return _render(
         "archetypes.py.j2",
         world=world,
@@ -169,7 +160,7 @@ def _in_order(policies: frozenset[str]) -> tuple[str, ...]:
     """Return the support modules of policies; most components share theirs with many others."""
     pairs = {f"{one}_{other}" for one, other in permutations(policies, 2)}
     found = (policies | pairs) & support.available("policies")
-    return tuple(sorted(found, key=lambda name: (-len(support.needed([f"policies/{name}"])), name)))
+    return tuple(sorted(found, key=lambda name: (-support.weight(f"policies/{name}"), name)))
 
 
 def _render(template: str, **variables: object) -> str:

@@ -1,5 +1,8 @@
 """Hooks of these tests."""
 
-from ._support.needed import pytest_pycollect_makemodule, pytest_terminal_summary
+from ecsgen_runtime.testing.needed import (
+    pytest_pycollect_makemodule,
+    pytest_terminal_summary,
+)
 
 __all__ = ["pytest_pycollect_makemodule", "pytest_terminal_summary"]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .. import Armor, Burning, Game, Health, Weapon, archetypes, enums
-from ._support import fields, machine, subject
-from ._support.chunks import cases, rules, structure
+from ecsgen_runtime.testing import fields, machine, subject
+from ecsgen_runtime.testing.chunks import cases, rules, structure
+
+from .. import Armor, Burning, EntityManager, Game, Health, Weapon, archetypes, enums
 
 _armor = subject.Subject(
+    world=Game,
+    entities=EntityManager,
     manager=None,
     row=Armor,
     fields=(
@@ -19,6 +22,8 @@ _armor = subject.Subject(
     tagged={"hot": ("points", "element")},
 )
 _burning = subject.Subject(
+    world=Game,
+    entities=EntityManager,
     manager=None,
     row=Burning,
     fields=(),
@@ -26,6 +31,8 @@ _burning = subject.Subject(
     tagged={"hot": ()},
 )
 _health = subject.Subject(
+    world=Game,
+    entities=EntityManager,
     manager=None,
     row=Health,
     fields=(
@@ -37,6 +44,8 @@ _health = subject.Subject(
     tagged={"hot": ("points", "limit", "recovery")},
 )
 _weapon = subject.Subject(
+    world=Game,
+    entities=EntityManager,
     manager=None,
     row=Weapon,
     fields=(

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from ecsgen_runtime.testing import (
+    cases,
+    fields,
+    kernel_reductions,
+    kernels,
+    machine,
+    subject,
+)
+from ecsgen_runtime.testing.policies import doubling, gc, one, owned, packed, sparse
 from hypothesis import example, given
 
-from .. import EntityManager, StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
 from ..celestial_body import CelestialBody, CelestialBodyManager
-from ._support import cases, fields, kernel_reductions, kernels, machine, subject
-from ._support.policies import doubling, gc, one, owned, packed, sparse
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=CelestialBodyManager,
     row=CelestialBody,
     fields=(

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from .. import EntityManager, StaleInstanceError, enums
-from ..every_type import EveryType, EveryTypeManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import (
+from ecsgen_runtime.testing import cases, fields, machine, subject
+from ecsgen_runtime.testing.policies import (
     doubling,
     gc,
     objects,
@@ -19,7 +16,12 @@ from ._support.policies import (
     sparse,
 )
 
+from .. import EntityManager, StaleInstanceError, World, enums
+from ..every_type import EveryType, EveryTypeManager
+
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=EveryTypeManager,
     row=EveryType,
     fields=(

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from ecsgen_runtime.testing import cases, fields, kernels, machine, subject
+from ecsgen_runtime.testing.policies import (
+    doubling,
+    manual,
+    many,
+    owned,
+    packed,
+    ring,
+    sparse,
+)
 from hypothesis import given
 
-from .. import EntityManager, StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
 from ..footprint import Footprint, FootprintManager
-from ._support import cases, fields, kernels, machine, subject
-from ._support.policies import doubling, manual, many, owned, packed, ring, sparse
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=FootprintManager,
     row=Footprint,
     fields=(

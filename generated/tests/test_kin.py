@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from .. import EntityManager, StaleInstanceError
-from ..kin import Kin, KinManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import (
+from ecsgen_runtime.testing import cases, fields, machine, subject
+from ecsgen_runtime.testing.policies import (
     doubling,
     gc,
     hierarchy,
@@ -19,7 +16,12 @@ from ._support.policies import (
     sparse,
 )
 
+from .. import EntityManager, StaleInstanceError, World
+from ..kin import Kin, KinManager
+
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=KinManager,
     row=Kin,
     fields=(fields.Int("born", 0, "i32"),),

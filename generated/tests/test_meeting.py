@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from ecsgen_runtime.testing import cases, fields, machine, subject
+from ecsgen_runtime.testing.policies import doubling, ids, packed, unowned
 
-from .. import StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
 from ..meeting import Meeting, MeetingManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import doubling, ids, packed, unowned
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=MeetingManager,
     row=Meeting,
     fields=(fields.Handle("one", 0), fields.Handle("other", 0)),

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import pytest
+from ecsgen_runtime.testing import (
+    cases,
+    fields,
+    kernel_reductions,
+    kernels,
+    machine,
+    subject,
+)
+from ecsgen_runtime.testing.policies import (
+    doubling,
+    gc,
+    one,
+    owned,
+    packed,
+    seeded,
+    sparse,
+)
 from hypothesis import example, given
 
-from .. import EntityManager, StaleInstanceError, enums
+from .. import EntityManager, StaleInstanceError, World, enums
 from ..person import Person, PersonManager
-from ._support import cases, fields, kernel_reductions, kernels, machine, subject
-from ._support.policies import doubling, gc, one, owned, packed, seeded, sparse
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=PersonManager,
     row=Person,
     fields=(

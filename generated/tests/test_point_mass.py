@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from ecsgen_runtime.testing import cases, fields, kernels, machine, subject
+from ecsgen_runtime.testing.policies import doubling, gc, hash, one, owned, packed
 from hypothesis import given
 
-from .. import EntityManager, StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
 from ..point_mass import PointMass, PointMassManager
-from ._support import cases, fields, kernels, machine, subject
-from ._support.policies import doubling, gc, hash, one, owned, packed
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=PointMassManager,
     row=PointMass,
     fields=(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from ecsgen_runtime.testing import cases, machine, subject
+from ecsgen_runtime.testing.policies import doubling, gc, one, owned, packed, sparse
 
-from .. import EntityManager, StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
 from ..predator import Predator, PredatorManager
-from ._support import cases, machine, subject
-from ._support.policies import doubling, gc, one, owned, packed, sparse
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=PredatorManager,
     row=Predator,
     fields=(),

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-
-from .. import EntityManager, StaleInstanceError
-from ..scene_node import SceneNode, SceneNodeManager
-from ._support import cases, fields, kernels, machine, subject
-from ._support.policies import (
+from ecsgen_runtime.testing import cases, fields, kernels, machine, subject
+from ecsgen_runtime.testing.policies import (
     callback,
     doubling,
     hierarchy,
@@ -21,8 +17,14 @@ from ._support.policies import (
     release,
     sparse,
 )
+from hypothesis import given
+
+from .. import EntityManager, StaleInstanceError, World
+from ..scene_node import SceneNode, SceneNodeManager
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=SceneNodeManager,
     row=SceneNode,
     fields=(

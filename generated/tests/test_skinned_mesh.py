@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from .. import EntityManager, StaleInstanceError
-from ..skinned_mesh import SkinnedMesh, SkinnedMeshManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import (
+from ecsgen_runtime.testing import cases, fields, machine, subject
+from ecsgen_runtime.testing.policies import (
     callback,
     doubling,
     grouped,
@@ -19,7 +16,12 @@ from ._support.policies import (
     sparse,
 )
 
+from .. import EntityManager, StaleInstanceError, World
+from ..skinned_mesh import SkinnedMesh, SkinnedMeshManager
+
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=SkinnedMeshManager,
     row=SkinnedMesh,
     fields=(

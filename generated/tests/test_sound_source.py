@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from ecsgen_runtime.testing import cases, fields, machine, subject
+from ecsgen_runtime.testing.policies import doubling, hash, manual, many, owned, packed
 
-from .. import EntityManager, StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
 from ..sound_source import SoundSource, SoundSourceManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import doubling, hash, manual, many, owned, packed
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=SoundSourceManager,
     row=SoundSource,
     fields=(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from ecsgen_runtime.testing import cases, fields, kernels, machine, subject
+from ecsgen_runtime.testing.policies import doubling, ids, partition, seeded, unowned
 from hypothesis import given
 
-from .. import StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
 from ..spark import Spark, SparkManager
-from ._support import cases, fields, kernels, machine, subject
-from ._support.policies import doubling, ids, partition, seeded, unowned
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=SparkManager,
     row=Spark,
     fields=(

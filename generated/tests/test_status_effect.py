@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from ecsgen_runtime.testing import cases, fields, machine, subject
+from ecsgen_runtime.testing.policies import (
+    doubling,
+    gc,
+    ids,
+    many,
+    owned,
+    packed,
+    sparse,
+)
 
-from .. import EntityManager, StaleInstanceError, enums
+from .. import EntityManager, StaleInstanceError, World, enums
 from ..status_effect import StatusEffect, StatusEffectManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import doubling, gc, ids, many, owned, packed, sparse
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=StatusEffectManager,
     row=StatusEffect,
     fields=(

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from ecsgen_runtime.testing import cases, fields, machine, subject
+from ecsgen_runtime.testing.policies import (
+    doubling,
+    ids,
+    objects,
+    packed,
+    release,
+    unique,
+    unowned,
+)
 
-from .. import StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
 from ..texture import Texture, TextureManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import doubling, ids, objects, packed, release, unique, unowned
 
 under_test = unique.Subject(
+    world=World,
+    entities=EntityManager,
     manager=TextureManager,
     row=Texture,
     fields=(

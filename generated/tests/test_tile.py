@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from ecsgen_runtime.testing import cases, fields, machine, subject
+from ecsgen_runtime.testing.policies import direct, direct_ids, gc, owned, reserved
 
-from .. import EntityManager, StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
 from ..tile import Tile, TileManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import direct, direct_ids, gc, owned, reserved
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=TileManager,
     row=Tile,
     fields=(

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from ecsgen_runtime.testing import (
+    cases,
+    fields,
+    kernel_reductions,
+    kernels,
+    machine,
+    subject,
+)
+from ecsgen_runtime.testing.policies import direct, doubling, gc, owned
 from hypothesis import example, given
 
-from .. import EntityManager, StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
 from ..transform import Transform, TransformManager
-from ._support import cases, fields, kernel_reductions, kernels, machine, subject
-from ._support.policies import direct, doubling, gc, owned
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=TransformManager,
     row=Transform,
     fields=(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from ecsgen_runtime.testing import cases, fields, machine, subject
+from ecsgen_runtime.testing.policies import doubling, gc, grouped, one, owned, sparse
 
-from .. import EntityManager, StaleInstanceError
+from .. import EntityManager, StaleInstanceError, World
 from ..velocity import Velocity, VelocityManager
-from ._support import cases, fields, machine, subject
-from ._support.policies import doubling, gc, grouped, one, owned, sparse
 
 under_test = subject.Subject(
+    world=World,
+    entities=EntityManager,
     manager=VelocityManager,
     row=Velocity,
     fields=(fields.Float("value", (0.0, 0.0, 0.0), "f32", (3,)),),

@@ -4,6 +4,24 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from ecsgen_runtime.testing import kernels
+from ecsgen_runtime.testing.policies import unique
+from ecsgen_runtime.testing.world import (
+    bundles,
+    chunk_kernels,
+    chunk_queries,
+    entity_view,
+    groups,
+    queries,
+    saving,
+    schedules,
+    seeded,
+    signature,
+    spawning,
+    world_kernel_steps,
+    world_kernels,
+)
+
 from .. import ActorsGroup, BodiesGroup, EntityView, Signature
 from .. import Game as _Game
 from . import (
@@ -33,23 +51,6 @@ from . import (
     test_transform,
     test_velocity,
     test_villager,
-)
-from ._support import kernels
-from ._support.policies import unique
-from ._support.world import (
-    bundles,
-    chunk_kernels,
-    chunk_queries,
-    entity_view,
-    groups,
-    queries,
-    saving,
-    schedules,
-    seeded,
-    signature,
-    spawning,
-    world_kernel_steps,
-    world_kernels,
 )
 
 SUBJECTS = {

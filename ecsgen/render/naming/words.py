@@ -10,7 +10,7 @@ from typing import Final
 OWN_WORDS: Final = """
 a abc about above above_roots abs absolute absolute_int64 accessor accessor_line accessor_lines
 accessors acos active activedata add add_int64 add_many add_newest add_newest_rows added addresses
-admit admit_one after again aiter aliases alive alive_keys alive_many all all_rows allocate
+admit admit_one after again against aiter aliases alive alive_keys alive_many all all_rows allocate
 allocated already also among an and anew anext annotations another answer any any_id any_of any_row
 any_row_line anyrow append append_cold append_cold_rows append_many appended appended_many
 appended_one apply arange arccos archetype archetypechunk archetypes archetypestore archetypeworld
@@ -94,10 +94,10 @@ locals locked locks log log10 log2 logical logical_and logical_not logical_or lo
 loop looped loops low lower lstrip m machine machine_class macro made made_by main make make_room
 make_way makes managed managedpart manager managers manual many many_type map mapping mask match
 matches matching matrix max maximum may mean meet member members memory memoryerror memoryview
-messages method methods min min_free minimum minus misc module modulenot modulenotfound
+messages method methods min min_free minimum minus misc model module modulenot modulenotfound
 modulenotfounderror modules moduletype more most move move_lines move_many move_row move_rows
-move_to moved moved_many moved_one moves multiply multiply_int64 n n_active n_grouped na name named
-namedtuple nameerror names naming nan ndarray near near_cells near_given near_now nearblocks
+move_to moved moved_many moved_one moves multiply multiply_int64 n n_active n_grouped na naive name
+named namedtuple nameerror names naming nan ndarray near near_cells near_given near_now nearblocks
 nearcolumn nearest nearsearch need needed needs neg negated negative neighbours nested never new
 newer newest next next_generation next_generations next_sibling next_sibling_cells
 next_sibling_column next_slots nil no no_mask none none_of noqa norm normal normalize not not_equal
@@ -151,15 +151,15 @@ sys system systemerror systemexit t tab taberror table table_factor tables tag t
 tags take take_cold take_cold_row take_others take_slot take_slots taken taken_many taken_one takes
 takes_rows tan tanh target tell templates test test_archetypes test_entities test_kernel test_one
 test_one_instance test_world testarchetypes testbundles testcase testchunk testchunkkernels
-testchunkqueries tested testentity testentityview testing testmachine testqueries tests testsaving
-testschedules testseeds testshards testsignature teststeps teststepsof teststepsofworld
-teststepsofworldkernels testworld testworldkernels text textfield texts that the their theirs them
-then there these they this those thread through time timeout timeouterror times tmp to together
-told tolist tool top total true trunc try tuple tuple_item tuples turn turn_cells turn_given
-turn_order turncells turns twenty twice type type_checking typealias typed typeddict typeerror
-types typevar typing u u32 u64 uint uint32 uint64 unbound unboundlocal unboundlocalerror under
-under_test unicode unicodedecode unicodedecodeerror unicodeencode unicodeencodeerror unicodeerror
-unicodetranslate unicodetranslateerror unicodewarning unique unique_fields uniquequery
+testchunkqueries tested testentities testentity testentityview testing testmachine testqueries
+tests testsaving testschedules testseeds testshards testsignature teststeps teststepsof
+teststepsofworld teststepsofworldkernels testworld testworldkernels text textfield texts that the
+their theirs them then there these they this those thread through time timeout timeouterror times
+tmp to together told tolist tool top total true trunc try tuple tuple_item tuples turn turn_cells
+turn_given turn_order turncells turns twenty twice type type_checking typealias typed typeddict
+typeerror types typevar typing u u32 u64 uint uint32 uint64 unbound unboundlocal unboundlocalerror
+under under_test unicode unicodedecode unicodedecodeerror unicodeencode unicodeencodeerror
+unicodeerror unicodetranslate unicodetranslateerror unicodewarning unique unique_fields uniquequery
 uniquequerycolumn uniquerows unknown unknown_component unlink unlink_row unowned unowned_children
 unownedchildren unpack unpack_from unpacked unpacked_line until upper usage usageerror use used
 user userwarning utf util vacated vacated_many vacated_one value valueerror values vars vendored

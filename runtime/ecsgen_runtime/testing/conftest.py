@@ -1,5 +1,0 @@
-"""Hooks of these tests."""
-
-from ._support.needed import pytest_pycollect_makemodule, pytest_terminal_summary
-
-__all__ = ["pytest_pycollect_makemodule", "pytest_terminal_summary"]

@@ -1,0 +1,451 @@
+"""Entities: a state machine against a naive model, and direct cases."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from contextlib import ExitStack
+from copy import deepcopy
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from ..entities.manager import Entities
+from ..errors import CapacityError, StaleEntityError, StructureLockedError
+from ..handles import NULL_ENTITY
+from .runtime import handles_with
+from .searching import EXAMPLES
+
+SETTINGS: Final = settings(
+    max_examples=EXAMPLES,
+    stateful_step_count=40,
+    deadline=None,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),
+    report_multiple_bugs=False,
+)
+
+
+class Rules(RuleBasedStateMachine):
+    """Few indices and generations, so that both run out."""
+
+    manager: ClassVar[type[Entities]]
+
+    @initialize(count=st.sampled_from([3, 10, 90]), min_free=st.integers(0, 3))
+    def begin(self, count: int, min_free: int) -> None:
+        self.count = min(count, self.manager._LAYOUT.INDEX_COUNT)
+        self.min_free = min_free
+        self.last = min(3, (1 << self.manager._LAYOUT.GENERATION_BITS) - 1)
+        last = self.last * self.manager._LAYOUT.ONE_GENERATION
+        numbers = handles_with(
+            self.manager,
+            MIN_FREE=min_free,
+            INDEX_COUNT=self.count,
+            LAST_GENERATION=last,
+        )
+        self.patches = ExitStack()
+        self.patches.enter_context(numbers)
+        self.entities = self.manager()
+        self.generations: list[int] = []  # by index
+        self.alive: set[int] = set()
+        self.ever: list[int] = []
+        self.free: list[int] = []  # indices, first in first out
+
+    def teardown(self) -> None:
+        self.patches.close()
+
+    def next_entity(self) -> int:
+        """Create an entity in the model."""
+        if len(self.free) > self.min_free or len(self.generations) == self.count:
+            index = self.free.pop(0)
+        else:
+            index = len(self.generations)
+            self.generations.append(1)
+        entity: int = (
+            self.generations[index] * self.manager._LAYOUT.ONE_GENERATION | index
+        )
+        self.alive.add(entity)
+        self.ever.append(entity)
+        return entity
+
+    def bury(self, entity: int) -> None:
+        """Destroy an entity in the model."""
+        index = entity & self.manager._LAYOUT.INDEX_MASK
+        self.alive.remove(entity)
+        if self.generations[index] < self.last:
+            self.generations[index] += 1
+            self.free.append(index)
+
+    def left(self) -> int:
+        """Return how many entities can still be created."""
+        left: int = self.count - len(self.generations) + len(self.free)
+        return left
+
+    @rule()
+    def create(self) -> None:
+        if self.left():
+            entity = self.next_entity()
+            assert self.entities.create() == entity
+        else:
+            with pytest.raises(CapacityError):
+                self.entities.create()
+
+    @rule(count=st.integers(0, 8) | st.integers(20, 40))
+    def create_many(self, count: int) -> None:
+        if count <= self.left():
+            expected = [self.next_entity() for _ in range(count)]
+            assert self.entities.create_many(count).tolist() == expected
+        else:
+            with pytest.raises(CapacityError):
+                self.entities.create_many(count)
+
+    @precondition(lambda self: self.alive)
+    @rule(data=st.data())
+    def destroy(self, data: st.DataObject) -> None:
+        entity = data.draw(st.sampled_from(sorted(self.alive)))
+        self.entities.destroy(entity)
+        self.bury(entity)
+
+    @precondition(lambda self: self.alive)
+    @rule(data=st.data(), share=st.integers(1, 5))
+    def destroy_many(self, data: st.DataObject, share: int) -> None:
+        chosen = sorted(self.alive)[:: data.draw(st.sampled_from([share, -share]))]
+        self.entities.destroy_many(chosen)
+        for entity in chosen:
+            self.bury(entity)
+
+    @precondition(lambda self: len(self.ever) > len(self.alive))
+    @rule(data=st.data())
+    def the_dead_stay_dead(self, data: st.DataObject) -> None:
+        dead = data.draw(st.sampled_from(sorted(set(self.ever) - self.alive)))
+        with pytest.raises(StaleEntityError):
+            self.entities.destroy(dead)
+        with pytest.raises(StaleEntityError):
+            self.entities.destroy_many([*self.alive, dead])
+
+    @rule(count=st.integers(0, 20))
+    def take_back(self, count: int) -> None:
+        if count <= self.left():
+            es = self.entities.create_many(count)
+            self.entities._uncreate(es)
+            assert not self.entities.alive_many(es).any()
+
+    @rule(copied=st.sampled_from([deepcopy, lambda e: pickle.loads(pickle.dumps(e))]))
+    def copy(self, copied: Callable[[Entities], Entities]) -> None:
+        self.entities = copied(self.entities)
+
+    @invariant()
+    def the_living_agree(self) -> None:
+        em = self.entities
+        assert len(em) == len(self.alive)
+        assert list(em) == sorted(self.alive, key=em.index)
+        alive = [entity in self.alive for entity in self.ever]
+        assert em.alive_many(self.ever).tolist() == alive
+        assert [em.alive(entity) for entity in self.ever] == alive
+        assert [entity in em for entity in self.ever[-5:]] == alive[-5:]
+
+
+class _Guard:
+    """What managers have that destroy their rows together with the entity."""
+
+    def __init__(self) -> None:
+        self._locks = 1
+        self.heard: list[list[int]] = []
+
+    def _before_destroy(self) -> None:
+        if self._locks:
+            raise StructureLockedError("not now")
+
+    def _entities_destroyed(self, gone: Any) -> None:
+        self.heard.append(gone.tolist())
+
+    def remove(self, gone: int) -> None:
+        self.heard.append([gone])
+
+
+class Cases:
+    """One thing at a time."""
+
+    manager: ClassVar[type[Entities]]
+
+    def test_handles(self) -> None:
+        em = self.manager()
+        entity = em.create()
+        assert entity == self.manager._LAYOUT.ONE_GENERATION
+        assert (em.index(entity), em.generation(entity)) == (0, 1)
+        assert em.create_many(1).dtype == np.uint64
+
+    def test_what_can_not_be_an_entity_is_not_alive(self) -> None:
+        em = self.manager()
+        assert not em.alive(NULL_ENTITY)
+        assert not em.alive_many([NULL_ENTITY]).any()
+        entity = em.create()
+        beyond = (
+            self.manager._LAYOUT.LAST_GENERATION + self.manager._LAYOUT.ONE_GENERATION
+        )
+        odd = [NULL_ENTITY, entity + 1, -1, -entity, beyond + entity, 2**64, 2**70]
+        assert not any(em.alive(number) for number in odd)
+        assert not em.alive_many(odd).any()
+        for number in odd:
+            with pytest.raises(StaleEntityError):
+                em.destroy(number)
+            with pytest.raises(StaleEntityError):
+                em.destroy_many([entity, number])
+        assert em.alive(entity)
+        for wrong in (1.0, "1", None):
+            with pytest.raises(TypeError):
+                em.alive(wrong)  # type: ignore[arg-type]  # that it is refused is the point
+
+    def test_indices_come_back_first_in_first_out(self) -> None:
+        em = self.manager()
+        with handles_with(self.manager, MIN_FREE=1):
+            first, second = em.create(), em.create()
+            em.destroy(second)
+            assert em.index(em.create()) == 2 % self.manager._LAYOUT.INDEX_COUNT
+            em.destroy(first)
+            again = em.create()
+        assert em.index(again) == em.index(second)
+        assert em.generation(again) == 2
+        assert not em.alive(second)
+
+    def test_repeated_entities_are_refused(self) -> None:
+        em = self.manager()
+        es = em.create_many(2)
+        with pytest.raises(StaleEntityError, match="repeated"):
+            em.destroy_many([es[0], es[1], es[0]])
+        assert em.alive_many(es).all()
+        with pytest.raises(ValueError, match="-1"):
+            em.create_many(-1)
+
+    def test_a_repeat_among_few_is_refused(self) -> None:
+        em = self.manager()
+        es = em.create_many(min(100, self.manager._LAYOUT.INDEX_COUNT)).tolist()
+        with pytest.raises(StaleEntityError, match="repeated"):
+            em.destroy_many([es[1], es[0], es[1]])
+        assert list(em) == es
+
+    def test_repeated_entities_may_die_once(self) -> None:
+        em = self.manager()
+        es = em.create_many(min(6, self.manager._LAYOUT.INDEX_COUNT)).tolist()
+        died: list[list[int]] = []
+        em.on_destroy(lambda gone: died.append(gone.tolist()))
+        with pytest.raises(StaleEntityError, match="not alive"):
+            em.destroy_many([es[1], es[1], 0], repeats=True)
+        em.destroy_many([es[1], es[0], es[1]], repeats=True)
+        assert died == [[es[1], es[0]]]
+        em.destroy_many(es[2:], repeats=True)
+        assert len(em) == 0
+
+    @pytest.mark.parametrize("as_many", [False, True])
+    def test_many_indices_wait_in_order(self, as_many: bool) -> None:
+        if (
+            self.manager._LAYOUT.INDEX_COUNT < 400
+            or self.manager._LAYOUT.GENERATION_BITS < 4
+        ):
+            pytest.skip("handles are too few, or retire too soon")
+        em = self.manager()
+        alive = em.create_many(400).tolist()
+        waiting: list[int] = []
+        for dying, coming in ((65, 65), (100, 60), (120, 150), (10, 20)):
+            gone, alive = alive[:dying], alive[dying:]
+            if as_many:
+                em.destroy_many(gone)
+            else:
+                for entity in gone:
+                    em.destroy(entity)
+            waiting += map(em.index, gone)
+            count = min(coming, len(waiting))
+            with handles_with(self.manager, MIN_FREE=0):
+                made = (
+                    em.create_many(count).tolist()
+                    if as_many
+                    else [em.create() for _ in range(count)]
+                )
+            assert list(map(em.index, made)) == waiting[:count]
+            waiting = waiting[count:]
+            alive += made
+
+    def test_many_reuse_early_ones_first_and_all_once_no_index_is_left(self) -> None:
+        layout = self.manager._LAYOUT
+        if layout.INDEX_COUNT < 4 or layout.GENERATION_BITS < 2:
+            pytest.skip("an index, or its generations, would run out")
+        em = self.manager()
+        with handles_with(self.manager, MIN_FREE=1, INDEX_COUNT=4):
+            em.destroy_many(em.create_many(3))
+            again = em.create_many(4)
+        assert [em.index(e) for e in again.tolist()] == [0, 1, 3, 2]
+        assert [em.generation(e) for e in again.tolist()] == [2, 2, 1, 2]
+
+    @pytest.mark.parametrize("as_many", [False, True])
+    def test_new_indices_come_before_the_last_that_wait(self, as_many: bool) -> None:
+        layout = self.manager._LAYOUT
+        if layout.INDEX_COUNT < 8 or layout.GENERATION_BITS < 2:
+            pytest.skip("handles are too few, or retire too soon")
+        with handles_with(self.manager, MIN_FREE=2, INDEX_COUNT=8):
+            em = self.manager()
+            em.destroy_many(em.create_many(6)[[3, 1, 4, 0]])
+            made = em.create_many(6) if as_many else [em.create() for _ in range(6)]
+        assert list(map(em.index, made)) == [3, 1, 6, 7, 4, 0]
+
+    def test_who_is_alive_among_many(self) -> None:
+        em = self.manager()
+        es = em.create_many(min(40_000, self.manager._LAYOUT.INDEX_COUNT))
+        dead = np.zeros(len(es), np.bool_)
+        dead[1:-1:3] = True
+        em.destroy_many(es[dead])
+        assert em.alive_many(es).tolist() == (~dead).tolist()
+        assert em.alive_many(es[::-1]).tolist() == (~dead)[::-1].tolist()
+
+    def test_taking_back_after_others_came(self) -> None:
+        em = self.manager()
+        es = em.create_many(2)
+        other = em.create()
+        em._uncreate(es)
+        assert list(em) == [other]
+        assert not em.alive_many(es).any()
+        with handles_with(self.manager, MIN_FREE=0):
+            assert em.create_many(2).tolist() == es.tolist()
+
+    @pytest.mark.parametrize("count", [1, 63, 64, 65, 129])
+    def test_room_for_all(self, count: int) -> None:
+        em = self.manager()
+        count = min(count, self.manager._LAYOUT.INDEX_COUNT - 1)
+        es = em.create_many(count).tolist()
+        es.append(em.create())
+        assert list(em) == es
+
+    @pytest.mark.parametrize("count", [0, 1, 20])
+    def test_an_index_without_generations_is_retired(self, count: int) -> None:
+        em = self.manager()
+        with handles_with(
+            self.manager,
+            MIN_FREE=0,
+            LAST_GENERATION=self.manager._LAYOUT.ONE_GENERATION,
+        ):
+            # their indices begin at 0, so these are the first of the last
+            es = em.create_many(
+                max(1, min(count, self.manager._LAYOUT.INDEX_COUNT - 1))
+            )
+            if count:
+                em.destroy_many(es)
+            else:
+                em.destroy(es[0])
+            assert not em.alive_many(es).any()
+            assert em.index(em.create()) == len(es)
+        assert len(em) == 1
+
+    def test_queued_indices_count_as_memory(self) -> None:
+        em = self.manager()
+        es = em.create_many(min(500, self.manager._LAYOUT.INDEX_COUNT))
+        before = em.nbytes
+        em.destroy_many(es)
+        assert em.nbytes >= max(before, 8 * len(es) + 4 * len(es))
+
+    def test_the_state_of_other_handles_is_refused(self) -> None:
+        em = self.manager()
+        with pytest.raises(ValueError, match="bits"):
+            em.__setstate__(em.__getstate__() | {"bits": (1, 1)})
+
+    def test_callbacks_hear_who_died(self) -> None:
+        em = self.manager()
+        es = em.create_many(2)
+        died: list[list[int]] = []
+        subscription = em.on_destroy(lambda gone: died.append(gone.tolist()))
+        em.destroy_many(es[::-1])
+        assert died == [es[::-1].tolist()]
+        entity = em.create()
+        em.destroy(entity)
+        assert died[1:] == [[entity]]
+        subscription.cancel()
+        em.destroy(em.create())
+        em.destroy_many([])
+        assert len(died) == 2
+
+    @pytest.mark.parametrize("count", [3, 30])
+    def test_callbacks_can_change_no_handles(self, count: int) -> None:
+        em = self.manager()
+        es = em.create_many(min(count, self.manager._LAYOUT.INDEX_COUNT))
+        heard: list[Any] = []
+
+        def listen(gone: Any) -> None:
+            heard.append(gone)
+            if len(heard) == 1:
+                em.destroy(es[-1])
+
+        em.on_destroy(listen)
+        others = es[:-1].copy()
+        em.destroy_many(others)
+        assert [gone.tolist() for gone in heard] == [others.tolist(), [es[-1]]]
+        assert not any(gone.flags.writeable for gone in heard)
+        assert others.flags.writeable
+
+    def test_nobody_dies_while_a_manager_refuses(self) -> None:
+        em, guard = self.manager(), _Guard()
+        em._attach(guard, _Guard.remove)
+        es = em.create_many(2)
+        for call, given in ((em.destroy, es[0]), (em.destroy_many, es)):
+            with pytest.raises(StructureLockedError):
+                call(given)
+        assert em.alive_many(es).all()
+        assert guard.heard == []
+
+    def test_nobody_queued_dies_while_a_manager_refuses(self) -> None:
+        em, guard = self.manager(), _Guard()
+        em._attach(guard, _Guard.remove)
+        first, second = em.create_many(2).tolist()
+        guard._locks = 0
+
+        def refuse(gone: Any) -> None:
+            em.destroy(second)
+            guard._locks = 1
+
+        em.on_destroy(refuse)
+        with pytest.raises(ExceptionGroup) as caught:
+            em.destroy(first)
+        assert list(map(type, caught.value.exceptions)) == [StructureLockedError]
+        assert em.alive(second)
+        assert guard.heard == [[first]]
+
+    def test_callbacks_that_fail_lose_nothing(self) -> None:
+        em = self.manager()
+        died: list[list[int]] = []
+
+        def fail(gone: object) -> None:
+            raise ZeroDivisionError
+
+        em.on_destroy(fail)
+        em.on_destroy(lambda gone: died.append(gone.tolist()))
+        em.on_destroy(fail)
+        entity = em.create()
+        with pytest.raises(ExceptionGroup) as caught:
+            em.destroy(entity)
+        assert list(map(type, caught.value.exceptions)) == [ZeroDivisionError] * 2
+        assert died == [[entity]]
+        assert not em.alive(entity)
+
+    def test_entities_destroyed_in_a_callback_wait_for_their_turn(self) -> None:
+        em = self.manager()
+        first, second = em.create(), em.create()
+        order: list[list[int]] = []
+
+        def destroy_second(gone: Any) -> None:
+            if em.alive(second):
+                em.destroy(second)
+                em.destroy_many([second])
+                assert em.alive(second)
+                assert not em.alive(first)
+            order.append(gone.tolist())
+
+        em.on_destroy(destroy_second)
+        em.destroy(first)
+        assert order == [[first], [second]]
+        assert len(em) == 0

@@ -1,0 +1,348 @@
+"""A state machine: random calls of a manager and of a naive model, compared each time.
+
+The model is a list of rows. What depends on a policy (whom rows belong to, where they go,
+what leaves with them) is in that policy's `Rules`.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from copy import deepcopy
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from ..errors import StaleInstanceError, StructureLockedError
+from ..handles import NIL
+from .fields import Field
+from .proxies import Followed
+from .searching import EXAMPLES
+from .snapshots import through_snapshot
+from .subject import Subject, same
+
+SETTINGS = settings(
+    max_examples=EXAMPLES,
+    stateful_step_count=50,
+    deadline=None,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),
+)
+MANY_ROWS = 150
+"""No rule adds rows beyond these."""
+
+FORMS: Final = ("one for all", "list", "array", "table")
+"""How columns are given to `create_many`."""
+
+
+class Record:
+    """An instance as the model has it."""
+
+    def __init__(self, owner: int, values: dict[str, Any]) -> None:
+        self.owner = owner  # an entity, or else the id
+        self.values = values
+        self._stored: dict[str, tuple[Any, Any]] = {}
+
+    def stored(self, field: Field) -> Any:
+        """Return a value as it lies in its column; found once for each value."""
+        value = self.values[field.name]
+        known = self._stored.get(field.name)
+        if known is None or known[0] is not value:
+            known = self._stored[field.name] = (value, field.stored(value))
+        return known[1]
+
+
+def through_pickle(value: Any) -> Any:
+    """Return what is left of a value after saving and loading."""
+    return pickle.loads(pickle.dumps(value))
+
+
+class Machine(RuleBasedStateMachine):
+    """Rules that every manager follows."""
+
+    subject: ClassVar[Subject]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.manager: Any = self.made()
+        self.table: list[Record | None] = []  # by row; None is a hole
+        self.version = 0
+        self.proxies = Followed()
+        self.watch()
+
+    # --- what policies say ---------------------------------------------------------
+
+    def made(self) -> Any:
+        """Return a new manager."""
+        raise NotImplementedError
+
+    def copied(self, copied: Callable[[Any], Any]) -> Any:
+        """Return a copy of the manager, and let its surroundings be those of the copy."""
+        return copied(self.manager)
+
+    def born(self, rows: list[dict[str, Any]]) -> None:
+        """Create many instances of some values, in the manager and in the model."""
+        raise NotImplementedError
+
+    def owner_of(self, row: int) -> int:
+        """Return whom the manager says that a row belongs to."""
+        raise NotImplementedError
+
+    def watch(self) -> None:
+        """Look at a new manager, made or loaded."""
+
+    def append(self, records: list[Record]) -> list[int]:
+        """Put new rows where they belong, and return where that is."""
+        raise NotImplementedError
+
+    def close(self, rows: list[int]) -> None:
+        """Take ascending rows out of the table."""
+        raise NotImplementedError
+
+    def smallest(self) -> int:
+        """Return for how many rows the buffer must have room."""
+        return len(self.table)
+
+    def structural_calls(self) -> list[Callable[[], object]]:
+        """Return calls that a locked manager refuses."""
+        m = self.manager
+        return [
+            *(lambda row=row: m.destroy(row) for row in self.used()[:1]),
+            lambda: m.destroy_many(self.used()),
+            m.clear,
+            lambda: m.reserve(m.capacity + 1),
+            m.shrink_to_fit,
+        ]
+
+    def expanded(self, rows: Sequence[int]) -> Sequence[int]:
+        """Return rows that are to go, and those that go with them."""
+        return rows
+
+    def displaced(self, records: Sequence[Record]) -> Sequence[int]:
+        """Return the rows that go, at once, before these are there."""
+        return []
+
+    def leaving(self, rows: list[int]) -> None:
+        """Look at ascending rows that are about to go."""
+
+    # --- the model -----------------------------------------------------------------
+
+    def leave(self, rows: Sequence[int]) -> int:
+        """Remove rows from the model and return how many went."""
+        if not rows:
+            return 0
+        gone = sorted(self.expanded(rows))
+        self.leaving(gone)
+        self.close(gone)
+        self.version += 1
+        return len(gone)
+
+    def held(self) -> AbstractContextManager[None]:
+        """Return what lets deaths wait that follow from a change, until the change is done."""
+        return nullcontext()
+
+    def join(self, records: list[Record]) -> list[int]:
+        """Add rows to the model and return where they are."""
+        if not records:
+            return []
+        self.leave(self.displaced(records))
+        self.version += 1
+        return self.append(records)
+
+    def rows_needed(self, owners: Sequence[int]) -> int:
+        """Return for how many rows there must be room to create some."""
+        return len(self.table) + len(owners)
+
+    def has_room(self, owners: Sequence[int]) -> bool:
+        """Return whether there is room for new rows of these owners."""
+        return True
+
+    def at(self, row: int) -> Record:
+        """Return the record of a row in use."""
+        record = self.table[row]
+        assert record is not None
+        return record
+
+    def used(self) -> list[int]:
+        """Return the rows in use."""
+        return [row for row, record in enumerate(self.table) if record is not None]
+
+    def some(
+        self, items: Sequence[int], unique: bool = True
+    ) -> st.SearchStrategy[list[int]]:
+        """A few of several entities or rows, in any order."""
+        if not items:
+            return st.just([])
+        return st.lists(st.sampled_from(items), max_size=8, unique=unique)
+
+    def shifted(self, values: dict[str, Any], k: int) -> dict[str, Any]:
+        """Return the values of row k: those given, then samples, so that rows differ."""
+        if k == 0:
+            return values
+        return {f.name: f.sample(k) for f in self.subject.fields if f.name in values}
+
+    def columns(self, rows: list[dict[str, Any]], as_array: bool) -> dict[str, Any]:
+        """Return rows of the same fields as columns: lists or arrays."""
+        columns: dict[str, Any] = {}
+        for field in self.subject.fields:
+            if rows and field.name in rows[0]:
+                values = [row[field.name] for row in rows]
+                columns[field.name] = field.array(values) if as_array else values
+        return columns
+
+    # --- instances come ------------------------------------------------------------
+
+    @initialize(count=st.integers(0, 8))
+    def first_rows_arrive(self, count: int) -> None:
+        self.born([self.subject.sample(k) for k in range(count)])
+
+    @precondition(lambda self: len(self.table) < MANY_ROWS)
+    @rule(count=st.integers(40, 80))
+    def crowd_arrives(self, count: int) -> None:
+        self.born([self.subject.sample(k) for k in range(count)])
+
+    # --- instances go --------------------------------------------------------------
+
+    @precondition(lambda self: self.used())
+    @rule(data=st.data())
+    def destroy(self, data: st.DataObject) -> None:
+        row = data.draw(st.sampled_from(self.used()))
+        self.leave([row])
+        self.manager.destroy(row)
+
+    @rule(data=st.data(), as_mask=st.booleans())
+    def destroy_many(self, data: st.DataObject, as_mask: bool) -> None:
+        rows = data.draw(self.some(self.used()))
+        given: Any = rows
+        if as_mask:
+            given = np.isin(np.arange(len(self.table)), rows)
+        self.leave(rows)
+        self.manager.destroy_many(given)
+
+    @precondition(lambda self: len(self.used()) > 10)
+    @rule(data=st.data())
+    def most_go(self, data: st.DataObject) -> None:
+        kept = data.draw(self.some(self.used()))
+        rows = [row for row in self.used() if row not in kept]
+        self.leave(rows)
+        self.manager.destroy_many(rows[::-1])
+
+    @precondition(lambda self: self.used())
+    @rule()
+    def clear(self) -> None:
+        capacity = self.manager.capacity
+        self.leave(self.used())
+        self.manager.clear()
+        assert self.manager.capacity == capacity
+
+    # --- values --------------------------------------------------------------------
+
+    @precondition(lambda self: self.used() and self.subject.fields)
+    @rule(data=st.data())
+    def set_value(self, data: st.DataObject) -> None:
+        row = data.draw(st.sampled_from(self.used()))
+        field = data.draw(st.sampled_from(self.subject.fields))
+        value = data.draw(field.values)
+        getattr(self.manager, f"set_{field.name}")(row, value)
+        self.at(row).values[field.name] = field.read(value)
+
+    @precondition(lambda self: self.used() and self.subject.whole)
+    @rule(data=st.data(), for_all=st.booleans())
+    def assign_column(self, data: st.DataObject, for_all: bool) -> None:
+        field = data.draw(st.sampled_from(self.subject.whole))
+        value = data.draw(field.values)
+        values = [
+            value if for_all or k == 0 else field.sample(k)
+            for k in range(len(self.table))
+        ]
+        setattr(self.manager.data, field.name, value if for_all else values)
+        for row in self.used():
+            self.at(row).values[field.name] = field.read(values[row])
+
+    # --- memory --------------------------------------------------------------------
+
+    @rule(how=st.sampled_from(["pickled", "copied", "saved"]))
+    def copy(self, how: str) -> None:
+        ways: dict[str, Callable[[Any], Any]] = {
+            "pickled": through_pickle,
+            "copied": deepcopy,
+            "saved": partial(through_snapshot, self.subject.world),
+        }
+        self.manager = self.copied(ways[how])
+        self.watch()
+
+    # --- what is refused -----------------------------------------------------------
+
+    @rule()
+    def unused_rows_are_refused(self) -> None:
+        m = self.manager
+        for row in (-1, len(self.table), NIL):
+            calls = [m.destroy, m.row]
+            calls += [getattr(m, field.name) for field in self.subject.fields]
+            for call in calls:
+                with pytest.raises(StaleInstanceError):
+                    call(row)
+            with pytest.raises(StaleInstanceError):
+                m.destroy_many([*self.used(), row])
+
+    @precondition(lambda self: self.used())
+    @rule(data=st.data())
+    def repeated_rows_are_refused(self, data: st.DataObject) -> None:
+        row = data.draw(st.sampled_from(self.used()))
+        with pytest.raises(StaleInstanceError):
+            self.manager.destroy_many([*self.used(), row])
+
+    @rule()
+    def locked_refuses_changes(self) -> None:
+        with self.manager.locked():
+            for call in self.structural_calls():
+                with pytest.raises(StructureLockedError):
+                    call()
+
+    # --- what must hold ------------------------------------------------------------
+
+    @invariant()
+    def proxies_follow_their_rows(self) -> None:
+        rows = self.used()
+        self.proxies.check(self.manager, [self.at(row).owner for row in rows[-2:]])
+        assert [proxy.row for proxy in self.manager.rows()] == rows
+
+    @invariant()
+    def rows_agree(self) -> None:
+        m, used = self.manager, self.used()
+        assert len(m) == len(used)
+        assert m.data.n == len(self.table)
+        assert m.version == self.version
+        assert m.capacity == m.data.allocated
+        assert m.capacity >= len(self.table)
+        assert m.capacity % 64 == 0
+        assert list(m) == [record.owner for record in self.table if record]
+
+    @invariant()
+    def columns_agree(self) -> None:
+        used = self.used()
+        for field in self.subject.fields:
+            column = self.subject.column(self.manager, field)
+            assert len(column) == len(self.table)
+            expected = [self.at(row).stored(field) for row in used]
+            assert same([column[row] for row in used], expected), field.name
+
+    @invariant()
+    def cells_agree(self) -> None:
+        m, used = self.manager, self.used()
+        for row in {*used[:1], *used[-1:], *used[len(used) // 2 :][:1]}:
+            record = self.at(row)
+            assert self.owner_of(row) == record.owner
+            assert same(m.row(row), self.subject.row(**record.values))
+            assert same(self.subject.one_row(m, row), m.row(row))

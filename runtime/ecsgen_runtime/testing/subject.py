@@ -1,0 +1,186 @@
+"""What is under test: one manager, its fields, and how it should lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from ..entities.manager import Entities
+from ..errors import CapacityError
+from ..handles import EntityArray
+from ..world.base import WorldBase
+from .fields import Field
+from .runtime import handles_with
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that the buffer should have."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ("hot",)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes per row."""
+        return np.dtype((self.dtype, self.shape)).itemsize
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A component's manager and what its schema says of it."""
+
+    world: type[WorldBase]
+    """That of its package."""
+    entities: type[Entities]
+    """That of its package."""
+    manager: Any
+    row: Any
+    fields: tuple[Field, ...]
+    columns: tuple[Column, ...]
+    tagged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    capacity: int = 0
+    split: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By field that is stored element by element: its columns."""
+    indirect: tuple[str, ...] = ()
+    """The fields that live in a second buffer."""
+    cold_columns: tuple[Column, ...] = ()
+    """The columns that this buffer should have."""
+
+    starts_active: bool = True
+    reserve: int = 0
+    """All rows that there can ever be; 0 where there is no such bound."""
+    ring: int = 0
+    """The rows beyond which the oldest ones go; 0 where none do."""
+
+    @contextmanager
+    def room_for(self, rows: int) -> Iterator[None]:
+        """Let no row go before there are so many, inside the `with` block."""
+        if not self.ring:
+            yield
+            return
+        data, schema = self.manager._ROWS, self.world._schema()
+        assert self.ring == data._RING
+        # files with more rows than their schema says are refused
+        said = schema.SCHEMA.replace(f'"ring":{self.ring},', f'"ring":{rows},')
+        known_by = sha256(said.encode()).hexdigest()
+        with (
+            patch.object(data, "_RING", rows),
+            patch.multiple(schema, SCHEMA=said, FINGERPRINT=known_by),
+        ):
+            yield
+
+    @property
+    def every(self) -> tuple[Field, ...]:
+        """All fields, in any order."""
+        return self.fields
+
+    @property
+    def whole(self) -> list[Field]:
+        """The fields that are one column of `data`."""
+        apart = {*self.split, *self.indirect}
+        return [f for f in self.fields if f.name not in apart]
+
+    @property
+    def cold_fields(self) -> list[Field]:
+        """The fields that live in a second buffer."""
+        return [f for f in self.fields if f.name in self.indirect]
+
+    @property
+    def label(self) -> str:
+        """The component's name as error messages have it."""
+        name: str = self.row.__name__
+        return name
+
+    @property
+    def some_values(self) -> st.SearchStrategy[dict[str, Any]]:
+        """Values for some of the fields; the others are left to their defaults."""
+        return st.fixed_dictionaries(
+            {}, optional={f.name: f.values for f in self.fields}
+        )
+
+    def sample(self, k: int) -> dict[str, Any]:
+        """Return the k-th of several rows; neighbours differ."""
+        return {f.name: f.sample(k) for f in self.fields}
+
+    def samples(self, count: int) -> dict[str, list[Any]]:
+        """Return columns of several rows."""
+        return {f.name: [f.sample(k) for k in range(count)] for f in self.fields}
+
+    def read(self, values: Mapping[str, Any]) -> Any:
+        """Return the row that reads back after it was created from some values."""
+        read = {f.name: f.read(values.get(f.name, f.default)) for f in self.fields}
+        return self.row(**read)
+
+    def column(self, manager: Any, field: Field) -> list[Any]:
+        """Return a field of all rows as `tolist()` of one column would have it."""
+        if field.name in self.indirect:
+            cell = getattr(manager, field.name)
+            return [field.stored(cell(row)) for row in range(manager.data.n)]
+        return self.read_column(manager.data, field)
+
+    def read_column(self, data: Any, field: Field) -> list[Any]:
+        """Return the values of a field that `data`, or its cold part, holds."""
+        if field.name in self.split:
+            parts = [getattr(data, name) for name in self.split[field.name]]
+            cells: list[Any] = np.stack(parts, 1).reshape(-1, *field.shape).tolist()
+            return cells
+        whole: list[Any] = getattr(data, field.name).tolist()
+        return whole
+
+    def own_arrays(self, k: int) -> dict[str, Any]:
+        """Return the k-th row as arrays that are no views."""
+        return {f.name: f.array([f.sample(k)]).copy() for f in self.fields}
+
+    def own_columns(self, manager: Any, rows: slice) -> dict[str, Any]:
+        """Return some rows as a creation takes them, views of the columns where there are any."""
+        count = manager.data.n
+        cells = {f.name: getattr(manager, f.name) for f in self.fields}
+        own = {
+            name: [cell(k) for k in range(count)][rows] for name, cell in cells.items()
+        }
+        return own | {f.name: getattr(manager.data, f.name)[rows] for f in self.whole}
+
+    def one_row(self, manager: Any, row: int) -> Any:
+        """Return a row as the fields' accessors have it."""
+        return self.row(**{f.name: getattr(manager, f.name)(row) for f in self.fields})
+
+
+def need(subject: Subject, rows: int) -> None:
+    """Skip the test of a manager that can't have so many rows."""
+    if 0 < subject.reserve < rows:
+        pytest.skip(
+            f"no more than {subject.reserve} rows are reserved, {rows} are needed"
+        )
+
+
+def same(actual: object, expected: object) -> bool:
+    """Return whether values are of the same type and content, NaN and zeros included."""
+    return repr(actual) == repr(expected)
+
+
+def born(manager: Entities, count: int) -> EntityArray:
+    """Return new entities; skip the test where the handles have too few indices for it."""
+    try:
+        return manager.create_many(count)
+    except CapacityError:
+        pytest.skip(f"the handles of this project are too small for {count} entities")
+
+
+def reborn(manager: Entities, es: EntityArray) -> EntityArray:
+    """Let entities die, and return new ones of the same indices, in the same order."""
+    manager.destroy_many(es)
+    with handles_with(manager, MIN_FREE=0):
+        again = born(manager, len(es))
+    assert [manager.index(e) for e in again] == [manager.index(e) for e in es]
+    return again
