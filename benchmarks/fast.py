@@ -1,4 +1,4 @@
-"""One row at a time with methods in C (ecsgen-fast), beside generated Python and esper, in one run.
+"""One row at a time with methods in C, beside generated Python and esper, in one run.
 
     python benchmarks/fast.py [--live N ...] [--rounds N]
 
@@ -303,15 +303,15 @@ def main() -> None:
     options = parser.parse_args()
     try:
         esper = library("esper")
-        if importlib.util.find_spec("ecsgen_fast") is None:
-            raise MissingError("ecsgen-fast is not installed (make fast)")
+        if importlib.util.find_spec("ecsgen_runtime.accelerator._fast") is None:
+            raise MissingError("ecsgen-runtime was installed without methods in C (make fast)")
     except MissingError as reason:
         print(f"nothing to compare: {reason}")
         return
     with TemporaryDirectory() as name:
         packages = {}
-        for contender, wish in ((IN_C, "1"), (IN_PYTHON, "0")):
-            os.environ["ECSGEN_FAST"] = wish
+        for contender, wish in ((IN_C, "0"), (IN_PYTHON, "1")):
+            os.environ["ECSGEN_PURE"] = wish
             built.cache_clear()
             schemas = SCHEMAS / "fast.yaml", SCHEMAS / "few.yaml"
             package = packages[contender] = built(Path(name), "numpy", *schemas)

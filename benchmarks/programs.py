@@ -217,8 +217,8 @@ def _microseconds(times: list[float]) -> str:
 def as_generated_and_in_c(folder: Path, backend: Backend, schema: Path) -> Packages:
     """Build a schema, and import it as generated, and with methods in C."""
     found = {"": built(folder, backend, schema)}
-    if library_or_none("ecsgen_fast"):
-        with patch.dict(os.environ, ECSGEN_FAST="1"):
+    if library_or_none("ecsgen_runtime.accelerator._fast"):
+        with patch.dict(os.environ, ECSGEN_PURE="0"):
             package = found[" in C"] = built(folder / "in_c", backend, schema)
             importlib.import_module(f"{package.__name__}._runtime.fast")
     return found

@@ -42,7 +42,7 @@ class Options:
     tests: Path | None  # the folder of the generated tests; None leaves them out
     jobs: int
     line_length: int
-    compiled: bool = False  # whether the package gets the sources of its methods in C
+    compiled: bool | None = None  # what an older project says of it; it does nothing
     header: str = ""  # comment lines at the top of each generated file
     defaults: Defaults = field(default_factory=dict)  # policies where schemas say nothing
 
@@ -78,7 +78,6 @@ def load_options(
     output: Path | None = None,
     backend: Backend | None = None,
     jobs: int | None = None,
-    compiled: bool | None = None,
     cwd: Path | None = None,
 ) -> Options:
     """The options that hold in the working directory; arguments win over pyproject.toml.
@@ -98,7 +97,7 @@ def load_options(
         tests=_tests_folder(table.tests, home, output),
         jobs=jobs or table.jobs or _cores(),
         line_length=table.line_length or 88,
-        compiled=bool(table.compiled) if compiled is None else compiled,
+        compiled=table.compiled,
         header=table.header or "",
         defaults=dict(sorted((table.defaults or {}).items())),
     )

@@ -20,7 +20,6 @@ from ecsgen.render.calls import collection, import_line, isort_key
 from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
-from ecsgen.render.fast import FAST, fast_sources
 from ecsgen.render.naming.giving_way import spoken
 from ecsgen.render.naming.stand_ins import with_stand_ins
 from ecsgen.render.output import Output
@@ -94,8 +93,7 @@ def outputs(project: Project, options: Options) -> list[Output]:
     What these import of the runtime comes beside them, as it is: `runtime.copies`.
     """
     project = project.made_for(options.backend)
-    in_c = _in_c() if options.compiled else ()
-    return [*_giving_way(project, options), *in_c]
+    return _giving_way(project, options)
 
 
 def texts(project: Project, options: Options) -> dict[str, str]:
@@ -174,12 +172,6 @@ def _note(backend: Backend, kernels: Iterable[Kernel]) -> str:
     return IN_TURNS if slow else ""
 
 
-def _in_c() -> Iterator[Output]:
-    """Yield the sources of methods in C, as they are."""
-    for path, text in fast_sources().items():
-        yield _output(f"{FAST}/{path}", _as_is, text)
-
-
 def _output(path: str, make: Callable[..., str], *subjects: Any, note: str = "") -> Output:
     """Return an output whose key digests everything that it is made from."""
     key = fingerprint.digest(repr((path, subjects)).encode())
@@ -188,10 +180,6 @@ def _output(path: str, make: Callable[..., str], *subjects: Any, note: str = "")
 
 def _empty() -> str:
     return ""
-
-
-def _as_is(text: str) -> str:
-    return text
 
 
 def entities_module(sharded: bool) -> str:

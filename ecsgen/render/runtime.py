@@ -26,6 +26,7 @@ LAYOUT = f"{RUNTIME}/entities/layout.py"
 LATER = f"{RUNTIME}/snapshots/"
 """What is imported by its first use alone, in statements of its own; no names of it are known."""
 
+_NOT_COPIED = ("testing", "accelerator", "__main__.py")
 _IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import ", re.MULTILINE)
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
 _WORD = re.compile(r"\w+")
@@ -40,7 +41,7 @@ def sources() -> Mapping[str, str]:
     return {
         f"{RUNTIME}/{path.relative_to(FOLDER).as_posix()}": path.read_text(encoding="utf-8")
         for path in sorted(FOLDER.rglob("*.py"))
-        if path.relative_to(FOLDER).parts[0] != "testing"
+        if path.relative_to(FOLDER).parts[0] not in _NOT_COPIED
     }
 
 
@@ -137,7 +138,7 @@ def _imported(path: str, text: str) -> list[str]:
     found = []
     for dots, module in _IMPORTS.findall(text):
         folder = path.split("/")[: -len(dots)]
-        name = "/".join([*folder, *module.split(".")])
+        name = "/".join([*folder, *(module or "__init__").split(".")])
         if name.startswith(f"{RUNTIME}/"):
             found.append(f"{name}.py")
     return found

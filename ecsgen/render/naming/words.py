@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Final
 
 OWN_WORDS: Final = """
-a abc about above above_roots abs absolute absolute_int64 accessor accessor_line accessor_lines
-accessors acos active activedata add add_int64 add_many add_newest add_newest_rows added addresses
-admit admit_one after again aiter aliases alive alive_keys alive_many all all_rows allocate
-allocated already among an and anew anext annotations another answer any any_id any_of any_row
-any_row_line anyrow append append_cold append_cold_rows append_many appended appended_many
+a abc about above above_roots abs absolute absolute_int64 accelerator accessor accessor_line
+accessor_lines accessors acos active activedata add add_int64 add_many add_newest add_newest_rows
+added addresses admit admit_one after again aiter aliases alive alive_keys alive_many all all_rows
+allocate allocated already among an and anew anext annotations another answer any any_id any_of
+any_row any_row_line anyrow append append_cold append_cold_rows append_many appended appended_many
 appended_one apply arange arccos archetype archetypechunk archetypes archetypestore archetypeworld
 arcsin arctan2 are are_moved args argument arguments arithmetic arithmeticerror array array_type
 arrayfield arraylike arrays arrays_line arrive as as_cell as_dict as_int64 as_integers as_uint64
@@ -68,7 +68,7 @@ further fuse fused fused_views future futurewarning g gathered gc generated gene
 generation_bits generations generator generatorexit get getattr getitem ghosts ghosts_near give
 give_slot give_slots given given_line giventable gives globals go goes gone good greater
 greater_equal greatest greatest_of group grouped groupeddata groupedrows groupmember groups grow
-grown grown_map growth h had half handle handle_mask handlefield handles has has_border has_cells
+grown grown_map growth had half handle handle_mask handlefield handles has has_border has_cells
 has_chunks has_create has_create_many has_manager hasattr hash haunt haunted haunted_search
 haunted_space hauntedspace have head head_many header heard held heldmessages help here hex hidden
 hidden_rows hierarchy hierarchyerror high hold holders holds holds_objects hole holes hot how hypot
@@ -117,7 +117,7 @@ plan_cold_rows plan_join plan_leaving plan_lists plan_moves plan_removal plan_re
 planned policies policy pow power prange present previous previous_sibling previous_sibling_cells
 previous_sibling_column print process processlookup processlookuperror product project property
 protocol proxies proxy proxy_accessors proxy_base proxy_fields proxyfield put put_cells put_where
-putmask py pyi pytest pytest_pycollect pytest_pycollect_makemodule pytest_terminal
+putmask py pytest pytest_pycollect pytest_pycollect_makemodule pytest_terminal
 pytest_terminal_summary python q queried queriedchunks queriedrows queries query query_class
 query_column querycolumn querycolumns querylist querylistmember querymatch querymember querysparse
 querysparsemember quit r radius raise raised raises random range reach read read_only readable

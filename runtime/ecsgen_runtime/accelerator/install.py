@@ -46,7 +46,7 @@ Chosen = dict[str, tuple[FunctionType, str, int]]
 """By attribute: the generated method, the function in C, and the number of a field."""
 
 
-def install_methods(kind: Kind) -> None:
+def install(kind: Kind) -> None:
     """Put functions in C before the methods that they know."""
     if hasattr(kind, "_copied"):
         install_proxy(kind)
