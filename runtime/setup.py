@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: methods in C, if there is a compiler. They need no numpy headers."""
+"""Methods in C, if there is a compiler: without any headers but Python's."""
 
 import os
 from pathlib import Path

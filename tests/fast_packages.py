@@ -52,10 +52,12 @@ def need_layer() -> None:
 
 
 def built(folder: Path, schemas: Path = SCHEMAS) -> Path:
-    """Build the package of some schemas and return where it is."""
-    (folder / "schemas").mkdir()
-    shutil.copy(schemas, folder / "schemas")
-    build(folder / "schemas", folder / "yard")
+    """Build the package of a file of schemas, or a folder, and return where it is."""
+    if schemas.is_file():
+        (folder / "schemas").mkdir()
+        shutil.copy(schemas, folder / "schemas")
+        schemas = folder / "schemas"
+    build(schemas, folder / "yard")
     return folder / "yard"
 
 

@@ -1,6 +1,6 @@
 """One-row methods in C, if the installed ecsgen-runtime has some; ECSGEN_PURE=1 leaves them out.
 
-A copy of this module in a vendored package looks there, too, and takes them of its own version only.
+A copy of this module in a vendored package looks there, too, and takes those of its version only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def methods_in_c() -> tuple[_Installer | None, str]:
             return None, f"this is {__version__}, and ecsgen-runtime {installed}"
         install: _Installer = import_module(f"{LIBRARY}.accelerator").install
     except ImportError as error:
-        is_there = getattr(error, "name", "") != f"{LIBRARY}.accelerator._fast" or error.path
+        is_there = (
+            getattr(error, "name", "") != f"{LIBRARY}.accelerator._fast" or error.path
+        )
         return None, str(error) if is_there else "not compiled"
     return install, ""
 

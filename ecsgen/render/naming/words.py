@@ -130,8 +130,8 @@ reversed ring ringrows rint rng role room room_at room_one root round row row_at
 row_bytes row_cells row_class row_columns row_default row_default_lines row_fields row_line
 row_move row_slots rowarray rowcount rowfield rows rows_below rows_class rows_last rows_of
 rows_of_block rows_of_living rows_spanned rstrip rules run runs runtime runtimeerror runtimewarning
-s safe same samples saving say says scalar scalar_dtype schedule schedules schema schemas search
-searchsorted seed seeded seededworld seeds selectattr self send send_all senders sends sent
+s safe said same samples saving say says scalar scalar_dtype schedule schedules schema schemas
+search searchsorted seed seeded seededworld seeds selectattr self send send_all senders sends sent
 sequence set set_lines set_map set_value setattr setstate setter settings settled settled_many
 settled_one several several_blocks shape shaped shard shard_bits sharded shardedworld sharderror
 shards shardsbase shift sibling siblings sign sign_of signature signed signedworld sin sinh size
@@ -140,31 +140,31 @@ snapshottable sort sort_keys sort_keys_lines sorted space spaced spacelayout spa
 sparse_cells spawn spawned spawning spec split split_fields spread sqrt square src stale
 staleentity staleentityerror staleid staleiderror staleinstance staleinstanceerror staleview
 staleviewwarning stamp stands start starts starts_active state staticmethod stay stays stem stem_of
-step steps still stop stopasync stopasynciteration stopiteration storage store store_many
-store_many_lines store_new store_picked store_picked_lines stored stored_fields str string strip
-struct struct_format structural structure structurelocked structurelockederror subject subjects
-subtract subtract_int64 sum sum_of super support support_import sure swap swap_over swapped
-swapping swaps syntax syntaxerror syntaxwarning sys system systemerror systemexit t tab taberror
-table table_factor tables tag tag_class tagged tags take take_cold take_cold_row take_others
-take_slot take_slots taken taken_many taken_one takes takes_rows tan tanh target tell templates
-test test_archetypes test_entities test_kernel test_one test_one_instance test_world testarchetypes
-testbundles testcase testchunk testchunkkernels testchunkqueries tested testentity testentityview
-testing testmachine testqueries tests testsaving testschedules testseeds testshards testsignature
-teststeps teststepsof teststepsofworld teststepsofworldkernels testworld testworldkernels text
-textfield texts that the their theirs them then there these they this those thread through time
-timeout timeouterror times tmp to together told tolist tool top total true trunc try tuple
-tuple_item tuples turn turn_cells turn_given turn_order turncells turns twenty twice type
-type_checking typealias typed typeddict typeerror types typevar typing u u32 u64 uint uint32 uint64
-unbound unboundlocal unboundlocalerror under under_test unicode unicodedecode unicodedecodeerror
-unicodeencode unicodeencodeerror unicodeerror unicodetranslate unicodetranslateerror unicodewarning
-unique unique_fields uniquequery uniquequerycolumn uniquerows unknown unknown_component unlink
-unlink_row unowned unowned_children unownedchildren unpack unpack_from unpacked unpacked_line until
-upper usage usageerror use used user userwarning utf util vacated vacated_many vacated_one value
-valueerror values vars version view viewed views visiting visiting_direct visiting_direct_ids
-visiting_ids w wanted warning was way what whatever when where whether which while who whole
-whole_power whom wide widesigned widesignedworld with with_descendants with_ghosts within without
-word words working world world_features world_kernel world_kernel_steps world_kernels
-world_kernels_numba world_kernels_numpy world_method worldfeature worn worn_out wrap write
-write_type writes written x x00 x1 xffffffff xyz z z0 za zero zerodivision zerodivisionerror zeros
-zip
+step steps steps_lines still stop stopasync stopasynciteration stopiteration storage store
+store_many store_many_lines store_new store_picked store_picked_lines stored stored_fields str
+string strip struct struct_format structural structure structurelocked structurelockederror subject
+subjects subtract subtract_int64 sum sum_of super support support_import sure swap swap_over
+swapped swapping swaps syntax syntaxerror syntaxwarning sys system systemerror systemexit t tab
+taberror table table_factor tables tag tag_class tagged tags take take_cold take_cold_row
+take_others take_slot take_slots taken taken_many taken_one takes takes_rows tan tanh target tell
+templates test test_archetypes test_entities test_kernel test_one test_one_instance test_world
+testarchetypes testbundles testcase testchunk testchunkkernels testchunkqueries tested testentity
+testentityview testing testmachine testqueries tests testsaving testschedules testseeds testshards
+testsignature teststeps teststepsof teststepsofworld teststepsofworldkernels testworld
+testworldkernels text textfield texts that the their theirs them then there these they this those
+thread through time timeout timeouterror times tmp to together told tolist tool top total true
+trunc try tuple tuple_item tuples turn turn_cells turn_given turn_order turncells turns twenty
+twice type type_checking typealias typed typeddict typeerror types typevar typing u u32 u64 uint
+uint32 uint64 unbound unboundlocal unboundlocalerror under under_test unicode unicodedecode
+unicodedecodeerror unicodeencode unicodeencodeerror unicodeerror unicodetranslate
+unicodetranslateerror unicodewarning unique unique_fields uniquequery uniquequerycolumn uniquerows
+unknown unknown_component unlink unlink_row unowned unowned_children unownedchildren unpack
+unpack_from unpacked unpacked_line until upper usage usageerror use used user userwarning utf util
+vacated vacated_many vacated_one value valueerror values vars version view viewed views visiting
+visiting_direct visiting_direct_ids visiting_ids w wanted warning was way what whatever when where
+whether which while who whole whole_power whom wide widesigned widesignedworld with
+with_descendants with_ghosts within without word words working world world_features world_kernel
+world_kernel_steps world_kernels world_kernels_numba world_kernels_numpy world_method worldfeature
+worn worn_out wrap write write_type writes written x x00 x1 xffffffff xyz z z0 za zero zerodivision
+zerodivisionerror zeros zip
 """
