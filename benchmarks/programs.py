@@ -5,7 +5,7 @@
 
 A shooter beside the library esper, a scene of nodes in nodes beside plain objects, and an
 agent-based model beside both. All get the same results, which is checked. With ecsgen they run as
-generated, and with methods in C if these are installed. Ratios of best times within one run,
+generated, and with methods in C if these are compiled. Ratios of best times within one run,
 theirs / ours: above 1, ecsgen is faster.
 """
 

@@ -205,7 +205,7 @@ del quick
 gc.collect()
 print(kind())
 """
-    paths = os.pathsep.join(sys.path)  # both packages, wherever the layer is installed
+    paths = os.pathsep.join(sys.path)  # both packages, wherever the library is installed
     environment = {**os.environ, "ECSGEN_PURE": "0", "PYTHONPATH": paths}
     ran = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True
@@ -276,7 +276,7 @@ def test_code_that_is_not_known_stays() -> None:
         _STEPS: ClassVar = {"row": "packed", "create": "packed newer", "_destroy_row": "packed"}
 
     class Silent:
-        _STEPS: ClassVar = {}
+        _STEPS: ClassVar[dict[str, str]] = {}
 
     methods = ("row", "create", "create_many", "_destroy_row")
     assert [consists(Newer, method) for method in methods] == [True, False, True, True]

@@ -11,7 +11,7 @@ from ecsgen.policies import Policy
 from ecsgen.policies.steps import STEPS
 
 ONE_ROW = {"accessors": "row", **{n: n for n in ("create", "create_many", "_destroy_row")}}
-"""The methods whose steps are said, by the method that `STEPS` names; all accessors have `row`'s."""
+"""The methods whose steps are said, by the name that `STEPS` has for them."""
 
 _PLACEHOLDER = re.compile(r"^( *)<(\w+)>$")
 

@@ -1,4 +1,4 @@
-"""What the layer is told of a class: slots, columns, fields; found in the class itself."""
+"""What C is told of a class: slots, columns, fields; found in the class itself."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def part_of(kind: Kind, name: str) -> Any:
 
 
 def slots_of(kind: Kind, names: dict[str, str]) -> dict[str, MemberDescriptorType]:
-    """Return the descriptors of slots that a class has, by the layer's names for them."""
+    """Return the descriptors of slots that a class has, by the names that C has for them."""
     found = {told: static(kind, name) for told, name in names.items()}
     return {told: d for told, d in found.items() if isinstance(d, MemberDescriptorType)}
 
@@ -175,7 +175,7 @@ def default_row(kind: Kind, fields: list[tuple[Any, ...]]) -> bytes:
 def component_spec(
     kind: Kind, row: type | None, entities: Any
 ) -> dict[str, Any] | None:
-    """Return what the layer is to know of a manager's class; None if its rows lie elsewhere."""
+    """Return what C is to know of a manager's class; None if its rows lie elsewhere."""
     data = kind._ROWS
     if data.LAYOUT != kind.LAYOUT or not is_cut(data):
         return None
