@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import os
 import random
 import sys
@@ -21,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from _missing import MissingError, library
+from _missing import MissingError, library, need_methods_in_c
 from _package import SCHEMAS, built
 from _timing import Case, Prepare, Run, always, machine, measure
 
@@ -303,8 +302,7 @@ def main() -> None:
     options = parser.parse_args()
     try:
         esper = library("esper")
-        if importlib.util.find_spec("ecsgen_runtime.accelerator._fast") is None:
-            raise MissingError("ecsgen-runtime was installed without methods in C (make fast)")
+        need_methods_in_c()
     except MissingError as reason:
         print(f"nothing to compare: {reason}")
         return
@@ -315,7 +313,7 @@ def main() -> None:
             built.cache_clear()
             schemas = SCHEMAS / "fast.yaml", SCHEMAS / "few.yaml"
             package = packages[contender] = built(Path(name), "numpy", *schemas)
-            importlib.import_module(f"{package.__name__}._runtime.fast")  # which asks for the wish
+            importlib.import_module(f"{package.__name__}._runtime.fast")  # which asks for it
         print(f"{machine()}\n\n| | ns in C | / in Python | / esper |\n| --- | --- | --- | --- |")
         for case in cases(packages, esper, options.live):
             times = {who: min(found) for who, found in measure(case, options.rounds).items()}
