@@ -257,6 +257,26 @@ def test_the_library_says_what_it_has(case: str, tmp_path: Path) -> None:
     assert said.stderr == ""
 
 
+def test_classes_of_the_library_itself_have_them() -> None:
+    """Not only those of copies in a package."""
+    need_layer()
+    code = """
+from ecsgen_runtime.entities.manager import EntityManager
+from ecsgen_runtime.queries.query import QueriedRows
+entities = EntityManager()
+entity = entities.create()
+print(entities.alive(entity), type(EntityManager.create), type(QueriedRows._while_unchanged))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, "ECSGEN_PURE": "0"},
+        capture_output=True,
+        text=True,
+    )
+    method = "<class 'ecsgen_runtime.accelerator._fast.Method'>"
+    assert (ran.stdout, ran.stderr) == (f"True {method} {method}\n", "")
+
+
 def test_a_class_of_no_known_kind_is_an_error(packages: Packages) -> None:
     from ecsgen_runtime.accelerator import install
 

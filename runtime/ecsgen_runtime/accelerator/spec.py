@@ -46,13 +46,16 @@ _TABLES: Final = ("id_row", "id_generation")
 """Columns whose cells belong to slots, not to rows."""
 
 
+_PLACES: Final = {"Manager": ".manager", "LivingEntities": ".entities.living"}
+
+
 def constants(kind: Kind, base: str) -> Any:
-    """Return the module with the numbers of a class's package."""
+    """Return the module with the numbers of handles, in the library that a class's base is of."""
     modules = [b.__module__ for b in kind.__mro__ if b.__name__ == base]
     if not modules:
         raise LookupError(f"it has no base {base}")
-    module = modules[0]
-    return sys.modules[f"{module.rpartition('._runtime.')[0]}._runtime.entities.layout"]
+    library = modules[0].removesuffix(_PLACES[base])
+    return sys.modules[f"{library}.entities.layout"]
 
 
 def part_of(kind: Kind, name: str) -> Any:
