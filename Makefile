@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-FAST := $(VENV)/.fast
+FAST := $(VENV)/.accelerator
 PEERS := $(VENV)/.peers
 DRAWN := simulate systems
 # compare.py is told what to compare.
@@ -52,14 +52,14 @@ soak: $(STAMP) fast
 	ECSGEN_SIGNALS=30 $(BIN)/python -m pytest -q tests/test_faults.py -k signals
 	$(BIN)/python -m tests.mutate --share $(SHARE)
 
-# Methods in C. Without a compiler their tests are left out, but not in CI.
-fast: $(STAMP)
-	@$(MAKE) --no-print-directory $(FAST) || \
-		{ echo "ecsgen-fast could not be compiled: its tests are left out"; test -z "$$CI"; }
+# Methods in C, compiled where they are. Without a compiler their tests are left out, but not in CI.
+fast: $(FAST)
+	@$(BIN)/python -c 'import ecsgen_runtime.accelerator' 2> /dev/null || \
+		{ echo "methods in C could not be compiled: their tests are left out"; test -z "$$CI"; }
 
-$(FAST): $(wildcard fast/*.py fast/*.toml fast/ecsgen_fast/*.[ch] fast/ecsgen_fast/*.py)
-	rm -rf fast/build
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps ./fast
+$(FAST): $(STAMP) runtime/setup.py $(wildcard runtime/ecsgen_runtime/accelerator/*.[ch])
+	rm -f runtime/ecsgen_runtime/accelerator/_fast.*.so
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable ./runtime
 	touch $@
 
 # What the inspector's page is tested in: the one that is there, or the distribution's.
@@ -70,13 +70,12 @@ ifeq ($(BROWSER),)
 endif
 
 lint: $(STAMP)
-	$(BIN)/ruff check $(SOURCES) generated runtime fast
+	$(BIN)/ruff check $(SOURCES) generated runtime
 	$(BIN)/black --quiet --check $(SOURCES)
-	$(BIN)/black --quiet --check --line-length 88 generated runtime fast
+	$(BIN)/black --quiet --check --line-length 88 generated runtime
 
 types: $(STAMP)
 	$(BIN)/mypy $(SOURCES) generated runtime/ecsgen_runtime
-	$(BIN)/mypy fast/ecsgen_fast
 	$(BIN)/ecsgen build schemas/ --backend numba --output build/compiled_town --force
 	$(BIN)/mypy build/compiled_town
 	mkdir -p build/isles && cp tests/sharded.yaml build/isles/

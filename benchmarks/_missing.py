@@ -20,6 +20,14 @@ def library(name: str) -> Any:
         raise MissingError(f"{name} is not installed (pip install {name})") from None
 
 
+def need_methods_in_c() -> None:
+    """Raise `MissingError` where ecsgen-runtime was installed without a compiler."""
+    try:
+        importlib.import_module("ecsgen_runtime.accelerator")
+    except ModuleNotFoundError:
+        raise MissingError("methods in C are not compiled (make fast)") from None
+
+
 def library_or_none(name: str) -> Any:
     """Import one of the contenders, or say that it is left out."""
     try:

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = Path(__file__).resolve().parent / "schemas"
 
 # The generated Python is what is measured; fast.py has the same methods in C.
-os.environ.setdefault("ECSGEN_FAST", "0")
+os.environ.setdefault("ECSGEN_PURE", "1")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""One row at a time with methods in C (ecsgen-fast), beside generated Python and esper, in one run.
+"""One row at a time with methods in C, beside generated Python and esper, in one run.
 
     python benchmarks/fast.py [--live N ...] [--rounds N]
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import os
 import random
 import sys
@@ -21,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from _missing import MissingError, library
+from _missing import MissingError, library, need_methods_in_c
 from _package import SCHEMAS, built
 from _timing import Case, Prepare, Run, always, machine, measure
 
@@ -303,19 +302,18 @@ def main() -> None:
     options = parser.parse_args()
     try:
         esper = library("esper")
-        if importlib.util.find_spec("ecsgen_fast") is None:
-            raise MissingError("ecsgen-fast is not installed (make fast)")
+        need_methods_in_c()
     except MissingError as reason:
         print(f"nothing to compare: {reason}")
         return
     with TemporaryDirectory() as name:
         packages = {}
-        for contender, wish in ((IN_C, "1"), (IN_PYTHON, "0")):
-            os.environ["ECSGEN_FAST"] = wish
+        for contender, wish in ((IN_C, "0"), (IN_PYTHON, "1")):
+            os.environ["ECSGEN_PURE"] = wish
             built.cache_clear()
             schemas = SCHEMAS / "fast.yaml", SCHEMAS / "few.yaml"
             package = packages[contender] = built(Path(name), "numpy", *schemas)
-            importlib.import_module(f"{package.__name__}._runtime.fast")  # which asks for the wish
+            importlib.import_module(f"{package.__name__}._runtime.fast")  # which asks for it
         print(f"{machine()}\n\n| | ns in C | / in Python | / esper |\n| --- | --- | --- | --- |")
         for case in cases(packages, esper, options.live):
             times = {who: min(found) for who, found in measure(case, options.rounds).items()}

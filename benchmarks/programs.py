@@ -5,7 +5,7 @@
 
 A shooter beside the library esper, a scene of nodes in nodes beside plain objects, and an
 agent-based model beside both. All get the same results, which is checked. With ecsgen they run as
-generated, and with methods in C if these are installed. Ratios of best times within one run,
+generated, and with methods in C if these are compiled. Ratios of best times within one run,
 theirs / ours: above 1, ecsgen is faster.
 """
 
@@ -26,7 +26,7 @@ from unittest.mock import patch
 import _meadow
 import _scene
 import _shooter
-from _missing import library_or_none
+from _missing import MissingError, library_or_none, need_methods_in_c
 from _package import SCHEMAS, built
 from _timing import Case, Prepare, Run, machine, measure
 
@@ -217,8 +217,12 @@ def _microseconds(times: list[float]) -> str:
 def as_generated_and_in_c(folder: Path, backend: Backend, schema: Path) -> Packages:
     """Build a schema, and import it as generated, and with methods in C."""
     found = {"": built(folder, backend, schema)}
-    if library_or_none("ecsgen_fast"):
-        with patch.dict(os.environ, ECSGEN_FAST="1"):
+    try:
+        need_methods_in_c()
+    except MissingError as reason:
+        print(f"left out: {reason}")
+    else:
+        with patch.dict(os.environ, ECSGEN_PURE="0"):
             package = found[" in C"] = built(folder / "in_c", backend, schema)
             importlib.import_module(f"{package.__name__}._runtime.fast")
     return found

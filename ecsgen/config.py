@@ -45,7 +45,7 @@ class Options:
     jobs: int
     line_length: int
     runtime: Runtime = "installed"  # whether the package imports the library, or copies of it
-    compiled: bool = False  # whether the package gets the sources of its methods in C
+    compiled: bool | None = None  # what an older project says of it; it does nothing
     header: str = ""  # comment lines at the top of each generated file
     defaults: Defaults = field(default_factory=dict)  # policies where schemas say nothing
 
@@ -83,7 +83,6 @@ def load_options(
     backend: Backend | None = None,
     runtime: Runtime | None = None,
     jobs: int | None = None,
-    compiled: bool | None = None,
     cwd: Path | None = None,
 ) -> Options:
     """The options that hold in the working directory; arguments win over pyproject.toml.
@@ -104,7 +103,7 @@ def load_options(
         tests=_tests_folder(table.tests, home, output),
         jobs=jobs or table.jobs or _cores(),
         line_length=table.line_length or 88,
-        compiled=bool(table.compiled) if compiled is None else compiled,
+        compiled=table.compiled,
         header=table.header or "",
         defaults=dict(sorted((table.defaults or {}).items())),
     )

@@ -10,7 +10,6 @@ import gc
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import PurePosixPath
 
 from ecsgen.render.output import Output
 from ecsgen.style import Style
@@ -21,8 +20,6 @@ Progress = Callable[[int, int], None]
 # A process takes about as long to start as this many files take to make.
 _WORTH_A_PROCESS = 40
 _BATCH = 8
-
-_COMMENTS = {".py": "#", ".pyi": "#", ".c": "//", ".h": "//"}
 
 
 def make_all(
@@ -42,10 +39,9 @@ def make_all(
 
 def with_header(path: str, content: bytes, header: str) -> bytes:
     """A file with comment lines at its top; unchanged without a header."""
-    sign = _COMMENTS.get(PurePosixPath(path).suffix)
-    if not header or sign is None:
+    if not header or not path.endswith(".py"):
         return content
-    lines = (f"{sign} {line}".rstrip() for line in header.rstrip("\n").split("\n"))
+    lines = (f"# {line}".rstrip() for line in header.rstrip("\n").split("\n"))
     return "".join(f"{line}\n" for line in lines).encode("utf-8") + content
 
 
@@ -60,7 +56,7 @@ def _make(outputs: Sequence[Output], style: Style) -> list[tuple[str, bytes]]:
 
 def _finished(output: Output, style: Style) -> bytes:
     text = output.make().encode("utf-8")
-    if not output.path.endswith((".py", ".pyi")) or style.has(text):
+    if not output.path.endswith(".py") or style.has(text):
         return text
     try:
         return style.apply(text)

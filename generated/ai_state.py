@@ -475,6 +475,11 @@ class AiStateManager(Grouped, Sparse, One, Gc):
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
+    _STEPS: ClassVar = {
+        "row": "grouped",
+        "create": "grouped sparse one",
+        "_destroy_row": "grouped sparse",
+    }
     _ROWS: ClassVar = AiStateData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = (

@@ -235,6 +235,11 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
     _SPACE: ClassVar = SpaceLayout(
         "position", ("_position_column",), "_n", (100.0, 60.0)
     )
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed sparse one",
+        "_destroy_row": "packed sparse",
+    }
     _ROWS: ClassVar = BoidData
     _CONVERTERS: ClassVar = CONVERTERS
     data: BoidData

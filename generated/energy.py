@@ -130,6 +130,11 @@ class EnergyManager(Sparse, One, Gc):
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed sparse one",
+        "_destroy_row": "packed sparse",
+    }
     _ROWS: ClassVar = EnergyData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("stored",)

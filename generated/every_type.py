@@ -883,6 +883,15 @@ class EveryTypeManager(Sparse, One, Gc, Release):
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
     _HOLDS_OBJECTS: ClassVar = True
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed sparse one",
+        "_destroy_row": "packed sparse objects release",
+        "payload": "objects",
+        "set_payload": "objects",
+        "note": "objects",
+        "set_note": "objects",
+    }
     _ROWS: ClassVar = EveryTypeData
     _CAPACITY: ClassVar = 64
     _CONVERTERS: ClassVar = CONVERTERS

@@ -242,6 +242,11 @@ class FootprintManager(Many, Sparse, Ring):
     __slots__ = ("_entities", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed many sparse ring",
+        "_destroy_row": "packed many ring",
+    }
     _ROWS: ClassVar = FootprintData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("heading", "depth")

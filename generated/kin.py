@@ -169,6 +169,12 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
     )
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed sparse one hierarchy owned_children",
+        "create_many": "owned_children",
+        "_destroy_row": "packed sparse hierarchy orphans_root",
+    }
     _ROWS: ClassVar = KinData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("born",)

@@ -173,6 +173,11 @@ class MeetingManager(Unowned, Ids):
     __slots__ = ("_failures",)
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed ids",
+        "_destroy_row": "packed ids",
+    }
     _ROWS: ClassVar = MeetingData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("one", "other")

@@ -275,6 +275,11 @@ class ParticleManager(Sparse, One, Gc):
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed sparse one",
+        "_destroy_row": "packed sparse",
+    }
     _ROWS: ClassVar = ParticleData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("life",)

@@ -248,6 +248,11 @@ class PersonManager(Sparse, One, Gc, Seeded):
     _DRAWING: ClassVar = {
         "decide": 0x2F200A73BB0CCDF6,
     }
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed sparse one",
+        "_destroy_row": "packed sparse",
+    }
     _ROWS: ClassVar = PersonData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("condition", "exposed", "days")

@@ -316,6 +316,11 @@ class PointMassManager(Hash, One, Gc):
     __slots__ = ("_entities", "_rng", "_rows")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed hash one",
+        "_destroy_row": "packed hash",
+    }
     _ROWS: ClassVar = PointMassData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("mass", "label")

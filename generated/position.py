@@ -177,6 +177,11 @@ class PositionManager(Grouped, Sparse, One, Gc):
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "bodies"
+    _STEPS: ClassVar = {
+        "row": "grouped",
+        "create": "grouped sparse one",
+        "_destroy_row": "grouped sparse",
+    }
     _ROWS: ClassVar = PositionData
     _CONVERTERS: ClassVar = CONVERTERS
     data: PositionData

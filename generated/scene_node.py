@@ -255,6 +255,12 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
     )
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed sparse one hierarchy owned_children",
+        "create_many": "owned_children",
+        "_destroy_row": "packed sparse hierarchy orphans_destroy release",
+    }
     _ROWS: ClassVar = SceneNodeData
     _CONVERTERS: ClassVar = CONVERTERS
     data: SceneNodeData

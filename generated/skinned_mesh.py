@@ -447,6 +447,13 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
     FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
     _HOLDS_OBJECTS: ClassVar = True
+    _STEPS: ClassVar = {
+        "row": "grouped",
+        "create": "grouped sparse one",
+        "_destroy_row": "grouped sparse objects release",
+        "resource": "objects",
+        "set_resource": "objects",
+    }
     _ROWS: ClassVar = SkinnedMeshData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = (

@@ -308,6 +308,11 @@ class SoundSourceManager(Many, Hash):
     __slots__ = ("_entities", "_rows")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed many",
+        "_destroy_row": "packed many",
+    }
     _ROWS: ClassVar = SoundSourceData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("clip", "volume", "pitch", "elapsed", "looping")

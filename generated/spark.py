@@ -364,8 +364,14 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
     __slots__ = ("_chance", "_failures")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _STARTS_ACTIVE: ClassVar = True
     _DRAWING: ClassVar = {
         "flicker": 0x7A394F986D178C10,
+    }
+    _STEPS: ClassVar = {
+        "row": "partition",
+        "create": "partition ids",
+        "_destroy_row": "partition ids",
     }
     _ROWS: ClassVar = SparkData
     _CAPACITY: ClassVar = 1024

@@ -79,6 +79,11 @@ class StaticManager(Tag, Sparse, One, Gc):
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed sparse one",
+        "_destroy_row": "packed sparse",
+    }
     _ROWS: ClassVar = StaticData
     data: StaticData
 

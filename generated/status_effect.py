@@ -318,6 +318,11 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed many sparse ids",
+        "_destroy_row": "packed many ids",
+    }
     _ROWS: ClassVar = StatusEffectData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("effect", "strength", "remaining", "caster", "icon")

@@ -277,6 +277,14 @@ class TextureManager(Unique, Unowned, Ids, Release):
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
     _HOLDS_OBJECTS: ClassVar = True
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "unique packed ids",
+        "_destroy_row": "unique packed ids objects release",
+        "set_file": "unique",
+        "staging": "objects",
+        "set_staging": "objects",
+    }
     _ROWS: ClassVar = TextureData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("device_handle", "width", "height", "file")

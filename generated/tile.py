@@ -242,6 +242,11 @@ class TileManager(DirectIds, Gc):
     __slots__ = ("_entities", "_rng")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _STEPS: ClassVar = {
+        "row": "direct",
+        "create": "direct direct_ids",
+        "_destroy_row": "direct",
+    }
     _ROWS: ClassVar = TileData
     _CAPACITY: ClassVar = 4096
     _CONVERTERS: ClassVar = CONVERTERS

@@ -242,6 +242,11 @@ class TransformManager(Direct, Gc):
     __slots__ = ("_entities", "_rng")
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
+    _STEPS: ClassVar = {
+        "row": "direct",
+        "create": "direct",
+        "_destroy_row": "direct",
+    }
     _ROWS: ClassVar = TransformData
     _CONVERTERS: ClassVar = CONVERTERS
     data: TransformData

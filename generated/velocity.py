@@ -177,6 +177,11 @@ class VelocityManager(Grouped, Sparse, One, Gc):
     LAYOUT: ClassVar = COLUMNS
     FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "bodies"
+    _STEPS: ClassVar = {
+        "row": "grouped",
+        "create": "grouped sparse one",
+        "_destroy_row": "grouped sparse",
+    }
     _ROWS: ClassVar = VelocityData
     _CONVERTERS: ClassVar = CONVERTERS
     data: VelocityData

@@ -458,6 +458,19 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
     FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
     LAYOUT_COLD: ClassVar = COLD_COLUMNS
+    _STEPS: ClassVar = {
+        "row": "grouped",
+        "create": "grouped sparse one indirect",
+        "_destroy_row": "grouped sparse indirect",
+        "loot": "indirect",
+        "set_loot": "indirect",
+        "chance_of_drop": "indirect",
+        "set_chance_of_drop": "indirect",
+        "home": "indirect",
+        "set_home": "indirect",
+        "nickname": "indirect",
+        "set_nickname": "indirect",
+    }
     _ROWS: ClassVar = VillagerData
     _CONVERTERS: ClassVar = CONVERTERS
     _SORT_KEYS: ClassVar = ("energy", "loot", "chance_of_drop", "nickname")

@@ -1009,6 +1009,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "actors",
     )
     _KINDS: ClassVar = {
+        "tile": TileManager,
         "ai_state": AiStateManager,
         "boid": BoidManager,
         "celestial_body": CelestialBodyManager,
@@ -1027,7 +1028,6 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "sound_source": SoundSourceManager,
         "static": StaticManager,
         "status_effect": StatusEffectManager,
-        "tile": TileManager,
         "transform": TransformManager,
         "velocity": VelocityManager,
         "villager": VillagerManager,

@@ -25,7 +25,7 @@ if not WORKS_FOR_OTHERS:
 from tests import compiled_once, soak  # noqa: E402  # it asks for the temporary folder
 
 # Generated Python is what is tested; test_fast.py says how it is with its methods in C.
-os.environ.setdefault("ECSGEN_FAST", "0")
+os.environ.setdefault("ECSGEN_PURE", "1")
 
 # How long anything takes says more about a busy machine than about the code.
 _PATIENT = settings(

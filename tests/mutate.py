@@ -146,7 +146,7 @@ def _pytest(folder: Path, tests: tuple[str, ...], keeps_compiled: bool, output: 
     collect_rarely()
     os.chdir(folder.parent)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    os.environ["ECSGEN_FAST"] = "0"  # what is in C would not notice
+    os.environ["ECSGEN_PURE"] = "1"  # what is in C would not notice
     sys.dont_write_bytecode = not keeps_compiled
     sys.pycache_prefix = None  # beside the source, where copies take it along
     os.environ["NUMBA_CACHE_DIR"] = str(folder.parent / _compiled_cache(folder))

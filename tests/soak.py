@@ -16,7 +16,7 @@ SOAK = {
     "test_black.py": "random_modules.*[1-4]-",
     "test_chunk_kernels.py": "compiled|large",
     "test_combinations.py": r"every_combination.*\[[2-9]",
-    "test_fast_generated.py": "other_policies|random_schemas|rules_of_worlds|own_sources",
+    "test_fast_generated.py": "other_policies|random_schemas|rules_of_worlds",
     "test_generated.py": "every_policy|compiled_packages|broken_managers",
     "test_init.py": "test_what_it_writes_works",
     "test_kernel_neighbours.py": "both_backends",

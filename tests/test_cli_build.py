@@ -103,7 +103,6 @@ def test_states_and_their_mending(project: Project) -> None:
 def test_mending_repeats_the_arguments(project: Project) -> None:
     out = project("check", "schemas/../schemas", "-o", "my out", "--backend", "numba").out
     assert "to mend: ecsgen build -o 'my out' --backend numba" in out
-    assert "to mend: ecsgen build --compiled" in project("check", "--compiled").out
 
 
 def test_a_package_that_is_not_there(project: Project) -> None:
@@ -125,7 +124,6 @@ def test_a_package_that_is_not_there(project: Project) -> None:
     ("key", "was", "now", "flag"),
     [
         ("backend", '"numpy"', '"numba"', "--backend=numba"),
-        ("compiled", "false", "true", "--compiled"),
     ],
 )
 def test_an_option_of_the_last_build_does_not_go_without_a_word(
@@ -149,6 +147,23 @@ def test_an_option_of_the_last_build_does_not_go_without_a_word(
     assert project("build").err == ""
     project.configure('schemas = "package:nowhere"')  # what the command line says counts
     assert project("build", "schemas").err == said(now, was, now)
+
+
+@pytest.mark.parametrize("command", ["build", "check", "diff"])
+def test_what_older_projects_say_of_sources_in_c_does_nothing(
+    project: Project, command: str
+) -> None:
+    """And is said once: of the command line, of pyproject.toml, of both."""
+    plain = project("build").status, project.files()
+    for line, flags in (
+        ("", "--compiled"),
+        ("compiled = true", ""),
+        ("compiled = true", "--no-compiled"),
+    ):
+        project.configure(line)
+        done = project(command, *flags.split())
+        assert done.err.count("compiled does nothing any more") == 1
+        assert (done.status, project.files()) == plain
 
 
 def test_check_names_the_backend(project: Project) -> None:

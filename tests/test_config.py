@@ -71,13 +71,6 @@ def test_the_command_line_wins(home: Path) -> None:
     assert (options.backend, options.jobs, options.line_length) == ("numpy", 2, 100)
 
 
-def test_sources_in_c_are_asked_for(home: Path) -> None:
-    assert not load_options().compiled
-    configure(home, "compiled = true")
-    assert load_options().compiled
-    assert not load_options(compiled=False).compiled
-
-
 def test_tests_can_be_left_out(home: Path) -> None:
     configure(home, "tests = false")
     options = load_options()

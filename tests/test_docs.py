@@ -19,6 +19,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -171,10 +172,10 @@ def check_command(words: list[str]) -> None:
         targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         assert set(arguments) <= set(targets)
     elif program == "python":
-        named = arguments[0]
-        if named == "-m":
-            named = f"{arguments[1].replace('.', '/')}.py"
-        assert (ROOT / named).is_file()
+        if arguments[0] == "-m":
+            assert find_spec(arguments[1]), arguments[1]
+        else:
+            assert (ROOT / arguments[0]).is_file()
     else:
         assert program in ("pip", "pytest", "git")
 

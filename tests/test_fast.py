@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import copy
 import importlib
-import importlib.util
 import inspect
 import os
 import pickle
 import shutil
 import subprocess
 import sys
-import tomllib
 import traceback
 import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from types import FunctionType, ModuleType
-from typing import Any, cast
+from types import ModuleType
+from typing import Any, ClassVar
 
+import ecsgen_runtime
 import pytest
 
 import ecsgen
 from tests.fast_packages import (
     METHODS,
-    ROOT,
     Packages,
     filled,
     methods_in_c,
@@ -33,6 +31,8 @@ from tests.fast_packages import (
     shipped,
 )
 from tests.generated_package import SCHEMAS, build
+
+LIBRARY = Path(ecsgen_runtime.__file__).parent
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_compiled_packages_have_the_same_methods(
     quick, _ = packages
     build(SCHEMAS, tmp_path / "compiled_yard", backend="numba", runtime="vendored")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("ECSGEN_FAST", "1")
+    monkeypatch.setenv("ECSGEN_PURE", "0")
     compiled = importlib.import_module("compiled_yard")
     importlib.import_module("compiled_yard._runtime.fast")
     for kind in managers(quick):
@@ -205,44 +205,102 @@ del quick
 gc.collect()
 print(kind())
 """
-    paths = os.pathsep.join(sys.path)  # both packages, wherever the layer is installed
-    environment = {**os.environ, "ECSGEN_FAST": "1", "PYTHONPATH": paths}
+    paths = os.pathsep.join(sys.path)  # both packages, wherever the library is installed
+    environment = {**os.environ, "ECSGEN_PURE": "0", "PYTHONPATH": paths}
     ran = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True
     )
     assert (ran.stdout, ran.stderr) == ("None\n", "")
 
 
-def test_without_the_layer(packages: Packages, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = importlib.import_module("quick._runtime.fast")._found
-    monkeypatch.setitem(sys.modules, "ecsgen_fast", None)
-    monkeypatch.delenv("ECSGEN_FAST", raising=False)
-    assert found() is None
-    monkeypatch.setenv("ECSGEN_FAST", "1")
-    with pytest.raises(ImportError, match=r"neither a compiled quick\._fast nor ecsgen_fast"):
-        found()
+def test_without_methods_in_c(packages: Packages, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the reason, there is one, and Python does it all."""
+    from ecsgen_runtime.accelerator import install
+
+    fast = importlib.import_module("quick._runtime.fast")
+    for is_pure in ("", "0"):
+        monkeypatch.setenv("ECSGEN_PURE", is_pure)
+        assert fast.methods_in_c() == (install, "")
+    monkeypatch.setattr(ecsgen_runtime, "__version__", "1000.0")
+    assert fast.methods_in_c() == (None, f"this is {ecsgen.__version__}, and ecsgen-runtime 1000.0")
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "ecsgen_runtime", None)  # as where there is none
+    assert fast.methods_in_c()[0] is None
+    monkeypatch.setenv("ECSGEN_PURE", "1")
+    assert fast.methods_in_c() == (None, "left out by ECSGEN_PURE")
 
 
-def test_code_that_is_not_known_stays(packages: Packages, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A method with a step that the layer does not know is left alone; so is a class that lacks
-    what it wants."""
-    from ecsgen_fast import INTERFACES, install
-    from ecsgen_fast.known import CREATE, uses_only
+SAID = {
+    "0": "methods in C: yes\n",
+    "1": "methods in C: no (left out by ECSGEN_PURE)\n",
+    "not compiled": "methods in C: no (not compiled)\n",
+    "broken": "methods in C: no (the linker was drunk)\n",
+}
 
-    def create(self: Any, entity: int) -> int:
-        return int(self._new_step(entity))
 
-    assert not uses_only(cast(FunctionType, create), CREATE)
+@pytest.mark.parametrize("case", SAID)
+def test_the_library_says_what_it_has(case: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "ECSGEN_PURE": case if case == "1" else "0"}
+    if case in ("not compiled", "broken"):
+        without = shutil.ignore_patterns("_fast.*", "__pycache__")
+        shutil.copytree(LIBRARY, tmp_path / "ecsgen_runtime", ignore=without)
+        environment["PYTHONPATH"] = str(tmp_path)
+    if case == "broken":
+        extension = tmp_path / "ecsgen_runtime" / "accelerator" / "_fast.py"
+        extension.write_text("raise ImportError('the linker was drunk')")
+    if case == "0":
+        need_layer()
+    command = [sys.executable, "-m", "ecsgen_runtime"]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines()[0] == f"ecsgen-runtime {ecsgen_runtime.__version__}"
+    assert said.stdout.endswith(SAID[case])
+    assert said.stderr == ""
 
-    class Manager:
-        LAYOUT = ()
+
+def test_classes_of_the_library_itself_have_them() -> None:
+    """Not only those of copies in a package, and those that inherit from them."""
+    need_layer()
+    code = """
+from generated.entities import EntityManager
+from ecsgen_runtime.queries.query import QueriedRows
+entities = EntityManager()
+entity = entities.create()
+print(entities.alive(entity), type(EntityManager.create), type(QueriedRows._while_unchanged))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, "ECSGEN_PURE": "0", "PYTHONPATH": str(LIBRARY.parents[1])},
+        capture_output=True,
+        text=True,
+    )
+    method = "<class 'ecsgen_runtime.accelerator._fast.Method'>"
+    assert (ran.stdout, ran.stderr) == (f"True {method} {method}\n", "")
+
+
+def test_a_class_of_no_known_kind_is_an_error(packages: Packages) -> None:
+    from ecsgen_runtime.accelerator import install
 
     class Other:
         """A kind of class that asks for methods in C some day."""
 
-    for kind in (Manager, Other):
-        with pytest.warns(RuntimeWarning, match="does without ecsgen_fast"):
-            install(kind, INTERFACES[-1])
+    with pytest.raises(LookupError, match="no known kind"):
+        install(Other)
+
+
+def test_code_that_is_not_known_stays() -> None:
+    """A method in which a policy has a part that is not known, or of which nothing is said."""
+    need_layer()
+    from ecsgen_runtime.accelerator.known import consists
+
+    class Newer:
+        _STEPS: ClassVar = {"row": "packed", "create": "packed newer", "_destroy_row": "packed"}
+
+    class Silent:
+        _STEPS: ClassVar[dict[str, str]] = {}
+
+    methods = ("row", "create", "create_many", "_destroy_row")
+    assert [consists(Newer, method) for method in methods] == [True, False, True, True]
+    assert not any(consists(Silent, method) for method in methods)
 
 
 def test_a_hole_belongs_to_nobody(packages: Packages) -> None:
@@ -252,68 +310,3 @@ def test_a_hole_belongs_to_nobody(packages: Packages) -> None:
         assert (manager.remove_many([0]), manager.remove(0), len(manager)) == (0, 0, 1)
         assert manager.lookup_many([0]).tolist() == [package.NIL]
         assert not manager.has(0)
-
-
-OLD_LAYER = """
-def install(kind):  # as the first ones were
-    next(iter(()))
-"""
-NEW_LAYER = """
-INTERFACES = (1000, 1001)
-def install(kind, interface, extra):
-    raise AssertionError
-"""
-
-
-@pytest.mark.parametrize("text", [OLD_LAYER, NEW_LAYER])
-def test_a_layer_of_another_version_is_left_out(
-    packages: Packages, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    layer = ModuleType("ecsgen_fast")
-    layer.__file__ = __file__
-    exec(text, vars(layer))
-    monkeypatch.setitem(sys.modules, "ecsgen_fast", layer)
-    monkeypatch.delenv("ECSGEN_FAST", raising=False)
-    fast = importlib.import_module("quick._runtime.fast")
-    with pytest.warns(RuntimeWarning, match="does not know what this version .* it is left out"):
-        assert fast._found() is None
-    monkeypatch.setenv("ECSGEN_FAST", "1")
-    with (
-        pytest.warns(RuntimeWarning, match="left out"),
-        pytest.raises(ImportError, match="ECSGEN_FAST is 1, but ecsgen_fast does not know"),
-    ):
-        fast._found()
-
-
-def test_a_folder_that_sources_have_left_is_no_layer(
-    packages: Packages, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A build takes its sources away, but not what somebody compiled from them."""
-    fast = importlib.import_module("quick._runtime.fast")
-    left = Path(packages[0].__file__ or "").parent / "_fast"
-    left.mkdir()
-    (left / "_fast.so").write_bytes(b"")
-    try:
-        monkeypatch.setenv("ECSGEN_FAST", "1")
-        assert fast._found() is importlib.import_module("ecsgen_fast").install
-    finally:
-        shutil.rmtree(left)
-        sys.modules.pop("quick._fast", None)
-
-
-def test_a_package_of_another_version_is_left_alone(packages: Packages) -> None:
-    from ecsgen_fast import INTERFACES, install
-
-    _, plain = packages
-    assert importlib.import_module("quick._runtime.fast").INTERFACE in INTERFACES
-    for arguments in ((), (max(INTERFACES) + 1,)):  # the first ones did not say
-        with pytest.warns(RuntimeWarning, match=r"^plain does without ecsgen_fast, .*ecsgen build"):
-            install(plain.EntityManager, *arguments)
-        assert not methods_in_c(plain.EntityManager)
-
-
-def test_versions_agree() -> None:
-    fast = tomllib.loads((ROOT / "fast/pyproject.toml").read_text())["project"]["version"]
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert fast == ecsgen.__version__
-    assert extras["optional-dependencies"]["fast"] == [f"ecsgen-fast=={fast}"]

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import run
 from tests.fast_packages import ROOT, built, need_layer
 from tests.pytest_within import failures
 from tests.test_combinations import check_package
@@ -20,8 +19,6 @@ PART = "not Archetypes and not kernel and not Chunk"
 
 RANDOM = (1, 18)
 """Packages of random schemas."""
-
-TINY = "component: Solo\nfields: {x: f32}\n---\nworld: Tiny\n"
 
 RULES = (
     *("test_world_machine.py", "test_groups_machine.py", "test_few.py", "test_callbacks.py"),
@@ -33,7 +30,7 @@ RULES = (
 def in_c(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let packages that are imported from now on have methods in C."""
     need_layer()
-    monkeypatch.setenv("ECSGEN_FAST", "1")
+    monkeypatch.setenv("ECSGEN_PURE", "0")
 
 
 def run_generated(home: Path, package: Path, every: int = 1) -> None:
@@ -44,7 +41,7 @@ def run_generated(home: Path, package: Path, every: int = 1) -> None:
 
 @pytest.mark.usefixtures("in_c")
 def test_generated_tests_of_the_shipped_schemas_pass(tmp_path: Path) -> None:
-    """State machines, and every fourth direct case; `fast/sanitize` runs them all."""
+    """State machines, and every fourth direct case; `runtime/sanitize` runs them all."""
     without = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "generated", tmp_path / "shipped", ignore=without)
     run_generated(tmp_path, tmp_path / "shipped", every=4)
@@ -65,7 +62,7 @@ def test_random_schemas_pass(number: int, tmp_path: Path, monkeypatch: pytest.Mo
 def test_rules_of_worlds_hold() -> None:
     need_layer()
     # Their packages may have been imported here already, without.
-    environment = {**os.environ, "ECSGEN_FAST": "1", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "ECSGEN_PURE": "0", "PYTHONPATH": str(ROOT)}
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "tests.fewer_examples"]
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *(str(ROOT / "tests" / name) for name in RULES)],
@@ -75,20 +72,3 @@ def test_rules_of_worlds_hold() -> None:
         text=True,
     )
     assert ran.returncode == 0, ran.stdout[-3000:]
-
-
-def test_a_package_with_its_own_sources(tmp_path: Path) -> None:
-    if shutil.which("cc") is None:
-        pytest.skip("there is no C compiler")
-    made = tmp_path / "made"
-    (tmp_path / "schemas").mkdir()
-    (tmp_path / "schemas" / "tiny.yaml").write_text(TINY, encoding="utf-8")
-    told = run("build", "schemas", "-o", "made", "--compiled", cwd=tmp_path).stdout
-    assert f"to compile: python {Path('made/_fast/compile.py')}" in told
-    subprocess.run([sys.executable, str(made / "_fast" / "compile.py")], check=True)
-    code = "import made, sys; print('ecsgen_fast' in sys.modules, type(made.Tiny.spawn).__name__)"
-    environment = {**os.environ, "ECSGEN_FAST": "1", "PYTHONPATH": str(tmp_path)}
-    ran = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
-    )
-    assert (ran.stdout, ran.stderr) == ("False Method\n", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -14,15 +15,20 @@ from pathlib import Path
 import pytest
 
 from ecsgen.files import fingerprint
+from tests.fast_packages import need_layer
 
 ROOT = Path(__file__).parent.parent
 
 
-def run(*command: str | Path, cwd: Path) -> str:
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     # Nothing of this checkout may be importable, and no setting of the caller's may leak in.
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
     ended = subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=clean, capture_output=True, text=True
+        [str(part) for part in command],
+        cwd=cwd,
+        env=clean | environment,
+        capture_output=True,
+        text=True,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
@@ -32,10 +38,24 @@ def run(*command: str | Path, cwd: Path) -> str:
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Return ecsgen's, and that of the library."""
     folder = tmp_path_factory.mktemp("wheel")
+    (ecsgen,) = wheels_of(ROOT, folder)
+    return ecsgen, runtime_wheel(folder)
+
+
+def wheels_of(source: Path, folder: Path, **environment: str) -> list[Path]:
+    """Make the wheel of a project in a folder that has none."""
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    run(*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT, ROOT / "runtime", cwd=folder)
-    (ecsgen,), (runtime,) = folder.glob("ecsgen-*.whl"), folder.glob("ecsgen_runtime-*.whl")
-    return ecsgen, runtime
+    made = folder / source.name
+    run(*pip, "wheel", "--no-deps", "--wheel-dir", made, source, cwd=folder, **environment)
+    return list(made.glob("*.whl"))
+
+
+def runtime_wheel(folder: Path, **environment: str) -> Path:
+    """Make the library's wheel, of a copy: setuptools puts into it what it once made beside it."""
+    left_out = shutil.ignore_patterns("build", "*.so", "*.pyd", "*.egg-info", "__pycache__")
+    copied = shutil.copytree(ROOT / "runtime", folder / "source" / "runtime", ignore=left_out)
+    (wheel,) = wheels_of(copied, folder, **environment)
+    return wheel
 
 
 def test_the_wheels_have_all_that_is_made_into_packages_and_the_licence(
@@ -49,12 +69,25 @@ def test_the_wheels_have_all_that_is_made_into_packages_and_the_licence(
     of_library = {p.relative_to(top).as_posix() for p in top.glob("ecsgen_runtime/**/*.py")}
     assert of_library
     assert {*of_library, "ecsgen_runtime/py.typed"} <= library
-    in_c = {p.relative_to(ROOT / "fast").as_posix() for p in (ROOT / "fast").glob("*/*.[ch]")}
-    assert in_c
-    assert {f"ecsgen/{name}" for name in in_c} <= names
+    assert "ecsgen_runtime/accelerator/_fast.pyi" in library
+    assert not any(name.endswith((".c", ".h", "README.md")) for name in library)
     assert any(name.endswith("/LICENSE") for name in names)
     assert any(name.endswith("/LICENSE") for name in library)
     assert not any(name.startswith(("tests/", "templates/", "generated/")) for name in names)
+
+
+def test_methods_in_c_are_optional(wheels: tuple[Path, Path], tmp_path: Path) -> None:
+    """Without a compiler there is a wheel as well, which does without."""
+    need_layer()
+    _, with_c = wheels
+    without = runtime_wheel(tmp_path, CC="no-such-compiler")
+    for wheel, said in ((with_c, "yes"), (without, "no (not compiled)")):
+        site = tmp_path / said
+        zipfile.ZipFile(wheel).extractall(site)
+        command = (sys.executable, "-m", "ecsgen_runtime")
+        assert run(*command, cwd=tmp_path, PYTHONPATH=str(site), ECSGEN_PURE="0").endswith(
+            f"methods in C: {said}\n"
+        )
 
 
 def test_an_installed_wheel_builds_what_is_committed(

@@ -10,7 +10,15 @@ import click
 
 from ecsgen import __version__
 from ecsgen.cli import report
-from ecsgen.cli.common import USAGE, build_options, format_option, load, schemas_argument, write
+from ecsgen.cli.common import (
+    USAGE,
+    build_options,
+    format_option,
+    load,
+    options_of,
+    schemas_argument,
+    write,
+)
 from ecsgen.cli.report import Format
 from ecsgen.config import Backend, Options, Runtime, load_options
 from ecsgen.diagnostics import Diagnostics
@@ -20,8 +28,8 @@ from ecsgen.files.status import Status, look, look_again
 
 OUT_OF_STEP = 1
 USES = (
-    *("black", "click", "jinja2", "numpy", "pydantic", "pyyaml", "ecsgen-runtime"),
-    *("numba", "ecsgen-fast", "pyarrow", "starlette", "uvicorn", "watchfiles"),
+    *("ecsgen-runtime", "black", "click", "jinja2", "numpy", "pydantic", "pyyaml"),
+    *("numba", "pyarrow", "starlette", "uvicorn", "watchfiles"),
 )
 """What a report of a fault should name; the last ones are extras."""
 
@@ -67,7 +75,6 @@ def build(
     output: Path | None,
     backend: Backend | None,
     runtime: Runtime | None,
-    compiled: bool | None,
     jobs: int | None,
     format: Format,
     force: bool,
@@ -76,14 +83,7 @@ def build(
     """Make the package: all of it or nothing, and only what changed."""
 
     def options() -> Options:
-        return load_options(
-            schemas=schemas,
-            output=output,
-            backend=backend,
-            runtime=runtime,
-            jobs=jobs,
-            compiled=compiled,
-        )
+        return options_of(context, schemas, output, backend, runtime, jobs)
 
     if not watch:
         context.exit(_build(options(), format, force))
@@ -120,7 +120,6 @@ def _build_after(before: Status, format: Format, force: bool) -> int:
     if changes:
         apply(changes)
     report.say(report.summary(result, changes), format)
-    report.say_how_to_compile(result, changes, format)
     _say_notes(*result.said_of(changes))
     return 0
 
@@ -140,7 +139,6 @@ def check(
     output: Path | None,
     backend: Backend | None,
     runtime: Runtime | None,
-    compiled: bool | None,
     jobs: int | None,
     format: Format,
 ) -> None:
@@ -149,14 +147,7 @@ def check(
     One line per file that is not: CHANGED, MISSING, EXTRA, HAND-EDITED, or FOREIGN where something
     that ecsgen did not write is in the way.
     """
-    options = load_options(
-        schemas=schemas,
-        output=output,
-        backend=backend,
-        runtime=runtime,
-        jobs=jobs,
-        compiled=compiled,
-    )
+    options = options_of(context, schemas, output, backend, runtime, jobs)
     before = look(options)
     if before.is_up_to_date:
         report.print_diagnostics(Diagnostics(), format)
@@ -195,18 +186,10 @@ def diff(
     output: Path | None,
     backend: Backend | None,
     runtime: Runtime | None,
-    compiled: bool | None,
     jobs: int | None,
 ) -> None:
     """Print what a build would change, as a unified diff; write nothing."""
-    options = load_options(
-        schemas=schemas,
-        output=output,
-        backend=backend,
-        runtime=runtime,
-        jobs=jobs,
-        compiled=compiled,
-    )
+    options = options_of(context, schemas, output, backend, runtime, jobs)
     before = look(options)
     if not before.is_up_to_date:
         context.exit(_diff(before))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from ecsgen.cli.report import Format
-from ecsgen.config import BACKENDS, Options, Runtime, UsageError
+from ecsgen.config import BACKENDS, Backend, Options, Runtime, UsageError, load_options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
 
@@ -17,11 +17,23 @@ _RUNTIMES: Mapping[bool, Runtime] = {True: "vendored", False: "installed"}
 USAGE = 2
 """Exit status: a schema or usage error, or a file in the way."""
 
+COMPILED_IS_NOTHING = (
+    "compiled does nothing any more: ecsgen-runtime has the methods in C, if it was installed"
+    " where there is a C compiler"
+)
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def schemas_argument(command: Command) -> Command:
     return click.argument("schemas", required=False, type=click.Path(path_type=Path))(command)
+
+
+def _say_of_compiled(context: click.Context, given: bool | None) -> None:
+    """Say once in a run that `compiled`, which older projects have, does nothing."""
+    if given is not None and COMPILED_IS_NOTHING not in context.meta:
+        context.meta[COMPILED_IS_NOTHING] = True
+        click.echo(COMPILED_IS_NOTHING, err=True)
 
 
 def build_options(command: Command) -> Command:
@@ -44,7 +56,9 @@ def build_options(command: Command) -> Command:
         click.option(
             "--compiled/--no-compiled",
             default=None,
-            help="Whether the package gets the sources of its one-row methods in C.",
+            hidden=True,
+            expose_value=False,
+            callback=lambda context, _, given: _say_of_compiled(context, given),
         ),
         click.option("--jobs", type=click.IntRange(min=1), help="Processes for a large build."),
         schemas_argument,
@@ -52,6 +66,22 @@ def build_options(command: Command) -> Command:
     for decorator in decorators:
         command = decorator(command)
     return command
+
+
+def options_of(
+    context: click.Context,
+    schemas: Path | None,
+    output: Path | None,
+    backend: Backend | None,
+    runtime: Runtime | None,
+    jobs: int | None,
+) -> Options:
+    """Return what `build_options` and pyproject.toml say."""
+    options = load_options(
+        schemas=schemas, output=output, backend=backend, runtime=runtime, jobs=jobs
+    )
+    _say_of_compiled(context, options.compiled)
+    return options
 
 
 def format_option(command: Command) -> Command:

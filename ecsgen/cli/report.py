@@ -131,22 +131,13 @@ def breaks(found: Diagnostics, against: str) -> str:
     return f"against {against}: {', '.join(listed) or 'nothing breaks'}"
 
 
-def say_how_to_compile(result: Result, changes: Changes | None, format: Format) -> None:
-    """Name the command that compiles the package's sources in C, when these are new."""
-    from ecsgen.render.fast import COMPILE
-
-    sources = (target.file for target in changes.writes) if changes else ()
-    if result.before.options.compiled and any(file.suffix in (".c", ".h") for file in sources):
-        say(f"to compile: python {shown(result.file(COMPILE))}", format)
-
-
 def changed_options(before: Status) -> Iterator[str]:
     """Sentences about what the last build was told otherwise, perhaps on its command line alone."""
     options, last = before.options, before.manifest
     if last is None:
         return
     plain = load_options(schemas=options.schemas[0].path, output=options.output)
-    for key in ("backend", "runtime", "compiled"):
+    for key in ("backend", "runtime"):
         was, now = getattr(last, key), getattr(options, key)
         if was != now:
             stays = was if now == getattr(plain, key) else now
@@ -188,8 +179,6 @@ def _as_typed(options: Options) -> list[str]:
         typed += ["-o", shown(options.output)]
     if options.backend != default.backend:
         typed += ["--backend", options.backend]
-    if options.compiled != default.compiled:
-        typed.append("--compiled" if options.compiled else "--no-compiled")
     return typed
 
 

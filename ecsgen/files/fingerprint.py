@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parent.parent
 # The generated text does not depend on these, so a change of them needs no new build.
 _WITHOUT_INFLUENCE = {
     *("cli", "config.py", "diagnostics", "files", "inspector", "pictures", "starter"),
+    "accelerator",
 }
 
 
@@ -35,26 +36,19 @@ def library_folder() -> Path:
     return Path(spec.origin).parent
 
 
-def fast_folder() -> Path:
-    """Where ecsgen-fast's sources are: inside an installed package, beside it in a checkout."""
-    inside = PACKAGE / "ecsgen_fast"
-    return inside if inside.is_dir() else PACKAGE.parent / "fast" / "ecsgen_fast"
-
-
 def generator() -> str:
     """A digest of ecsgen's own sources and templates: the same for a checkout and its wheel."""
     files = _files(PACKAGE, "ecsgen", ".py") | _files(templates_folder(), "templates", ".j2")
     files |= _files(library_folder(), "ecsgen_runtime", ".py")
-    files |= _files(fast_folder(), "ecsgen_fast", (".c", ".h", ".py", ".pyi"))
     digests = (f"{name} {digest(files[name].read_bytes())}\n" for name in sorted(files))
     return digest("".join(digests).encode())
 
 
-def _files(top: Path, name: str, suffix: str | tuple[str, ...]) -> dict[str, Path]:
+def _files(top: Path, name: str, suffix: str) -> dict[str, Path]:
     """Files below a folder by their name with forward slashes, starting with `name`."""
     found = {}
     for folder, folders, files in os.walk(top):
-        folders[:] = [f for f in folders if f not in ("__pycache__", "templates", "ecsgen_fast")]
+        folders[:] = [f for f in folders if f not in ("__pycache__", "templates")]
         below = Path(folder).relative_to(top)
         for file in files:
             path = below / file

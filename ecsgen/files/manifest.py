@@ -38,7 +38,6 @@ class Manifest:
     runtime: str  # whether the library is imported, or copied
     line_length: int
     tests: str | None  # the tests' folder, relative to the output folder
-    compiled: bool = False  # whether sources in C are among the files
     header: str = ""  # at the top of each file
     defaults: Mapping[str, str | bool] = field(default_factory=dict)  # policies of the project
     schemas: Mapping[str, str] = field(default_factory=dict)
@@ -84,8 +83,6 @@ def text(manifest: Manifest) -> str:
         "line_length": manifest.line_length,
         "tests": manifest.tests,
     }
-    if manifest.compiled:
-        head["compiled"] = True
     if manifest.header:
         head["header"] = manifest.header
     if manifest.defaults:
@@ -116,7 +113,6 @@ def _parse(content: Any) -> Manifest:
             runtime=_string(content.get("runtime", "vendored")),  # as all were once
             line_length=int(content["line_length"]),
             tests=None if content["tests"] is None else _string(content["tests"]),
-            compiled=content.get("compiled") is True,
             header=_string(content.get("header", "")),
             defaults=dict(content.get("defaults", {})),
             schemas={_string(k): _string(v) for k, v in content["schemas"].items()},

@@ -92,7 +92,6 @@ def _identity(options: Options) -> Manifest:
         runtime=options.runtime,
         line_length=options.line_length,
         tests=options.tests_location,
-        compiled=options.compiled,
         header=options.header,
         defaults=options.defaults,
         schemas=schema_digests(options.schemas),

@@ -59,6 +59,7 @@ POLICY = Policy(
     note=lambda c: "active" if c.partition == "active" else "inactive",
     calls={
         **_new_rows(),
+        "settings": lambda c: "_STARTS_ACTIVE: ClassVar = True" if c.partition == "active" else "",
         "check_row": CHECK_ROW,
         "reserve_one": RESERVE_ONE,
         "plan_removal": """

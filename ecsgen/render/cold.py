@@ -58,6 +58,10 @@ class _Field(Spelling):
         return False
 
     @property
+    def _reading(self) -> str:
+        return "indirect"
+
+    @property
     def default_constant(self) -> str:
         """The name of the default's bytes."""
         return f"{self.name.upper()}_DEFAULT_BYTES"

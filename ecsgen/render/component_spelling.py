@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ecsgen import policies
 from ecsgen.layout import Layout, layout
@@ -198,6 +198,13 @@ class ComponentSpelling:
     def proxy_accessors(self) -> list[str]:
         """The statements that make the accessors that take an entity, or an id."""
         return accessor_lines(self.fields, self.owned)
+
+    def steps_lines(self, said: Mapping[str, str]) -> str:
+        """The statement that says what methods for one row consist of: `said`, the policies that
+        have a part in each, and what accessors do beside reading or writing a cell."""
+        of_fields = {name: does for f in self.fields for name, does in f.accessor_steps.items()}
+        items = (f"{literal(n)}: {literal(does)}," for n, does in {**said, **of_fields}.items())
+        return "\n        ".join(["    _STEPS: ClassVar = {", *items]) + "\n    }"
 
     # --- sorting ---------------------------------------------------------------------------------
 

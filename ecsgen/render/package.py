@@ -23,7 +23,6 @@ from ecsgen.render.archetypes import (
 from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
-from ecsgen.render.fast import FAST, fast_sources
 from ecsgen.render.naming.giving_way import spoken
 from ecsgen.render.naming.stand_ins import with_stand_ins
 from ecsgen.render.output import Output
@@ -56,11 +55,10 @@ def outputs(project: Project, options: Options) -> list[Output]:
     What a vendored package imports of the library comes beside them, as it is: `runtime.copies`.
     """
     project = project.made_for(options.backend)
-    in_c = _in_c() if options.compiled else ()
     made = _giving_way(project, options)
-    if options.runtime == "vendored":
-        made = list(_vendored(made, tests.imported_from(options)))
-    return [*made, *in_c]
+    if options.runtime == "installed":
+        return made
+    return list(_vendored(made, tests.imported_from(options)))
 
 
 def _vendored(outputs: Iterable[Output], tests_from: str) -> Iterator[Output]:
@@ -147,12 +145,6 @@ def _note(backend: Backend, kernels: Iterable[Kernel]) -> str:
     return IN_TURNS if slow else ""
 
 
-def _in_c() -> Iterator[Output]:
-    """Yield the sources of methods in C, as they are."""
-    for path, text in fast_sources().items():
-        yield _output(f"{FAST}/{path}", _as_is, text)
-
-
 def _output(path: str, make: Callable[..., str], *subjects: Any, note: str = "") -> Output:
     """Return an output whose key digests everything that it is made from."""
     key = fingerprint.digest(repr((path, subjects)).encode())
@@ -163,12 +155,9 @@ def _empty() -> str:
     return ""
 
 
-def _as_is(text: str) -> str:
-    return text
-
-
 def entities_module(world: World, compiled: bool = False) -> str:
     """Return the module that has the project's entity manager, and its numbers.
+
 
     `compiled`: whether the manager of those of a shard has loops for many at once.
     """

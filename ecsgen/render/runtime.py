@@ -24,6 +24,7 @@ TESTING = f"{RUNTIME}/testing/"
 LATER = f"{RUNTIME}/snapshots/"
 """What is imported by its first use alone, in statements of its own; no names of it are known."""
 
+_NOT_COPIED = ("accelerator", "__main__.py")
 _IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
 _OF_RUNTIME = re.compile(rf"^( *)from \S*\.{RUNTIME}\b", re.MULTILINE)
 _OF_LIBRARY = re.compile(rf"^( *)from {LIBRARY}\b(.*)", re.MULTILINE)
@@ -46,6 +47,7 @@ def _library() -> Mapping[str, str]:
     return {
         f"{RUNTIME}/{path.relative_to(FOLDER).as_posix()}": path.read_text(encoding="utf-8")
         for path in sorted(FOLDER.rglob("*.py"))
+        if path.relative_to(FOLDER).parts[0] not in _NOT_COPIED
     }
 
 

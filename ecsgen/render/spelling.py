@@ -126,6 +126,20 @@ class Spelling(ColumnSpelling):
             return "NULL_ENTITY"
         return f"{self.scalar_type}({value})"
 
+    @property
+    def accessor_steps(self) -> dict[str, str]:
+        """What accessors do beside reading or writing the row's cell, as the name of a policy."""
+        does = {self.name: self._reading, f"set_{self.name}": self._writing}
+        return {name: policy for name, policy in does.items() if policy}
+
+    @property
+    def _reading(self) -> str:
+        return "objects" if self.is_object else ""
+
+    @property
+    def _writing(self) -> str:
+        return self._reading
+
     # --- one cell --------------------------------------------------------------------------------
 
     @property

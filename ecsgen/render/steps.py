@@ -8,6 +8,10 @@ from typing import Any
 
 from ecsgen.model import Component
 from ecsgen.policies import Policy
+from ecsgen.policies.steps import STEPS
+
+ONE_ROW = {"accessors": "row", **{n: n for n in ("create", "create_many", "_destroy_row")}}
+"""The methods whose steps are said, by the name that `STEPS` has for them."""
 
 _PLACEHOLDER = re.compile(r"^( *)<(\w+)>$")
 
@@ -35,6 +39,18 @@ class Steps:
 
     def __call__(self, step: str, indent: int) -> str:
         return "".join(self._texts(step, indent))
+
+    def said(self) -> dict[str, str]:
+        """Return the policies that have something to do in each method for one row."""
+        found: dict[str, list[str]] = {}
+        for policy in self._policies:
+            for method in dict.fromkeys(s.method for s in STEPS if self._acts(policy, s.name)):
+                found.setdefault(method, []).append(policy.name)
+        return {name: " ".join(found[at]) for at, name in ONE_ROW.items() if at in found}
+
+    def _acts(self, policy: Policy, step: str) -> bool:
+        block = getattr(self.templates.get(policy.name), step, None)
+        return block is not None or bool(policy.call(step, self._component))
 
     def _texts(self, step: str, indent: int) -> list[str]:
         texts = []

@@ -22,6 +22,10 @@ class UniqueSpelling(Spelling):
         return call(f"{holder}._assign_values", [literal(self.name), bound, cells], indent)
 
     @property
+    def _writing(self) -> str:
+        return "unique"
+
+    @property
     def assigned_lines(self) -> str:
         cells = f"{self.constant}.many(values, self._n)"
         return self.assign_lines("self", "self._n", cells, 12)

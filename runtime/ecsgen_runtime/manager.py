@@ -47,6 +47,9 @@ class Manager(Lockable, FixedParts):
     _ROWS: ClassVar[type[Rows]]
     _CAPACITY: ClassVar[int] = 0
     _CONVERTERS: ClassVar[FieldTable] = {}
+    _STEPS: ClassVar[Mapping[str, str]] = {}
+    """What methods for one row consist of: the policies that have a part in `create`,
+    `create_many`, `_destroy_row` and `row`; what accessors do beside reading or writing a cell."""
     _PARTS: ClassVar[tuple[str, ...]] = ("data",)
     _BY_ROW: ClassVar[bool] = True
     """Whether several rows may come or go one by one, for one leaves the others where they are, or

@@ -144,8 +144,8 @@ class Parts:
 
     @property
     def kinds_lines(self) -> str:
-        """The statement that names the class of each manager."""
-        members = [*self.components, *self.unowned]
+        """The statement that names the class of each manager, in the order of a spawn."""
+        members = [*(m for m in self.spawned if m.has_manager), *self.unowned]
         entries = "".join(f'        "{m.module}": {m.name}Manager,\n' for m in members)
         return (
             f"    _KINDS: ClassVar = {{\n{entries}    }}"

@@ -32,6 +32,8 @@ class Partition(Bounded):
 
     __slots__ = NO_SLOTS
     _BY_ROW: ClassVar[bool] = False
+    _STARTS_ACTIVE: ClassVar[bool] = False
+    """Whether new rows are active."""
     data: PartitionedRows
 
     @property

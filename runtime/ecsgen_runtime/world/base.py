@@ -88,7 +88,8 @@ class WorldBase(LaterDeaths, SavedWorld):
     BUNDLES: ClassVar[tuple[str, ...]] = ()
     """The methods that spawn bundles."""
     _KINDS: ClassVar[Mapping[str, type[Any]]] = {}
-    """The class of each manager, by the attribute that it is."""
+    """The class of each manager, by the attribute that it is. First those whose rows belong to
+    entities, in the order in which a new entity gets its rows."""
     _OWN: ClassVar[Mapping[type[Any], type[Any]]] = {}
     """The subclasses that stand for some of them."""
     _MAY_BE_IN_C: ClassVar[bool] = True

@@ -1,15 +1,15 @@
-"""What the layer is told of a class: slots, columns, fields; found in the class itself."""
+"""What C is told of a class: slots, columns, fields; found in the class itself."""
 
 from __future__ import annotations
 
 import sys
 from math import prod
-from types import FunctionType, MemberDescriptorType
+from types import MemberDescriptorType
 from typing import Any, Final
 
 import numpy as np
 
-from .known import GETTER, PLACE, Kind, static, uses_only
+from .known import Kind, is_of, static
 
 MAX_CELL: Final = 256
 MAX_ROW: Final = 1024
@@ -56,40 +56,41 @@ def part_of(kind: Kind, name: str) -> Any:
 
 
 def slots_of(kind: Kind, names: dict[str, str]) -> dict[str, MemberDescriptorType]:
-    """Return the descriptors of slots that a class has, by the layer's names for them."""
+    """Return the descriptors of slots that a class has, by the names that C has for them."""
     found = {told: static(kind, name) for told, name in names.items()}
     return {told: d for told, d in found.items() if isinstance(d, MemberDescriptorType)}
 
 
-def row_classes(world: Kind, order: tuple[str, ...]) -> dict[str, tuple[type, int]]:
-    """Return the row classes of a world's components whose rows managers have, by their names,
-    and where each stands in the order in which rows of a new entity come."""
+def row_classes(world: Kind) -> dict[str, tuple[type, int]]:
+    """Return the row classes of a world's components whose rows belong to entities, by their
+    names, and where each stands in the order in which rows of a new entity come."""
     found: dict[str, tuple[type, int]] = {}
-    for name, manager in world._KINDS.items():
+    for place, (name, manager) in enumerate(world._KINDS.items()):
         row = manager.__name__.removesuffix("Manager")
         kind = vars(sys.modules[manager.__module__]).get(row)
-        if isinstance(kind, type) and row in order:
-            found[sys.intern(name)] = kind, order.index(row)
+        if isinstance(kind, type) and has_base(manager, "Owned"):
+            found[sys.intern(name)] = kind, place
     return found
+
+
+def has_base(kind: Kind, name: str) -> bool:
+    """Return whether a class of the library is among those that a class inherits from."""
+    return any(base.__name__ == name for base in kind.__mro__)
 
 
 def is_cut(data: Kind) -> bool:
     """Return whether all columns are cut from the buffer, in the layout's order."""
-    columns = [column.name for column in data.LAYOUT]
-    place, cut = static(data, "_place"), static(data, "_cut")
-    if not isinstance(place, FunctionType) or not isinstance(cut, FunctionType):
-        return False
-    return cut.__qualname__ == "Rows._cut" and uses_only(place, PLACE, columns)
+    return is_of(static(data, "_cut"), "_cut", "Rows")
 
 
 def fields_of(kind: Kind, columns: list[str]) -> list[tuple[Any, ...]]:
     """Return what C is to know of each field that has columns in the buffer."""
     fields, at = [], 0
     for name, (converter, default) in kind._CONVERTERS.items():
-        parts = _parts(kind, name, columns)
-        dtype = getattr(converter, "dtype", None)
-        if dtype is None or not parts:
+        parts = _parts(kind, name, columns, converter.shape)
+        if not parts:
             continue
+        dtype = converter.dtype
         count = prod(converter.shape) if converter.shape else 0
         letter, enum = _letter(converter, len(converter.shape))
         nbytes = dtype.itemsize * (count or 1)
@@ -121,25 +122,18 @@ def _cells(kind: Kind, parts: list[str]) -> MemberDescriptorType | None:
     return slots.get("cells") if len(parts) == 1 else None
 
 
-def _parts(kind: Kind, name: str, columns: list[str]) -> list[str]:
-    """Return the columns of a field: one, or one for each element, in order."""
-    getter = static(kind, name)
-    if not isinstance(getter, FunctionType):
-        return []
-    if not uses_only(getter, {*GETTER, *_enum_names(kind, name)}, columns):
+def _parts(
+    kind: Kind, name: str, columns: list[str], shape: tuple[int, ...]
+) -> list[str]:
+    """Return the columns of a field: one, or one for each element, in order; none if its cells
+    lie elsewhere."""
+    if name in kind._STEPS:
         return []
     if name in columns:
         return [name]
-    used = {f"_{column}_cells": column for column in columns}
-    found = [used[cells] for cells in getter.__code__.co_names if cells in used]
-    return [column for column in found if column.startswith(f"{name}_")][
-        : MAX_PARTS + 1
-    ]
-
-
-def _enum_names(kind: Kind, name: str) -> set[str]:
-    enum = getattr(kind._CONVERTERS[name][0], "_enum", None)
-    return set() if enum is None else {enum.__name__}
+    count = prod(shape)  # a split field's
+    ends = "xyzw"[:count] if count <= 4 else map(str, range(count))
+    return [f"{name}_{end}" for end in ends][: MAX_PARTS + 1]
 
 
 def _letter(converter: Any, dimensions: int) -> tuple[str, Any]:
@@ -172,7 +166,7 @@ def default_row(kind: Kind, fields: list[tuple[Any, ...]]) -> bytes:
 def component_spec(
     kind: Kind, row: type | None, entities: Any
 ) -> dict[str, Any] | None:
-    """Return what the layer is to know of a manager's class; None if its rows lie elsewhere."""
+    """Return what C is to know of a manager's class; None if its rows lie elsewhere."""
     data = kind._ROWS
     if data.LAYOUT != kind.LAYOUT or not is_cut(data):
         return None
@@ -213,18 +207,13 @@ def component_spec(
         "defaults": defaults,
         "is_direct": "Direct" in families,
         "is_many": "Many" in families,
-        "starts_active": "active" in slots and "_n_active" in names_in(kind, "create"),
-        "releases_children": "_release_children" in names_in(kind, "_destroy_row"),
+        "starts_active": getattr(kind, "_STARTS_ACTIVE", False),
+        "releases_children": "OrphansRoot" in families,
         "empty": np.empty,
         "dtype": np.intp,
         "kills_orphans": getattr(kind, "_KILLS", False),
         "above": sys.intern("parent") if "Hierarchy" in families else None,
     }
-
-
-def names_in(kind: Kind, method: str) -> tuple[str, ...]:
-    found = static(kind, method)
-    return found.__code__.co_names if isinstance(found, FunctionType) else ()
 
 
 def _columns(

@@ -205,7 +205,7 @@ static PyType_Slot loop_slots[] = {
 };
 
 PyType_Spec loop_spec = {
-    .name = "ecsgen_fast._fast.Loop",
+    .name = "ecsgen_runtime.accelerator._fast.Loop",
     .basicsize = sizeof(Loop),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
              Py_TPFLAGS_DISALLOW_INSTANTIATION,

@@ -210,35 +210,35 @@ static PyType_Slot component_type_slots[] = {
 };
 
 PyType_Spec entities_spec = {
-    .name = "ecsgen_fast._fast.Entities",
+    .name = "ecsgen_runtime.accelerator._fast.Entities",
     .basicsize = sizeof(Entities),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = entities_type_slots,
 };
 
 PyType_Spec component_spec = {
-    .name = "ecsgen_fast._fast.Component",
+    .name = "ecsgen_runtime.accelerator._fast.Component",
     .basicsize = sizeof(Component),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = component_type_slots,
 };
 
 PyType_Spec world_spec = {
-    .name = "ecsgen_fast._fast.World",
+    .name = "ecsgen_runtime.accelerator._fast.World",
     .basicsize = sizeof(World),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = world_type_slots,
 };
 
 PyType_Spec proxy_spec = {
-    .name = "ecsgen_fast._fast.Proxy",
+    .name = "ecsgen_runtime.accelerator._fast.Proxy",
     .basicsize = sizeof(Proxy),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = proxy_type_slots,
 };
 
 PyType_Spec join_spec = {
-    .name = "ecsgen_fast._fast.Join",
+    .name = "ecsgen_runtime.accelerator._fast.Join",
     .basicsize = sizeof(Join),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = join_type_slots,

@@ -4,41 +4,19 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
 
 from ._fast import Join, Loop, Method
-from .known import Kind, knows_steps, static, uses_only
+from .known import Kind, static
 from .spec import slots_of
 
-_STEPS: Final = {
-    "_way": "_required len manager sorted range __getitem__ lookup_many owners sample_rows "
-    "candidates is_scattered",
-    "_blocks": "_required owners frozenset row_blocks candidates QueryBlock _union _any_of "
-    "range len",
-    "_narrow": "require _required isdisjoint keep entities alive_many _any_of keep_any "
-    "_none_of drop enumerate _optional len find rows",
-}
-_JOIN: Final = """
-    _living members _way _blocks _narrow count append range len _required _optional merged_rows
-    QueryRows has_nil np empty uint64 concatenate sum QueryMatch
-    """
-_LOOP: Final = "_join data pop _steps state"
-_LOOP_STEPS: Final = {
-    "_steps": "_join entities _free _n_retired _version count _head changes changed_in_loop"
-}
 _SLOTS: Final = ("required", "optional", "any_of", "none_of")
 
 
 def install_join(kind: Kind) -> None:
-    """Put a function in C before `_join`, if what that does is known."""
-    join = static(kind, "_join")
-    if not isinstance(join, FunctionType) or not uses_only(join, _JOIN.split()):
-        return
-    if not knows_steps(kind, _STEPS):
-        return
+    """Put a function in C before `_join`."""
     modules = vars(sys.modules[kind.__module__])
     members = vars(sys.modules[modules["QueryMember"].__module__])
     slots = {name: f"_{name}" for name in _SLOTS}
@@ -46,7 +24,7 @@ def install_join(kind: Kind) -> None:
     plan = Join(
         {
             "kind": kind,
-            "names": tuple(sorted({"_join", "changes", *_STEPS})),
+            "names": ("_blocks", "_join", "_narrow", "_way", "changes"),
             "parts": kind,
             "part_names": (),
             "finder": "lookup",
@@ -66,20 +44,15 @@ def install_join(kind: Kind) -> None:
             "changed": _base(kind).changed_in_loop,
         }
     )
-    kind._join = Method(plan, join, "join")
+    kind._join = Method(plan, static(kind, "_join"), "join")
     plan.seal()
 
 
 def install_loop(kind: Kind) -> None:
-    """Put a function in C before what makes the loop over a query, if that is known."""
-    loop = static(kind, "_while_unchanged")
+    """Put a function in C before what makes the loop over a query, if what joins has one."""
     join = static(sys.modules[kind.__module__].QueryJoin, "_join")
-    if (
-        isinstance(loop, FunctionType)
-        and isinstance(join, Method)
-        and uses_only(loop, _LOOP.split())
-        and knows_steps(kind, _LOOP_STEPS)
-    ):
+    if isinstance(join, Method):
+        loop = static(kind, "_while_unchanged")
         kind._while_unchanged = Method(join.plan, loop, "loop")
 
 

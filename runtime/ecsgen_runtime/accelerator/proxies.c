@@ -220,7 +220,7 @@ static PyType_Slot property_slots[] = {
 };
 
 PyType_Spec property_spec = {
-    .name = "ecsgen_fast._fast.Property",
+    .name = "ecsgen_runtime.accelerator._fast.Property",
     .basicsize = sizeof(Property),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = property_slots,
@@ -585,7 +585,7 @@ static PyType_Slot rows_slots[] = {
 };
 
 PyType_Spec rows_spec = {
-    .name = "ecsgen_fast._fast.Rows",
+    .name = "ecsgen_runtime.accelerator._fast.Rows",
     .basicsize = sizeof(RowsIterator),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
              Py_TPFLAGS_DISALLOW_INSTANTIATION,

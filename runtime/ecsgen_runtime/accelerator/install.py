@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
 
@@ -11,40 +10,26 @@ import numpy as np
 from ._fast import Component, Entities, Method, World
 from .joins import install_join, install_loop
 from .known import (
-    BY_ENTITY,
-    BY_ID,
-    CREATE,
-    CREATE_MANY,
-    CREATE_MANY_STEPS,
-    DEATH_STEPS,
-    DESTROY_ROW,
-    DISPATCH_STEPS,
     ENTITIES,
-    ENTITY_STEPS,
-    GETTER,
     INHERITED,
     NEEDED,
-    SETTER,
     WORLDS,
     Kind,
     attributes,
-    knows_steps,
+    consists,
+    is_of,
     static,
-    uses_only,
 )
 from .proxies import install_proxy
-from .spec import component_spec, names_in, part_of, row_classes, slots_of
+from .spec import component_spec, part_of, row_classes, slots_of
 
 _WORLD_SLOTS = ("managers", "noted", "collecting")
-
-Methods = dict[str, tuple[str, Iterable[str], Iterable[str]]]
-"""By attribute: the function in C, and the names and columns that the method may use."""
 
 Chosen = dict[str, tuple[FunctionType, str, int]]
 """By attribute: the generated method, the function in C, and the number of a field."""
 
 
-def install_methods(kind: Kind) -> None:
+def install(kind: Kind) -> None:
     """Put functions in C before the methods that they know."""
     if hasattr(kind, "_copied"):
         install_proxy(kind)
@@ -88,20 +73,10 @@ def _install_entities(kind: Kind) -> None:
     slots |= slots_of(type(dispatch), waits)
     slots |= slots_of(type(callbacks), {"entries": "entries"})
     slots |= slots_of(entry, {"follower": "follower", "remove": "remove"})
-    methods = {name: static(kind, name) for name in ENTITIES}
     chosen: Chosen = {
-        name: (method, ENTITIES[name][0], 0)
-        for name, method in methods.items()
-        if isinstance(method, FunctionType)
-        and uses_only(method, ENTITIES[name][1].split())
-        and all(
-            knows_steps(owner, steps.get(name, {}))
-            for owner, steps in (
-                (kind, ENTITY_STEPS),
-                (type(callbacks), DEATH_STEPS),
-                (type(dispatch), DISPATCH_STEPS),
-            )
-        )
+        name: (method, function, 0)
+        for name, (function, owner) in ENTITIES.items()
+        if is_of(method := static(kind, name), name, owner)
     }
     spec = {
         "kind": kind,
@@ -114,21 +89,19 @@ def _install_entities(kind: Kind) -> None:
         "entry": entry,
         "index_mask": layout.INDEX_MASK,
         "one_generation": layout.ONE_GENERATION,
-        "globals": methods["create"].__globals__,
+        "globals": static(kind, "create").__globals__,
     }
     _put(kind, Entities, spec, chosen)
 
 
 def _install_world(kind: Kind) -> None:
-    chosen: Chosen = {}
-    for name, (known, steps) in WORLDS.items():
-        method = static(kind, name)
-        if (
-            isinstance(method, FunctionType)
-            and uses_only(method, {*known.split(), *_row_names(method)})
-            and knows_steps(kind, steps)
-        ):
-            chosen[name] = method, name, 0
+    chosen: Chosen = {
+        name: (method, name, 0)
+        for name, owner in WORLDS.items()
+        if is_of(method := static(kind, name), name, owner)
+    }
+    if "spawn" in vars(kind):
+        chosen["spawn"] = vars(kind)["spawn"], "spawn", 0
     if not isinstance(entities := _alive(kind), Method):
         return
     array = np.zeros(1, np.uint64)
@@ -142,7 +115,7 @@ def _install_world(kind: Kind) -> None:
         "entities": "entities",
         "clean": "_clean",
         "reserve": "reserve",
-        "kinds": row_classes(kind, names_in(kind, "spawn")),
+        "kinds": row_classes(kind),
         "array": array,
         "cells": array.data,
         "copy": "copy",
@@ -153,14 +126,6 @@ def _install_world(kind: Kind) -> None:
 def _alive(kind: Kind) -> Any:
     """Return `alive` of the entity manager that a world has."""
     return static(part_of(kind, "EntityManager"), "alive")
-
-
-def _row_names(method: FunctionType) -> set[str]:
-    """Return the names by which a method reaches row classes."""
-    reached = {name: method.__globals__.get(name) for name in method.__code__.co_names}
-    return {
-        n for n, v in reached.items() if isinstance(v, type) and issubclass(v, tuple)
-    }
 
 
 def _put(kind: Kind, planned: type[Any], spec: dict[str, Any], chosen: Chosen) -> None:
@@ -194,68 +159,47 @@ def _row_class(kind: Kind) -> type | None:
 
 
 def _chosen_fields(kind: Kind, spec: dict[str, Any]) -> Chosen:
-    """Choose accessors, with a row or with an entity."""
-    columns = [column.name for column in kind.LAYOUT]
+    """Choose accessors, with a row or with what has it."""
     chosen: Chosen = {}
-    for number, (name, _, _, _, enum, letter, *_) in enumerate(spec["fields"]):
+    if not consists(kind, "row"):
+        return chosen
+    key = "_of" if "entity" in spec["roles"] else "_of_id"
+    for number, (name, _, _, _, _, letter, *_) in enumerate(spec["fields"]):
         if letter == "\0":
             continue
-        enums = () if enum is None else (enum.__name__,)
-        known = {
-            name: ("get", {*GETTER, *enums}),
-            f"set_{name}": ("set", SETTER),
-        }
-        for method, (function, names) in known.items():
-            found = static(kind, method)
-            if isinstance(found, FunctionType) and uses_only(found, names, columns):
-                chosen[method] = found, function, number
-        for method in known:
-            found = static(kind, f"{method}_of")
-            if method in chosen and isinstance(found, FunctionType):
-                function = known[method][0] + _key_of(found)
-                if function in NEEDED:
-                    chosen[f"{method}_of"] = found, function, number
+        for method, function in ((name, "get"), (f"set_{name}", "set")):
+            if method not in kind._STEPS:
+                chosen[method] = static(kind, method), function, number
+                found = static(kind, f"{method}_of")
+                if is_of(found, f"{method}_of", kind.__qualname__):  # not `id_of`
+                    chosen[f"{method}_of"] = found, function + key, number
     return chosen
-
-
-def _key_of(method: FunctionType) -> str:
-    """Return how a function in C is called that finds the row as an accessor does."""
-    first = method.__code__.co_varnames[:2]
-    if first == ("self", "entity") and uses_only(method, BY_ENTITY):
-        return "_of"
-    return "_of_id" if first == ("self", "id") and uses_only(method, BY_ID) else ""
 
 
 def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
     """Choose what finds rows, and what makes them come and go."""
-    columns = [column.name for column in kind.LAYOUT]
     fields = spec["fields"]
-    known: Methods = {"_destroy_row": ("destroy_row", DESTROY_ROW, columns)}
-    if len(fields) == len(kind._CONVERTERS):
-        if "entity" not in spec["roles"] or spec["entities"] is not None:
-            written = [columns[i] for field in fields for i in field[8]]
-            known["create"] = "create", CREATE, written
-            if knows_steps(kind, CREATE_MANY_STEPS):
-                known["create_many"] = "create_many", CREATE_MANY, ()
-        if spec["row"] is not None and all(field[5] != "\0" for field in fields):
-            classes = {field[4].__name__ for field in fields if field[4] is not None}
-            used = GETTER | classes | {spec["row"].__name__} | set(kind._CONVERTERS)
-            known["row"] = "row", used, columns
     chosen: Chosen = {}
-    for name, (function, names, places) in known.items():
-        method = static(kind, name)
-        if isinstance(method, FunctionType) and uses_only(method, names, places):
-            chosen[name] = method, function, 0
+    if consists(kind, "_destroy_row"):
+        chosen["_destroy_row"] = static(kind, "_destroy_row"), "destroy_row", 0
+    if len(fields) == len(kind._CONVERTERS):
+        has_owners = "entity" not in spec["roles"] or spec["entities"] is not None
+        if has_owners and consists(kind, "create"):
+            chosen["create"] = static(kind, "create"), "create", 0
+        is_owned = is_of(static(kind, "_create_many"), "_create_many", "Owned")
+        if "create" in chosen and is_owned and consists(kind, "create_many"):
+            chosen["create_many"] = static(kind, "create_many"), "create_many", 0
+        all_cells = all(field[5] != "\0" for field in fields)
+        if spec["row"] is not None and all_cells and consists(kind, "row"):
+            chosen["row"] = static(kind, "row"), "row", 0
     return _with_inherited(kind, chosen)
 
 
 def _with_inherited(kind: Kind, chosen: Chosen) -> Chosen:
     """Add inherited methods, of policies that are known."""
-    for name, function, policies, names in INHERITED:
+    for name, function, classes in INHERITED:
         method = static(kind, name)
-        if not isinstance(method, FunctionType) or not uses_only(method, names.split()):
-            continue
-        if method.__qualname__.partition(".")[0] in policies.split():
+        if is_of(method, name, classes):
             chosen[name] = method, function, 0
     return chosen
 

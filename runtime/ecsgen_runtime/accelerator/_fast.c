@@ -174,7 +174,7 @@ static PyType_Slot method_slots[] = {
 
 /* A method descriptor: calling it on an instance makes no bound method. */
 static PyType_Spec method_spec = {
-    .name = "ecsgen_fast._fast.Method",
+    .name = "ecsgen_runtime.accelerator._fast.Method",
     .basicsize = sizeof(Method),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_METHOD_DESCRIPTOR |
              Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,

@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 import sys
-from types import FunctionType
 from typing import Any, Final
 
 from ._fast import Method, Property, Proxy, Rows
-from .known import Kind, static, uses_only
+from .known import PROXIES, Kind, is_of, static
 from .spec import slots_of
 
 ROW: Final = -1
 OWNER: Final = -2
 """Numbers of the attributes that are no fields, as C has them."""
 
-_FOUND: Final = "_manager data _version _find _row"
-_GET: Final = _FOUND.split()
-_SET: Final = f"""
-    {_FOUND} type PLAIN ValueError OverflowError LateRow row_of
-    np ndarray dtype base shape
-    """.split()
 _SLOTS: Final = ("manager", "owner", "row", "version")
 _OWN: Final = ("_manager", "_owner", "_row", "_version", "_find", "_found")
-_LOOPS: Final = {
-    "__getitem__": (
-        "item",
-        "_proxy",
-        "type int index lookup NIL missing __name__ _entities new_proxy",
-    ),
-    "rows": (
-        "rows",
-        "_proxies",
-        "_used_rows _entity_column tolist following lookup",
-    ),
-}
-"""What makes proxies: the function in C, the method that it calls, and that one's names."""
+_LOOPS: Final = {"__getitem__": ("item", "_proxy"), "rows": ("rows", "_proxies")}
+"""What makes proxies: the function in C, and the method that it calls."""
 
 
 def install_proxy(kind: Kind) -> None:
@@ -50,20 +32,12 @@ def install_proxy(kind: Kind) -> None:
             _put_property(kind, plan, name, value, manager)
     for name, field in {"row": ROW, "entity": OWNER}.items():
         inherited = static(kind, name)
-        known = [*_GET, "_owner", "entity", "row"]
-        if type(inherited) is property and _is_known(inherited.fget, known, []):
+        if type(inherited) is property:
             setattr(kind, name, Property(plan, inherited, name, field, True, False))
     plan.seal()
-    for name, (function, maker, names) in _LOOPS.items():
-        method, made = static(manager, name), static(manager, maker)
-        if (
-            isinstance(method, FunctionType)
-            and uses_only(method, [kind.__name__, maker])
-            and isinstance(made, FunctionType)
-            and made.__qualname__ == f"Owned.{maker}"
-            and uses_only(made, [*_GET, "_owner", "Entity", *names.split()])
-        ):
-            setattr(manager, name, Method(plan, method, function))
+    for name, (function, maker) in _LOOPS.items():
+        if is_of(static(manager, maker), maker, "Owned"):
+            setattr(manager, name, Method(plan, static(manager, name), function))
     _finder(manager).plan.seal()  # these may be among what others rely on
 
 
@@ -105,20 +79,16 @@ def _put_property(
     accessor = static(manager, name)
     if not isinstance(accessor, Method):
         return
-    cells = [name]
-    reads = _is_known(wrapped.fget, _GET, cells) and _free(wrapped.fget) <= {"read"}
+    reads = _is_made(wrapped.fget, "get")
     # as `set_<field>` writes, which may have more to do than C knows
-    sets = isinstance(static(manager, f"set_{name}"), Method)
-    writes = sets and _is_known(wrapped.fset, _SET, cells)
+    writes = isinstance(static(manager, f"set_{name}"), Method)
+    writes = writes and _is_made(wrapped.fset, "put")
     if reads or writes:
         setattr(
             kind, name, Property(plan, wrapped, name, accessor.field, reads, writes)
         )
 
 
-def _is_known(function: Any, names: list[str], columns: list[str]) -> bool:
-    return isinstance(function, FunctionType) and uses_only(function, names, columns)
-
-
-def _free(function: Any) -> set[str]:
-    return set(function.__code__.co_freevars)
+def _is_made(function: Any, role: str) -> bool:
+    """Return whether a field's function is one of the library's that are known."""
+    return is_of(function, f"<locals>.{role}", PROXIES[role])

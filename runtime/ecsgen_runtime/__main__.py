@@ -1,0 +1,19 @@
+"""Says what is installed: `python -m ecsgen_runtime`."""
+
+from __future__ import annotations
+
+import ecsgen_runtime
+from ecsgen_runtime.fast import methods_in_c
+
+
+def main() -> None:
+    print(f"ecsgen-runtime {ecsgen_runtime.__version__}")
+    interfaces = getattr(ecsgen_runtime, "INTERFACES", None)
+    if interfaces is not None:
+        print(f"interfaces of generated packages: {', '.join(map(str, interfaces))}")
+    install, reason = methods_in_c()
+    print(f"methods in C: {'yes' if install else f'no ({reason})'}")
+
+
+if __name__ == "__main__":
+    main()
