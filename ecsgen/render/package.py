@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,8 +22,7 @@ from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.fast import FAST, fast_sources
-from ecsgen.render.naming.giving_way import spoken
-from ecsgen.render.naming.stand_ins import with_stand_ins
+from ecsgen.render.giving_way import marked, marked_class, told_apart
 from ecsgen.render.output import Output
 from ecsgen.render.runtime import (
     LATER,
@@ -95,7 +95,8 @@ def outputs(project: Project, options: Options) -> list[Output]:
     """
     project = project.made_for(options.backend)
     in_c = _in_c() if options.compiled else ()
-    return [*_giving_way(project, options), *in_c]
+    modules = _modules(project, options)
+    return [*(replace(it, make=partial(told_apart, it.make)) for it in modules), *in_c]
 
 
 def texts(project: Project, options: Options) -> dict[str, str]:
@@ -104,20 +105,12 @@ def texts(project: Project, options: Options) -> dict[str, str]:
     return made | copies(made.values(), options.backend)
 
 
-def _giving_way(project: Project, options: Options) -> list[Output]:
-    """Return the modules; where names meet those of generated code, the latter are others."""
-    with_others, kept = with_stand_ins(project)
-    pairs = zip(_modules(project, options), _modules(with_others, options), strict=True)
-    return [spoken(made, stood, kept) for made, stood in pairs]
-
-
 def _modules(project: Project, options: Options) -> list[Output]:
     tests_of = tests.outputs(project, options) if options.tests is not None else ()
     return [*_package(project), *_managers(project), *tests_of]
 
 
 def _package(project: Project) -> Iterator[Output]:
-    named = project.named or project
     parts = Parts.of(project)
     seeded = any(name == "seeded" for name, _ in parts.features)
     sharded = project.world.shards is not None
@@ -138,7 +131,7 @@ def _package(project: Project) -> Iterator[Output]:
         yield _output(BITS, layout_with, sources()[BITS], project.world.shards)
     note = _note(project.backend, project.world.kernels)
     yield _output("world.py", world_module, parts, note=note)
-    yield _output("_schema.py", schema_module, schema_text(saved_schema(named)), project.history)
+    yield _output("_schema.py", schema_module, schema_text(saved_schema(project)), project.history)
     if project.world.archetypes:
         yield _output("archetypes.py", archetypes_module, *archetype_subjects(project))
     if project.enums:
@@ -151,15 +144,15 @@ def _exported(project: Project, parts: Parts) -> Iterator[tuple[str, tuple[str, 
     of_queries = (name for query in world.queries for name in query_classes(query.name))
     of_groups = (group_class(name) for name, _ in world.groups)
     of_world = ("World", world.name, *parts.exports, *of_queries, *of_groups)
-    yield ".world", tuple(dict.fromkeys(of_world))
+    yield ".world", tuple(map(marked, dict.fromkeys(of_world)))
     for component in project.components:
         ends: tuple[str, ...] = _OF_CHUNKS if component.chunk else _OF_MANAGERS
         ends += ("Columns",) * component.queried + ("GroupedData",) * bool(component.group)
-        yield f".{component.module}", tuple(component.name + end for end in ends)
+        yield f".{component.module}", tuple(marked_class(component.name) + end for end in ends)
     if world.archetypes:
         yield ".archetypes", ("ArchetypeChunk", "Archetypes")
     if project.enums:
-        yield ".enums", tuple(enum.name for enum in project.enums)
+        yield ".enums", tuple(marked(enum.name) for enum in project.enums)
 
 
 def _managers(project: Project) -> Iterator[Output]:

@@ -253,7 +253,7 @@ def decorator(is_parallel: bool) -> str:
 
 def checked(argument: ArgumentSpelling) -> str:
     """Return the expression that checks an argument."""
-    return f"{argument.constant}.one({argument.name})"
+    return f"{argument.constant}.one({argument.alone})"
 
 
 def passed_as(argument: ArgumentSpelling) -> str:
