@@ -87,6 +87,12 @@ def _base(type_: Type) -> Base:
     return Base.FLOAT if type_.is_float else Base.INT
 
 
+def is_local(name: str, kernel: Kernel) -> bool:
+    """Whether the method of a kernel may have a local of this name behind an underscore."""
+    draws = kernel.program.who is not None and name in _DRAWING
+    return draws or _OWN_NAMES.fullmatch(name) is not None
+
+
 def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:
     """The arguments of a kernel, each with a name of its own for its converted value."""
     units = {name: unit for name, _, unit in kernel.args}
@@ -96,8 +102,7 @@ def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpe
     ]
     taken = {argument.text for argument in found}
     for argument in found:
-        draws = kernel.program.who is not None and argument.name in _DRAWING
-        if draws or _OWN_NAMES.fullmatch(argument.name):
+        if is_local(argument.name, kernel):
             while argument.text in taken:
                 argument.text += "_"
             taken.add(argument.text)
