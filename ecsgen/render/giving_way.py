@@ -39,7 +39,11 @@ _NAME: Final = re.compile(
 )
 _WORD: Final = re.compile(r"\w+")
 _STANDARD: Final = re.compile(r"(?:import|from) (?!numpy|numba|hypothesis|pytest|\.)")
-_FUTURE: Final = "from __future__ import annotations\n\n"
+_FUTURE: Final = "\nfrom __future__ import annotations\n"
+_FIRST: Final = re.compile(
+    r"^(?=import |from (?!__future__))(?:import (?!numpy|pytest)[^\n]*\n)*", re.M
+)
+"""Where imports begin, behind those that begin with `import`."""
 
 
 @cache
@@ -132,10 +136,8 @@ def _with_builtins(text: str, aliases: Mapping[str, str]) -> str:
     """Return a module that imports builtins under other names."""
     if not aliases:
         return text
-    head, future, body = text.partition(_FUTURE)
-    lines = [f"from builtins import {name} as {aliases[name]}\n" for name in sorted(aliases)]
-    first = re.match(r"(?:import .*\n)*", body)
+    first = _FIRST.search(text, text.find(_FUTURE) + 1)
     assert first is not None
-    end = first.end() if _STANDARD.match(body) else 0
-    gap = "" if _STANDARD.match(body) else "\n"
-    return f"{head}{future}{body[:end]}{''.join(lines)}{gap}{body[end:]}"
+    lines = [f"from builtins import {name} as {aliases[name]}\n" for name in sorted(aliases)]
+    gap = "" if _STANDARD.match(text, first.start()) else "\n"
+    return f"{text[:first.end()]}{''.join(lines)}{gap}{text[first.end():]}"
