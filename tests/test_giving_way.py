@@ -80,7 +80,7 @@ def test_kernels_and_reductions(tmp_path: Path, backend: Backend) -> None:
     rows.count_()
     assert rows.data.np.tolist() == [7.0, 7.0]
     assert rows.data.result.tolist() == [14.0, 21.0]
-    assert getattr(rows.data, "self").tolist() == [5.0, 6.0]
+    assert rows.data.self.tolist() == [5.0, 6.0]
     assert rows.data.range.tolist() == [2.0, 4.0]
     assert (rows.sum(), rows.min()) == (35.0, 1)
     list(forget(name))

@@ -75,7 +75,8 @@ class CompiledKernel(Method):
         texts = {argument.text for argument in self.arguments}
         if is_local(name, self.kernel) or f"_{name}" in texts:
             component = self._component
-            others = {one.name for one in (*component.kernels, *component.reductions)}
+            others = {one.name for one in component.kernels}
+            others |= {one.name for one in component.reductions}
             while name in others or f"_{name}" in texts:
                 name += "_"
         return name
