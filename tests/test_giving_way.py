@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.kernel_package import built, forget
 
 SCHEMA = """\
 component: Sequence
-fields: {result: f32, np: f32, self: f32, range: f32, int: i32}
+fields: {result: f32, np: f32, self: f32, range: f32, int: i32, place: f32}
 kernels:
   chosen: {args: {cells: f32}, steps: ["np += cells * self"]}
   cells: {args: {cells: f32, len: f32}, steps: ["result += cells * np", "self = len"]}
@@ -83,4 +84,5 @@ def test_kernels_and_reductions(tmp_path: Path, backend: Backend) -> None:
     assert rows.data.self.tolist() == [5.0, 6.0]
     assert rows.data.range.tolist() == [2.0, 4.0]
     assert (rows.sum(), rows.min()) == (35.0, 1)
+    assert not hasattr(import_module(f"{name}.sequence"), "place_of")  # the accessor is no import
     list(forget(name))

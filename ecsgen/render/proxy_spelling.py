@@ -46,7 +46,7 @@ def accessor_lines(fields: Sequence[Spelling], owned: bool) -> list[str]:
     for spelling in fields:
         for make, name in ((by, spelling.name), (f"set_{by}", f"set_{spelling.name}")):
             if f"{name}_of" not in OWN_ACCESSORS:
-                lines.append(call(f"{name}_of = RowField.{make}", [marked(name)], 4))
+                lines.append(call(f"{marked(f'{name}_of')} = RowField.{make}", [marked(name)], 4))
     return lines
 
 
