@@ -834,8 +834,8 @@ class CelestialBodyManager(Sparse, One, Gc):
             _tmp2 += _tmp3
             _tmp *= _tmp2
             _parts.append(np.add.reduce(_tmp, axis=-1, dtype=np.float64))
-        result: float = added(_parts, np.float64, ())
-        return result
+        _result: float = added(_parts, np.float64, ())
+        return _result
 
 
 class CelestialBodyRef(EntityProxy):

@@ -50,8 +50,8 @@ from ecsgen_runtime.columns.buffers import (
     is_same_view,
     nested,
     put_cells,
-    word,
 )
+from ecsgen_runtime.columns.buffers import word as _word
 from ecsgen_runtime.columns.field_info import field_info
 from ecsgen_runtime.columns.rows import OwnedRows
 from ecsgen_runtime.convert.base import FieldTable
@@ -156,14 +156,14 @@ MATRIX_DEFAULT: Final = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 MATRIX_CELL: Final = _MATRIX.one(MATRIX_DEFAULT)
 ONES_DEFAULT: Final = ((1, 1), (1, 1))
 ONES_CELL: Final = _ONES.one(ONES_DEFAULT)
-ONES_WORD: Final = word(_ONES, ONES_CELL)
+ONES_WORD: Final = _word(_ONES, ONES_CELL)
 SWITCHES_DEFAULT: Final = (True, False)
-SWITCHES_WORD: Final = word(_SWITCHES, SWITCHES_DEFAULT)
+SWITCHES_WORD: Final = _word(_SWITCHES, SWITCHES_DEFAULT)
 MODE_DEFAULT: Final = Mode(5)
 MODE_CELL: Final = _MODE.one(MODE_DEFAULT)
 MODES_DEFAULT: Final = (Mode(300), Mode(0))
 MODES_CELL: Final = _MODES.one(MODES_DEFAULT)
-MODES_WORD: Final = word(_MODES, MODES_CELL)
+MODES_WORD: Final = _word(_MODES, MODES_CELL)
 ACCESS_DEFAULT: Final = Access(3)
 ACCESS_CELL: Final = _ACCESS.one(ACCESS_DEFAULT)
 TARGET_DEFAULT: Final = NULL_ENTITY

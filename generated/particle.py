@@ -642,8 +642,8 @@ class ParticleManager(Sparse, One, Gc):
         for life, _tmp in _blocks.views:
             np.less_equal(life, 0.0, out=_tmp)
             _parts.append(np.count_nonzero(_tmp))
-        result: int = added(_parts, np.int64, ())
-        return result
+        _result: int = added(_parts, np.int64, ())
+        return _result
 
 
 class ParticleRef(EntityProxy):

@@ -599,8 +599,8 @@ class PersonManager(Sparse, One, Gc, Seeded):
         for condition, _tmp in _blocks.views:
             np.equal(condition, 1, out=_tmp)
             _parts.append(np.count_nonzero(_tmp))
-        result: int = added(_parts, np.int64, ())
-        return result
+        _result: int = added(_parts, np.int64, ())
+        return _result
 
     def immune(self) -> int:
         """Return in how many rows `condition == Condition.recovered`.
@@ -615,8 +615,8 @@ class PersonManager(Sparse, One, Gc, Seeded):
         for condition, _tmp in _blocks.views:
             np.equal(condition, 2, out=_tmp)
             _parts.append(np.count_nonzero(_tmp))
-        result: int = added(_parts, np.int64, ())
-        return result
+        _result: int = added(_parts, np.int64, ())
+        return _result
 
 
 class PersonRef(EntityProxy):

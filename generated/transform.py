@@ -569,8 +569,8 @@ class TransformManager(Direct, Gc):
                 continue
             _tmp[...] = translation
             _parts.append(np.add.reduce(_tmp[..., _present], axis=-1, dtype=np.float64))
-        result: tuple[float, float, float] = averaged(_parts, len(self), (3,))
-        return result
+        _result: tuple[float, float, float] = averaged(_parts, len(self), (3,))
+        return _result
 
 
 class TransformRef(EntityProxy):

@@ -891,7 +891,7 @@ class BodiesGroup(Group):
             "position": position,
             "velocity": velocity,
         }
-        super().__init__("bodies", _members, n)
+        Group.__init__(self, "bodies", _members, n)
         self.position = PositionGroupedData(position.data)
         self.velocity = VelocityGroupedData(velocity.data)
 
@@ -914,7 +914,7 @@ class ActorsGroup(Group):
             "skinned_mesh": skinned_mesh,
             "villager": villager,
         }
-        super().__init__("actors", _members, n)
+        Group.__init__(self, "actors", _members, n)
         self.ai_state = AiStateGroupedData(ai_state.data)
         self.skinned_mesh = SkinnedMeshGroupedData(skinned_mesh.data)
         self.villager = VillagerGroupedData(villager.data)

@@ -1,7 +1,8 @@
 """Names of real components and fields: all but the published ones build, import and run.
 
 The lists in `tests/names/` have names as games, engines, simulations and robots use them. What
-generated code has no word of meets nothing, so only the others are packed into few components.
+templates and generated code have no word of meets nothing, so only the others are packed into few
+components.
 `ECSGEN_NAMES=types` lets mypy read the package, as `make types` does; `ECSGEN_NAMES=all` takes all
 names, and runs the generated tests as well: half an hour.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +28,8 @@ from ecsgen import render, schema
 from ecsgen.config import Backend, load_options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Mark
-from ecsgen.render.naming.stand_ins import may_meet
+from ecsgen.render.environment import template_folder
+from ecsgen.render.giving_way import may_be_own
 from ecsgen.schema.names import (
     DERIVED_CLASSES,
     KEYWORDS,
@@ -60,8 +63,8 @@ POLICIES = (
     "owner: none\nring: 64",
 )
 TYPES = (
-    *("f32", "i32", "bool", "str[8]", "f32[3]", "Mode", "f64", "entity", "object", "bytes[4]"),
-    *("f32[2,2]", "Mode[2]", "i16[5]"),
+    *("f32", "i32", "bool", "str[8]", "f32[3]", "HowWild", "f64", "entity", "object", "bytes[4]"),
+    *("f32[2,2]", "HowWild[2]", "i16[5]"),
 )
 
 
@@ -69,6 +72,21 @@ TYPES = (
 def listed(kind: str) -> tuple[str, ...]:
     """Return the names in a list."""
     return tuple((LISTS / f"{kind}.txt").read_text(encoding="utf-8").split())
+
+
+@cache
+def words() -> frozenset[str]:
+    """Return the words of templates and of generated code, in lower case, without underscores."""
+    shipped = Path(__file__).parent.parent / "generated"
+    paths = [*template_folder().rglob("*.j2"), *shipped.glob("*.py"), *shipped.glob("tests/*.py")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in paths).lower()
+    return frozenset(word.strip("_") for word in re.findall(r"\w+", text))
+
+
+def may_meet(name: str) -> bool:
+    """Whether generated code may have a name, or one that is made of it."""
+    made = [name, *(name + end for end in DERIVED_CLASSES)]
+    return any(may_be_own(one) or one.lower().strip("_") in words() for one in made)
 
 
 def public(*lists: Mapping[str, frozenset[str]]) -> frozenset[str]:
@@ -117,7 +135,7 @@ def batches(names: Sequence[str], size: int) -> Iterator[tuple[int, Sequence[str
 
 def schemas_of_fields() -> Iterator[str]:
     """Yield components whose fields, kernels, arguments and locals have the names."""
-    yield "enum: Mode\nvalues: [calm, wild]\n"
+    yield "enum: HowWild\nvalues: [calm, wild]\n"
     for number, names in batches(usable_fields(), 40):
         policy = POLICIES[number % len(POLICIES)]
         fields = []

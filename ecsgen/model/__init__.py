@@ -236,8 +236,6 @@ class Project:
     world: World
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schemas
     history: History = field(default_factory=History)
-    named: Project | None = field(default=None, repr=False, compare=False)
-    """The project itself, where this one has stand-ins for names."""
 
     def made_for(self, backend: Literal["numpy", "numba"]) -> Project:
         """The same project, its kernels to be made for a backend."""

@@ -8,6 +8,7 @@ from ecsgen.model import Component, Project
 from ecsgen.model.chunks import chunk_rows
 from ecsgen.render.calls import collection, disjunction
 from ecsgen.render.environment import environment
+from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.imports import import_lines
 from ecsgen.render.quoting import WIDTH
 from ecsgen.render.runtime import shard_origins
@@ -22,6 +23,11 @@ class ArchetypeMember(NamedTuple):
     name: str
     module: str
 
+    @property
+    def alone(self) -> str:
+        """Its module's name where that stands alone: as a parameter, or an item of a class."""
+        return marked(self.module)
+
 
 def chunked_components(project: Project) -> tuple[Component, ...]:
     """Return the components that live in archetype chunks, by name."""
@@ -33,10 +39,10 @@ def archetypes_module(
 ) -> str:
     """Return the module of the archetypes; `rows` with all components fit into a chunk."""
     names = [m.name for m in members]
-    given = ", ".join(f"{k}: {m.module}" for k, m in enumerate(members))
+    given = ", ".join(f"{k}: {m.alone}" for k, m in enumerate(members))
     line = f"        given = {{{given}}}"
     if len(line) > WIDTH:
-        entries = [f"            {k}: {m.module},\n" for k, m in enumerate(members)]
+        entries = [f"            {k}: {m.alone},\n" for k, m in enumerate(members)]
         line = f"        given = {{\n{''.join(entries)}        }}"
     text = (
         environment()
@@ -61,6 +67,6 @@ def archetypes_module(
 def archetype_subjects(project: Project) -> tuple[tuple[ArchetypeMember, ...], int, int, bool]:
     """Return what `archetypes_module` is made from."""
     components, chunk = chunked_components(project), project.world.chunk
-    members = tuple(ArchetypeMember(c.name, c.module) for c in components)
+    members = tuple(ArchetypeMember(marked_class(c.name), c.module) for c in components)
     sharded = project.world.shards is not None
     return members, chunk, chunk_rows(components, chunk), sharded

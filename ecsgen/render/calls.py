@@ -7,7 +7,10 @@ import re
 
 from ecsgen.render.quoting import WIDTH
 
-_KEYWORD = re.compile(r"\w+=(?!=)")
+MARK = "\0"
+"""Stands before a schema's name in a module that is not finished: see `giving_way`."""
+
+_KEYWORD = re.compile(rf"{MARK}?\w+=(?!=)")
 
 
 def call(head: str, arguments: list[str], indent: int, end: str = "", taken: int = 0) -> str:
@@ -121,6 +124,7 @@ def import_line(module: str, names: list[str], indent: int = 0) -> str:
 
 
 def isort_key(name: str) -> tuple[int, str]:
+    name = name.removeprefix(MARK)
     if name.isupper():
         return 0, name
     return (1 if name[0].isupper() else 2), name

@@ -38,12 +38,12 @@ class ChunkedSpelling(ComponentSpelling):
         plan = self.layout
         columns = tuple(column for column in plan.columns if column.field)
         self.layout = Layout(columns, plan.objects)
-        self.stored = [ChunkColumn(c, self.name, self.layout.before(c)) for c in columns]
-        self.objects = [ChunkColumn(c, self.name, self.layout.row_bytes) for c in plan.objects]
+        self.stored = [ChunkColumn(c, component.name, self.layout.before(c)) for c in columns]
+        self.objects = [ChunkColumn(c, component.name, self.layout.row_bytes) for c in plan.objects]
         self.columns = [*self.stored, *self.objects]
         self.row_columns = self.field_columns = self.columns
         by_name = {spelling.name: spelling for spelling in self.columns}
-        self.fields = [row_field(field, self.name, by_name) for field in component.fields]
+        self.fields = [row_field(field, component.name, by_name) for field in component.fields]
         self.row_fields = self.fields
 
     @property
@@ -66,7 +66,7 @@ class ChunkedSpelling(ComponentSpelling):
     @property
     def checked_line(self) -> str:
         """The statement that returns the checked fields of one row."""
-        return collection("return ", [f.name if f.is_object else f.local for f in self.fields], 8)
+        return collection("return ", [f.local for f in self.fields], 8)
 
     @property
     def unpacked_line(self) -> str:
@@ -106,7 +106,7 @@ class ChunkedSpelling(ComponentSpelling):
             for f in self.split_fields
             for place, part in zip(ndindex(f.column.shape), f.parts, strict=True)
         }
-        return [parts.get(s.name, f"{s.constant}.many({s.name}, count)") for s in self.columns]
+        return [parts.get(s.name, f"{s.constant}.many({s.alone}, count)") for s in self.columns]
 
     @property
     def arrays_line(self) -> str:
@@ -115,7 +115,7 @@ class ChunkedSpelling(ComponentSpelling):
 
     def broadcast_line(self, field: SplitSpelling) -> str:
         """The statement that checks a split field for all rows."""
-        checked = f"{field.constant}.many({field.name}, count)"
+        checked = f"{field.constant}.many({field.alone}, count)"
         shape = literal_shape("count", field.column.shape)
         return call(f"{field.local} = np.broadcast_to", [checked, shape], 8)
 

@@ -10,6 +10,7 @@ from ecsgen.model import Base, Component, Field
 from ecsgen.model.columns import Column, split_parts
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call
+from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import (
     Spelling,
@@ -199,7 +200,7 @@ class ColdSpelling:
 
         self.component = component
         self.layout = plan
-        self.name = f"{component.name}ColdData"
+        self.name = f"{marked_class(component.name)}ColdData"
         self.stored = spelled(plan.columns)
         self.objects = spelled(plan.objects)
         self.columns: list[ColdColumn] = [*self.stored, *self.objects]
@@ -255,7 +256,7 @@ class ColdSpelling:
     @property
     def borrowed_one(self) -> str:
         """The further argument that names what of a creation's values may be views of a row."""
-        views = [field.name for field in self.component.fields if field.type.shape]
+        views = [marked(field.name) for field in self.component.fields if field.type.shape]
         return f", {literal_names(views)}" if views else ""
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ecsgen.model import Base, Field, FieldType
 from ecsgen.model.columns import Column
 from ecsgen.model.scalars import SCALARS
+from ecsgen.render.giving_way import marked
 from ecsgen.render.quoting import literal
 from ecsgen.render.wording import literal_shape, sentence, tuple_type
 
@@ -36,6 +37,11 @@ class ColumnSpelling:
     @property
     def name(self) -> str:
         return self.column.name
+
+    @property
+    def alone(self) -> str:
+        """The name where it stands alone: as a parameter, or an item of a class."""
+        return marked(self.name)
 
     @property
     def doc(self) -> str:
@@ -115,7 +121,7 @@ class ColumnSpelling:
     @property
     def local(self) -> str:
         """The name of its converted value: neither a converter's nor one that features use."""
-        return self.name if self.is_object else f"_{self.name.lower()}_"
+        return self.alone if self.is_object else f"_{self.name.lower()}_"
 
     @property
     def struct(self) -> str:
@@ -137,7 +143,7 @@ class ColumnSpelling:
         kind = self._type
         arguments = [literal(f"{self.component}.{self.name}")]
         if kind.base is Base.ENUM:
-            arguments.append(kind.target)
+            arguments.append(marked(kind.target))
         if kind.base in (Base.ENTITY, Base.ID):
             arguments.append(literal(kind.text.partition("[")[0]))
         if kind.base in (Base.INT, Base.FLOAT, Base.ENUM):
@@ -223,7 +229,7 @@ class ColumnSpelling:
             Base.FLOAT: "float",
             Base.ENTITY: "Entity",
             Base.ID: "Id",
-            Base.ENUM: kind.target,
+            Base.ENUM: marked(kind.target),
             Base.STR: "str",
             Base.BYTES: "bytes",
             Base.OBJECT: "Any",

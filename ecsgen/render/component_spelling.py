@@ -12,6 +12,7 @@ from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
 from ecsgen.render.calls import call, collection, keywords, signature
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
+from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.proxy_spelling import accessor_lines, field_line
 from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.runtime import distinct_bases
@@ -41,11 +42,11 @@ class ComponentSpelling:
         self._attributes = attributes
         self._policies = policies.active(component) if active is None else active
         self.layout: Layout = layout(component)
-        self.name = component.name
-        self.manager = f"{component.name}Manager"
-        self.data = f"{component.name}Data"
-        stored = [spelled(c, self.name, self.layout.before(c)) for c in self.layout.columns]
-        objects = [Spelling(c, self.name, 0) for c in self.layout.objects]
+        self.name = marked_class(component.name)
+        self.manager = f"{self.name}Manager"
+        self.data = f"{self.name}Data"
+        stored = [spelled(c, component.name, self.layout.before(c)) for c in self.layout.columns]
+        objects = [Spelling(c, component.name, 0) for c in self.layout.objects]
         self.stored = stored
         self.objects = objects
         self.columns = [*stored, *objects]
@@ -56,7 +57,9 @@ class ComponentSpelling:
             s.name: s for s in [*self.field_columns, *(self.cold.columns if self.cold else ())]
         }
         make = [cold_field if is_indirect(component, f) else row_field for f in component.fields]
-        self.fields = [m(f, self.name, every) for m, f in zip(make, component.fields, strict=True)]
+        self.fields = [
+            m(f, component.name, every) for m, f in zip(make, component.fields, strict=True)
+        ]
         self.row_fields = [
             spelling
             for spelling, field in zip(self.fields, component.fields, strict=True)
@@ -101,7 +104,7 @@ class ComponentSpelling:
         types = (field.type for field in component.fields)
         used = {kind.target for kind in types if kind.base is Base.ENUM}
         used |= {a.type.enum for kernel in component.kernels for a in kernel.program.arguments}
-        return sorted(used - {""})
+        return sorted(map(marked, used - {""}))
 
     @property
     def owned(self) -> bool:
@@ -288,7 +291,7 @@ class ComponentSpelling:
     @property
     def parameters(self) -> list[str]:
         """The fields as keyword parameters of one row's values."""
-        return [f"{s.name}: {s.write_type} = {s.default}" for s in self.fields]
+        return [f"{s.alone}: {s.write_type} = {s.default}" for s in self.fields]
 
     @property
     def checked_fields(self) -> list[Spelling]:
@@ -298,7 +301,7 @@ class ComponentSpelling:
     @property
     def views(self) -> list[str]:
         """The arguments of `create` that may be views of a row."""
-        return [s.name for s in self.fields if s.column.shape]
+        return [s.alone for s in self.fields if s.column.shape]
 
     def after(self, first: str) -> list[str]:
         """The arguments of what creates the row, once something else is done."""
@@ -327,7 +330,7 @@ class ComponentSpelling:
     @property
     def keywords(self) -> list[str]:
         """The fields as keyword arguments of a call."""
-        return [f"{s.name}={s.name}" for s in self.fields]
+        return [f"{s.name}={s.alone}" for s in self.fields]
 
     @property
     def capacity(self) -> int:

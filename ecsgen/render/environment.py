@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, Stric
 from jinja2.ext import Extension
 
 from ecsgen.render.calls import call, collection, disjunction
+from ecsgen.render.giving_way import marked
 from ecsgen.render.quoting import WIDTH, comment_text, docstring_text, literal
 from ecsgen.render.wording import tuple_item
 
@@ -48,7 +49,7 @@ def environment() -> Environment:
         autoescape=False,  # Python, not HTML; schema text only comes through the filters below
     )
     env.filters |= {"doc": doc, "comment": comment_text, "literal": literal}
-    env.filters["deeper"] = deeper
+    env.filters |= {"deeper": deeper, "marked": marked}
     env.globals |= {"call": call, "collection": collection, "disjunction": disjunction}
     env.globals["tuple_item"] = tuple_item
     return env

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ecsgen.render.calls import import_line
+from ecsgen.render.calls import MARK, import_line
 from ecsgen.render.runtime import LIBRARY, RUNTIME, origins
 
 STANDARD = {
@@ -57,14 +57,14 @@ _TEXT = re.compile(
     r'""".*?"""|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'|#[^\n]*",
     re.DOTALL,
 )
-_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
-_NAME = re.compile(r"(?<![\w.])(?<!def )[^\W\d_]\w*")
+_CLASS = re.compile(rf"^class ({MARK}?\w+)", re.MULTILINE)
+_NAME = re.compile(rf"(?<![\w.{MARK}])(?<!def ){MARK}?[^\W\d_]\w*")
 
 
 def import_lines(text: str, own: Mapping[str, str]) -> str:
     """Return the import statements of a module with this text, as isort and black lay them out.
 
-    `own`: where in the package the names are that schemas give rise to.
+    `own`: where in the package the names are that schemas give rise to, marked as in the text.
     """
     code = _TEXT.sub("", text)
     used = set(_NAME.findall(code)) - set(_CLASS.findall(code))

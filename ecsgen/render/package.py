@@ -23,8 +23,7 @@ from ecsgen.render.archetypes import (
 from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
-from ecsgen.render.naming.giving_way import spoken
-from ecsgen.render.naming.stand_ins import with_stand_ins
+from ecsgen.render.giving_way import marked, marked_class, told_apart
 from ecsgen.render.output import Output
 from ecsgen.render.quoting import literal, split_literal
 from ecsgen.render.runtime import (
@@ -55,7 +54,8 @@ def outputs(project: Project, options: Options) -> list[Output]:
     What a vendored package imports of the library comes beside them, as it is: `runtime.copies`.
     """
     project = project.made_for(options.backend)
-    made = _giving_way(project, options)
+    modules = _modules(project, options)
+    made = [replace(output, make=partial(told_apart, output.make)) for output in modules]
     if options.runtime == "installed":
         return made
     return list(_vendored(made, tests.imported_from(options)))
@@ -78,20 +78,12 @@ def texts(project: Project, options: Options) -> dict[str, str]:
     return made | copies(made.values())
 
 
-def _giving_way(project: Project, options: Options) -> list[Output]:
-    """Return the modules; where names meet those of generated code, the latter are others."""
-    with_others, kept = with_stand_ins(project)
-    pairs = zip(_modules(project, options), _modules(with_others, options), strict=True)
-    return [spoken(made, stood, kept) for made, stood in pairs]
-
-
 def _modules(project: Project, options: Options) -> list[Output]:
     tests_of = tests.outputs(project, options) if options.tests is not None else ()
     return [*_package(project), *_managers(project), *tests_of]
 
 
 def _package(project: Project) -> Iterator[Output]:
-    named = project.named or project
     parts = Parts.of(project)
     seeded = any(name == "seeded" for name, _ in parts.features)
     sharded = project.world.shards is not None
@@ -109,7 +101,7 @@ def _package(project: Project) -> Iterator[Output]:
     yield _output("entities.py", entities_module, project.world, for_numba)
     note = _note(project.backend, project.world.kernels)
     yield _output("world.py", world_module, parts, note=note)
-    yield _output("_schema.py", schema_module, schema_text(saved_schema(named)), project.history)
+    yield _output("_schema.py", schema_module, schema_text(saved_schema(project)), project.history)
     if project.world.archetypes:
         yield _output("archetypes.py", archetypes_module, *archetype_subjects(project))
     if project.enums:
@@ -122,15 +114,15 @@ def _exported(project: Project, parts: Parts) -> Iterator[tuple[str, tuple[str, 
     of_queries = (name for query in world.queries for name in query_classes(query.name))
     of_groups = (group_class(name) for name, _ in world.groups)
     of_world = ("World", world.name, *parts.exports, *of_queries, *of_groups)
-    yield ".world", tuple(dict.fromkeys(of_world))
+    yield ".world", tuple(map(marked, dict.fromkeys(of_world)))
     for component in project.components:
         ends: tuple[str, ...] = _OF_CHUNKS if component.chunk else _OF_MANAGERS
         ends += ("Columns",) * component.queried + ("GroupedData",) * bool(component.group)
-        yield f".{component.module}", tuple(component.name + end for end in ends)
+        yield f".{component.module}", tuple(marked_class(component.name) + end for end in ends)
     if world.archetypes:
         yield ".archetypes", ("ArchetypeChunk", "Archetypes")
     if project.enums:
-        yield ".enums", tuple(enum.name for enum in project.enums)
+        yield ".enums", tuple(marked(enum.name) for enum in project.enums)
 
 
 def _managers(project: Project) -> Iterator[Output]:

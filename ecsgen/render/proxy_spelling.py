@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ecsgen.model import Base
 from ecsgen.render.calls import call
 from ecsgen.render.cold import ColdField, SplitColdField
-from ecsgen.render.naming.stand_ins import plain
+from ecsgen.render.giving_way import marked
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling
 from ecsgen.render.split_spelling import SplitSpelling
@@ -18,25 +18,25 @@ def field_line(spelling: Spelling, manager: str) -> str:
     """Return the statement that makes a proxy's field of a manager's accessor and setter."""
     read, write = f"{manager}.{spelling.name}", f"{manager}.set_{spelling.name}"
     if reads_its_cell(spelling):
-        return call(f"{spelling.name} = RowField.cell", [read, write, spelling.constant], 4)
+        return call(f"{spelling.alone} = RowField.cell", [read, write, spelling.constant], 4)
     if not shows_view(spelling):
-        return call(f"{spelling.name} = RowField.of", [read, write], 4)
+        return call(f"{spelling.alone} = RowField.of", [read, write], 4)
     is_cold = isinstance(spelling, ColdField | SplitColdField)
     calls = [read, write] if is_cold else [write]
     make = "ColdArray" if is_cold else "ArrayField"
     arguments = [spelling.scalar_dtype, *calls, *split_view(spelling)]
-    return call(f"{spelling.name} = {make}.of", arguments, 4)
+    return call(f"{spelling.alone} = {make}.of", arguments, 4)
 
 
 def chunk_field_line(spelling: Spelling) -> str:
     """Return the statement that makes a proxy's field of a component in chunks."""
     if shows_view(spelling):
         arguments = [spelling.scalar_dtype, literal(spelling.name), *split_view(spelling)]
-        return call(f"{spelling.name} = ChunkArray.of", arguments, 4)
+        return call(f"{spelling.alone} = ChunkArray.of", arguments, 4)
     kind = f"ProxyField[{spelling.read_type}, {spelling.write_type}]"
     is_plain = spelling.has_cells and not spelling.is_packed and not spelling.is_enum
     make = "cell" if is_plain else "of"
-    return call(f"{spelling.name}: {kind} = ChunkValue.{make}", [literal(spelling.name)], 4)
+    return call(f"{spelling.alone}: {kind} = ChunkValue.{make}", [literal(spelling.name)], 4)
 
 
 def accessor_lines(fields: Sequence[Spelling], owned: bool) -> list[str]:
@@ -45,8 +45,8 @@ def accessor_lines(fields: Sequence[Spelling], owned: bool) -> list[str]:
     lines = []
     for spelling in fields:
         for make, name in ((by, spelling.name), (f"set_{by}", f"set_{spelling.name}")):
-            if plain(f"{name}_of") not in OWN_ACCESSORS:
-                lines.append(call(f"{name}_of = RowField.{make}", [name], 4))
+            if f"{name}_of" not in OWN_ACCESSORS:
+                lines.append(call(f"{marked(f'{name}_of')} = RowField.{make}", [marked(name)], 4))
     return lines
 
 

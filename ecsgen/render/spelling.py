@@ -86,7 +86,7 @@ class Spelling(ColumnSpelling):
         if len(self.name) + len(line) + 6 > WIDTH:
             line = f"{self.read_type} = (\n        {self.row_default}\n    )"
         first, *more = line.split("\n")
-        return "\n".join([tuple_item(self.name, first), *more])
+        return "\n".join([tuple_item(self.alone, first), *more])
 
     @property
     def info_arguments(self) -> list[str]:
@@ -180,8 +180,8 @@ class Spelling(ColumnSpelling):
         """The statements that convert the value for a new row; most leave it at the default."""
         lines = [
             f"{self.local} = {self._default_cell}",
-            f"if {self.name} is not {self.default}:",
-            f"    {self.local} = {self.constant}.one({self.name})",
+            f"if {self.alone} is not {self.default}:",
+            f"    {self.local} = {self.constant}.one({self.alone})",
         ]
         return "\n".join(" " * indent + line for line in lines)
 

@@ -99,6 +99,11 @@ class ComponentTests:
         return call("class _Machine", [f"{name}.Rules" for name in self.policies], 0, ":")
 
     @property
+    def machine_tests(self) -> str:
+        """What the tests of the state machine are called: not as the direct cases."""
+        return "TestMachine" if self.component.name != "Machine" else "TestStates"
+
+    @property
     def subject(self) -> str:
         """The class of what is under test."""
         return "unique.Subject" if self.spelling.unique_fields else "subject.Subject"

@@ -22,6 +22,7 @@ from ecsgen.render.archetypes import chunked_components
 from ecsgen.render.calls import import_line
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
+from ecsgen.render.giving_way import marked
 from ecsgen.render.output import Output
 from ecsgen.render.test_spelling import ComponentTests
 from ecsgen.render.world.module import Blocks, Parts
@@ -96,10 +97,10 @@ def entities_tests(package: str) -> str:
 def world_tests(parts: Parts, package: str) -> str:
     """Return the tests of the world, and of each of its features in turn."""
     supported = _support_of_world({name for name, _ in parts.features})
-    name, kinds = parts.world.name, {"SUBJECTS": parts.components, "UNOWNED": parts.unowned}
+    name, kinds = marked(parts.world.name), {"SUBJECTS": parts.components, "UNOWNED": parts.unowned}
     filled = [kind for kind, members in kinds.items() if any(m.is_unique for m in members)]
     unique = ["policies/unique"] if filled else []
-    exports = list(parts.exports)
+    exports = list(map(marked, parts.exports))
     imports = [exports, [f"{name} as _{name}"]] if filled else [[name, *exports]]
     blocks = Blocks(
         parts,
@@ -134,10 +135,11 @@ def archetypes_tests(world: str, components: tuple[Component, ...], package: str
     members = [ComponentTests(component, package, []) for component in components]
     enums = ["enums"] if any(t.spelling.enums for t in members) else []
     has_fields = ["fields"] if any(t.component.fields for t in members) else []
-    names = [world, "EntityManager", "archetypes", *enums, *(t.imported_row for t in members)]
+    names = ["EntityManager", "archetypes", *enums, *(t.imported_row for t in members)]
+    names += [marked(world)]
     return _render(
         "archetypes.py.j2",
-        world=world,
+        world=marked(world),
         members=members,
         support_import=support.import_lines([*SUPPORT_OF_CHUNKS, *has_fields]),
         package_import=import_line(package, names),

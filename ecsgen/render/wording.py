@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from ecsgen.render.naming.stand_ins import plain
+from ecsgen.render.calls import MARK
 
 SPELLED_OUT = 8
 """Cells of up to this many elements are spelled out in annotations."""
@@ -36,7 +36,11 @@ def literal_names(names: list[str]) -> str:
 
 def tuple_item(name: str, kind: str) -> str:
     """Return the line that declares an item of a named tuple, whose methods give way."""
-    reason = "  # type: ignore[assignment]  # a method of tuples" if plain(name) in _METHODS else ""
+    reason = (
+        "  # type: ignore[assignment]  # a method of tuples"
+        if name.removeprefix(MARK) in _METHODS
+        else ""
+    )
     return f"{name}: {kind}{reason}"
 
 

@@ -28,13 +28,7 @@ OWN_ACCESSORS: Final = frozenset(("id_of",))
 IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LOWER: Final = re.compile(r"[a-z][a-z0-9_]*")
 CAMEL: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
-# Rendering has stand-ins for names, the last letter of which is of this alphabet.
-DESERET_UPPER: Final = "".join(map(chr, range(0x10400, 0x10428)))
-DESERET_LOWER: Final = "".join(map(chr, range(0x10428, 0x10450)))
-_UPPER: Final = f"[A-Z{DESERET_UPPER}]"
-_WORD_START: Final = re.compile(
-    rf"(?<=[a-z0-9{DESERET_LOWER}])(?={_UPPER})|(?<={_UPPER})(?={_UPPER}[a-z{DESERET_LOWER}])"
-)
+_WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def query_classes(name: str) -> tuple[str, str, str]:

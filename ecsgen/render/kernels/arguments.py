@@ -11,7 +11,7 @@ from ecsgen.model.programs import Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
 from ecsgen.render.calls import call
-from ecsgen.render.naming.stand_ins import plain
+from ecsgen.render.giving_way import marked
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling
 
@@ -36,6 +36,7 @@ class ArgumentSpelling:
         column = Column(argument.name, type_.scalar, type_.shape, field=field)
         self.spelling = Spelling(column, f"{component.name}.{kernel.name}", 0)
         self.name = argument.name
+        self.alone = marked(argument.name)
         self.type = type_
         self.unit = unit
         self.each = argument.each
@@ -52,12 +53,12 @@ class ArgumentSpelling:
     @property
     def parameter(self) -> str:
         kind = self.spelling.many_type if self.each else self.spelling.write_type
-        return f"{self.name}: {kind}"
+        return f"{self.alone}: {kind}"
 
     @property
     def conversion(self) -> str:
         """The expression for its value in the kernel, with an axis for the rows."""
-        dtype, checked = SCALARS[self.type.scalar].numpy, f"{self.constant}.one({self.name})"
+        dtype, checked = SCALARS[self.type.scalar].numpy, f"{self.constant}.one({self.alone})"
         if not self.type.shape:
             return f"{dtype}({checked})"
         return f"np.array({checked}, {dtype}).reshape({literal((*self.type.shape, 1))[1:-1]})"
@@ -67,11 +68,11 @@ class ArgumentSpelling:
         """The same as an array, with which numpy starts sooner."""
         if self.type.shape:
             return self.conversion
-        return f"np.array({self.constant}.one({self.name}), {SCALARS[self.type.scalar].numpy})"
+        return f"np.array({self.constant}.one({self.alone}), {SCALARS[self.type.scalar].numpy})"
 
     def each_line(self, count: str, buffers: list[str]) -> str:
         """The statement that checks the values of all rows; they share no memory with buffers."""
-        given = [self.constant, self.name, count, *buffers]
+        given = [self.constant, self.alone, count, *buffers]
         return call(f"{self.whole} = each_value", given, 8).lstrip().replace("\n    ", "\n")
 
 
@@ -86,6 +87,12 @@ def _base(type_: Type) -> Base:
     return Base.FLOAT if type_.is_float else Base.INT
 
 
+def is_local(name: str, kernel: Kernel) -> bool:
+    """Whether the method of a kernel may have a local of this name behind an underscore."""
+    draws = kernel.program.who is not None and name in _DRAWING
+    return draws or _OWN_NAMES.fullmatch(name) is not None
+
+
 def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:
     """The arguments of a kernel, each with a name of its own for its converted value."""
     units = {name: unit for name, _, unit in kernel.args}
@@ -93,11 +100,10 @@ def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpe
         ArgumentSpelling(component, kernel, argument, units[argument.name])
         for argument in kernel.program.arguments
     ]
-    taken = {plain(argument.text) for argument in found}
+    taken = {argument.text for argument in found}
     for argument in found:
-        draws = kernel.program.who is not None and plain(argument.name) in _DRAWING
-        if draws or _OWN_NAMES.fullmatch(plain(argument.name)):
-            while plain(argument.text) in taken:
+        if is_local(argument.name, kernel):
+            while argument.text in taken:
                 argument.text += "_"
-            taken.add(plain(argument.text))
+            taken.add(argument.text)
     return found

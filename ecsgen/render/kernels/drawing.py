@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ecsgen.model import Component, Kernel
-from ecsgen.render.naming.stand_ins import plain
 from ecsgen.render.quoting import literal
 
 _BASIS = 0xCBF2_9CE4_8422_2325
@@ -24,7 +23,7 @@ def drawing_lines(kernels: Sequence[Kernel], owner: str) -> str:
     """The statement with all kernels that draw; nothing without such."""
     names = [kernel.name for kernel in kernels if kernel.program.who]
     prefix = f"{owner}." if owner else ""
-    entries = [f"{literal(name)}: 0x{name_hash(plain(prefix + name)):016X}" for name in names]
+    entries = [f"{literal(name)}: 0x{name_hash(prefix + name):016X}" for name in names]
     if not entries:
         return ""
     listed = "".join(f"    {entry},\n" for entry in entries)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ecsgen.model import Component, Kernel
 from ecsgen.model.programs import Argument, Near
 from ecsgen.render.calls import call
+from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.arguments import ArgumentSpelling, argument_spellings
 from ecsgen.render.quoting import WIDTH, docstring_text
 from ecsgen.render.wording import sentence
@@ -28,7 +29,7 @@ class Method:
         parameters = ["self", *(argument.parameter for argument in self.arguments)]
         if self.takes_rows:
             parameters += ["*", "rows: ArrayLike | None = None"]
-        return for_macro(call(f"def {self.name}", parameters, 4, " -> None:"))
+        return for_macro(call(f"def {marked(self.name)}", parameters, 4, " -> None:"))
 
     @property
     def takes_rows(self) -> bool:

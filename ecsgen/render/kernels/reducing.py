@@ -8,6 +8,7 @@ from typing import Final
 from ecsgen.model import Component, Kernel, Reduction
 from ecsgen.model.programs import Program
 from ecsgen.model.scalars import FLOATS
+from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.method import Method
 from ecsgen.render.wording import tuple_type
 
@@ -56,7 +57,7 @@ class ReducingMethod(Method):
 
     @property
     def signature(self) -> str:
-        return f"def {self.name}(self) -> {self.returns}:"
+        return f"def {marked(self.name)}(self) -> {self.returns}:"
 
     @property
     def _effects(self) -> str:

@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Final
 
 from ecsgen.model.scalars import SCALARS, UNSIGNED
-from ecsgen.render.naming.stand_ins import plain
+from ecsgen.render.giving_way import may_be_own
 from ecsgen.render.runtime import COMPILED, origins
 
 
@@ -105,14 +105,19 @@ class Names:
 
     def claim(self, name: str) -> str:
         """A name of the schema, as it is spelled in the function."""
+        return self.take(self.released(name))
+
+    def released(self, name: str) -> str:
+        """What a name of the schema is spelled like if that is free: not as what modules import.
+        Nothing else keeps from taking it any longer."""
         self.promised.discard(name)
-        return self.take(name)
+        return f"{name}_" if may_be_own(name) else name
 
     def take(self, *wishes: str) -> str:
         """The first wish that is free; the last one is lengthened until it is."""
-        used = set(map(plain, self.taken | self.promised))
-        name = next((wish for wish in wishes if plain(wish) not in used), wishes[-1])
-        while plain(name) in used:
+        used = self.taken | self.promised
+        name = next((wish for wish in wishes if wish not in used), wishes[-1])
+        while name in used:
             name += "_"
         self.taken.add(name)
         return name

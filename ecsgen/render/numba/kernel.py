@@ -8,7 +8,7 @@ from ecsgen.model import Component, Kernel
 from ecsgen.model.programs import Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
-from ecsgen.render.kernels.arguments import ArgumentSpelling
+from ecsgen.render.kernels.arguments import ArgumentSpelling, is_local
 from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import Method, for_macro
 from ecsgen.render.kernels.turns import order_text
@@ -70,7 +70,16 @@ class CompiledKernel(Method):
 
     @property
     def _own_name(self) -> str:
-        return self.name
+        """What the function is called behind its underscore: not as a local of the method is."""
+        name = self.name
+        texts = {argument.text for argument in self.arguments}
+        if is_local(name, self.kernel) or f"_{name}" in texts:
+            component = self._component
+            others = {one.name for one in component.kernels}
+            others |= {one.name for one in component.reductions}
+            while name in others or f"_{name}" in texts:
+                name += "_"
+        return name
 
     @property
     def function(self) -> str:
@@ -253,7 +262,7 @@ def decorator(is_parallel: bool) -> str:
 
 def checked(argument: ArgumentSpelling) -> str:
     """Return the expression that checks an argument."""
-    return f"{argument.constant}.one({argument.name})"
+    return f"{argument.constant}.one({argument.alone})"
 
 
 def passed_as(argument: ArgumentSpelling) -> str:

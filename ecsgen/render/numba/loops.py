@@ -189,8 +189,7 @@ class Loop:
         emit = self.emit
         value = emit.value(step.value)
         if local.name not in emit.locals_:
-            self.names.promised.discard(local.name)
-            emit.locals_[local.name] = emit.stored(value, local.name)
+            emit.locals_[local.name] = emit.stored(value, self.names.released(local.name))
             return
         if is_mixing(step.value, local):
             value = emit.stored(value, "t", "u", "w", "_t")

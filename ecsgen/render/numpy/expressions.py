@@ -27,7 +27,7 @@ from ecsgen.model.programs import (
 )
 from ecsgen.model.scalars import FLOATS, SCALARS
 from ecsgen.model.types import promote
-from ecsgen.render.calls import call
+from ecsgen.render.calls import MARK, call
 from ecsgen.render.numpy.constants import Constants
 from ecsgen.render.numpy.ufuncs import IN_PLACE, UFUNCS
 from ecsgen.render.numpy.values import Layout, Shape, Value, Working
@@ -207,7 +207,12 @@ class Emitter:
         texts = [operand.text for operand in operands]
         if self.constants is not None and not typed:
             texts = self.constants.spelled(operands)
-        if node.name in IN_PLACE and out.text == texts[0] and out.text.isidentifier() and not typed:
+        if (
+            node.name in IN_PLACE
+            and out.text == texts[0]
+            and out.text.removeprefix(MARK).isidentifier()
+            and not typed
+        ):
             self.write(f"{out.text} {IN_PLACE[node.name]} {texts[1]}")
         else:
             function = "negated" if node.name == "neg" else f"np.{UFUNCS[node.name]}"

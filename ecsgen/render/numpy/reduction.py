@@ -90,9 +90,9 @@ class ReductionMethod(ReducingMethod, KernelMethod):
         rows = "_matching" if self._counts else self.running
         dtype = "np.int64" if how == "count" else SCALARS[self.accumulator].numpy
         arguments = {"min": "", "max": "", "mean": f"{rows}, "}.get(how, f"{dtype}, ")
-        head = f"result: {self.returns} = {_WHOLE[how]}"
+        head = f"_result: {self.returns} = {_WHOLE[how]}"
         line = call(head, ["_parts", f"{arguments}{shape}"], 8)
-        return for_macro(f"{line}\n        return result")
+        return for_macro(f"{line}\n        return _result")
 
 
 class Reductions:

@@ -14,6 +14,7 @@ from ecsgen.model.programs import (
     Referred,
     Step,
 )
+from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.finding import NO_MANAGERS, OtherManagers
 from ecsgen.render.numpy.composed import COMPOSED
 from ecsgen.render.numpy.constants import Constants
@@ -127,15 +128,15 @@ class Statements:
 
     def _set_local(self, local: Local, node: Expression) -> None:
         emit = self.emitter
-        before = emit.locals_.get(local.name)
+        before, name = emit.locals_.get(local.name), marked(local.name)
         layout = emit.layout(node)
         if layout is Layout.UNIFORM or self._is_fixed(node):
             emit.locals_[local.name] = emit.value(node).held
-        elif before is not None and before.text == local.name:
-            self._fill(node, Slot(local.name, before.scalar, before.shape, before.layout))
+        elif before is not None and before.text == name:
+            self._fill(node, Slot(name, before.scalar, before.shape, before.layout))
         else:
             kind = local.type
-            slot = emit.working.named(local.name, kind.scalar, kind.shape, layout)
+            slot = emit.working.named(name, kind.scalar, kind.shape, layout)
             self._fill(node, slot)
             emit.locals_[local.name] = slot.value.held
 

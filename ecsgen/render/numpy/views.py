@@ -10,7 +10,7 @@ from ecsgen.layout import layout
 from ecsgen.model import Component
 from ecsgen.model.columns import KEPT_FIELDS, field_columns
 from ecsgen.model.programs import PARENT, FieldValue
-from ecsgen.render.naming.stand_ins import plain
+from ecsgen.render.giving_way import marked
 from ecsgen.render.numpy.values import Layout, Value
 from ecsgen.render.quoting import literal
 
@@ -38,7 +38,7 @@ class FieldViews:
         layout_ = Layout.ROWS if not type_.shape else Layout.TOGETHER
         if found.split and type_.shape:
             layout_ = Layout.PLANES
-        name = f"_parent_{field.name}" if field.owner == PARENT else field.name
+        name = f"_parent_{field.name}" if field.owner == PARENT else marked(field.name)
         return Value(name, type_.scalar, type_.shape, layout_)
 
     def holder(self, field: FieldValue) -> str:
@@ -69,12 +69,12 @@ class JoinedViews:
     def __init__(self, components: Iterable[Component], taken: Iterable[str]) -> None:
         self._modules = {component.name: component.module for component in components}
         self._views = {component.name: FieldViews(component) for component in components}
-        self._taken = set(map(plain, taken))
+        self._taken = set(taken)
         self._names: dict[FieldValue, str] = {}
 
     def value(self, field: FieldValue) -> Value:
         """The view that a block has."""
-        return replace(self._views[field.owner].value(field), text=self._name(field))
+        return replace(self._views[field.owner].value(field), text=marked(self._name(field)))
 
     def holder(self, field: FieldValue) -> str:
         """The expression for what has the columns, in the world's method."""
@@ -90,6 +90,6 @@ class JoinedViews:
         if field not in self._names:
             stem = f"{self._modules[field.owner]}_{field.name}"
             names = (stem, *(f"{stem}_{number}" for number in range(2, 1000)))
-            self._names[field] = next(name for name in names if plain(name) not in self._taken)
-            self._taken.add(plain(self._names[field]))
+            self._names[field] = next(name for name in names if name not in self._taken)
+            self._taken.add(self._names[field])
         return self._names[field]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 from ecsgen.model import Project
 from ecsgen.render.calls import call, collection
+from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.quoting import literal
 from ecsgen.schema.names import group_class, module_name
 from ecsgen.world_features.members import bundle_members, having_owners
@@ -18,6 +20,16 @@ class Member:
     name: str
     module: str
 
+    @classmethod
+    def of(cls, name: str) -> Self:
+        """Return a component by its name."""
+        return cls(marked_class(name), module_name(name))
+
+    @property
+    def alone(self) -> str:
+        """Its module's name where that stands alone: as a parameter, or an item of a class."""
+        return marked(self.module)
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -28,7 +40,7 @@ class Group:
 
     @property
     def class_name(self) -> str:
-        return group_class(self.name)
+        return marked(group_class(self.name))
 
     @property
     def doc(self) -> str:
@@ -74,7 +86,7 @@ class Flags:
 def groups(project: Project) -> tuple[Group, ...]:
     """Return all groups."""
     return tuple(
-        Group(name, tuple(Member(member, module_name(member)) for member in members))
+        Group(name, tuple(Member.of(member) for member in members))
         for name, members in project.world.groups
     )
 
@@ -82,7 +94,7 @@ def groups(project: Project) -> tuple[Group, ...]:
 def bundles(project: Project) -> tuple[Bundle, ...]:
     """Return all bundles, each with the components of those that it builds on."""
     return tuple(
-        Bundle(name, tuple(Member(c.name, c.module) for c in members))
+        Bundle(name, tuple(Member.of(c.name) for c in members))
         for name, members in bundle_members(project).items()
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Self
 
@@ -11,8 +11,8 @@ from ecsgen.model import Component, Project, World
 from ecsgen.model.schedules import called
 from ecsgen.render.calls import call, collection
 from ecsgen.render.environment import environment
+from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.imports import import_lines
-from ecsgen.render.naming.stand_ins import plain
 from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import COMPILED, origins, shard_origins
 from ecsgen.render.steps import indented
@@ -41,7 +41,7 @@ class Member:
     def of(cls, component: Component, world: World) -> Self:
         """Return what the world must know of a component."""
         return cls(
-            component.name,
+            marked_class(component.name),
             component.module,
             component.owner,
             component.destroy,
@@ -49,6 +49,11 @@ class Member:
             not component.reserve,
             any(field.unique for field in component.fields),
         )
+
+    @property
+    def alone(self) -> str:
+        """Its module's name where that stands alone: as a parameter, or an item of a class."""
+        return marked(self.module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,7 @@ class Parts:
     @property
     def viewed(self) -> list[Member]:
         """Those that are attributes of an entity's view: all but who has the name of a method."""
-        return [m for m in self.owned if plain(m.module) not in VIEW_METHODS]
+        return [m for m in self.owned if m.module not in VIEW_METHODS]
 
     @property
     def spawned(self) -> list[Member]:
@@ -170,7 +175,7 @@ def _argument_enums(project: Project) -> tuple[str, ...]:
     entries = tuple(entry for _, entries in world.schedules for entry in entries)
     kernels = [*world.kernels, *(one.kernel for one in called(entries, known, world))]
     given = (argument for kernel in kernels for argument in kernel.program.arguments)
-    return tuple(sorted({argument.type.enum for argument in given} - {""}))
+    return tuple(sorted(map(marked, {argument.type.enum for argument in given} - {""})))
 
 
 class Blocks:
@@ -178,7 +183,8 @@ class Blocks:
     nothing. In a feature's template, `it` is its subject."""
 
     def __init__(self, parts: Parts, **variables: object) -> None:
-        self.context: dict[str, Any] = {"parts": parts, "world": parts.world, "step": self}
+        world = replace(parts.world, name=marked(parts.world.name))
+        self.context: dict[str, Any] = {"parts": parts, "world": world, "step": self}
         self.context |= {"imports_marker": MARKER, **variables}
         self._templates = [
             template.make_module({**self.context, "it": subject})

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ecsgen.model import Component, Project, Query
 from ecsgen.render.calls import call, collection
+from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.quoting import literal
 from ecsgen.render.wording import inner
 from ecsgen.schema.names import query_classes
@@ -29,6 +30,11 @@ class Part(NamedTuple):
         """The call that makes it a member of the world's own query."""
         return f"{self.member}(self.{self.module})"
 
+    @property
+    def alone(self) -> str:
+        """Its module's name where that stands alone: as a parameter, or an item of a class."""
+        return marked(self.module)
+
     @classmethod
     def of(cls, component: Component) -> Part:
         """Return what a query must know of a component."""
@@ -38,7 +44,7 @@ class Part(NamedTuple):
             member = "ShardedSparseMember" if component.sharded else "QuerySparseMember"
         else:
             member = "QueryMember"
-        return cls(component.name, component.module, member)
+        return cls(marked_class(component.name), component.module, member)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,8 @@ class QuerySpelling:
     @property
     def classes(self) -> tuple[str, str, str]:
         """The names of the query's class, of that of its arrays and of that of one entity."""
-        return query_classes(self.query.name)
+        query, rows, row = query_classes(self.query.name)
+        return marked(query), marked(rows), marked(row)
 
     @property
     def summary(self) -> str:
@@ -112,7 +119,7 @@ class QuerySpelling:
         clauses = {"_ALL": query.all, "_ANY": query.any, "_NONE": query.none}
         clauses["_OPTIONAL"] = query.optional
         return [
-            collection(f"{constant}: ClassVar = ", list(names), 4)
+            collection(f"{constant}: ClassVar = ", list(map(marked_class, names)), 4)
             for constant, names in clauses.items()
             if names
         ]

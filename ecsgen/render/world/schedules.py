@@ -9,6 +9,7 @@ from ecsgen.model import Component, Project, World
 from ecsgen.model.programs import Argument
 from ecsgen.model.schedules import Call, arguments_of, called, fused_passes, passes
 from ecsgen.render.calls import call
+from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.kernels.fused import kernel_of
 from ecsgen.render.kernels.method import for_macro
@@ -64,7 +65,7 @@ class ScheduleMethod:
     def signature(self) -> str:
         """The line that begins the method."""
         parameters = ["self", *(argument.parameter for argument in self.arguments)]
-        return for_macro(call(f"def {self.name}", parameters, 4, " -> None:"))
+        return for_macro(call(f"def {marked(self.name)}", parameters, 4, " -> None:"))
 
     # --- what it says ----------------------------------------------------------------------------
 
@@ -102,12 +103,12 @@ class ScheduleMethod:
                 lines.append(call("checked_radius", given, 8).lstrip().replace("\n    ", "\n"))
                 continue
             if not argument.each:
-                lines.append(f"{argument.constant}.one({argument.name})")
+                lines.append(f"{argument.constant}.one({argument.alone})")
                 continue
             users = [one for one in self._calls if argument.name in one.kernel.each]
             counts = dict.fromkeys(self._count(one) for one in users)
             for count in counts:
-                given = [argument.constant, argument.name, count]
+                given = [argument.constant, argument.alone, count]
                 lines.append(call("each_value", given, 8).lstrip().replace("\n    ", "\n"))
         return lines
 
@@ -132,7 +133,7 @@ class ScheduleMethod:
         for number, found in enumerate(self._passes, 1):
             if (self.name, number) in self._fused:
                 holder, fused = self._fused[self.name, number]
-                given = [argument.name for argument in kernel_of(fused).program.arguments]
+                given = [marked(argument.name) for argument in kernel_of(fused).program.arguments]
                 lines.append(self._called(holder, f"_{fused.name}", given))
             else:
                 lines += [self._call(one) for one in found.calls]
@@ -173,7 +174,7 @@ class ScheduleMethod:
         return tuple(self._known[name].module for name in names)
 
     def _call(self, one: Call) -> str:
-        given = [argument.name for argument in one.kernel.program.arguments]
+        given = [marked(argument.name) for argument in one.kernel.program.arguments]
         return self._called(one.component, one.kernel.name, given)
 
     def _called(self, component: str, method: str, given: list[str]) -> str:

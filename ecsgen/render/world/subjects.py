@@ -25,9 +25,7 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "groups": groups,
     "kernel_arguments": KernelArguments.of,
     "queries": joined_queries,
-    "saving": lambda project: schema_fingerprint(
-        schema_text(saved_schema(project.named or project))
-    ),
+    "saving": lambda project: schema_fingerprint(schema_text(saved_schema(project))),
     "schedules": ScheduleSubject.of,
     "seeded": lambda project: drawing_lines(project.world.kernels, ""),
     "shards": shard_names,
