@@ -241,8 +241,7 @@ else:
             ".footprint": "Footprint FootprintData FootprintFields FootprintManager FootprintRef",
             ".hawk": "Hawk HawkColumns HawkData HawkFields HawkManager HawkRef",
             ".health": "Health HealthData HealthFields HealthRef HealthValues",
-            ".kin": "\x00Kin \x00KinColumns \x00KinData \x00KinFields "
-            "\x00KinManager \x00KinRef",
+            ".kin": "Kin KinColumns KinData KinFields KinManager KinRef",
             ".meeting": "Meeting MeetingData MeetingFields MeetingManager MeetingRef",
             ".particle": "Particle ParticleData ParticleFields ParticleManager ParticleRef",
             ".person": "Person PersonData PersonFields PersonManager PersonRef",

@@ -20,6 +20,7 @@ from ecsgen.render.archetypes import (
     archetype_subjects,
     archetypes_module,
 )
+from ecsgen.render.calls import MARK
 from ecsgen.render.chunked import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
@@ -205,4 +206,4 @@ def _imports(named: Iterable[tuple[str, str]]) -> list[str]:
 
 def _place(module: str, names: Iterable[str]) -> str:
     """Return the names of a module as an item of what `lazy_names` takes."""
-    return f'{" " * 12}"{module}": {split_literal(" ".join(sorted(names)), 12)},'
+    return f'{" " * 12}"{module}": {split_literal(" ".join(sorted(names)).replace(MARK, ""), 12)},'
