@@ -224,68 +224,62 @@ else:
     __getattr__, __dir__, __all__ = _lazy_names(
         __name__,
         {
-            ".ai_state": "AiState AiStateColumns AiStateData "
-            "AiStateFields AiStateGroupedData "
-            "AiStateManager AiStateRef",
+            ".ai_state": "AiState AiStateColumns AiStateData AiStateFields"
+            " AiStateGroupedData AiStateManager AiStateRef",
             ".archetypes": "ArchetypeChunk Archetypes",
             ".armor": "Armor ArmorData ArmorFields ArmorRef ArmorValues",
             ".boid": "Boid BoidColumns BoidData BoidFields BoidManager BoidRef",
             ".burning": "Burning BurningData BurningFields BurningRef BurningValues",
-            ".celestial_body": "CelestialBody CelestialBodyData "
-            "CelestialBodyFields CelestialBodyManager "
-            "CelestialBodyRef",
-            ".energy": "Energy EnergyColumns EnergyData EnergyFields EnergyManager EnergyRef",
+            ".celestial_body": "CelestialBody CelestialBodyData CelestialBodyFields"
+            " CelestialBodyManager CelestialBodyRef",
+            ".energy": "Energy EnergyColumns EnergyData EnergyFields EnergyManager"
+            " EnergyRef",
             ".entities": "EntityManager",
             ".enums": "Access Animation Condition Effect Element Loot Mode",
-            ".every_type": "EveryType EveryTypeData EveryTypeFields EveryTypeManager EveryTypeRef",
-            ".footprint": "Footprint FootprintData FootprintFields FootprintManager FootprintRef",
+            ".every_type": "EveryType EveryTypeData EveryTypeFields EveryTypeManager"
+            " EveryTypeRef",
+            ".footprint": "Footprint FootprintData FootprintFields FootprintManager"
+            " FootprintRef",
             ".hawk": "Hawk HawkColumns HawkData HawkFields HawkManager HawkRef",
             ".health": "Health HealthData HealthFields HealthRef HealthValues",
             ".kin": "Kin KinColumns KinData KinFields KinManager KinRef",
             ".meeting": "Meeting MeetingData MeetingFields MeetingManager MeetingRef",
-            ".particle": "Particle ParticleData ParticleFields ParticleManager ParticleRef",
+            ".particle": "Particle ParticleData ParticleFields ParticleManager"
+            " ParticleRef",
             ".person": "Person PersonData PersonFields PersonManager PersonRef",
-            ".point_mass": "PointMass PointMassColumns PointMassData "
-            "PointMassFields PointMassManager "
-            "PointMassRef",
-            ".position": "Position PositionColumns PositionData "
-            "PositionFields PositionGroupedData "
-            "PositionManager PositionRef",
-            ".predator": "Predator PredatorColumns PredatorData "
-            "PredatorFields PredatorManager PredatorRef",
-            ".scene_node": "SceneNode SceneNodeData SceneNodeFields SceneNodeManager SceneNodeRef",
-            ".skinned_mesh": "SkinnedMesh SkinnedMeshData "
-            "SkinnedMeshFields SkinnedMeshGroupedData "
-            "SkinnedMeshManager SkinnedMeshRef",
-            ".sound_source": "SoundSource SoundSourceData "
-            "SoundSourceFields SoundSourceManager "
-            "SoundSourceRef",
+            ".point_mass": "PointMass PointMassColumns PointMassData PointMassFields"
+            " PointMassManager PointMassRef",
+            ".position": "Position PositionColumns PositionData PositionFields"
+            " PositionGroupedData PositionManager PositionRef",
+            ".predator": "Predator PredatorColumns PredatorData PredatorFields"
+            " PredatorManager PredatorRef",
+            ".scene_node": "SceneNode SceneNodeData SceneNodeFields SceneNodeManager"
+            " SceneNodeRef",
+            ".skinned_mesh": "SkinnedMesh SkinnedMeshData SkinnedMeshFields"
+            " SkinnedMeshGroupedData SkinnedMeshManager"
+            " SkinnedMeshRef",
+            ".sound_source": "SoundSource SoundSourceData SoundSourceFields"
+            " SoundSourceManager SoundSourceRef",
             ".spark": "Spark SparkData SparkFields SparkManager SparkRef",
             ".static": "Static StaticData StaticFields StaticManager StaticRef",
-            ".status_effect": "StatusEffect StatusEffectColumns "
-            "StatusEffectData StatusEffectFields "
-            "StatusEffectManager StatusEffectRef",
+            ".status_effect": "StatusEffect StatusEffectColumns StatusEffectData"
+            " StatusEffectFields StatusEffectManager StatusEffectRef",
             ".texture": "Texture TextureData TextureFields TextureManager TextureRef",
             ".tile": "Tile TileData TileFields TileManager TileRef",
-            ".transform": "Transform TransformColumns TransformData "
-            "TransformFields TransformManager "
-            "TransformRef",
-            ".velocity": "Velocity VelocityColumns VelocityData "
-            "VelocityFields VelocityGroupedData "
-            "VelocityManager VelocityRef",
-            ".villager": "Villager VillagerData VillagerFields "
-            "VillagerGroupedData VillagerManager "
-            "VillagerRef",
+            ".transform": "Transform TransformColumns TransformData TransformFields"
+            " TransformManager TransformRef",
+            ".velocity": "Velocity VelocityColumns VelocityData VelocityFields"
+            " VelocityGroupedData VelocityManager VelocityRef",
+            ".villager": "Villager VillagerData VillagerFields VillagerGroupedData"
+            " VillagerManager VillagerRef",
             ".weapon": "Weapon WeaponData WeaponFields WeaponRef WeaponValues",
-            ".world": "AblazeQuery AblazeRow AblazeRows ActorsGroup"
-            " AfflictedQuery AfflictedRow AfflictedRows "
-            "BodiesGroup DrawnQuery DrawnRow DrawnRows "
-            "EntityView FightersQuery FightersRow "
-            "FightersRows Game GrazersQuery GrazersRow "
-            "GrazersRows HawksQuery HawksRow HawksRows "
-            "HuntersQuery HuntersRow HuntersRows "
-            "MoversQuery MoversRow MoversRows Signature "
-            "VisibleQuery VisibleRow VisibleRows World",
+            ".world": "AblazeQuery AblazeRow AblazeRows ActorsGroup AfflictedQuery"
+            " AfflictedRow AfflictedRows BodiesGroup DrawnQuery DrawnRow"
+            " DrawnRows EntityView FightersQuery FightersRow FightersRows"
+            " Game GrazersQuery GrazersRow GrazersRows HawksQuery HawksRow"
+            " HawksRows HuntersQuery HuntersRow HuntersRows MoversQuery"
+            " MoversRow MoversRows Signature VisibleQuery VisibleRow"
+            " VisibleRows World",
         },
         "Draws Neighbours",
     )

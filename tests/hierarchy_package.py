@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 
 from ecsgen.model import Base, Component, Field, FieldType, World
 from ecsgen.render.component import component_module
+from ecsgen.render.giving_way import told_apart
 from ecsgen.render.package import entities_module
-from ecsgen.render.runtime import copies
 
 SERIAL = Field("serial", FieldType("i64", Base.INT, "i64"), 0)
 PLACE = Field("place", FieldType("f32[3]", Base.FLOAT, "f32", (3,)), (0.0, 0.0, 0.0))
@@ -50,9 +51,12 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The generated package of all these components, indices of entities being reused at once."""
     folder = tmp_path_factory.mktemp("hierarchy")
     generated = folder / "families"
-    texts = {f"{name}.py": component_module(component) for name, component in COMPONENTS.items()}
+    texts = {
+        f"{name}.py": told_apart(partial(component_module, component))
+        for name, component in COMPONENTS.items()
+    }
     texts |= {"__init__.py": "", "entities.py": entities_module(World(min_free=2))}
-    for path, text in (texts | copies(texts.values())).items():
+    for path, text in texts.items():
         (generated / path).parent.mkdir(parents=True, exist_ok=True)
         (generated / path).write_text(text, encoding="utf-8")
     sys.path.insert(0, str(folder))

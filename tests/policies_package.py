@@ -101,7 +101,7 @@ def _schemas() -> str:
     return "\n---\n".join([*texts, COMBINATIONS])
 
 
-world_package(_schemas(), "policies_package")
+world_package(_schemas(), "policies_package", runtime="vendored")
 package: Any = sys.modules["policies_package"]
 
 

@@ -72,7 +72,7 @@ needs_pinned = pytest.mark.skipif(
 def test_shipped_modules_in_style_are_blacks(backend: Backend) -> None:
     modules = rendered(SCHEMAS, backend)
     known = {path: text for path, text in modules.items() if PINNED.has(text)}
-    assert len(known) > 0.9 * len(modules)
+    assert len(known) > 0.85 * len(modules)
     assert [path for path, text in known.items() if not is_blacks(text)] == []
 
 

@@ -63,7 +63,7 @@ def test_the_manifest_is_the_same_everywhere(project: Project, tmp_path: Path) -
     assert [*here.values()] == [*there.values()]
     text = project.text(MANIFEST)
     assert str(tmp_path) not in text
-    assert text.count("\n") == 2 + 7 + 2 * 2 + 2 + 5  # braces, head, sections, schemas, files
+    assert text.count("\n") == 2 + 8 + 2 * 2 + 2 + 5  # braces, head, sections, schemas, files
 
 
 def test_states_and_their_mending(project: Project) -> None:

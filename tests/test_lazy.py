@@ -69,8 +69,8 @@ def test_without_numba_a_compiled_package_says_what_to_install(tmp_path: Path) -
             [sys.executable, "-c", f"{hide}; {code}"], cwd=tmp_path, capture_output=True, text=True
         )
         assert done.stderr.splitlines()[-1] == (
-            "ImportError: flags is made for numba, which is not installed: pip install numba"
-            " (or build it with `--backend numpy`)"
+            "ImportError: flags is made for numba, which is not installed: "
+            'pip install "ecsgen-runtime[numba]" (or build it with `--backend numpy`)'
         )
     subprocess.run([sys.executable, "-c", "import flags"], cwd=tmp_path, check=True)
 

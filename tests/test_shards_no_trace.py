@@ -1,4 +1,4 @@
-"""Without `shards` a package has not one byte of it."""
+"""Without `shards` a generated module has not one word of it."""
 
 from __future__ import annotations
 
@@ -50,4 +50,14 @@ def test_a_generator_that_knows_nothing_of_it_makes_the_same(
     for each in caches:
         each.cache_clear()
     sharded = (ROOT / "tests" / "sharded.yaml").read_text("utf-8")
-    assert any("/shards/" in path for path in sources(load(sharded)))
+    texts = sources(load(sharded)).values()
+    assert any("from ecsgen_runtime.shards." in text for text in texts)
+
+
+def test_with_it_the_library_is_copied_as_it_is() -> None:
+    text = (ROOT / "tests" / "sharded.yaml").read_text("utf-8")
+    found = sources(load(text), runtime="vendored")
+    library = runtime.sources()
+    copied = found.keys() & library.keys()
+    assert "_runtime/shards/sparse.py" in copied
+    assert [path for path in copied if found[path] != library[path]] == []

@@ -10,7 +10,7 @@ from tempfile import mkdtemp
 from types import ModuleType
 
 from ecsgen import schema
-from ecsgen.config import Backend, Options
+from ecsgen.config import Backend, Options, Runtime
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
@@ -27,7 +27,9 @@ def load(text: str) -> Project:
     return project
 
 
-def sources(project: Project, backend: Backend = "numpy") -> dict[str, str]:
+def sources(
+    project: Project, backend: Backend = "numpy", runtime: Runtime = "installed"
+) -> dict[str, str]:
     """Return the text of each file of the package, unformatted, without the tests."""
     here = Path.cwd()
     options = Options(
@@ -37,15 +39,18 @@ def sources(project: Project, backend: Backend = "numpy") -> dict[str, str]:
         tests=None,
         jobs=1,
         line_length=88,
+        runtime=runtime,
     )
     return texts(project, options)
 
 
 @cache
-def world_package(text: str, name: str, backend: Backend = "numpy") -> ModuleType:
+def world_package(
+    text: str, name: str, backend: Backend = "numpy", runtime: Runtime = "installed"
+) -> ModuleType:
     """Import the world of the package generated from a schema text."""
     folder = Path(mkdtemp())
-    for path, source in sources(load(text), backend).items():
+    for path, source in sources(load(text), backend, runtime).items():
         file = folder / name / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(source, encoding="utf-8")

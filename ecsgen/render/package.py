@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -26,7 +27,7 @@ from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import marked, marked_class, told_apart
 from ecsgen.render.output import Output
-from ecsgen.render.quoting import literal, split_literal
+from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.runtime import (
     LIBRARY,
     RUNTIME,
@@ -206,4 +207,9 @@ def _imports(named: Iterable[tuple[str, str]]) -> list[str]:
 
 def _place(module: str, names: Iterable[str]) -> str:
     """Return the names of a module as an item of what `lazy_names` takes."""
-    return f'{" " * 12}"{module}": {split_literal(" ".join(sorted(names)).replace(MARK, ""), 12)},'
+    pad, key = " " * 12, f'"{module}": '
+    text = " ".join(sorted(names)).replace(MARK, "")
+    width = max(1, WIDTH - len(pad) - len(key) - len('" ",'))
+    first, *others = textwrap.wrap(text, width, break_long_words=False)
+    lines = [key + literal(first), *(literal(f" {line}") for line in others)]
+    return f"\n{pad}".join(["", *lines])[1:] + ","
