@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 FAST := $(VENV)/.accelerator
 PEERS := $(VENV)/.peers
@@ -20,7 +21,7 @@ SHARE ?= $(shell expr $$(git rev-list --count HEAD) % 4)/4
 
 .PHONY: demo flock test soak fast browser lint types check bench cachegrind mutants docs dist lowest clean
 
-demo: $(STAMP)
+demo: $(READY)
 	$(BIN)/ecsgen build schemas/
 	$(BIN)/python examples/solar_system.py
 
@@ -116,10 +117,16 @@ lowest: $(STAMP)
 clean:
 	rm -rf $(VENV) build dist
 
-$(STAMP): pyproject.toml runtime/pyproject.toml Makefile
+# What ecsgen needs itself, and methods in C if there is a compiler.
+$(READY): pyproject.toml runtime/pyproject.toml runtime/setup.py
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ecsgen needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ./runtime --editable '.[numba,mpi,test,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ./runtime --editable .
+	touch $@
+
+# What tests and checks need besides.
+$(STAMP): $(READY) Makefile
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[numba,mpi,test,dev]'
 	touch $@
 
 # What the benchmarks compare with; they name whatever could not be installed.
