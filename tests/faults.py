@@ -397,14 +397,17 @@ def _bytes_of(code: CodeType) -> bytes:
 def traced(events: Events, act: Callable[[], object]) -> BaseException | None:
     """Do something and return what it raises."""
     gc.disable()  # what is lost in finalizers is nobody's fault
-    sys.settrace(events)
-    try:
-        act()
-    except BaseException as raised:
-        return raised
-    finally:
-        sys.settrace(None)
-        gc.enable()
+    # Tracing can interrupt where no signal does: when numpy has been told what to ignore, but is
+    # not inside the `with` yet that tells it otherwise again.
+    with np.errstate():
+        sys.settrace(events)
+        try:
+            act()
+        except BaseException as raised:
+            return raised
+        finally:
+            sys.settrace(None)
+            gc.enable()
     return None
 
 
