@@ -33,6 +33,8 @@ _PROPERTY: Final = re.compile(r"[&*!][^\s,\[\]{}]*")
 _TYPE_WITH_SHAPE: Final = re.compile(r"[a-z0-9>]\[")
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][\w<>\[\]. -]*")
 KINDS: Final = ("component", "enum", "world")
+_TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep"
+_SCANNER_GAVE_UP: Final = "exceeded maximum nesting depth"  # libyaml, from 0.2.6 on
 _TABS: Final = "tabs may stand only inside quotes, text blocks and comments"
 
 # PyYAML's events and marks have no types of their own that hold for both of its parsers.
@@ -151,7 +153,7 @@ class Builder:
         self._count(event)
         mark = self._mark(event.start_mark, event.end_mark)
         if len(self._stack) >= MAX_DEPTH:
-            self._add("E206", f"nested more than {MAX_DEPTH} levels deep", mark)
+            self._add("E206", _TOO_DEEP, mark)
             raise _StopReadingError
         node = Node({} if mapping else [], mark)
         self._stack.append(_Open(node, event.start_mark, key_is_next=mapping))
@@ -236,6 +238,9 @@ class Builder:
         index = len(text) if where is None else min(where.index, len(text))
         before = split_lines(text[:index])
         mark = Mark(self._path, len(before), len(before[-1]) + 1)
+        if error.problem == _SCANNER_GAVE_UP:
+            self._add("E206", _TOO_DEEP, mark)
+            return
         line = self._without_colon(error, mark.line)
         if line:
             start = len(self._lines[line - 1]) - len(self._lines[line - 1].lstrip())
