@@ -50,7 +50,7 @@ soak: export ECSGEN_COMBINATIONS = 0:40
 soak: export ECSGEN_MIGRATIONS = 400
 soak: $(STAMP) fast
 	$(PYTEST) -m "soak or hypothesis" --hypothesis-profile soak
-	ECSGEN_SIGNALS=30 $(BIN)/python -m pytest -q tests/test_faults.py -k signals
+	ECSGEN_FAULTS=1 ECSGEN_INTERRUPTS=50 ECSGEN_SIGNALS=30 $(PYTEST) -m "" --dist load tests/test_faults.py
 	$(BIN)/python -m tests.mutate --share $(SHARE)
 
 # Methods in C, compiled where they are. Without a compiler their tests are left out, but not in CI.

@@ -45,19 +45,19 @@ from flown import World
 w = World()
 w.spawn(40, bird={"at": np.random.default_rng(1).random((40, 2))})
 warnings.simplefilter("error")
-for kernel in sys.argv[1:]:
-    getattr(w.bird, kernel)()
-    w.bird.reserve(w.bird.data.allocated + 64)
+getattr(w.bird, sys.argv[1])()
+w.bird.reserve(w.bird.data.allocated + 64)
 """
 
 
-def test_views_are_dropped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kernel", ["settle", "look"])
+def test_views_are_dropped(kernel: str, tmp_path: Path) -> None:
     pytest.importorskip("numba")
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas" / "a.yaml").write_text(SCHEMA, encoding="utf-8")
     build(tmp_path / "schemas", tmp_path / "flown", backend="numba")
     ran = subprocess.run(
-        [sys.executable, "-c", CALLS, "settle", "look"],
+        [sys.executable, "-c", CALLS, kernel],
         cwd=tmp_path,
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
         capture_output=True,
