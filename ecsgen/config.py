@@ -183,7 +183,7 @@ def _nearest_table(cwd: Path) -> tuple[Path, _Table]:
     for folder in (cwd, *cwd.parents):
         file = folder / OPTIONS_FILE
         if file.is_file():
-            content = _read_toml(file)
+            content = read_toml(file)
             tool = content.get("tool")
             if isinstance(tool, dict) and "ecsgen" in tool:
                 return folder, _parse_table(tool["ecsgen"], file)
@@ -191,7 +191,8 @@ def _nearest_table(cwd: Path) -> tuple[Path, _Table]:
     return cwd, _Table()
 
 
-def _read_toml(file: Path) -> dict[str, Any]:
+def read_toml(file: Path) -> dict[str, Any]:
+    """What a file says. Raises `UsageError` where it cannot be read."""
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

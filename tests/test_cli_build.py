@@ -83,6 +83,7 @@ def test_states_and_their_mending(project: Project) -> None:
         "EXTRA generated/tests/test_ai.py",
         "MISSING generated/tests/test_sound.py",
         "CHANGED generated/.ecsgen.json",
+        "generated: out of step, made for numpy",
         "to mend: ecsgen build",
         "to mend, dropping what was edited: ecsgen build --force",
     ]
@@ -103,6 +104,9 @@ def test_states_and_their_mending(project: Project) -> None:
 def test_mending_repeats_the_arguments(project: Project) -> None:
     out = project("check", "schemas/../schemas", "-o", "my out", "--backend", "numba").out
     assert "to mend: ecsgen build -o 'my out' --backend numba" in out
+    assert "to mend: ecsgen build --vendor\n" in project("check", "--vendor").out
+    project.configure('runtime = "vendored"')
+    assert "to mend: ecsgen build --no-vendor\n" in project("check", "--no-vendor").out
 
 
 def test_a_package_that_is_not_there(project: Project) -> None:
@@ -124,6 +128,7 @@ def test_a_package_that_is_not_there(project: Project) -> None:
     ("key", "was", "now", "flag"),
     [
         ("backend", '"numpy"', '"numba"', "--backend=numba"),
+        ("runtime", '"installed"', '"vendored"', "--vendor"),
     ],
 )
 def test_an_option_of_the_last_build_does_not_go_without_a_word(
@@ -143,9 +148,10 @@ def test_an_option_of_the_last_build_does_not_go_without_a_word(
     assert project("build").err == ""
     assert project("check", flag).err == said(was, now, now)
     assert project("build", flag).err == said(was, now, now)
-    project.configure(f"{key} = {now}")
+    listed = "\n[project]\ndependencies = ['ecsgen-runtime']"
+    project.configure(f"{key} = {now}{listed}")
     assert project("build").err == ""
-    project.configure('schemas = "package:nowhere"')  # what the command line says counts
+    project.configure(f'schemas = "package:nowhere"{listed}')  # what the command line says counts
     assert project("build", "schemas").err == said(now, was, now)
 
 
@@ -170,6 +176,16 @@ def test_check_names_the_backend(project: Project) -> None:
     project("build", "--backend", "numba")
     done = project("check", "--backend", "numba")
     assert done == (0, "generated: 5 files in step, made for numba\n", "")
+    project.put("schemas/mass.yaml", "x=3")
+    out = project("check", "--backend", "numba").out.splitlines()
+    assert out[-2:] == [
+        "generated: out of step, made for numba",
+        "to mend: ecsgen build --backend numba",
+    ]
+    assert project("check", "--format", "json").err.splitlines()[-2:] == [
+        "generated: out of step, made for numba",
+        "to mend: ecsgen build",
+    ]
 
 
 def test_diff(project: Project) -> None:
@@ -230,6 +246,7 @@ def test_no_build_mends_what_is_no_file(project: Project) -> None:
     assert status == 2
     assert out.splitlines() == [
         "FOREIGN generated/mass.py",
+        "generated: out of step, made for numpy",
         "to mend, when what is no file has been moved away: ecsgen build",
     ]
     (found,) = json.loads(project("check", "--format", "json")[1])
@@ -403,7 +420,10 @@ def test_versions_are_compared(project: Project) -> None:
     content = project.manifest()
     project.put(MANIFEST, json.dumps(content | {"ecsgen": "0.0.1", "black": "1.2"}))
     status, out, err = project("check")
-    assert (status, out) == (1, f"CHANGED {MANIFEST}\nto mend: ecsgen build\n")
+    assert out == (
+        f"CHANGED {MANIFEST}\ngenerated: out of step, made for numpy\nto mend: ecsgen build\n"
+    )
+    assert status == 1
     assert f"the output came from ecsgen 0.0.1; this is ecsgen {content['ecsgen']}\n" in err
     assert f"the output came from black 1.2; this is black {content['black']}\n" in err
     assert project("build").status == 0

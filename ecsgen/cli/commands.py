@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ecsgen import __version__
-from ecsgen.cli import report
+from ecsgen.cli import dependency, report
 from ecsgen.cli.common import (
     USAGE,
     build_options,
@@ -120,7 +120,7 @@ def _build_after(before: Status, format: Format, force: bool) -> int:
     if changes:
         apply(changes)
     report.say(report.summary(result, changes), format)
-    _say_notes(*result.said_of(changes))
+    _say_notes(*result.said_of(changes), *dependency.to_add(before))
     return 0
 
 
@@ -172,7 +172,7 @@ def _check(before: Status, format: Format) -> int:
         return 0
     if format == "text":
         report.print_states(result)
-    for line in report.mends(result):
+    for line in (*report.out_of_step(before), *report.mends(result)):
         report.say(line, format)
     return USAGE if result.with_state(State.FOREIGN) else OUT_OF_STEP
 

@@ -121,6 +121,12 @@ def in_step(before: Status) -> str:
     return f"{shown(options.output)}: {count} files in step, made for {options.backend}"
 
 
+def out_of_step(before: Status) -> Iterator[str]:
+    """What a package that is out of step was made for, on one line, if it is known."""
+    if before.manifest is not None:
+        yield f"{shown(before.options.output)}: out of step, made for {before.manifest.backend}"
+
+
 def breaks(found: Diagnostics, against: str) -> str:
     """What breaks, counted, on one line."""
     from ecsgen.breaking.report import kind
@@ -179,6 +185,8 @@ def _as_typed(options: Options) -> list[str]:
         typed += ["-o", shown(options.output)]
     if options.backend != default.backend:
         typed += ["--backend", options.backend]
+    if options.runtime != default.runtime:
+        typed.append("--vendor" if options.runtime == "vendored" else "--no-vendor")
     return typed
 
 
