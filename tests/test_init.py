@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
+from ecsgen import __version__
 from ecsgen.starter import begin
 from tests.command_project import Project
 
@@ -37,11 +38,15 @@ def test_what_it_writes_works(project: Project) -> None:
     assert done.out.splitlines()[-1] == "next: cd 'my game' && ecsgen build && python main.py"
     home = project.folder / "my game"
     os.chdir(home)
-    assert tomllib.loads((home / "pyproject.toml").read_text())["project"]["name"] == "my-game"
+    begun = tomllib.loads((home / "pyproject.toml").read_text())["project"]
+    assert begun["name"] == "my-game"
+    assert begun["dependencies"] == [f"ecsgen-runtime=={__version__}", "numpy>=1.26"]
+    assert "'ecsgen-runtime[test]'" in (home / ".github/workflows/ecsgen.yml").read_text()
     before = project.files("my game")
     assert "nothing to do: all of it is there" in project("init").out
     assert project.files("my game") == before
-    assert project("build").status == 0
+    built = project("build")
+    assert (built.status, built.err) == (0, "")
     assert project("check").status == 0
     around = {**os.environ, "PYTHONPATH": "", "MYPYPATH": ""}
     for command in (["main.py"], ["-m", "mypy", "--strict", "main.py"]):
