@@ -50,7 +50,8 @@ def main(folder: Path) -> int:
     ]
     print(*lowest())
     subprocess.run([*install, *lowest()], check=True)
-    subprocess.run([*install, "--no-deps", "--editable", ROOT], check=True)
+    for part in (ROOT / "runtime", ROOT):
+        subprocess.run([*install, "--no-deps", "--editable", part], check=True)
     tests = [f"tests/test_{name}.py" for name in TESTS]
     tests += [f"generated/tests/test_{name}.py" for name in GENERATED]
     options = ["-q", "-p", "no:cacheprovider", "-n", "auto", "--dist", "loadfile"]
