@@ -8,9 +8,8 @@ from ecsgen_runtime.fast import methods_in_c
 
 def main() -> None:
     print(f"ecsgen-runtime {ecsgen_runtime.__version__}")
-    interfaces = getattr(ecsgen_runtime, "INTERFACES", None)
-    if interfaces is not None:
-        print(f"interfaces of generated packages: {', '.join(map(str, interfaces))}")
+    interfaces = ", ".join(map(str, ecsgen_runtime.INTERFACES))
+    print(f"interfaces of generated packages: {interfaces}")
     install, reason = methods_in_c()
     print(f"methods in C: {'yes' if install else f'no ({reason})'}")
 
