@@ -25,11 +25,6 @@ from ecsgen_runtime.kernels.turns import turn_order
 from ecsgen_runtime.queries.chunks import QueriedChunks
 from ecsgen_runtime.queries.joined import JoinedBlocks, JoinedColumn
 from ecsgen_runtime.queries.match import QueryMatch
-from ecsgen_runtime.queries.members import (
-    QueryListMember,
-    QueryMember,
-    QuerySparseMember,
-)
 from ecsgen_runtime.queries.query import QueriedRows
 from ecsgen_runtime.spaces.blocks import NearBlocks, NearColumn, OtherColumn
 from ecsgen_runtime.spaces.joined import joined_rows, joined_search
@@ -1121,56 +1116,37 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         self._hold(self.archetypes)
         self.movers = MoversQuery(
             self.entities,
-            (QueryMember(self.transform), QueryMember(self.point_mass)),
-            none_of=(QuerySparseMember(self.static),),
+            (self.transform, self.point_mass),
+            none_of=(self.static,),
         )
         self.drawn = DrawnQuery(
             self.entities,
-            (QueryMember(self.transform),),
-            any_of=(
-                QuerySparseMember(self.skinned_mesh),
-                QueryMember(self.tile),
-                QuerySparseMember(self.particle),
-            ),
-            optional=(QuerySparseMember(self.ai_state),),
+            (self.transform,),
+            any_of=(self.skinned_mesh, self.tile, self.particle),
+            optional=(self.ai_state,),
         )
         self.visible = VisibleQuery(
             self.entities,
             (),
-            any_of=(
-                QuerySparseMember(self.skinned_mesh),
-                QueryMember(self.tile),
-                QuerySparseMember(self.particle),
-            ),
+            any_of=(self.skinned_mesh, self.tile, self.particle),
         )
         self.afflicted = AfflictedQuery(
             self.entities,
-            (QueryListMember(self.status_effect), QuerySparseMember(self.ai_state)),
-            optional=(QueryMember(self.point_mass),),
+            (self.status_effect, self.ai_state),
+            optional=(self.point_mass,),
         )
         self.grazers = GrazersQuery(
             self.entities,
-            (
-                QuerySparseMember(self.position),
-                QuerySparseMember(self.velocity),
-                QuerySparseMember(self.energy),
-                QuerySparseMember(self.kin),
-            ),
-            none_of=(QuerySparseMember(self.predator),),
+            (self.position, self.velocity, self.energy, self.kin),
+            none_of=(self.predator,),
         )
         self.hunters = HuntersQuery(
             self.entities,
-            (
-                QuerySparseMember(self.position),
-                QuerySparseMember(self.velocity),
-                QuerySparseMember(self.energy),
-                QuerySparseMember(self.kin),
-                QuerySparseMember(self.predator),
-            ),
+            (self.position, self.velocity, self.energy, self.kin, self.predator),
         )
         self.hawks = HawksQuery(
             self.entities,
-            (QuerySparseMember(self.boid), QuerySparseMember(self.hawk)),
+            (self.boid, self.hawk),
         )
         self.ablaze = AblazeQuery(self.archetypes)
         self.fighters = FightersQuery(self.archetypes)

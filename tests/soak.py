@@ -14,6 +14,7 @@ from hypothesis import settings
 SOAK = {
     "test_benchmarks.py": "",
     "test_black.py": "random_modules.*[1-4]-|with_shards|shipped.*numba",
+    "test_both_ways.py": "unshipped|compiled|imports_differs.*(shipped|numba)",
     "test_chunk_kernels.py": "compiled|large",
     "test_combinations.py": r"every_combination.*\[[2-9]",
     "test_fast_generated.py": r"other_policies|random_schemas|rules_of_worlds|\[\[[af]",

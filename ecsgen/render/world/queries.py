@@ -22,13 +22,6 @@ class Part(NamedTuple):
 
     name: str
     module: str
-    member: str
-    """The class that finds its rows."""
-
-    @property
-    def call(self) -> str:
-        """The call that makes it a member of the world's own query."""
-        return f"{self.member}(self.{self.module})"
 
     @property
     def alone(self) -> str:
@@ -38,13 +31,7 @@ class Part(NamedTuple):
     @classmethod
     def of(cls, component: Component) -> Part:
         """Return what a query must know of a component."""
-        if component.instances == "many":
-            member = "QueryListMember"
-        elif component.lookup == "sparse":
-            member = "ShardedSparseMember" if component.sharded else "QuerySparseMember"
-        else:
-            member = "QueryMember"
-        return cls(marked_class(component.name), component.module, member)
+        return cls(marked_class(component.name), component.module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +95,7 @@ class QuerySpelling:
         named = {"any_of=": query.any, "none_of=": query.none, "optional=": query.optional}
         given = [("", query.all), *((key, names) for key, names in named.items() if names)]
         return [
-            inner(collection(key, [self.parts[name].call for name in names], 12, ","))
+            inner(collection(key, [f"self.{self.parts[name].module}" for name in names], 12, ","))
             for key, names in given
         ]
 

@@ -174,6 +174,15 @@ class ArchetypeWorld(EntityWorld):
         self._store = store
         self._chunked = {row: ArchetypeHolder(store, row) for row in store._numbers}
 
+    def __getstate__(self) -> Any:
+        attributes, slots = super().__getstate__()
+        kept = {name: slots[name] for name in slots if name != "_chunked"}
+        return attributes, kept
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        self._hold(self._store)
+
     def _chunked_rows(self) -> ChunkedRows | None:
         from ..snapshots.chunked import ChunkedRows
 

@@ -22,6 +22,7 @@ from ..per_class import per_class
 from ..placement.moves import NO_ROWS, Planned, Write, put
 from ..proxies.making import standing
 from ..proxies.proxy import ProxyT
+from ..queries.members import QueryListMember, QueryMember
 from ..state import NO_SLOTS
 from ..typed import NamedTuple
 from .chains import (
@@ -62,6 +63,7 @@ class Many(Mapped):
 
     __slots__ = NO_SLOTS
     _IS_LIST: ClassVar = True
+    _MEMBER: ClassVar[type[QueryMember]] = QueryListMember
     data: LinkedRows
 
     @per_class

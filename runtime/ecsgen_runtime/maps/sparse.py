@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import index
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from ..few import few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..per_class import per_class
 from ..placement.moves import NO_ROWS
+from ..queries.members import QueryMember, QuerySparseMember
 from ..state import NO_SLOTS
 from .mapped import Mapped
 
@@ -27,6 +28,7 @@ class Sparse(Mapped):
     """
 
     __slots__ = NO_SLOTS
+    _MEMBER: ClassVar[type[QueryMember]] = QuerySparseMember
     _sparse: NDArray[np.uint32]
     _sparse_cells: memoryview[Instance]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from operator import index
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from ..placement.moves import NO_ROWS
 from ..placement.rows import first_missing, has_row, is_integer, missing
 from ..proxies.making import following, new_proxy
 from ..proxies.proxy import ProxyT
+from ..queries.members import QueryMember
 from ..state import NO_SLOTS
 
 
@@ -33,6 +34,8 @@ class Owned(Manager):
     """A manager whose rows belong to entities."""
 
     __slots__ = NO_SLOTS
+    _MEMBER: ClassVar[type[QueryMember]] = QueryMember
+    """How joins of queries find rows."""
     data: OwnedRows
     _entities: Entities
 

@@ -21,6 +21,7 @@ from .block import QueryBlock
 from .match import QueryMatch
 from .members import (
     QueriedEntities,
+    QueriedManager,
     QueryLiving,
     QueryMember,
 )
@@ -65,17 +66,22 @@ class QueryJoin:
     def __init__(
         self,
         entities: QueriedEntities,
-        required: tuple[QueryMember, ...],
-        any_of: tuple[QueryMember, ...] = (),
-        none_of: tuple[QueryMember, ...] = (),
-        optional: tuple[QueryMember, ...] = (),
+        required: tuple[QueriedManager, ...],
+        any_of: tuple[QueriedManager, ...] = (),
+        none_of: tuple[QueriedManager, ...] = (),
+        optional: tuple[QueriedManager, ...] = (),
     ) -> None:
         self.entities = entities
-        self._required = required
-        self._any_of = any_of
-        self._none_of = none_of
-        self._optional = optional
-        self._members = (*required, *optional, *any_of, *none_of)
+        self._required = _members(required)
+        self._any_of = _members(any_of)
+        self._none_of = _members(none_of)
+        self._optional = _members(optional)
+        self._members = (
+            *self._required,
+            *self._optional,
+            *self._any_of,
+            *self._none_of,
+        )
         self._living = QueryLiving(entities, self._members)
         self.state = -1
         """How many changes and deaths there were before the match."""
@@ -86,13 +92,13 @@ class QueryJoin:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without what is kept."""
-        return QueryJoin, (
-            self.entities,
-            self._required,
-            self._any_of,
-            self._none_of,
-            self._optional,
-        )
+        return QueryJoin, self.asked()
+
+    def asked(self) -> tuple[Any, ...]:
+        """Return what the join was made of."""
+        clauses = (self._required, self._any_of, self._none_of, self._optional)
+        managers = (tuple(member.manager for member in part) for part in clauses)
+        return self.entities, *managers
 
     def count(self) -> int:
         """Return how many entities there are."""
@@ -240,6 +246,10 @@ class QueryJoin:
             match.drop(member)
         for place, member in enumerate(self._optional, len(self._required)):
             match.rows[place] = match.find(member)
+
+
+def _members(managers: tuple[QueriedManager, ...]) -> tuple[QueryMember, ...]:
+    return tuple(manager._MEMBER(manager) for manager in managers)
 
 
 def _union(members: tuple[QueryMember, ...]) -> EntityArray:

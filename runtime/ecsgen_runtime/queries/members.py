@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,8 @@ FoundRows: TypeAlias = slice | NDArray[Any]
 
 class QueriedManager(Protocol):
     """What a query needs of a manager."""
+
+    _MEMBER: ClassVar[type[QueryMember]]
 
     @property
     def data(self) -> Any: ...

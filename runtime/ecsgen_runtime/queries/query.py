@@ -14,7 +14,7 @@ from ..reprs import count_text
 from .base import QueryBase, RowsT, RowT, changed_in_loop
 from .columns import QueryColumns
 from .join import QueryJoin
-from .members import QueriedEntities, QueryMember
+from .members import QueriedEntities, QueriedManager
 
 _KEPT: Final = 16_384
 """So many entities' rows are kept as tuples: making one takes longer than a loop's step."""
@@ -36,10 +36,10 @@ class QueriedRows(QueryBase[RowsT, RowT]):
     def __init__(
         self,
         entities: QueriedEntities,
-        required: tuple[QueryMember, ...],
-        any_of: tuple[QueryMember, ...] = (),
-        none_of: tuple[QueryMember, ...] = (),
-        optional: tuple[QueryMember, ...] = (),
+        required: tuple[QueriedManager, ...],
+        any_of: tuple[QueriedManager, ...] = (),
+        none_of: tuple[QueriedManager, ...] = (),
+        optional: tuple[QueriedManager, ...] = (),
     ) -> None:
         self._join = QueryJoin(entities, required, any_of, none_of, optional)
         self._columns = tuple(
@@ -49,6 +49,10 @@ class QueriedRows(QueryBase[RowsT, RowT]):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         copy_methods(cls)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without what is kept."""
+        return type(self), self._join.asked()
 
     def __repr__(self) -> str:
         """Show how many entities there are if that is known, or may be; O(components)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import index
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,9 @@ from ..few import few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..maps.sparse import Sparse, grown_map, predecessors
 from ..per_class import per_class
+from ..queries.members import QueryMember
 from ..state import NO_SLOTS
+from .members import ShardedSparseMember
 from .visited import Visited
 
 
@@ -24,6 +27,7 @@ class ShardedSparse(Visited, Sparse):
     """
 
     __slots__ = NO_SLOTS
+    _MEMBER: ClassVar[type[QueryMember]] = ShardedSparseMember
 
     @per_class
     def lookup(self, entity: Entity, /) -> Instance:

@@ -113,6 +113,16 @@ class WorldBase(LaterDeaths, SavedWorld):
             own = own_managers(cls.__name__, cls._KINDS, managers)
             cls._OWN = {**cls._OWN, **own}
 
+    def __getstate__(self) -> Any:
+        """Attributes and slots, for pickle and deepcopy: nothing that names the library."""
+        return object.__getstate__(self)
+
+    def __setstate__(self, state: Any) -> None:
+        attributes, slots = state
+        vars(self).update(attributes)
+        for name, value in slots.items():
+            setattr(self, name, value)
+
     def _all_managers(self) -> Iterable[Any]:
         return [getattr(self, name) for name in self.MANAGERS]
 

@@ -37,6 +37,15 @@ class SeededWorld(WorldBase):
             if isinstance(manager, Seeded):
                 manager.seed = number
 
+    def __getstate__(self) -> Any:
+        attributes, slots = super().__getstate__()
+        return {**attributes, "_chance": self._notes()}, slots
+
+    def __setstate__(self, state: Any) -> None:
+        attributes, slots = state
+        chance = noted_chance(attributes["_chance"], self._DRAWING)
+        super().__setstate__(({**attributes, "_chance": chance}, slots))
+
     def _draw_key(self, kernel: str) -> np.uint64:
         return self._chance.key(kernel, self._DRAWING[kernel])
 

@@ -5,7 +5,6 @@ from tests.mutants._base import Mutant, module, world
 GROUPS = (
     world(
         "queries",
-        Mutant("a first instance is any", r"QueryListMember\(", "QueryMember("),
         Mutant("those that it must not have do not matter", r"none_of=\(.*\),", "none_of=(),"),
         Mutant(
             "those that it may have do not matter",
@@ -13,6 +12,11 @@ GROUPS = (
             "any_of=(),",
         ),
         Mutant("columns of another member", r"self\._columns\[1\]", "self._columns[0]"),
+    ),
+    module(
+        "_runtime/instances/many.py",
+        ("test_world.py",),
+        Mutant("a first instance is any", r"= QueryListMember$", "= QueryMember"),
     ),
     module(
         "_runtime/queries/query.py",
