@@ -63,11 +63,15 @@ class HandleLayout:
 # Nothing, so that whoever reads them without being copied fails at once:
 INDEX_COUNT: Final = cast(int, None)
 INDEX_MASK: Final = cast(int, None)
+GENERATION_SHIFT: Final = cast(int, None)
 MIN_FREE: Final = cast(int, None)
 ONE_GENERATION: Final = cast(int, None)
 LAST_GENERATION: Final = cast(int, None)
 
 NUMBERS: Final = frozenset(
-    ("INDEX_COUNT", "INDEX_MASK", "MIN_FREE", "ONE_GENERATION", "LAST_GENERATION")
+    (
+        *("INDEX_COUNT", "INDEX_MASK", "MIN_FREE"),
+        *("GENERATION_SHIFT", "ONE_GENERATION", "LAST_GENERATION"),
+    )
 )
 """What such methods may read."""

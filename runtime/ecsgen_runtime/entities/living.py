@@ -15,7 +15,13 @@ from ..handles import Entity, EntityArray, RowArray
 from ..per_class import per_class
 from ..reprs import bytes_text, count_text
 from .arrays import are_held, as_entities
-from .layout import INDEX_MASK, LAST_GENERATION, ONE_GENERATION, HandleLayout
+from .layout import (
+    GENERATION_SHIFT,
+    INDEX_MASK,
+    LAST_GENERATION,
+    ONE_GENERATION,
+    HandleLayout,
+)
 from .queue import IndexQueue
 
 
@@ -122,9 +128,10 @@ class LivingEntities:
         """The index in an entity, alive or not."""
         return operator.index(e) & INDEX_MASK
 
+    @per_class
     def generation(self, e: SupportsIndex) -> int:
         """The generation in an entity, alive or not."""
-        return operator.index(e) >> self._LAYOUT.GENERATION_SHIFT
+        return operator.index(e) >> GENERATION_SHIFT
 
     def live(self) -> EntityArray:
         """All live entities, by ascending index. O(indices ever used)."""
