@@ -1,8 +1,9 @@
 """Random schemas: legal ones must make managers that pass their tests, others must be refused.
 
 One process builds package after package in memory, imports it and runs its generated tests: the
-state machines with few examples, and a part of the direct cases. The packages are always the same
-ones, so that a failure is about the change at hand; `ECSGEN_COMBINATIONS=100:400` draws others.
+state machines with few examples, and a part of the direct cases. Every other package has copies of
+the library. The packages are always the same ones, so that a failure is about the change at hand;
+`ECSGEN_COMBINATIONS=100:400` draws others.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from itertools import product
 from pathlib import Path
 from random import Random
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from ecsgen import schema
+from ecsgen.config import Runtime
 from ecsgen.diagnostics import Diagnostics
 from tests.generated_package import build
 from tests.random_schemas import ENUMS, Draft, Schemas, joined, over_chunks, together
@@ -42,6 +44,7 @@ SETTINGS = settings(
     phases=(Phase.generate,),
     suppress_health_check=list(HealthCheck),
 )
+WAYS: tuple[Runtime, ...] = get_args(Runtime)
 KNOWN = "component: Known\nids: true\n"
 
 
@@ -70,7 +73,8 @@ def check_package(number: int, folder: Path) -> None:
     name = f"mixture_{number}"
     documents = [world, ENUMS, KNOWN, *(draft.text for draft in (*drafts, *chunked))]
     try:
-        build(write(folder / f"schemas_{number}", documents), folder / name)
+        made = write(folder / f"schemas_{number}", documents)
+        build(made, folder / name, runtime=WAYS[number % 2])
         importlib.invalidate_caches()
         for draft in drafts:
             check_component(

@@ -17,12 +17,13 @@ from ecsgen.cli import ecsgen as command
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=["installed", "vendored"])
+def checkout(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the examples and a package built from the shipped schemas."""
     folder = tmp_path_factory.mktemp("checkout")
     shutil.copytree(ROOT / "examples", folder / "examples")
     arguments = ["build", str(ROOT / "schemas"), "-o", str(folder / "generated")]
+    arguments += ["--vendor"] * (request.param == "vendored")
     result = CliRunner().invoke(command, arguments)
     assert result.exit_code == 0, result.output
     return folder

@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from ecsgen import schema
-from ecsgen.config import Options, UsageError
+from ecsgen.config import Options, Runtime, UsageError
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Component
@@ -24,6 +25,7 @@ from tests.mutate import mutate
 from tests.pytest_within import failures
 
 ROOT = Path(__file__).parents[1]
+WAYS: tuple[Runtime, ...] = get_args(Runtime)
 FIELDS = """
 fields:
   weight: {type: f32, default: 1.5}
@@ -179,13 +181,27 @@ def test_every_policy_passes_its_tests(tmp_path: Path) -> None:
     run_pytest(tmp_path, "-p", "tests.fewer_examples", tmp_path / "package" / "tests")
 
 
-def test_small_handles_pass_their_tests(tmp_path: Path) -> None:
+@pytest.mark.parametrize("runtime", WAYS)
+def test_small_handles_pass_their_tests(tmp_path: Path, runtime: Runtime) -> None:
     schemas = tmp_path / "schemas"
     schemas.mkdir()
     small = "world: Small\nentity: {index_bits: 3, generation_bits: 2, min_free: 1}\n"
     (schemas / "small.yaml").write_text(f"{small}---\ncomponent: Tag\n", encoding="utf-8")
-    build(schemas, tmp_path / "package")
+    build(schemas, tmp_path / "package", runtime=runtime)
     run_pytest(tmp_path, tmp_path / "package" / "tests")
+
+
+@pytest.mark.parametrize("which", ["schemas", "tests/unshipped.yaml", "tests/sharded.yaml"])
+def test_vendored_packages_pass_their_tests(tmp_path: Path, which: str) -> None:
+    """As those that import the library do, all over this file."""
+    schemas = ROOT / which
+    if schemas.is_file():
+        schemas = tmp_path / "schemas"
+        schemas.mkdir()
+        shutil.copy(ROOT / which, schemas)
+    build(schemas, tmp_path / "package", runtime="vendored")
+    quick = ("-p", "tests.fewer_examples", "--every", "3")
+    run_pytest(tmp_path, *quick, tmp_path / "package" / "tests")
 
 
 def test_fields_are_called_as_they_please(tmp_path: Path) -> None:
