@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import pytest
+from ecsgen_runtime.sizes import Sizes
 
 from ecsgen.config import Backend
 from ecsgen.model import Field, Kernel, Project
 from ecsgen.model.columns import split_parts
 from tests.kernel_package import random_values
 from tests.near_reference import NearReference
-from tests.runtime_names import patch_runtime
 from tests.world_package import load, world_package
 from tests.world_reference import columns_of, same, used_rows
 
@@ -108,16 +105,6 @@ def _cells(
     return random_values(field, shape, random)
 
 
-@contextmanager
-def small_blocks(world: Any, project: Project) -> Iterator[None]:
-    """Let blocks have so few rows that there are several."""
-    with pytest.MonkeyPatch.context() as patch:
-        if project.backend == "numpy":
-            package = type(world).__module__.partition(".")[0]
-            patch_runtime(patch, package, block_rows=lambda row_bytes: 1000)
-        yield
-
-
 def check(
     world: Any,
     project: Project,
@@ -136,7 +123,7 @@ def check(
         holder = getattr(world, module)
     if kernel.turns == "random":
         holder.seed = 0
-    with np.errstate(all="ignore"), small_blocks(world, project):
+    with np.errstate(all="ignore"), Sizes.of(block_rows=(512, 512)):
         getattr(holder, kernel.name)(**given, **({} if chosen is None else {"rows": chosen}))
     has_extremes = any("min(" in step or "max(" in step for step in kernel.steps)
     same(columns_of(world, project), expected, used, has_extremes)

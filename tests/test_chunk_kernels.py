@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.sizes import Sizes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -26,7 +27,6 @@ from tests.generated_package import build
 from tests.kernel_package import arguments, differing, forget, random_values
 from tests.kernel_reference import Reference
 from tests.kernel_texts import ENUM, FIELDS, kernel
-from tests.runtime_names import patch_runtime
 from tests.soak import examples
 from tests.world_package import world_package
 
@@ -269,7 +269,7 @@ def test_chunks_are_cut_into_blocks(
     small: Subject, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(small.package.archetypes, "CHUNK_BYTES", 1 << 20)
-    patch_runtime(monkeypatch, small.package.__name__, block_rows=lambda row_bytes: 32)
+    monkeypatch.setattr(Sizes, "block_rows", (32, 32))
     random = np.random.default_rng(number)
     w = filled(small, (40, 33, 5, 0, 64), random)
     kernel = small.project.world.kernels[number]

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime.kernels.chance import draw_key
 from ecsgen_runtime.kernels.normal import normal_into
+from ecsgen_runtime.sizes import Sizes
 from ecsgen_runtime.testing import chance
 from numpy.typing import NDArray
 
@@ -28,7 +29,6 @@ from ecsgen.schema import load
 from tests.evolving import loaded, world
 from tests.generated_package import build
 from tests.kernel_reference import Reference
-from tests.runtime_names import patch_runtime
 
 SCHEMA = """
 component: Body
@@ -159,7 +159,7 @@ def test_both_backends_give_the_same_bits(
     packages: Any, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worlds = [filled(package, rows) for _, package in packages]
-    patch_runtime(monkeypatch, "drawing_numpy", block_rows=lambda row_bytes: 8)
+    monkeypatch.setattr(Sizes, "block_rows", (8, 8))
     for w in worlds:
         w.seed = 12345
     for module, kernel, given in CALLS * 2:

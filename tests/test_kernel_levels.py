@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.sizes import Sizes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,10 +61,6 @@ def ran(world: Any) -> bytes:
     return b"".join(column.tobytes() for column in columns) + repr(turns).encode()
 
 
-def levels_module(world: Any) -> Any:
-    return sys.modules["ecsgen_runtime.kernels.levels"]
-
-
 Forest = st.integers(1, 40).flatmap(
     lambda n: st.tuples(
         st.tuples(*(st.integers(0, row) for row in range(n))),
@@ -79,8 +75,7 @@ def test_at_once_is_as_level_by_level(forest: Any, size: int) -> None:
     parents, idle = forest
     one, other = wood(parents, idle), wood(parents, idle)
     at_once = ran(one)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels_module(other), "block_rows", lambda _: size)
+    with Sizes.of(block_rows=(size, size)):
         assert ran(other) == at_once
 
 
@@ -88,11 +83,10 @@ def test_at_once_is_as_level_by_level(forest: Any, size: int) -> None:
 @given(Forest, st.sampled_from([1, 4, 1024]))
 def test_rows_in_order_are_as_gathered(forest: Any, size: int) -> None:
     parents, idle = sorted(forest[0]), forest[1]
-    with pytest.MonkeyPatch.context() as patch:
-        one, other = wood(parents, idle), wood(parents, idle)
-        patch.setattr(levels_module(one), "block_rows", lambda _: size)
+    one, other = wood(parents, idle), wood(parents, idle)
+    with Sizes.of(block_rows=(size, size)), pytest.MonkeyPatch.context() as patch:
         where_they_are = ran(one)
-        patch.setattr(levels_module(other), "_follow_each_other", lambda _: False)
+        patch.setattr("ecsgen_runtime.kernels.levels._follow_each_other", lambda _: False)
         assert ran(other) == where_they_are
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.sizes import Sizes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +23,6 @@ from tests.kernel_package import (
     schema,
 )
 from tests.kernel_reference import Reference
-from tests.runtime_names import patch_runtime
 from tests.soak import examples
 
 KERNELS = 60
@@ -124,6 +124,6 @@ def test_parents_come_first(family: Subject, number: int, rows: int, seed: int) 
 
 
 @pytest.mark.parametrize("number", range(KERNELS))
-def test_blocks_join(subject: Subject, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    patch_runtime(monkeypatch, subject.package.__name__, block_rows=lambda row_bytes: 8)
-    check(subject, number, 24 + number % 3, seed=number)
+def test_blocks_join(subject: Subject, number: int) -> None:
+    with Sizes.of(block_rows=(8, 8)):
+        check(subject, number, 24 + number % 3, seed=number)

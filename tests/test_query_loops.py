@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.sizes import Sizes
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -108,13 +109,11 @@ def test_loops_over_one_to_four_members_notice_changes_of_each() -> None:
             assert len(steps_until(query, 1, manager.remove)) == 1
 
 
-def test_loops_over_many_notice_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loops_over_many_notice_changes() -> None:
     world = together()
-    runtime = type(world.movers).__mro__[1].__module__
-    monkeypatch.setattr(sys.modules[runtime], "_KEPT", 2)
-    monkeypatch.setattr(sys.modules[runtime.replace("query", "base")], "_AT_ONCE", 4)
-    assert [tuple(row)[1:3] for row in world.movers] == [(k, k) for k in range(COUNT)]
-    assert len(steps_until(world.movers, 5, world.destroy)) == 5
+    with Sizes.of(kept=2, tuples=4):
+        assert [tuple(row)[1:3] for row in world.movers] == [(k, k) for k in range(COUNT)]
+        assert len(steps_until(world.movers, 5, world.destroy)) == 5
 
 
 def test_loops_over_chunks_notice_changes() -> None:
@@ -167,3 +166,14 @@ def test_matches_are_never_old(turns: list[int]) -> None:
             world.entities.create()
         alive = [e for e in world.entities if world.place.has(e) and world.body.has(e)]
         assert sorted(row.entity for row in world.movers) == sorted(alive)
+
+
+def test_other_sizes_are_in_force_for_a_while() -> None:
+    before = Sizes.kept, Sizes.tuples
+    with suppress(ZeroDivisionError), Sizes.of(kept=2, tuples=4):
+        assert (Sizes.kept, Sizes.tuples) == (2, 4)
+        raise ZeroDivisionError
+    assert (Sizes.kept, Sizes.tuples) == before
+    with pytest.raises(AttributeError, match="keeping"), Sizes.of(kept=2, keeping=3):
+        pass
+    assert (Sizes.kept, Sizes.tuples) == before

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.sizes import Sizes
 
 from ecsgen.config import BACKENDS, Backend
 from tests.kernel_package import built, forget
 from tests.kernel_scalars import wrapped
-from tests.runtime_names import patch_runtime
 
 SCHEMA = """\
 component: {name}
@@ -64,7 +64,7 @@ def manager(package: Any, request: pytest.FixtureRequest, monkeypatch: pytest.Mo
     entities = package.EntityManager()
     kind = getattr(package, request.param)
     if find_spec("ecsgen_runtime.kernels.blocks"):  # with numba there are none
-        patch_runtime(monkeypatch, package.__name__, block_rows=lambda row_bytes: 512)
+        monkeypatch.setattr(Sizes, "block_rows", (512, 512))
     found = kind(entities)
     random = np.random.default_rng(1)
     everyone = entities.create_many(ROWS)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from ecsgen_runtime.sizes import Sizes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsgen.cli import ecsgen
 from ecsgen.config import BACKENDS, UsageError
 from tests.kernel_package import built, forget
-from tests.runtime_names import patch_runtime
 from tests.soak import examples
 
 COMPONENTS = """\
@@ -208,7 +208,7 @@ def test_the_same_as_the_calls(package: Any, name: str, count: int, seed: int) -
     by = np.random.default_rng(seed).random(w.body.data.n)
     with np.errstate(all="ignore"), pytest.MonkeyPatch.context() as monkeypatch:
         if "numpy" in package.__name__:
-            patch_runtime(monkeypatch, package.__name__, block_rows=lambda row_bytes: 512)
+            monkeypatch.setattr(Sizes, "block_rows", (512, 512))
         for _ in range(2):  # the second one with blocks that are kept
             run(w, name, by)
             call(other, SCHEDULES[name], by)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.sizes import Sizes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +23,6 @@ from tests.joined_package import (
     write_schema,
 )
 from tests.kernel_package import arguments, differing, forget
-from tests.runtime_names import patch_runtime
 from tests.soak import examples
 
 KERNELS = 24
@@ -100,6 +100,5 @@ def test_both_backends_are_exact(
 @given(turns=stories(KERNELS), seed=st.integers(0, 2**32))
 def test_blocks_join(packages: Packages, turns: list[tuple[Change, int]], seed: int) -> None:
     """With numpy, in blocks of four rows."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch_runtime(patch, packages.numpy.__name__, block_rows=lambda row_bytes: 4)
+    with Sizes.of(block_rows=(4, 4)):
         check_story(packages, turns, seed, compiled=False)

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.sizes import Sizes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.runtime_names import patch_runtime
 from tests.soak import examples
 from tests.test_world_queries import change, check, everything, new_world, shuffled
 from tests.world_package import world_package
 
 NIL = 0xFFFF_FFFF
 SMALL = {
-    "_JOINED": 5,
-    "_SCATTERED": 2,
-    "_ALIKE": 3,
-    "_NEAR": 8,
-    "_STEP": 4,
-    "_SAMPLES": 2,
-    "_SAMPLE": 3,
+    "joined": 5,
+    "scattered": 2,
+    "near": 8,
+    "ordered": 4,
+    "samples": 2,
+    "sample": 3,
 }
 ORDERED = """
 world: Ordered
@@ -49,10 +49,10 @@ fields: {at: "f32[3]"}
 
 
 @pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_blocks() -> Iterator[None]:
     """What else takes a million entities happens with a dozen."""
-    for world in (new_world(), ordered()):
-        patch_runtime(monkeypatch, type(world).__module__.removesuffix(".world"), **SMALL)
+    with Sizes.of(**SMALL):
+        yield
 
 
 def ordered() -> Any:

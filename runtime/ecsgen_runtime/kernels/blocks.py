@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..columns.buffers import Column, items
 from ..handles import RowArray
+from ..sizes import Sizes
 
 _CACHED: Final = 1 << 20
 """Bytes of a block's columns and working memory together: what a core's own cache holds."""
@@ -123,8 +124,9 @@ def cells_bytes(shape: tuple[int, ...], dtype: Any) -> int:
 
 
 def block_rows(row_bytes: int) -> int:
-    """Return how many rows make a block: a power of two, from 1024 to 65536."""
-    fitting = max(1024, min(65536, _CACHED // max(row_bytes, 1)))
+    """Return how many rows make a block: a power of two."""
+    least, most = Sizes.block_rows
+    fitting = max(least, min(most, _CACHED // max(row_bytes, 1)))
     return 1 << (fitting.bit_length() - 1)
 
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from itertools import chain, repeat
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from numpy.typing import NDArray
 
 from ..arrow.columns import ArrowTable
 from ..entities.layout import HandleLayout
+from ..sizes import Sizes
 
 RowsT = TypeVar("RowsT", bound=tuple[Any, ...])
 RowT = TypeVar("RowT", bound=tuple[Any, ...])
-
-
-_AT_ONCE: Final = 1024
-"""Rows that a loop makes ahead."""
 
 
 class QueryBase(ArrowTable, Generic[RowsT, RowT]):
@@ -58,10 +55,10 @@ class QueryBase(ArrowTable, Generic[RowsT, RowT]):
 
     def _tuples(self) -> Iterator[RowT]:
         """Iterate over entities and rows, of which some are made at a time."""
-        arrays = self._arrays()
+        arrays, count = self._arrays(), Sizes.tuples
         rows = chain.from_iterable(
-            zip(*(array[k : k + _AT_ONCE].tolist() for array in arrays), strict=True)
-            for k in range(0, len(arrays[0]), _AT_ONCE)
+            zip(*(array[k : k + count].tolist() for array in arrays), strict=True)
+            for k in range(0, len(arrays[0]), count)
         )
         make: Any = tuple.__new__  # what the class's `_make` calls
         return map(make, repeat(self._ROW), rows)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..fast import speed_up
 from ..handles import NIL, EntityArray
 from ..reprs import query_text
+from ..sizes import Sizes
 from .block import QueryBlock
 from .match import QueryMatch
 from .members import (
@@ -34,12 +35,6 @@ from .rows import (
     row_blocks,
     sample_rows,
 )
-
-_JOINED: Final = 65_536
-"""Candidates per step of a join: numpy's calls take no time, and the step fits a cache."""
-
-_SCATTERED: Final = 16_384
-"""Rows in any order that a cache holds."""
 
 _ALIKE: Final = 3
 """How many times as large as the smallest manager another one may be to be walked instead."""
@@ -211,7 +206,12 @@ class QueryJoin:
         if not order:
             return -1, order
         smallest, largest = order[0], order[-1]
-        if _SCATTERED < sizes[smallest] < sizes[largest] <= _ALIKE * sizes[smallest]:
+        if (
+            Sizes.scattered
+            < sizes[smallest]
+            < sizes[largest]
+            <= _ALIKE * sizes[smallest]
+        ):
             few, many = self._required[smallest], self._required[largest]
             rows = many.manager.lookup_many(few.owners()[sample_rows(few.candidates())])
             if is_scattered(rows[rows != NIL]):
@@ -225,12 +225,13 @@ class QueryJoin:
         if self._required:
             member = self._required[walked]
             owners, known = member.owners(), live if member in live else frozenset()
-            for rows in row_blocks(member.candidates(), _JOINED):
+            for rows in row_blocks(member.candidates(), Sizes.joined):
                 yield QueryBlock(owners[rows], {walked: rows}, known)
             return
         owners = _union(self._any_of)
-        for start in range(0, len(owners), _JOINED):
-            yield QueryBlock(owners[start : start + _JOINED], {})
+        step = Sizes.joined
+        for start in range(0, len(owners), step):
+            yield QueryBlock(owners[start : start + step], {})
 
     def _narrow(
         self, match: QueryBlock, others: list[int], live: frozenset[QueryMember]

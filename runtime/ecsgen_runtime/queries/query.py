@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -11,13 +11,11 @@ from ..entities.layout import HandleLayout
 from ..fast import speed_up
 from ..per_class import copy_methods, per_class
 from ..reprs import count_text
+from ..sizes import Sizes
 from .base import QueryBase, RowsT, RowT, changed_in_loop
 from .columns import QueryColumns
 from .join import QueryJoin
 from .members import QueriedEntities, QueriedManager
-
-_KEPT: Final = 16_384
-"""So many entities' rows are kept as tuples: making one takes longer than a loop's step."""
 
 
 class QueriedRows(QueryBase[RowsT, RowT]):
@@ -92,7 +90,7 @@ class QueriedRows(QueryBase[RowsT, RowT]):
 
     def _tuples(self) -> Iterator[RowT]:
         found = self._join.match()
-        if found.count > _KEPT:
+        if found.count > Sizes.kept:
             return super()._tuples()
         if found.tuples is None:
             found.tuples = list(super()._tuples())

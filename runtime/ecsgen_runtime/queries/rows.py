@@ -11,24 +11,12 @@ from numpy.typing import NDArray
 
 from ..columns.buffers import items
 from ..handles import NIL, RowArray
+from ..sizes import Sizes
 from ..typed import NamedTuple
 from .members import FoundRows, RowsOrSlice
 
-_SAMPLES: Final = 16
-_SAMPLE: Final = 256
-"""Rows that follow each other in a sample of many."""
-
-_NEAR: Final = 1 << 20
-"""Bytes that a processor reads in any order without waiting long."""
-
 _CROWDED: Final = 4
 """Among more than four times as many, rows are not put in order: finding them takes too long."""
-
-_PLAIN: Final = (1, 2, 4, 8, 16, 32)
-"""Sizes of cells that numpy copies without a call: many of them are on their way at once."""
-
-_STEP: Final = 16_384
-"""Cells that are on their way from order to order: a core's own cache holds them."""
 
 
 class RowOrder(NamedTuple):
@@ -46,8 +34,9 @@ class RowOrder(NamedTuple):
         if isinstance(self.rows, slice):
             np.put(out, self.places, cells[self.rows], mode="clip")
             return
-        for start in range(0, len(self.places), _STEP):
-            part = slice(start, start + _STEP)
+        step = Sizes.ordered
+        for start in range(0, len(self.places), step):
+            part = slice(start, start + step)
             np.put(out, self.places[part], cells.take(self.rows[part]), mode="clip")
 
 
@@ -66,9 +55,8 @@ class QueryRows:
     def gather(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return the cells of these rows, a copy; O(k)."""
         rows = as_array(self.rows)
-        if (
-            len(rows) * column.strides[0] < _NEAR
-        ):  # as `order` says, without its questions
+        # as `order` says, without its questions
+        if len(rows) * column.strides[0] < Sizes.near:
             return column.take(rows, 0)
         order = self.order(column.strides[0])
         if order is None or column.dtype.hasobject:
@@ -83,7 +71,9 @@ class QueryRows:
         That is where they are scattered over more than a processor has near.
         """
         rows = self.rows
-        if isinstance(rows, slice) or nbytes in _PLAIN or len(rows) * nbytes < _NEAR:
+        if isinstance(rows, slice) or nbytes in Sizes.plain:
+            return None
+        if len(rows) * nbytes < Sizes.near:
             return None
         if not self._is_ordered:
             self._is_ordered = True
@@ -103,14 +93,15 @@ def is_scattered(rows: RowArray) -> bool:
 def sample_rows(rows: RowsOrSlice) -> RowArray:
     """Return all rows if they are few, otherwise neighbours from places all over them."""
     count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
-    if count <= _SAMPLES * _SAMPLE:
+    length = Sizes.sample
+    if count <= Sizes.samples * length:
         return as_array(rows)
-    starts = range(0, count - _SAMPLE, count // _SAMPLES)
+    starts = range(0, count - length, count // Sizes.samples)
     if isinstance(rows, slice):
         first: int = rows.start
-        spans = [np.arange(first + k, first + k + _SAMPLE) for k in starts]
+        spans = [np.arange(first + k, first + k + length) for k in starts]
     else:
-        spans = [rows[k : k + _SAMPLE] for k in starts]
+        spans = [rows[k : k + length] for k in starts]
     return np.concatenate(spans)
 
 

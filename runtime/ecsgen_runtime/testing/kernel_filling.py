@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from ..entities.manager import Entities
 from ..handles import EntityArray
+from ..sizes import Sizes
 from .kernel_cells import choose_members, columns_of, put_columns, random_cells
 from .kernel_inputs import Inputs
-from .runtime import runtime_with
 from .subject import Subject, born
 
 
 def run(manager: Any, name: str, arguments: Mapping[str, Any]) -> Any:
     """Call a kernel, with blocks so small that there are several."""
-    with runtime_with(block_rows=lambda row_bytes: 8):
+    with Sizes.of(block_rows=(8, 8)):
         return getattr(manager, name)(**arguments)
 
 

@@ -11,29 +11,29 @@ import pytest
 
 from ...errors import CapacityError, StructureLockedError
 from ...handles import NIL
+from ...sizes import Sizes
 from ..roomy import Roomy
-from ..runtime import runtime_with
 
 Clauses = Mapping[str, tuple[str, ...]]
 """The components of `all`, `any`, `none` and `optional`, as attributes of the world."""
 
 FEW: dict[str, Any] = {
-    "_AT_ONCE": 2,
-    "_JOINED": 3,
-    "_KEPT": 2,
-    "_SCATTERED": 0,
-    "_STEP": 2,
-    "_SAMPLES": 2,
-    "_SAMPLE": 2,
-    "_NEAR": 0,
-    "_PLAIN": (),
+    "tuples": 2,
+    "joined": 3,
+    "kept": 2,
+    "scattered": 0,
+    "ordered": 2,
+    "samples": 2,
+    "sample": 2,
+    "near": 0,
+    "plain": (),
 }
 """Instead of the sizes from which on it is worth while to go about it in another way."""
 
 
 def as_if_large() -> Any:
     """Let a few rows be joined and gathered as very many are."""
-    return runtime_with(**FEW)
+    return Sizes.of(**FEW)
 
 
 class Queried(Roomy):

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from ...errors import CapacityError
+from ...sizes import Sizes
 from ..kernel_cells import random_cells
 from ..roomy import Roomy
-from ..runtime import runtime_with
 from .world_kernels import shuffle_one
 
 COUNTS = (0, 3, 41, 1100)
@@ -105,7 +105,7 @@ class Cases(Roomy):
             other = deepcopy(w)
             with np.errstate(all="ignore"):
                 for _ in range(2):
-                    with runtime_with(block_rows=lambda row_bytes: 8):
+                    with Sizes.of(block_rows=(8, 8)):
                         getattr(w, name)(*schedule.arguments.values())
                     for call in schedule.calls:
                         holder = getattr(other, call.holder) if call.holder else other
