@@ -74,6 +74,7 @@ class Archetypes(ArchetypeStore[ArchetypeChunk]):
     __slots__ = ()
 
     def __init__(self, entities: EntityManager) -> None:
+        EntityManager._check_own(entities, self)
         super().__init__(entities, ArchetypeChunk, PARTS, CHUNK_BYTES, INDEX_MASK)
 
     def __setstate__(self, state: dict[str, Any]) -> None:

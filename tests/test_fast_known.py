@@ -132,6 +132,45 @@ def test_what_is_known_is_in_c(packages: Packages) -> None:
             assert "create" in in_c, kind
 
 
+def test_components_may_be_called_as_classes_of_the_library(tmp_path: Path) -> None:
+    """C knows these by their names."""
+    need_layer()
+    known = importlib.import_module("ecsgen_runtime.accelerator.known")
+    classes = {name for *_, names in known.INHERITED for name in names.split()}
+    classes |= {*known.WORLDS.values(), *(name for _, name in known.ENTITIES.values())}
+    classes.remove("Entities")  # a module's name
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(tmp_path)
+        for prefix in ("", "Plain"):
+            names = [f"{prefix}{name}" for name in sorted(classes)]
+            schemas = tmp_path / f"{prefix}named.yaml"
+            schemas.write_text(named_components(names), encoding="utf-8")
+            (tmp_path / f"of{prefix}").mkdir()
+            ways = f"{prefix}named_in_c", f"{prefix}named_in_python"
+            package = both(built(tmp_path / f"of{prefix}", schemas), tmp_path, ways)[0]
+            kinds = [getattr(package, f"{name}Manager") for name in names]
+            found.append([sorted(methods_in_c(kind)) for kind in (*kinds, package.World)])
+    assert found[0] == found[1]
+    assert all({"lookup", "create"} <= {*methods} for methods in found[0][:-1])
+
+
+def named_components(names: list[str]) -> str:
+    """Return schemas of components with these names, of several policies in turns."""
+    policies = (
+        "",
+        "lookup: hash",
+        "lookup: direct",
+        "instances: many",
+        "hierarchy: {orphans: root}",
+    )
+    parts = [
+        f"component: {name}\nfields: {{x: f32}}\n{policies[number % len(policies)]}"
+        for number, name in enumerate(names)
+    ]
+    return "\n---\n".join(parts)
+
+
 def test_what_methods_in_c_stand_for_is_as_it_was(packages: Packages, update: bool) -> None:
     found = {name: names_in(method) for name, method in called_methods()}
     for package in packages:

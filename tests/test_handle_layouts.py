@@ -78,6 +78,10 @@ def test_nobody_calls_the_original_of_such_a_method() -> None:
 
 COMPONENTS = """
 queries: {both: {all: [Place, Room]}}
+archetypes: {components: [Heat]}
+---
+component: Heat
+fields: {degrees: f32}
 ---
 component: Place
 fields: {at: "f32[2]", whose: entity}
@@ -133,11 +137,16 @@ def life(package: Any, shift: int) -> Iterator[None]:
         with pytest.raises(ValueError, match=rf"entity 0v1 \({e}\) has an instance"):
             manager.create(e)
         yield
+    w.archetypes.add(e, package.Heat, degrees=3.5)
+    assert w.archetypes.get(e, package.Heat) == (3.5,)
+    with pytest.raises(LookupError, match=rf"entity 1v1 \({other}\) has no instance"):
+        w.archetypes.get(other, package.Heat)
+    yield
     assert [row.entity for row in w.both] == [e]
     assert "<td>0v1</td>" in w.both._repr_html_()
     assert "<td>0v1</td>" in w.place._repr_html_() + w.place.data._repr_html_()
     em.destroy(e)
-    assert (len(w.both), len(w.room), w.collect()) == (0, 0, 2)
+    assert (len(w.both), len(w.room), len(w.archetypes), w.collect()) == (0, 0, 0, 2)
     yield
     em.destroy_many(em.create_many(min_free))
     assert [em.create() for _ in range(2)] == [2 * one, one | min_free + 2]
@@ -155,15 +164,22 @@ def life(package: Any, shift: int) -> Iterator[None]:
 
 def test_packages_live_side_by_side(packages: dict[str, Any]) -> None:
     lives = [life(package, SHIFTS[name]) for name, package in packages.items()]
-    assert len(list(zip(*lives, strict=True))) == 7
+    assert len(list(zip(*lives, strict=True))) == 8
     bulks = {name: package.World().place.data._BULK.__name__ for name, package in packages.items()}
     assert {name for name, bulk in bulks.items() if bulk.startswith("Compiled")} == {*COMPILED}
 
 
 def test_packages_do_not_take_others_entities(packages: dict[str, Any]) -> None:
     usual, narrow = packages["usual"], packages["narrow"]
-    with pytest.raises(TypeError, match="takes the EntityManager that its owners come from"):
-        usual.PlaceManager(narrow.EntityManager())
+    others = narrow.EntityManager()
+    for kind in (usual.PlaceManager, usual.Archetypes):
+        wanted = "takes the EntityManager that its owners come from"
+        with pytest.raises(TypeError) as raised:
+            kind(others)
+        assert str(raised.value) == f"{kind.__name__} {wanted}, not narrow.entities.EntityManager"
+        with pytest.raises(TypeError, match=f"{wanted}, not Usual"):
+            kind(usual.World())
+        assert len(kind(usual.EntityManager())) == 0
     saved = pickle.dumps(narrow.EntityManager()).replace(b"narrow.entities", b"usual.entities")
     with pytest.raises((ValueError, pickle.UnpicklingError)):
         pickle.loads(saved)

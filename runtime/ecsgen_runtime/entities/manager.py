@@ -55,6 +55,20 @@ class Entities(LivingEntities):
         self._clean = -1
         """How many had died when no manager of the world that collects had rows of the dead."""
 
+    @classmethod
+    def _check_own(cls, entities: object, owner: object) -> None:
+        """Raise TypeError, in the name of an owner, for what is no manager of this package."""
+        if isinstance(entities, cls):
+            return
+        given = type(entities)
+        name = given.__name__
+        if name == cls.__name__:  # of another package
+            name = f"{given.__module__}.{name}"
+        raise TypeError(
+            f"{type(owner).__name__} takes the EntityManager that its owners come from, "
+            f"not {name}"
+        )
+
     @per_class
     def create(self) -> Entity:
         """Create an entity. O(1) amortised.

@@ -40,11 +40,7 @@ class Owned(Manager):
     _entities: Entities
 
     def __init__(self, entities: Entities) -> None:
-        if not isinstance(entities, self._ROWS._ENTITIES):
-            raise TypeError(
-                f"{type(self).__name__} takes the EntityManager that its owners come from, "
-                f"not {type(entities).__name__}"
-            )
+        self._ROWS._ENTITIES._check_own(entities, self)
         self._entities = entities
         super().__init__()
 

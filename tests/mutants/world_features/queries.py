@@ -35,7 +35,7 @@ GROUPS = (
         ("test_world.py",),
         Mutant("rows of a class without fields", r"repeat\(self\._ROW\)", "repeat(tuple)"),
         Mutant(
-            "a loop ends with the first rows", r"range\(0, len\(arrays\[0\]\), _", "range(0, 1, _"
+            "a loop ends with the first rows", r"range\(0, len\(arrays\[0\]\), ", "range(0, 1, "
         ),
         Mutant("arrays of a class without fields", r"tuple\.__new__\(self\._ROWS, ", "tuple("),
     ),
