@@ -19,9 +19,11 @@ from typing import Any, Final, get_args
 
 import pytest
 
-from ecsgen.config import BACKENDS, Backend, Runtime
+from ecsgen.config import BACKENDS, Backend, Options, Runtime
+from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
-from ecsgen.render.runtime import sources as library
+from ecsgen.render import texts
+from ecsgen.render.runtime import FOLDER
 from tests.world_package import load, sources
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -51,23 +53,31 @@ def project(which: str) -> Project:
     return load("\n---\n".join(file.read_text("utf-8") for file in files))
 
 
+def with_tests(of: Project, backend: Backend, way: Runtime) -> dict[str, str]:
+    """Return the text of each file of a package, unformatted."""
+    options = Options((SchemaRoot(ROOT),), ROOT / "made", backend, ROOT / "made/tests", 1, 88, way)
+    return texts(of, options)
+
+
 # -- texts -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("which", SCHEMAS)
 def test_nothing_but_the_prefix_of_imports_differs(which: str, backend: Backend) -> None:
-    installed, vendored = (sources(project(which), backend, way) for way in WAYS)
+    installed, vendored = (with_tests(project(which), backend, way) for way in WAYS)
     copied = vendored.keys() - installed.keys()
     assert copied == {path for path in vendored if path.startswith("_runtime/")}
-    assert [path for path in copied if vendored[path] != library()[path]] == []
+    for path in copied:
+        assert vendored[path] == (FOLDER / path.removeprefix("_runtime/")).read_text("utf-8"), path
     for path, text in installed.items():
         lines, others = text.splitlines(), vendored[path].splitlines()
         for one, other in zip(lines, others, strict=True):
             if one != other:
                 statement = re.fullmatch(r"( *)from ecsgen_runtime(\b.*)", one)
                 assert statement, (path, one)
-                assert other == "{}from ._runtime{}".format(*statement.groups())
+                dots = ".." if path.startswith("tests/") else "."
+                assert other == f"{statement[1]}from {dots}_runtime{statement[2]}"
         assert not re.search(r"^ *(from|import) ecsgen_runtime\b", vendored[path], re.MULTILINE)
 
 

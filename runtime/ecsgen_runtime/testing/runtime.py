@@ -1,9 +1,10 @@
-"""Handles of the package under test, with other numbers than they have."""
+"""What is under test, with other numbers or methods; what else there is keeps its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 from unittest.mock import patch
 
 from ..entities.manager import Entities
@@ -17,3 +18,14 @@ def handles_with(manager: Entities | type[Entities], **numbers: int) -> Iterator
         for names in (vars(layout), *layout._globals.values()):
             patches.enter_context(patch.dict(names, numbers))
         yield
+
+
+@contextmanager
+def methods_of(one: Any, **methods: Any) -> Iterator[None]:
+    """Give one object other methods than its class has, which others may share."""
+    kind = type(one)
+    one.__class__ = type(kind.__name__, (kind,), {"__slots__": (), **methods})
+    try:
+        yield
+    finally:
+        one.__class__ = kind

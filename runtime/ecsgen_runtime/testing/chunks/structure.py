@@ -8,13 +8,13 @@ from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from ...errors import DuplicateInstanceError, StructureLockedError
 from ..reflection import check_fields, check_shown
+from ..runtime import methods_of
 from ..subject import reborn, same
 from .base import Members
 
@@ -199,8 +199,7 @@ class Cases(Members):
         for module, subject in self.members.items():
             w = self.world()
             (e,) = w.spawn(1).tolist()
-            pool = type(w.archetypes._table.pool)
-            with patch.object(pool, "take", side_effect=MemoryError):
+            with methods_of(w.archetypes._table.pool, take=_fail):
                 for call in (
                     partial(w.archetypes.create, [subject.row], 2),
                     partial(w.archetypes.add, e, subject.row),
@@ -252,3 +251,7 @@ class Cases(Members):
         for subject in self.members.values():
             row = other.archetypes.get(es[2], subject.row)
             assert same(row, subject.read(subject.sample(2)))
+
+
+def _fail(*_: Any) -> None:
+    raise MemoryError

@@ -12,7 +12,6 @@ from functools import partial
 from itertools import islice
 from types import FunctionType
 from typing import Any, ClassVar
-from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
 import pytest
@@ -25,6 +24,7 @@ from ...handles import NIL
 from .. import base, fields, machine, subject
 from ..base import State
 from ..machine import Record, through_pickle
+from ..runtime import methods_of
 from ..subject import reborn, same
 
 _KINDS: dict[Any, Any] = {}
@@ -394,7 +394,7 @@ class Cases(base.Cases):
     def test_a_write_that_fails_halfway_breaks_the_manager(self, step: str) -> None:
         for field in self.subject.unique:
             _, m, values = self.three(field)
-            fails = patch.object(type(m.data._indexes[field.name]), step, _fail)
+            fails = methods_of(m.data._indexes[field.name], **{step: _fail})
             write = partial(getattr(m, f"set_{field.name}"), 0, values[3])
             if step == "forget_many":
                 write = partial(setattr, m.data, field.name, values[3:6])

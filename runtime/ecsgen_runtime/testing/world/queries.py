@@ -8,7 +8,6 @@ from copy import deepcopy
 from itertools import islice, permutations, product
 from random import Random
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 from ...errors import CapacityError
 from ...handles import NIL
 from ..reflection import check_shown
+from ..runtime import methods_of
 from ..searching import SEARCH
 from .query_base import as_if_large
 from .query_columns import ColumnCases
@@ -133,7 +133,7 @@ class Cases(ColumnCases):
         for name, _, w in self.populated():
             query = getattr(w, name)
             kind = type(query).__name__
-            with patch.object(type(query._join), "_join", None):
+            with methods_of(query._join, _join=None):
                 assert repr(query).startswith(f"<{kind}: up to ")
             n = len(query)
             found = f"<{kind}: {n} {'entity' if n == 1 else 'entities'}; "
