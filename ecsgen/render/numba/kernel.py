@@ -30,7 +30,7 @@ class CompiledKernel(Method):
     def _looped(self) -> Loop:
         """The loop over the rows."""
         given = OneComponent(self._component), self._own_name, self._program
-        names_rows = bool(self._program.sends) and self.takes_rows and not self.is_ordered
+        names_rows = bool(self._program.effects.sends) and self.takes_rows and not self.is_ordered
         loop = Loop(*given, managers=self._managers, is_plain=self.is_plain, names_rows=names_rows)
         loop.write_steps()
         return loop
@@ -65,7 +65,7 @@ class CompiledKernel(Method):
     def is_parallel(self) -> bool:
         """Whether rows are shared out among the cores; not levels of a hierarchy, nor where rows
         or messages come one after the other."""
-        alone = not (self.climbs or self._program.sends or self._program.takes_turns)
+        alone = not (self.climbs or self._program.effects.sends or self._program.takes_turns)
         return self.kernel.parallel and alone
 
     @property
@@ -242,7 +242,7 @@ class CompiledKernel(Method):
         if passed not in self.loop.fields.columns:
             return passed
         field, elements = self.loop.fields.columns[passed]
-        how = "written" if field.text in self._program.writes else "read"
+        how = "written" if field.text in self._program.effects.writes else "read"
         return f"_cells.{how}({passed}{f', {elements}' if elements > 1 else ''})"
 
     @property

@@ -68,7 +68,7 @@ class JoinedMethod(WorldMethod):
         """The statements that get the blocks: those that are kept, if they are good."""
         return [
             f"{self.stamp} = {self.source.current}",
-            *self.source.each_lines(self.each, self._program.writes),
+            *self.source.each_lines(self.each, self._program.effects.writes),
             f"_blocks = {self.holders[0]}._joined.get({literal(self.name)})",
             f"if _blocks is None or _blocks.stamp != {self.stamp}:",
             f"    _blocks = self._{self.name}_blocks({self.stamp})",
@@ -100,7 +100,7 @@ class JoinedMethod(WorldMethod):
 
     def _column(self, field: FieldValue) -> list[str]:
         cells = self._views.column(field, self._holder(field.owner))
-        used = (self.is_gathered(field), field.text in self._program.writes)
+        used = (self.is_gathered(field), field.text in self._program.effects.writes)
         return [cells, self.source.rows(field.owner), *(literal(one) for one in used)]
 
     @property

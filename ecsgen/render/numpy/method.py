@@ -119,7 +119,8 @@ class KernelMethod(Method):
         """The statement that says over which blocks a call runs: those of all rows, or of some."""
         if not self.takes_rows:
             return []
-        written = [place for place, f in enumerate(self.fields) if f.text in self._program.writes]
+        writes = self._program.effects.writes
+        written = [place for place, field in enumerate(self.fields) if field.text in writes]
         test, rows = ("_chosen is None", "_chosen.rows") if self.each else ("rows is None", "")
         rows = rows or f"{self.chosen}.rows"
         made = call("chosen_blocks", ["_blocks", rows, literal(tuple(written))], 0)
@@ -133,7 +134,7 @@ class KernelMethod(Method):
     @property
     def conversions(self) -> list[str]:
         """The statements that check the arguments."""
-        if self._program.near is not None or self._program.draws:
+        if self._program.near is not None or self._program.effects.draws:
             return super().conversions
         return [f"{a.text} = {a.array}" for a in self.arguments if not a.each]
 
@@ -174,7 +175,7 @@ class KernelMethod(Method):
         if field == program.who or (field == program.bearer and program.may_be_dead):
             return True
         parts = any(step.target == field and step.index for step in self._program.steps)
-        return parts or self._program.where is not None or field.text in self._program.reads
+        return parts or self._program.where is not None or field.text in self._program.effects.reads
 
     @property
     def slots(self) -> list[Slot]:

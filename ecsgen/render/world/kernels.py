@@ -40,8 +40,8 @@ class KernelSubject:
         required = {query.name: query.all for query in queries}
         seen = {name for members in (groups | required).values() for name in members}
         kernels = project.world.kernels
-        seen |= {name for kernel in kernels for name in (kernel.over, *kernel.program.leads)}
-        seen |= {kernel.among for kernel in kernels}
+        seen |= {name for kernel in kernels for name in (kernel.over, kernel.among)}
+        seen |= {name for kernel in kernels for name in kernel.program.effects.leads}
         return cls(project.world, tuple(c for c in project.components if c.name in seen))
 
     @property
