@@ -139,7 +139,10 @@ def test_random_kernels_that_see_others(first: int) -> None:
     schema = kernels_of(valid(30, first))
     module, project = world_package(schema, f"form_balls_{first}"), load(schema)
     for count in (0, 1, 9, 26):
-        world = filled(module, project, count, np.random.default_rng(count + first))
+        random = np.random.default_rng(count + first)
+        world = filled(module, project, count, random)
+        world.ball.data.at = random.uniform(0, 5, world.ball.data.at.shape)
+        world.ball.data.f = random.uniform(-1, 1, world.ball.data.n)
         check(world, project, {})
 
 
