@@ -57,6 +57,11 @@ class Method:
         texts += [docstring_text(text, WIDTH - 8) for text in self._inputs]
         return "\n\n".join(texts).replace("\n", "\n    ").replace("\n    \n", "\n\n")
 
+    def text(self, statements: Iterable[str], end: str) -> str:
+        """The method, with statements before its last ones, which are indented already."""
+        head = f'{self.signature}\n    """{self.docstring}\n    """'
+        return "\n".join([head, *(f"    {line}" for line in statements), end])
+
     @property
     def _effects(self) -> str:
         effects = self._program.effects

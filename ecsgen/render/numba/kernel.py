@@ -10,14 +10,15 @@ from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.arguments import ArgumentSpelling, is_local
 from ecsgen.render.kernels.finding import OtherManagers
-from ecsgen.render.kernels.method import Method, for_macro
+from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.turns import order_text
 from ecsgen.render.numba.fields import OneComponent, Parameter
+from ecsgen.render.numba.looped import LoopMethod
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
 
 
-class CompiledKernel(Method):
+class CompiledKernel(LoopMethod):
     """A kernel as its template lays it out."""
 
     is_plain: ClassVar[bool] = False
@@ -59,7 +60,7 @@ class CompiledKernel(Method):
 
     @property
     def decorator(self) -> str:
-        return decorator(self.is_parallel)
+        return "" if self.is_plain else decorator(self.is_parallel)
 
     @property
     def is_parallel(self) -> bool:
@@ -174,11 +175,6 @@ class CompiledKernel(Method):
     def before(self) -> list[str]:
         """The statements before a call is counted."""
         return ["self.levels()"] if self.climbs else []
-
-    @property
-    def each_lines(self) -> list[str]:
-        """The statements that check values for each row, where `choosing` does not."""
-        return []
 
     @property
     def conversions(self) -> list[str]:

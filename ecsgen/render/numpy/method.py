@@ -14,6 +14,7 @@ from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection, exploded
 from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import Method, for_macro
+from ecsgen.render.kernels.printed import Printed
 from ecsgen.render.numpy.constants import Constants
 from ecsgen.render.numpy.statements import Statements
 from ecsgen.render.numpy.ufuncs import COMPLAINING
@@ -82,6 +83,33 @@ class KernelMethod(Method):
     @property
     def loop_indent(self) -> int:
         return 12 if self.is_quiet else 8
+
+    @property
+    def printed(self) -> Printed:
+        """The texts of the module."""
+        statements = [*self.conversions, *self._of_data, *self.lookup, *self.views, *self.key_lines]
+        return Printed(
+            self.text(statements, self._loop),
+            data_method=self._cut,
+            constants=(*self.constants,),
+        )
+
+    @property
+    def _of_data(self) -> list[str]:
+        """The statements that get a component's columns, and check which rows a call names."""
+        return ["data = self.data", *(self.choosing if self.each else [])]
+
+    @property
+    def _loop(self) -> str:
+        """The loop, quiet if it must be."""
+        return f'    with np.errstate(all="ignore"):\n{self.body}' if self.is_quiet else self.body
+
+    @property
+    def _cut(self) -> str:
+        """The method that cuts the blocks."""
+        said = f"Cut the columns of `{self.name}` into blocks; {self.good}."
+        head = f"def _{self.name}_blocks({self.cut_parameters}) -> {self.made}:"
+        return f'{head}\n    """{said}"""\n{self.cut_text}'
 
     @property
     def body(self) -> str:
