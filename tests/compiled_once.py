@@ -4,16 +4,38 @@ compile it anew, with pytest's rewriting of asserts, takes several times as long
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from os.path import isdir, isfile, join, realpath
 from pathlib import Path
+from pkgutil import walk_packages
 from tempfile import gettempdir
 from types import CodeType, ModuleType
 
+import pytest
+
 TEMPORARY = join(realpath(gettempdir()), "")
 OURS = join(realpath(Path(__file__).parent.parent), "")
+
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Leave the loops of packages that are imported meanwhile to Python: numba takes 20 s for some.
+
+    What they call of the library is there before, compiled, for it stays for all other tests.
+    """
+    config = pytest.importorskip("numba").config
+    library = import_module("ecsgen_runtime.compiled")
+    for one in walk_packages(library.__path__, f"{library.__name__}."):
+        import_module(one.name)
+    before, config.DISABLE_JIT = config.DISABLE_JIT, True
+    try:
+        yield
+    finally:
+        config.DISABLE_JIT = before
 
 
 def install() -> None:

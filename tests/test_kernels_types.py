@@ -112,8 +112,8 @@ def test_effects_are_known(tmp_path: Path) -> None:
         "world = parent.world @ local",
         "hp = 1",
     )
-    assert program.reads == ("height", "place", "speed", "parent.world", "local")
-    assert program.writes == ("place", "world", "hp")
+    assert program.effects.reads == ("height", "place", "speed", "parent.world", "local")
+    assert program.effects.writes == ("place", "world", "hp")
     assert [argument.name for argument in program.arguments] == ["dt"]
 
 

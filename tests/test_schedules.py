@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Iterator
 from copy import deepcopy
@@ -285,10 +286,11 @@ space: {field: at}
 kernels:
   look: {near: 2, steps: ["food += sum(other.food)"]}
   share: {steps: ["mate.Ant.food += food"]}
+  beg: {near: 2, steps: ["nearest(other.mate).Ant.food -= 1"]}
 ---
 world: Hill
 kernels: {follow: {over: Ant, steps: [Ant.at = Ant.mate.Ant.at]}}
-schedule: {day: [Ant.look, Ant.share, follow]}
+schedule: {day: [Ant.look, Ant.share, follow, Ant.beg]}
 """
 SEEN = """\
 day()
@@ -296,6 +298,7 @@ pass  kernel     over  reads       of others  writes    sends to
    1  Ant.look   Ant   food        Ant.food   food
    2  Ant.share  Ant   mate, food                       Ant.food
    3  follow     Ant   Ant.mate    Ant.at     Ant.at
+   4  Ant.beg    Ant               Ant.mate             Ant.food
 """
 
 
@@ -307,12 +310,15 @@ def test_what_kernels_have_to_do_with_other_rows(tmp_path: Path) -> None:
     picture = tmp_path / "day.svg"
     assert CliRunner().invoke(ecsgen, [*layout, "--svg", str(picture)]).exit_code == 0
     text = picture.read_text("utf-8")
-    assert text.count(">sends to ") == 1
-    assert text.count(">of others ") == 2
+    assert text.count(">sends to ") == 2
+    assert text.count(">of others ") == 3
     hill = built(tmp_path, "schedules_seeing", "numpy").package.Hill
     said = " ".join((inspect.getdoc(hill.day) or "").split())
     assert "Ant.look reads Ant.food; of others Ant.food; writes Ant.food." in said
     assert "Ant.share reads Ant.mate, Ant.food; sends to Ant.food." in said
+    assert "Ant.beg reads of others Ant.mate; sends to Ant.food." in said
+    ant = importlib.import_module("schedules_seeing.ant").AntManager
+    assert "of whom it reads mate" in " ".join((inspect.getdoc(ant.beg) or "").split())
     list(forget("schedules_seeing"))
 
 

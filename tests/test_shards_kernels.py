@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ecsgen.config import Backend
-from tests import compiled_once
+from tests.compiled_once import uncompiled
 from tests.world_package import world_package
 
 SCHEMA = """
@@ -50,16 +50,8 @@ ids: true
 def package(request: pytest.FixtureRequest) -> Any:
     """The package of a backend; numba would compile for 20 s, so its loops are Python."""
     backend: Backend = request.param
-    config = pytest.importorskip("numba").config
-    shared = dict(compiled_once._SHARED)
-    compiled_once._SHARED.clear()
-    before, config.DISABLE_JIT = config.DISABLE_JIT, True
-    try:
+    with uncompiled():
         world_package(SCHEMA, f"sharded_chase_{backend}", backend)
-    finally:
-        config.DISABLE_JIT = before
-        compiled_once._SHARED.clear()
-        compiled_once._SHARED.update(shared)
     return sys.modules[f"sharded_chase_{backend}"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests import compiled_once
+from tests.compiled_once import uncompiled
 from tests.thread_ranks import ThreadComm, run
 from tests.world_package import world_package
 
@@ -83,17 +83,9 @@ kernels:
 @pytest.fixture(scope="module", autouse=True)
 def packages() -> dict[str, Any]:
     """Import the package of each backend; numba takes 20 s to compile, so its loops are Python."""
-    numba_config = pytest.importorskip("numba").config
-    shared = dict(compiled_once._SHARED)
-    compiled_once._SHARED.clear()
-    before, numba_config.DISABLE_JIT = numba_config.DISABLE_JIT, True
-    try:
+    with uncompiled():
         world_package(SCHEMA, "herd_numpy")
         world_package(SCHEMA, "herd_numba", "numba")
-    finally:
-        numba_config.DISABLE_JIT = before
-        compiled_once._SHARED.clear()
-        compiled_once._SHARED.update(shared)
     return {backend: sys.modules[f"herd_{backend}"] for backend in ("numpy", "numba")}
 
 

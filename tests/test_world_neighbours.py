@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tests.generated_package import build
 from tests.kernel_package import differing, forget
+from tests.world_package import load, sources
 
 SCHEMA = """\
 component: Place
@@ -212,3 +213,20 @@ def test_rows_of_a_component(packages: list[ModuleType], backend: int) -> None:
     assert data.bites[:active].tolist() == [len({*near} - {k}) for k, near in enumerate(found)]
     with pytest.raises(ValueError, match=r"Game\.crowd: radius"):
         w.crowd(0.0)
+
+
+LED = """
+component: Gull
+fields: {at: "f32[2]", mates: "entity[2]", hits: u8}
+space: {field: at}
+---
+world: Coast
+kernels: {peck: {over: Gull, near: 2, steps: ["nearest(other.Gull.mates[0]).Gull.hits += 1"]}}
+"""
+
+
+def test_shaped_fields_that_only_lead_to_receivers() -> None:
+    """They are fields that a kernel uses: compiled loops see them element after element."""
+    project = load(LED).made_for("numba")
+    assert "mates" in project.components[0].joined
+    assert "_mates_flat" in sources(project, "numba")["gull.py"]

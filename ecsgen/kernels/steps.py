@@ -162,15 +162,3 @@ def _what(found: Expression) -> str:
 
 def _read(target: FieldValue | Referred, index: tuple[int, ...], type_: Type) -> Expression:
     return Element(type_, target, index) if index else target
-
-
-def sendings(steps: tuple[Step, ...]) -> tuple[str, ...]:
-    """The fields of other rows that steps send messages to, in order."""
-    targets = (step.target for step in steps)
-    return tuple(dict.fromkeys(target.text for target in targets if isinstance(target, Referred)))
-
-
-def effects(steps: tuple[Step, ...]) -> tuple[str, ...]:
-    """The fields that steps write, as the schema spells them, in order."""
-    targets = (step.target for step in steps)
-    return tuple(dict.fromkeys(target.text for target in targets if isinstance(target, FieldValue)))

@@ -25,13 +25,13 @@ def remarks(component: Component, world: World) -> Iterator[str]:
 def fields_used(component: Component, world: World) -> tuple[set[str], set[str]]:
     """The fields that kernels and reductions read or write, and those that they read."""
     programs = [kernel.program for kernel in component.kernels]
-    read = {*_own(name for program in programs for name in program.reads)}
+    read = {*_own(name for program in programs for name in program.effects.reads)}
     read |= {*_own(name for one in component.reductions for name in one.program.reads)}
-    written = {name for program in programs for name in program.writes}
+    written = {name for program in programs for name in program.effects.writes}
     prefix = f"{component.name}."
-    for kernel in world.kernels:
-        read |= {n.removeprefix(prefix) for n in kernel.program.reads if n.startswith(prefix)}
-        written |= {n.removeprefix(prefix) for n in kernel.program.writes if n.startswith(prefix)}
+    for effects in (kernel.program.effects for kernel in world.kernels):
+        read |= {name.removeprefix(prefix) for name in effects.reads if name.startswith(prefix)}
+        written |= {name.removeprefix(prefix) for name in effects.writes if name.startswith(prefix)}
     return read | written, read
 
 

@@ -44,9 +44,9 @@ def effects(call: Call) -> dict[str, str]:
     program = call.kernel.program
     drawn = ["random"] if call.draws else []
     return {
-        "reads": ", ".join([*_gathered(program.reads), *drawn]),
+        "reads": ", ".join([*_gathered(program.effects.reads), *drawn]),
         "of others": ", ".join(_gathered(call.reads_of_others)),
-        "writes": ", ".join(_gathered(program.writes)),
+        "writes": ", ".join(_gathered(program.effects.writes)),
         "sends to": ", ".join(_gathered(call.sends)),
     }
 

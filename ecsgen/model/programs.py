@@ -228,21 +228,40 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Effects:
+    """What a kernel has to do with fields, as the schema spells these, each once, in the order in
+    which they come up; those of other rows that it follows handles to with their components."""
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    refers: tuple[str, ...] = ()
+    """Read where handles lead."""
+    asks: tuple[str, ...] = ()
+    """Read of neighbours."""
+    sends: tuple[str, ...] = ()
+    """Changed by messages."""
+    leads: tuple[str, ...] = ()
+    """The components that its handles lead to; nothing for that of all who are alive."""
+    draws: bool = False
+    """Whether random numbers are drawn, beside those that tell whose turn it is."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.reads, *self.writes, *self.refers, *self.asks, *self.sends)
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
-    """A whole kernel, with what it reads and writes: fields as the schema spells them."""
+    """A whole kernel, and its effects."""
 
     arguments: tuple[Argument, ...] = ()
     where: Expression | None = None
     steps: tuple[Step, ...] = ()
-    reads: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
+    effects: Effects = Effects()
     above_roots: tuple[tuple[str, tuple[bool | Number, ...]], ...] = ()
     """What roots read as fields of their parent: the elements of each, in C order."""
 
-    refers: tuple[str, ...] = ()
-    """The fields of other rows that it reads, with their components."""
-    sends: tuple[str, ...] = ()
-    """The fields of other rows that it sends messages to, with their components."""
     bearer: FieldValue | None = None
     """A column that every row has, if it sends messages: of the owners, or of ids."""
     may_be_dead: bool = False
@@ -251,49 +270,59 @@ class Program:
     """What tells its rows apart, if it draws random numbers: a field, or a column of managers."""
     takes_turns: bool = False
     """Whether each row acts on what those before it have left."""
-
-    @property
-    def expressions(self) -> tuple[Expression, ...]:
-        """All that it computes for a row: the condition, then what each step does."""
-        parts = tuple(part for step in self.steps for part in step.expressions)
-        return parts if self.where is None else (self.where, *parts)
-
-    @property
-    def draws(self) -> bool:
-        """Whether it draws random numbers, beside those that tell whose turn it is."""
-        return any(isinstance(node, Draw) for one in self.expressions for node in walk(one))
-
-    @property
-    def leads(self) -> frozenset[str]:
-        """The components to whose rows it refers or sends, or asks whether they are there."""
-        targets = (step.target for step in self.steps if isinstance(step.target, Referred))
-        found = (*references_in(*self.expressions), *targets)
-        return frozenset(one.component for one in found)
-
-    @property
-    def sees_others(self) -> bool:
-        """Whether it has to do with rows that others run for."""
-        return bool(self.sends or references_in(*self.expressions))
-
-    @property
-    def sees_in_order(self) -> bool:
-        """Whether the order in which rows run counts, beside that of the rows themselves."""
-        return bool(self.sends or self.takes_turns or self.near is not None)
-
     near: Near | None = None
     """Its neighbours, if it asks them."""
 
     @property
-    def others(self) -> tuple[OtherField, ...]:
-        """The neighbours' fields that it reads, each once, in order."""
-        texts = [*([self.where] if self.where is not None else ()), *(s.value for s in self.steps)]
-        nodes = (node for text in texts for node in walk(text))
-        return tuple(dict.fromkeys(node for node in nodes if isinstance(node, OtherField)))
+    def expressions(self) -> tuple[Expression, ...]:
+        """All that it computes for a row: the condition, then what each step does."""
+        return expressions_of(self.where, self.steps)
+
+    @property
+    def sees_in_order(self) -> bool:
+        """Whether the order in which rows run counts, beside that of the rows themselves."""
+        return bool(self.effects.sends or self.takes_turns or self.near is not None)
 
     @property
     def climbs(self) -> bool:
         """Whether it reads parents, and so runs level by level."""
         return bool(self.above_roots)
+
+
+def expressions_of(where: Expression | None, steps: tuple[Step, ...]) -> tuple[Expression, ...]:
+    """All that is computed for a row, in order."""
+    parts = tuple(part for step in steps for part in step.expressions)
+    return parts if where is None else (where, *parts)
+
+
+def effects_of(
+    where: Expression | None, steps: tuple[Step, ...], key: FieldValue | None = None
+) -> Effects:
+    """What a condition and steps do; `key`: a field that tells rows apart."""
+    found: dict[str, dict[str, None]] = {
+        name: {} for name in ("reads", "writes", "refers", "asks", "sends", "leads")
+    }
+    draws = False
+    for node in (node for one in expressions_of(where, steps) for node in walk(one)):
+        match node:
+            case FieldValue():
+                found["reads"][node.text] = None
+            case OtherField():
+                found["asks"][node.text] = None
+            case Referred():
+                found["refers"][node.text] = found["leads"][node.component] = None
+            case Exists():
+                found["leads"][node.component] = None
+            case Draw():
+                draws = True
+    for target in (step.target for step in steps):
+        if isinstance(target, FieldValue):
+            found["writes"][target.text] = None
+        elif isinstance(target, Referred):
+            found["sends"][target.text] = found["leads"][target.component] = None
+    if key is not None:
+        found["reads"][key.text] = None
+    return Effects(**{name: tuple(each) for name, each in found.items()}, draws=draws)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,16 +379,6 @@ def fields_in(*expressions: Expression | None) -> tuple[FieldValue, ...]:
     for expression in expressions:
         for node in walk(expression) if expression is not None else ():
             if isinstance(node, FieldValue):
-                found[node] = None
-    return tuple(found)
-
-
-def references_in(*expressions: Expression | None) -> tuple[Referred | Exists, ...]:
-    """What expressions ask of other rows, each once, in order."""
-    found: dict[Referred | Exists, None] = {}
-    for expression in expressions:
-        for node in walk(expression) if expression is not None else ():
-            if isinstance(node, Referred | Exists):
                 found[node] = None
     return tuple(found)
 

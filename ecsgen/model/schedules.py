@@ -6,21 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ecsgen.model import Component, Fused, Kernel, World
-from ecsgen.model.programs import (
-    PARENT,
-    Argument,
-    Cast,
-    Constant,
-    Draw,
-    Element,
-    Expression,
-    FieldValue,
-    Local,
-    Operation,
-    walk,
-)
-
-_OF_ONE_ROW = (Constant, Argument, FieldValue, Local, Element, Cast, Operation, Draw)
+from ecsgen.model.programs import Argument
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +25,24 @@ class Call:
     @property
     def reads(self) -> tuple[str, ...]:
         """The fields that it reads, with their components."""
-        return tuple(map(self._named, self.kernel.program.reads))
+        return tuple(map(self._named, self.kernel.program.effects.reads))
 
     @property
     def writes(self) -> tuple[str, ...]:
         """The fields that it writes, with their components."""
-        return tuple(map(self._named, self.kernel.program.writes))
+        return tuple(map(self._named, self.kernel.program.effects.writes))
 
     @property
     def reads_of_others(self) -> tuple[str, ...]:
         """The fields of other rows that it reads, with their components: of those that it refers
         to, then of neighbours."""
-        program = self.kernel.program
-        near = (self._named(one.text) for one in program.others)
-        return tuple(dict.fromkeys((*program.refers, *near)))
+        effects = self.kernel.program.effects
+        return tuple(dict.fromkeys((*effects.refers, *map(self._named, effects.asks))))
 
     @property
     def sends(self) -> tuple[str, ...]:
         """The fields of other rows that it sends to, with their components."""
-        return self.kernel.program.sends
+        return self.kernel.program.effects.sends
 
     @property
     def draws(self) -> bool:
@@ -163,17 +148,10 @@ def _on_its_own(kernel: Kernel) -> str:
     program = kernel.program
     if program.climbs:
         return "reads parents"
-    if program.sees_others or program.sees_in_order:
+    if program.effects.leads or program.sees_in_order:
         return "is concerned with other rows"
     if kernel.each:
         return "takes a value for each row"
     if kernel.parallel:
         return "uses all cores"
-    texts: list[Expression] = [step.value for step in program.steps]
-    nodes = [node for text in (*texts, program.where or texts[0]) for node in walk(text)]
-    targets = [step.target for step in program.steps]
-    if not all(isinstance(node, _OF_ONE_ROW) for node in (*nodes, *targets)):
-        return "is concerned with other rows"
-    if any(isinstance(node, FieldValue) and node.owner == PARENT for node in nodes):
-        return "reads parents"
     return ""

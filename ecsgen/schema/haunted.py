@@ -40,13 +40,14 @@ class _Check:
 
     def fields(self, kernel: Kernel, component: str = "") -> None:
         """Report fields of neighbours that ghosts do not have."""
-        for other in kernel.program.others:
-            owner = other.owner or component
-            if other.name == ENTITY or other.name in self._ghosts.get(owner, (other.name,)):
+        for asked in kernel.program.effects.asks:
+            owner, _, name = asked.rpartition(".")
+            owner = owner or component
+            if name == ENTITY or name in self._ghosts.get(owner, (name,)):
                 continue
-            field = quote(f"{owner}.{other.name}")
+            field = quote(f"{owner}.{name}")
             message = f"{quote(kernel.name)} reads {field} of neighbours, and ghosts have none"
-            hint = f"add {quote(other.name)} to the ghosts of {owner}"
+            hint = f"add {quote(name)} to the ghosts of {owner}"
             self._diagnostics.add("E517", message, kernel.marks["near"], hint=hint)
 
     def members(self, kernel: Kernel, source: str) -> None:

@@ -15,10 +15,8 @@ from ecsgen.kernels.messages import Ways
 from ecsgen.kernels.references import Reach, absent_elements
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.steps import (
-    effects,
     local_names,
     names_read,
-    sendings,
     target_of,
     typed_step,
 )
@@ -31,12 +29,13 @@ from ecsgen.model.programs import (
     Expression,
     FieldValue,
     Folding,
+    Local,
     Near,
     Program,
-    Referred,
     Step,
+    effects_of,
+    expressions_of,
     fields_in,
-    references_in,
 )
 from ecsgen.model.types import Number
 from ecsgen.schema.keys import key_of
@@ -123,7 +122,7 @@ def _check_effect(
 ) -> None:
     """Report a kernel that changes nothing (E402), if all of it could be read."""
     is_judged = len(steps) == len(kernel.steps) and OWN not in scope.may_lack
-    if is_judged and not effects(steps) and not sendings(steps):
+    if is_judged and all(isinstance(step.target, Local) for step in steps):
         message = f"the kernel {quote(kernel.name)} assigns to no field"
         diagnostics.add("E402", message, kernel.marks[""])
 
@@ -136,19 +135,14 @@ def _program(
     who: FieldValue | None,
     near: Near | None,
 ) -> Program:
-    values = (where, *(part for step in steps for part in step.expressions))
-    referred = (node for node in references_in(*values) if isinstance(node, Referred))
-    sends = sendings(steps)
+    effects = effects_of(where, steps, who if kernel.key else None)
     return Program(
         arguments=tuple(scope.arguments.values()),
         where=where,
         steps=steps,
-        reads=_texts(*values, who if kernel.key else None),
-        writes=effects(steps),
-        above_roots=_above_roots(fields_in(*values), scope),
-        refers=tuple(dict.fromkeys(node.text for node in referred)),
-        sends=sends,
-        bearer=scope.sender if sends else None,
+        effects=effects,
+        above_roots=_above_roots(fields_in(*expressions_of(where, steps)), scope),
+        bearer=scope.sender if effects.sends else None,
         may_be_dead=scope.may_be_dead,
         who=who,
         takes_turns=scope.takes_turns,

@@ -109,12 +109,8 @@ def _in_world(component: Component, world: World) -> Component:
 def _joined(component: Component, world: World) -> tuple[str, ...]:
     """The columns that kernels of the world use: fields, and what the manager keeps."""
     programs = [kernel.program for kernel in world.kernels]
-    used = {
-        name for program in programs for name in (*program.reads, *program.writes, *program.refers)
-    }
-    used |= {name for program in programs for name in program.sends}
+    used = {name for program in programs for name in program.effects.fields}
     used |= {program.bearer.text for program in programs if program.bearer is not None}
-    used |= {other.text for program in programs for other in program.others}
     used |= {program.near.place.text for program in programs if program.near is not None}
     used |= {program.who.text for program in programs if program.who is not None}
     names = (*KEPT_FIELDS, *(field.name for field in component.fields))

@@ -48,7 +48,7 @@ def checkable_kernels(project: Project, *, chunked: bool) -> list[Kernel]:
         for kernel in steps_kernels(project, chunked=chunked)
         if kernel.over not in several
         and kernel.program.near is None
-        and not kernel.program.sees_others
+        and not kernel.program.effects.leads
     ]
 
 

@@ -131,9 +131,8 @@ class RowCode:
         if node.owner == PARENT:
             root = literal(self._above(node.name))
             return self._made("row.parent", [literal(node.name), root])
-        return (
-            f'row["{node.text}"]' if node.text not in self._program.writes else self._copied(node)
-        )
+        is_written = node.text in self._program.effects.writes
+        return self._copied(node) if is_written else f'row["{node.text}"]'
 
     def _copied(self, node: FieldValue) -> str:
         """A value that later steps do not change."""
@@ -180,7 +179,7 @@ class KernelCheck(RowCode):
         Neighbours come and go with places.
         """
         program = self._program
-        told_otherwise = (program.who, program.near) != (None, None) or program.sees_others
+        told_otherwise = (program.who, program.near) != (None, None) or program.effects.leads
         return program.where is not None and self.is_exact and not told_otherwise
 
     @property
@@ -220,7 +219,7 @@ class KernelCheck(RowCode):
             *(["has_border=True"] if self.has_border else []),
             *([f"drawing={self.drawing}"] if self.drawing else []),
             *([f"near={self.near}"] if self.near else []),
-            *([f"component={literal(self._component)}"] if program.sees_others else []),
+            *([f"component={literal(self._component)}"] if program.effects.leads else []),
             *([f"turns={literal(self.turns)}"] if self.turns else []),
             *self._all_rows,
             *([] if program.climbs else ["takes_rows=True"]),

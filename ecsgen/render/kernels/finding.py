@@ -65,7 +65,7 @@ class OtherManagers:
 def is_before(node: Referred, program: Program, is_world: bool) -> bool:
     """Whether a kernel may have written a field when it reads that of another row."""
     own = node.text if is_world else node.name
-    return own in program.writes and not program.takes_turns
+    return own in program.effects.writes and not program.takes_turns
 
 
 def is_touched(node: Referred, program: Program, is_world: bool) -> bool:
@@ -75,8 +75,8 @@ def is_touched(node: Referred, program: Program, is_world: bool) -> bool:
         return False  # messages arrive at once
     if program.near is not None:
         return True
-    own = node.text if is_world else node.name
-    return node.text in program.refers or own in (*program.reads, *program.writes)
+    own, effects = node.text if is_world else node.name, program.effects
+    return node.text in effects.refers or own in (*effects.reads, *effects.writes)
 
 
 NO_MANAGERS: Final = OtherManagers({}, False)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ecsgen.model import Fused, Kernel
-from ecsgen.model.programs import Argument, Program
+from ecsgen.model.programs import Argument, Effects, Program
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.method import Method, for_macro
 from ecsgen.render.quoting import WIDTH, docstring_text
@@ -20,14 +20,14 @@ def kernel_of(fused: Fused) -> Kernel:
     for one in (one for kernel in kernels for one in kernel.program.arguments):
         arguments.setdefault(one.name, one)
     args = {name: (name, text, unit) for kernel in kernels for name, text, unit in kernel.args}
-    writes = dict.fromkeys(name for kernel in kernels for name in kernel.program.writes)
+    writes = dict.fromkeys(name for kernel in kernels for name in kernel.program.effects.writes)
     return Kernel(
         fused.name,
         (),
         args=tuple(args[name] for name in arguments),
         rows=kernels[0].rows,
         over=kernels[0].over,
-        program=Program(arguments=tuple(arguments.values()), writes=tuple(writes)),
+        program=Program(arguments=tuple(arguments.values()), effects=Effects(writes=tuple(writes))),
     )
 
 

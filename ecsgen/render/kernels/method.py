@@ -57,31 +57,37 @@ class Method:
         texts += [docstring_text(text, WIDTH - 8) for text in self._inputs]
         return "\n\n".join(texts).replace("\n", "\n    ").replace("\n    \n", "\n\n")
 
+    def text(self, statements: Iterable[str], end: str) -> str:
+        """The method, with statements before its last ones, which are indented already."""
+        head = f'{self.signature}\n    """{self.docstring}\n    """'
+        return "\n".join([head, *(f"    {line}" for line in statements), end])
+
     @property
     def _effects(self) -> str:
-        reads, writes = self._program.reads, self._program.writes
+        effects = self._program.effects
+        reads, writes = effects.reads, effects.writes
         which = "active rows" if self.rows == "_n_active" else "rows"
         given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
         if self._program.near is not None:
             given = [*self._neighbours(self._program.near), *given]
-        if self._program.draws:
+        if effects.draws:
             given = ["draws random numbers", *given]
         if self.kernel.turns:
             order = "at random" if self.kernel.turns == "random" else "in their order"
             given = [f"rows take turns {order}", *given]
         read = [f"reads {self._with_units(reads)}"] if reads else []
-        if self._program.refers:
-            read.append(f"{'' if reads else 'reads '}of others {', '.join(self._program.refers)}")
+        if effects.refers:
+            read.append(f"{'' if reads else 'reads '}of others {', '.join(effects.refers)}")
         done = [f"writes {self._with_units(writes)}"] if writes else []
-        done += [f"sends to {', '.join(self._program.sends)}"] if self._program.sends else []
+        done += [f"sends to {', '.join(effects.sends)}"] if effects.sends else []
         said = "; ".join([*read, *done, *given])
         cost = "O(n)" if self._program.near is None else "O(n log n + pairs in reach)"
         return f"{said[0].upper()}{said[1:]}. {cost}, n {which}; no structural change."
 
     def _neighbours(self, near: Near) -> list[str]:
         """What is said of neighbours, and of the radius, which may be refused."""
-        others = tuple(one.text for one in self._program.others)
-        read = f", of whom it reads {self._with_units(others)}" if others else ""
+        asks = self._program.effects.asks
+        read = f", of whom it reads {self._with_units(asks)}" if asks else ""
         if not isinstance(near.radius, Argument):
             return [f"asks neighbours within {near.radius:g}{read}"]
         name = near.radius.name

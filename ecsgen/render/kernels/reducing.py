@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from ecsgen.model import Component, Kernel, Reduction
-from ecsgen.model.programs import Program
+from ecsgen.model.programs import Effects, Program
 from ecsgen.model.scalars import FLOATS
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.method import Method
@@ -30,8 +30,9 @@ class ReducingMethod(Method):
         self._has_holes = component.lookup == "direct"
         joined = "" if reduction.how == "count" else " of"
         where = f" where `{reduction.where}`" if reduction.where else ""
+        folding = reduction.program
         doc = reduction.doc or f"{_SAYS[reduction.how]}{joined} `{reduction.expression}`{where}"
-        program = Program(where=reduction.program.where, reads=reduction.program.reads)
+        program = Program(where=folding.where, effects=Effects(reads=folding.reads))
         kernel = Kernel(reduction.name, (), doc=doc, where=reduction.where, program=program)
         super().__init__(component, replace(kernel, rows=reduction.rows))
 
@@ -61,7 +62,7 @@ class ReducingMethod(Method):
 
     @property
     def _effects(self) -> str:
-        reads = self._program.reads
+        reads = self._program.effects.reads
         read = f"Reads {self._with_units(reads)}. " if reads else ""
         without = "0" if self.reduction.how in ("sum", "count") else "NaN"
         which = ", n active rows" if self.rows == "_n_active" else ""

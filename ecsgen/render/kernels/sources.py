@@ -1,12 +1,10 @@
 """What a kernel of the world runs over: how many entities there are, where their rows are, and
-until when that is good; or in which chunks they are. One class per kind."""
+until when that is good; or in which chunks they are."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 from ecsgen.layout import layout
 from ecsgen.model import Component, Field, World
@@ -27,28 +25,37 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedSource(Source, ABC):
-    """Rows of several managers."""
+class JoinedSource(Source):
+    """Rows of several managers: the first ones of each, or those that a query finds."""
 
-    variable: ClassVar[str]
-    """What the value of `current` is called, where no name of the schema is near."""
-    annotation: ClassVar[str]
-    """The type of that value."""
-
-    @property
-    @abstractmethod
-    def current(self) -> str:
-        """The expression for the stamp: another value when the rows are others."""
-
-    @property
-    @abstractmethod
-    def good(self) -> str:
-        """How long the stamp stays the same, as words after `until`."""
+    current: str
+    """The expression for the stamp: another value when the rows are others."""
+    good: str
+    """How long the stamp stays the same, as words after `until`."""
+    places: Mapping[str, int] | None = None
+    """Of a query: which component of its join each is. None: rows are the first ones in all."""
+    has_holes: bool = False
+    """Whether there are rows that are not in use."""
 
     @property
-    @abstractmethod
+    def follow(self) -> bool:
+        """Whether rows are the first ones in all components."""
+        return self.places is None
+
+    @property
+    def variable(self) -> str:
+        """What the value of `current` is called, where no name of the schema is near."""
+        return "n" if self.places is None else "found"
+
+    @property
+    def annotation(self) -> str:
+        """The type of that value."""
+        return "int" if self.places is None else "QueryMatch"
+
+    @property
     def count(self) -> str:
         """The expression for the number of entities."""
+        return "n" if self.places is None else "found.count"
 
     def each_lines(self, each: Sequence[ArgumentSpelling], writes: Sequence[str]) -> list[str]:
         """The statements that check the values of arguments that have one for each entity."""
@@ -57,118 +64,21 @@ class JoinedSource(Source, ABC):
         lines = [one.each_line(f"_{self.count}", buffers) for one in each]
         return [*lines, *([f"check_unchanged(_{self.variable}, {self.current})"] if each else [])]
 
-    @abstractmethod
     def rows(self, component: str) -> str:
         """The expression for the rows in a component: a slice, or an array."""
-
-    @property
-    def follow(self) -> bool:
-        """Whether rows are the first ones in all components."""
-        return False
-
-    @property
-    def has_holes(self) -> bool:
-        """Whether there are rows that are not in use."""
-        return False
-
-    def picked(self, component: str) -> str:
-        """What picks the rows' cells out of a column in the kernel's method."""
-        return f"[:_{self.count}]"
-
-    def numbers(self, component: str) -> str | None:
-        """The expression for the rows as compiled loops take them; None where all are [0, n)."""
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class FirstRows(JoinedSource, ABC):
-    """The first rows of each component."""
-
-    variable: ClassVar = "n"
-    annotation: ClassVar = "int"
-
-    @property
-    def count(self) -> str:
-        return "n"
-
-    @property
-    def follow(self) -> bool:
-        return True
-
-    def rows(self, component: str) -> str:
-        return "slice(0, n)"
-
-
-@dataclass(frozen=True, slots=True)
-class GroupSource(FirstRows):
-    """The aligned rows of a group, in all members the first."""
-
-    @property
-    def current(self) -> str:
-        return f"self.{self.name}.n"
-
-    @property
-    def good(self) -> str:
-        return "the group's length changes"
-
-
-@dataclass(frozen=True, slots=True)
-class RowsSource(FirstRows):
-    """The rows of one component, with a partition the active ones."""
-
-    @property
-    def _component(self) -> Component:
-        (component,) = self.components.values()
-        return component
-
-    @property
-    def current(self) -> str:
-        return f"self.{self._component.module}.data._n{self.which}"
-
-    @property
-    def which(self) -> str:
-        """What the number of rows has in its name, if these are the active ones."""
-        return "_active" if self._component.partition else ""
-
-    @property
-    def has_holes(self) -> bool:
-        return self._component.lookup == "direct"
-
-    @property
-    def good(self) -> str:
-        return "their number changes"
-
-
-@dataclass(frozen=True, slots=True)
-class QuerySource(JoinedSource):
-    """The rows of a query's required components, in the order that its join finds."""
-
-    places: Mapping[str, int] = field(default_factory=dict)
-    """Where each component is among those of the join."""
-
-    variable: ClassVar = "found"
-    annotation: ClassVar = "QueryMatch"
-
-    @property
-    def current(self) -> str:
-        return f"self.{self.name}._join.match()"
-
-    @property
-    def good(self) -> str:
-        return "the query matches anew"
-
-    @property
-    def count(self) -> str:
-        return "found.count"
-
-    def rows(self, component: str) -> str:
+        if self.places is None:
+            return "slice(0, n)"
         return f"found.members[{self.places[component]}]"
 
     def picked(self, component: str) -> str:
+        """What picks the rows' cells out of a column in the kernel's method."""
+        if self.places is None:
+            return "[:_n]"
         return f"[_found.rows[{self.places[component]}]]"
 
-    def numbers(self, component: str) -> str:
-        return f"found.numbers({self.places[component]})"
+    def numbers(self, component: str) -> str | None:
+        """The expression for the rows as compiled loops take them; None where all are [0, n)."""
+        return None if self.places is None else f"found.numbers({self.places[component]})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,19 +114,28 @@ def source_of(
 ) -> JoinedSource | ChunkSource:
     """Return the group, component or query of that name; `components` are all that kernels may
     see."""
-    for group, members in world.groups:
-        if group == name:
-            seen = {member: components[member] for member in members}
-            return GroupSource(name, seen, others=components)
+    if name in dict(world.groups):
+        seen = {member: components[member] for member in dict(world.groups)[name]}
+        good = "the group's length changes"
+        return JoinedSource(name, seen, f"self.{name}.n", good, others=components)
     if name in components:
-        return RowsSource(name, {name: components[name]}, others=components)
+        return _rows_of(components[name], components)
     query = next(query for query in world.queries if query.name == name)
     seen = {member: components[member] for member in query.all}
     if query.chunked:
         order = sorted(world.archetypes)
         return ChunkSource(name, seen, {member: order.index(member) for member in query.all})
     places = {member: place for place, member in enumerate(query.all)}
-    return QuerySource(name, seen, places, others=components)
+    current, good = f"self.{name}._join.match()", "the query matches anew"
+    return JoinedSource(name, seen, current, good, places, others=components)
+
+
+def _rows_of(component: Component, components: Mapping[str, Component]) -> JoinedSource:
+    """The rows of one component, with a partition the active ones."""
+    current = f"self.{component.module}.data._n{'_active' if component.partition else ''}"
+    has_holes, seen = component.lookup == "direct", {component.name: component}
+    good = "their number changes"
+    return JoinedSource(component.name, seen, current, good, has_holes=has_holes, others=components)
 
 
 def first_column(component: Component, field: Field) -> int:

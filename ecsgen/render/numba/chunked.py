@@ -6,6 +6,7 @@ from ecsgen.model import Kernel, World
 from ecsgen.model.programs import FieldValue, Program
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.method import for_macro
+from ecsgen.render.kernels.printed import Printed, function_text
 from ecsgen.render.kernels.sources import ChunkSource, all_fields
 from ecsgen.render.numba.code import Names
 from ecsgen.render.numba.fields import Fields, Origin, Parameter
@@ -124,6 +125,22 @@ class ChunkKernel(CompiledKernel):
         return found
 
     # --- the method ------------------------------------------------------------------------------
+
+    @property
+    def printed(self) -> Printed:
+        """The texts of the module."""
+        rows = function_text(self.decorator, self.header, self.function_docstring, self.body)
+        said = f"Run `{self.function}` in chunks of so many rows, with columns at these addresses."
+        body = "\n".join(self.chunks_body)
+        chunks = function_text(self.chunks_decorator, self.chunks_header, said, body)
+        method = self.text([*self.conversions, *self.lookup, *self.key_lines], self.run)
+        made = [
+            f"def _{self.name}_cells(self) -> ChunkCells:",
+            f'    """Have the chunks looked up for `{self.name}`; what is found is kept."""',
+            *self.made,
+        ]
+        found = "\n".join([method, "", *made])
+        return Printed(found, f"{rows}\n\n\n{chunks}", constants=(*self.constants,))
 
     @property
     def lookup(self) -> list[str]:

@@ -14,19 +14,20 @@ from ecsgen.render.kernels.fused import (
     signature_of,
     summary_of,
 )
-from ecsgen.render.kernels.method import Method, for_macro
+from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.sources import JoinedSource, all_fields
 from ecsgen.render.numba.code import USED, Names
 from ecsgen.render.numba.fields import Parameter
 from ecsgen.render.numba.joined import JoinedKernel
 from ecsgen.render.numba.kernel import CompiledKernel, checked, decorator, passed_as
+from ecsgen.render.numba.looped import LoopMethod
 from ecsgen.render.quoting import WIDTH, docstring_text
 
 BLOCK = 1024
 """Rows that are still in the nearest cache when the next kernel comes to them."""
 
 
-class CompiledPass(Method):
+class CompiledPass(LoopMethod):
     """Several kernels as one method, as templates lay out compiled kernels."""
 
     climbs = False
@@ -41,11 +42,6 @@ class CompiledPass(Method):
         self._given: dict[str, Parameter] = {}
         """The parameters by what the method passes."""
         self._calls = [self._call(place, part) for place, part in enumerate(parts)]
-
-    @property
-    def before(self) -> list[str]:
-        """The statements before a call is counted."""
-        return []
 
     @property
     def takes_rows(self) -> bool:
@@ -138,16 +134,6 @@ class CompiledPass(Method):
         """The statement that calls the function."""
         return for_macro(call(self.function, [one.passed for one in self._parameters], 8))
 
-    @property
-    def tables(self) -> list[str]:
-        """None: no kernel that refers to other rows shares a pass."""
-        return []
-
-    @property
-    def constants(self) -> list[str]:
-        """None of its own."""
-        return []
-
 
 class FusedKernel(CompiledPass):
     """A pass over a component."""
@@ -169,8 +155,3 @@ class FusedJoined(CompiledPass):
     def before(self) -> list[str]:
         """The statement that gets the rows."""
         return [f"_{self.source.variable} = {self.source.current}"]
-
-    @property
-    def each_lines(self) -> list[str]:
-        """None: no kernel with a value for each entity shares a pass."""
-        return []

@@ -168,7 +168,7 @@ class JoinedKernel(CompiledKernel):
     @property
     def each_lines(self) -> list[str]:
         """The statements that check the values of arguments that have one for each entity."""
-        return self.source.each_lines(self.each, self._program.writes)
+        return self.source.each_lines(self.each, self._program.effects.writes)
 
     @property
     def _own_name(self) -> str:

@@ -105,7 +105,7 @@ class JoinedNearKernel(NearKernel):
 
     @property
     def each_lines(self) -> list[str]:
-        return self.source.each_lines(self.each, self._program.writes)
+        return self.source.each_lines(self.each, self._program.effects.writes)
 
     @property
     def _which(self) -> list[Parameter]:

@@ -10,14 +10,15 @@ from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.arguments import ArgumentSpelling, is_local
 from ecsgen.render.kernels.finding import OtherManagers
-from ecsgen.render.kernels.method import Method, for_macro
+from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.turns import order_text
 from ecsgen.render.numba.fields import OneComponent, Parameter
+from ecsgen.render.numba.looped import LoopMethod
 from ecsgen.render.numba.loops import Loop
 from ecsgen.render.quoting import literal
 
 
-class CompiledKernel(Method):
+class CompiledKernel(LoopMethod):
     """A kernel as its template lays it out."""
 
     is_plain: ClassVar[bool] = False
@@ -30,7 +31,7 @@ class CompiledKernel(Method):
     def _looped(self) -> Loop:
         """The loop over the rows."""
         given = OneComponent(self._component), self._own_name, self._program
-        names_rows = bool(self._program.sends) and self.takes_rows and not self.is_ordered
+        names_rows = bool(self._program.effects.sends) and self.takes_rows and not self.is_ordered
         loop = Loop(*given, managers=self._managers, is_plain=self.is_plain, names_rows=names_rows)
         loop.write_steps()
         return loop
@@ -59,13 +60,13 @@ class CompiledKernel(Method):
 
     @property
     def decorator(self) -> str:
-        return decorator(self.is_parallel)
+        return "" if self.is_plain else decorator(self.is_parallel)
 
     @property
     def is_parallel(self) -> bool:
         """Whether rows are shared out among the cores; not levels of a hierarchy, nor where rows
         or messages come one after the other."""
-        alone = not (self.climbs or self._program.sends or self._program.takes_turns)
+        alone = not (self.climbs or self._program.effects.sends or self._program.takes_turns)
         return self.kernel.parallel and alone
 
     @property
@@ -176,11 +177,6 @@ class CompiledKernel(Method):
         return ["self.levels()"] if self.climbs else []
 
     @property
-    def each_lines(self) -> list[str]:
-        """The statements that check values for each row, where `choosing` does not."""
-        return []
-
-    @property
     def conversions(self) -> list[str]:
         """The statements that check the arguments."""
         used = self._used
@@ -242,7 +238,7 @@ class CompiledKernel(Method):
         if passed not in self.loop.fields.columns:
             return passed
         field, elements = self.loop.fields.columns[passed]
-        how = "written" if field.text in self._program.writes else "read"
+        how = "written" if field.text in self._program.effects.writes else "read"
         return f"_cells.{how}({passed}{f', {elements}' if elements > 1 else ''})"
 
     @property

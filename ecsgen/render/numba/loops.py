@@ -16,6 +16,7 @@ from ecsgen.model.programs import (
     FieldValue,
     Local,
     Operation,
+    OtherField,
     Program,
     Referred,
     Step,
@@ -68,7 +69,7 @@ class Loop:
         self.rows = self.names.take("n", "_n")
         self.chosen = self.names.take("rows", "_rows") if names_rows else ""
         self.place = self.names.take("k", "_k") if names_rows else ""
-        self.key = self.names.take("key", "_key") if program.draws else ""
+        self.key = self.names.take("key", "_key") if program.effects.draws else ""
         is_ordered = program.climbs or program.takes_turns
         self.order = self.names.take("order", "_order") if is_ordered else ""
         self.fields = fields(origin, program, self.names, self.is_flat)
@@ -84,7 +85,7 @@ class Loop:
         )
         self.messages = LoopMessages(program, self.others, self.names, self.rows, self._field)
         self._values: dict[Argument, Value] = {}
-        if program.who is not None and program.draws:
+        if program.who is not None and program.effects.draws:
             self._write_stem(program.who, f"{origin.holder(program.who)}._id_generation_column")
 
     @property
@@ -219,7 +220,7 @@ def is_flat(origin: Origin, program: Program) -> bool:
     shapes |= {argument.type.shape for argument in program.arguments if argument.each}
     if len(shapes) != 1 or shapes == {()} or program.where is not None or program.who is not None:
         return False
-    if program.sees_others or program.takes_turns or program.near is not None:
+    if program.effects.leads or program.takes_turns or program.near is not None:
         return False
     if any(argument.type.shape for argument in program.arguments if not argument.each):
         return False
@@ -251,7 +252,8 @@ def _names_of(origin: Origin, program: Program) -> set[str]:
     found = {argument.name for argument in program.arguments}
     found |= {target.name for target in targets if isinstance(target, Local)}
     assigned = [target for target in targets if isinstance(target, FieldValue)]
-    others = [FieldValue(one.type, one.name, one.owner) for one in program.others]
+    nodes = [node for one in program.expressions for node in walk(one)]
+    others = [FieldValue(n.type, n.name, n.owner) for n in nodes if isinstance(n, OtherField)]
     for one in (*fields_in(*program.expressions), *assigned, *others):
         field = origin.field(one)
         parts_ = split_parts(field) if field.split else []

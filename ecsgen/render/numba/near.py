@@ -87,7 +87,7 @@ class NearLoop(Loop):
         named = "NO_MASK if _chosen is None else _chosen.mask(data._n)"
         self.named = Parameter(self.names.take("is_named"), "NDArray[np.bool_]", named)
         rows = f"np.arange({asking}) if _chosen is None else _chosen.rows"
-        if self.program.sends:
+        if self.program.effects.sends:
             self.senders = Parameter(self.names.take("senders"), "RowArray", rows)
 
     @property

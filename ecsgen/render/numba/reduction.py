@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import Final
 
 from ecsgen.model import Component, Reduction
 from ecsgen.model.programs import Local, Program, Step
 from ecsgen.model.scalars import FLOATS, SCALARS
 from ecsgen.render.calls import call
+from ecsgen.render.kernels.printed import Printed, function_text, functions_of
 from ecsgen.render.kernels.reducing import ReducingMethod
 from ecsgen.render.numba.code import Code, Level, cut, infix, number
 from ecsgen.render.numba.fields import OneComponent, Parameter
@@ -207,6 +209,13 @@ class CompiledReduction(ReducingMethod):
     # --- the method ------------------------------------------------------------------------------
 
     @property
+    def printed(self) -> Printed:
+        """The texts of the module."""
+        function = function_text("@kernel()", self.header, self.function_docstring, self.body)
+        method = self.text(["data = self.data"], indent(self.run, "    "))
+        return Printed(method, function)
+
+    @property
     def run(self) -> str:
         """The statements that call the function."""
         how, shape = self.reduction.how, literal(self._value.type.shape)
@@ -247,3 +256,5 @@ class CompiledReductions:
 
     def __init__(self, component: Component) -> None:
         self.methods = [CompiledReduction(component, one) for one in component.reductions]
+        self.printed = [method.printed for method in self.methods]
+        self.functions = functions_of(self.printed)

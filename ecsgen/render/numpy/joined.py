@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from ecsgen.model import Kernel, World
@@ -9,13 +10,14 @@ from ecsgen.model.programs import FieldValue, Local
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import for_macro
+from ecsgen.render.kernels.printed import Printed
 from ecsgen.render.kernels.sources import JoinedSource, Source, all_fields
 from ecsgen.render.numpy.method import KernelMethod
 from ecsgen.render.numpy.views import JoinedViews, Views
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 
 
-class WorldMethod(KernelMethod):
+class WorldMethod(KernelMethod, ABC):
     """A kernel of the world, which sees the fields of several components."""
 
     source: Source
@@ -24,6 +26,24 @@ class WorldMethod(KernelMethod):
         self.source = source
         super().__init__(all_fields(world, source.components.values()), kernel)
         self.beside = self.statements.emitter.beside
+
+    @property
+    def printed(self) -> Printed:
+        """The texts of the module, both methods of the world."""
+        statements = [*self.conversions, *self.lookup, *self.key_lines]
+        head = f'{self.cut_signature}\n    """{self.cut_docstring}"""'
+        lines = [self.text(statements, self._loop), "", head, *self.cut_body]
+        return Printed("\n".join(lines), constants=(*self.constants,))
+
+    @property
+    @abstractmethod
+    def cut_signature(self) -> str:
+        """The first line of the method that makes the blocks."""
+
+    @property
+    @abstractmethod
+    def cut_docstring(self) -> str:
+        """What that does, and how long it is good."""
 
     def _managers(self) -> OtherManagers:
         return OtherManagers(self.source.others, True)
@@ -68,7 +88,7 @@ class JoinedMethod(WorldMethod):
         """The statements that get the blocks: those that are kept, if they are good."""
         return [
             f"{self.stamp} = {self.source.current}",
-            *self.source.each_lines(self.each, self._program.writes),
+            *self.source.each_lines(self.each, self._program.effects.writes),
             f"_blocks = {self.holders[0]}._joined.get({literal(self.name)})",
             f"if _blocks is None or _blocks.stamp != {self.stamp}:",
             f"    _blocks = self._{self.name}_blocks({self.stamp})",
@@ -100,7 +120,7 @@ class JoinedMethod(WorldMethod):
 
     def _column(self, field: FieldValue) -> list[str]:
         cells = self._views.column(field, self._holder(field.owner))
-        used = (self.is_gathered(field), field.text in self._program.writes)
+        used = (self.is_gathered(field), field.text in self._program.effects.writes)
         return [cells, self.source.rows(field.owner), *(literal(one) for one in used)]
 
     @property

@@ -39,7 +39,7 @@ class JoinedNearMethod(NearMethod, WorldMethod):
         return [
             self._among.radius_line(self._radius),
             *self._among.lines,
-            *self.source.each_lines(self.each, self._program.writes),
+            *self.source.each_lines(self.each, self._program.effects.writes),
             f"_blocks = self._{self.name}_blocks({given})",
         ]
 

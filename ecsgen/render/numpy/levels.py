@@ -54,7 +54,7 @@ class LevelMethod(KernelMethod):
         column = self._whole.index(FieldValue(field.type, field.name))
         if field.owner == PARENT:
             return f"ParentField({column}, {self._above_roots(field)[0]})"
-        is_written = field.name in self._program.writes
+        is_written = field.name in self._program.effects.writes
         return f"LevelField({column}, {self.is_gathered(field)}, {is_written})"
 
     def _above_roots(self, field: FieldValue) -> tuple[str, str]:

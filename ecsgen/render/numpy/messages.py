@@ -52,7 +52,7 @@ class Posts:
         self._others = others
         self._program = program
         self._heard = ""
-        steps: dict[str, list[Step]] = {text: [] for text in program.sends}
+        steps: dict[str, list[Step]] = {text: [] for text in program.effects.sends}
         for step in program.steps:
             if isinstance(step.target, Referred):
                 steps[step.target.text].append(step)

@@ -14,6 +14,7 @@ from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection, exploded
 from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import Method, for_macro
+from ecsgen.render.kernels.printed import Printed
 from ecsgen.render.numpy.constants import Constants
 from ecsgen.render.numpy.statements import Statements
 from ecsgen.render.numpy.ufuncs import COMPLAINING
@@ -84,6 +85,33 @@ class KernelMethod(Method):
         return 12 if self.is_quiet else 8
 
     @property
+    def printed(self) -> Printed:
+        """The texts of the module."""
+        statements = [*self.conversions, *self._of_data, *self.lookup, *self.views, *self.key_lines]
+        return Printed(
+            self.text(statements, self._loop),
+            data_method=self._cut,
+            constants=(*self.constants,),
+        )
+
+    @property
+    def _of_data(self) -> list[str]:
+        """The statements that get a component's columns, and check which rows a call names."""
+        return ["data = self.data", *(self.choosing if self.each else [])]
+
+    @property
+    def _loop(self) -> str:
+        """The loop, quiet if it must be."""
+        return f'    with np.errstate(all="ignore"):\n{self.body}' if self.is_quiet else self.body
+
+    @property
+    def _cut(self) -> str:
+        """The method that cuts the blocks."""
+        said = f"Cut the columns of `{self.name}` into blocks; {self.good}."
+        head = f"def _{self.name}_blocks({self.cut_parameters}) -> {self.made}:"
+        return f'{head}\n    """{said}"""\n{self.cut_text}'
+
+    @property
     def body(self) -> str:
         """What is done once, and the loop over the blocks."""
         pad = " " * self.loop_indent
@@ -119,7 +147,8 @@ class KernelMethod(Method):
         """The statement that says over which blocks a call runs: those of all rows, or of some."""
         if not self.takes_rows:
             return []
-        written = [place for place, f in enumerate(self.fields) if f.text in self._program.writes]
+        writes = self._program.effects.writes
+        written = [place for place, field in enumerate(self.fields) if field.text in writes]
         test, rows = ("_chosen is None", "_chosen.rows") if self.each else ("rows is None", "")
         rows = rows or f"{self.chosen}.rows"
         made = call("chosen_blocks", ["_blocks", rows, literal(tuple(written))], 0)
@@ -133,7 +162,7 @@ class KernelMethod(Method):
     @property
     def conversions(self) -> list[str]:
         """The statements that check the arguments."""
-        if self._program.near is not None or self._program.draws:
+        if self._program.near is not None or self._program.effects.draws:
             return super().conversions
         return [f"{a.text} = {a.array}" for a in self.arguments if not a.each]
 
@@ -174,7 +203,7 @@ class KernelMethod(Method):
         if field == program.who or (field == program.bearer and program.may_be_dead):
             return True
         parts = any(step.target == field and step.index for step in self._program.steps)
-        return parts or self._program.where is not None or field.text in self._program.reads
+        return parts or self._program.where is not None or field.text in self._program.effects.reads
 
     @property
     def slots(self) -> list[Slot]:

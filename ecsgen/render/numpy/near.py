@@ -94,7 +94,7 @@ class NearMethod(KernelMethod):
         return literal(near.radius)
 
     def _column(self, field: FieldValue) -> str:
-        is_written = field.text in self._program.writes
+        is_written = field.text in self._program.effects.writes
         used = [literal(self.is_gathered(field)), literal(is_written)]
         cells = self._views.column(field, self._holder(field.owner))
         return f"NearColumn({', '.join([cells, *used])})"

@@ -9,6 +9,7 @@ from ecsgen.model.programs import Expression
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.method import for_macro
+from ecsgen.render.kernels.printed import data_methods_of
 from ecsgen.render.kernels.reducing import ReducingMethod
 from ecsgen.render.numpy.method import KernelMethod
 from ecsgen.render.numpy.values import Layout
@@ -84,6 +85,10 @@ class ReductionMethod(ReducingMethod, KernelMethod):
         return [*owners, *super().columns]
 
     @property
+    def _loop(self) -> str:
+        return f"{super()._loop}\n{self.result}"
+
+    @property
     def result(self) -> str:
         """The statements that put the parts together."""
         how, shape = self.reduction.how, literal(self._value.type.shape)
@@ -99,4 +104,6 @@ class Reductions:
     """The reductions of a component."""
 
     def __init__(self, component: Component) -> None:
-        self.methods = [ReductionMethod(component, one) for one in component.reductions]
+        methods = [ReductionMethod(component, one) for one in component.reductions]
+        self.printed = [method.printed for method in methods]
+        self.data_methods = data_methods_of(self.printed)

@@ -93,7 +93,7 @@ class OtherCells:
 
     def _column_of(self, handle: Expression) -> str:
         """The expression for the handles of all rows; nothing where they differ as rows run."""
-        if not isinstance(handle, FieldValue) or handle.text in self._program.writes:
+        if not isinstance(handle, FieldValue) or handle.text in self._program.effects.writes:
             return ""
         return self._whole(handle)
 

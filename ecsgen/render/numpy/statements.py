@@ -55,7 +55,7 @@ class Statements:
         self.read: dict[FieldValue, None] = {}
         posts = Posts(managers, self._others, program)
         posts.begin(self.emitter)
-        if program.who is not None and program.draws:
+        if program.who is not None and program.effects.draws:
             self._stem(program.who)
         if program.where is not None:
             self.emitter.write(f"# where {comment_text(where)}")
@@ -71,7 +71,7 @@ class Statements:
             else:
                 self._assign(step, step.target)
             self._others.forget(step.target)
-        if program.sends:
+        if program.effects.sends:
             posts.end(self.emitter, self._bearer)
         lines = self.emitter.lines
         if program.steps and all(line.lstrip().startswith("#") for line in lines):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ecsgen.model import Component, Kernel
 from ecsgen.render.kernels.method import number_constants
+from ecsgen.render.kernels.printed import constants_of, data_methods_of, functions_of
 from ecsgen.render.numpy.fused import FusedMethod
 from ecsgen.render.numpy.levels import LevelMethod
 from ecsgen.render.numpy.method import KernelMethod
@@ -23,15 +24,13 @@ class Kernels:
     """The kernels of a component."""
 
     def __init__(self, component: Component) -> None:
-        self.methods: list[KernelMethod | PlainLoop] = [
+        methods: list[KernelMethod | PlainLoop] = [
             _method(component, kernel) for kernel in component.kernels
         ]
-        self.methods += [FusedMethod(component, fused) for fused in component.fused]
-        number_constants(self.methods)
-
-    @property
-    def constants(self) -> list[str]:
-        """Converters of arguments, numbers, and what roots read."""
-        found = [argument.converter for method in self.methods for argument in method.arguments]
-        found += [line for method in self.methods for line in method.constants]
-        return list(dict.fromkeys(found))
+        methods += [FusedMethod(component, fused) for fused in component.fused]
+        number_constants(methods)
+        self.printed = [method.printed for method in methods]
+        self.functions = functions_of(self.printed)
+        self.data_methods = data_methods_of(self.printed)
+        converters = [argument.converter for method in methods for argument in method.arguments]
+        self.constants = [*dict.fromkeys(converters), *constants_of(self.printed)]

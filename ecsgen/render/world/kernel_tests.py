@@ -38,7 +38,7 @@ class KernelCase:
     @property
     def written(self) -> str:
         """The entry of the fields that it writes, each with its component."""
-        fields = [literal(tuple(text.split("."))) for text in self.kernel.program.writes]
+        fields = [literal(tuple(text.split("."))) for text in self.kernel.program.effects.writes]
         return collection(f'"{self.kernel.name}": ', fields, 8, ",")
 
 
@@ -143,7 +143,7 @@ def steps_cases(project: Project) -> tuple[StepsCase, ...]:
 
 def _led_to(kernel: Kernel) -> list[str]:
     """Return the components that a kernel refers or sends to."""
-    return [name for name in sorted(kernel.program.leads) if name]
+    return [name for name in sorted(kernel.program.effects.leads) if name]
 
 
 def _kinds(project: Project, kernel: Kernel) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self, TypeVar
 
@@ -10,11 +10,13 @@ from ecsgen.model import Component, Fused, Kernel, Project, World
 from ecsgen.render.kernels.among import Among
 from ecsgen.render.kernels.fused import kernel_of
 from ecsgen.render.kernels.method import Method, number_constants
+from ecsgen.render.kernels.printed import Printed, constants_of, functions_of
 from ecsgen.render.kernels.sources import ChunkSource, JoinedSource, all_fields, source_of
 from ecsgen.render.numba.chunked import ChunkKernel
 from ecsgen.render.numba.fused import FusedJoined as FusedKernels
 from ecsgen.render.numba.joined import JoinedKernel
 from ecsgen.render.numba.joined_near import JoinedNearKernel
+from ecsgen.render.numba.looped import LoopMethod
 from ecsgen.render.numba.near_turns import JoinedTurnNearKernel
 from ecsgen.render.numpy.chunked import ChunkMethod
 from ecsgen.render.numpy.fused import FusedJoined as FusedMethods
@@ -40,8 +42,8 @@ class KernelSubject:
         required = {query.name: query.all for query in queries}
         seen = {name for members in (groups | required).values() for name in members}
         kernels = project.world.kernels
-        seen |= {name for kernel in kernels for name in (kernel.over, *kernel.program.leads)}
-        seen |= {kernel.among for kernel in kernels}
+        seen |= {name for kernel in kernels for name in (kernel.over, kernel.among)}
+        seen |= {name for kernel in kernels for name in kernel.program.effects.leads}
         return cls(project.world, tuple(c for c in project.components if c.name in seen))
 
     @property
@@ -110,21 +112,30 @@ class KernelArguments(KernelSubject):
         return [argument.converter for method in methods for argument in method.arguments]
 
 
+class WorldTexts(NamedTuple):
+    """The kernels as texts of the world's module."""
+
+    constants: list[str]
+    functions: list[str]
+    methods: list[str]
+
+    @classmethod
+    def of(cls, printed: Sequence[Printed]) -> Self:
+        """Return those of some kernels."""
+        methods = [one.method for one in printed]
+        return cls(constants_of(printed), functions_of(printed), methods)
+
+
 class WorldMethods(KernelSubject):
     """The kernels with `backend: numpy`."""
 
     @property
-    def methods(self) -> list[WorldMethod | PlainLoop | ChunkMethod]:
+    def texts(self) -> WorldTexts:
         """All of them, made anew."""
         passes = [FusedMethods(self.world, fused, source) for fused, source in self.passes]
         methods = [*self.made(self._joined, ChunkMethod), *passes]
         number_constants(methods)
-        return methods
-
-    @staticmethod
-    def constants(methods: list[WorldMethod | PlainLoop | ChunkMethod]) -> list[str]:
-        """Return the constants of the module."""
-        return list(dict.fromkeys(line for method in methods for line in method.constants))
+        return WorldTexts.of([method.printed for method in methods])
 
     def _joined(
         self, world: World, kernel: Kernel, source: JoinedSource
@@ -140,27 +151,16 @@ class WorldMethods(KernelSubject):
         return JoinedMethod(world, kernel, source)
 
 
-class Kernels(NamedTuple):
-    """Compiled kernels."""
-
-    joined: list[JoinedKernel | JoinedNearKernel | FusedKernels]
-    """Those over rows of managers."""
-    chunked: list[ChunkKernel]
-    """Those over chunks."""
-
-
 class CompiledWorldKernels(KernelSubject):
     """The kernels with `backend: numba`."""
 
     @property
-    def kernels(self) -> Kernels:
-        """All of them, made anew."""
-        made = self.made(self._joined, ChunkKernel)
+    def texts(self) -> WorldTexts:
+        """All of them, made anew: those over rows of managers, then those over chunks."""
         passes = [FusedKernels(self.world, fused, source) for fused, source in self.passes]
-        return Kernels(
-            [*(method for method in made if not isinstance(method, ChunkKernel)), *passes],
-            [method for method in made if isinstance(method, ChunkKernel)],
-        )
+        methods: list[LoopMethod] = [*self.made(self._joined, ChunkKernel), *passes]
+        methods.sort(key=lambda method: isinstance(method, ChunkKernel))
+        return WorldTexts.of([method.printed for method in methods])
 
     def _joined(
         self, world: World, kernel: Kernel, source: JoinedSource

@@ -1,0 +1,184 @@
+"""What happens to one row, statement by statement: what the checks make of a kernel's texts, and
+what both printers print.
+
+Expressions are pure here: of `ecsgen.model.programs` without `Referred`, `Exists` and `Question`.
+What needs statements of its own is one, where it happens. What a statement makes is a `Local` whose
+name begins with an underscore; it is read exactly once, so its memory may be written over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ecsgen.model.programs import Expression, FieldValue, Local, Program
+from ecsgen.model.types import Number, Type
+
+OTHER = "other"
+"""The neighbourhood without a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A variable for a row of another component, or, without one, for whether someone is alive."""
+
+    number: int
+    component: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A field of a row that was found, or an element of it."""
+
+    row: Row
+    name: str
+    type: Type
+    """Of the field."""
+    index: tuple[int, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The field with its component."""
+        return f"{self.row.component}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Begin a step: its text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    """Let a row be the one that a handle leads to, or none."""
+
+    row: Row
+    handle: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class There:
+    """Whether a row is there."""
+
+    to: Local
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """What a found row has in a field; of none the default."""
+
+    to: Local
+    place: Place
+    default: tuple[bool | Number, ...]
+    before: bool
+    """As it was before the kernel, which writes the field: from a copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """Find out who is in reach; in turns again after somebody moved."""
+
+    near: str = OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask those in the list."""
+
+    to: Local
+    how: str
+    value: Expression | None
+    """Of each; none for all of them."""
+    near: str = OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """Give a local a value: its first one, or another."""
+
+    to: Local
+    value: Expression
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Write to a field of the row, or to an element of it."""
+
+    to: FieldValue
+    index: tuple[int, ...]
+    value: Expression
+
+    @property
+    def type(self) -> Type:
+        """Of what is written to."""
+        return self.to.type.of_shape(self.to.type.shape[len(self.index) :])
+
+
+@dataclass(frozen=True, slots=True)
+class Hear:
+    """Find out whether the row's own entity is alive: from others no one hears what follows."""
+
+    bearer: FieldValue
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Do something with what a found row has: in turns at once, otherwise after the last row."""
+
+    to: Place
+    how: str
+    """The operation, or `=`."""
+    value: Expression
+    held: bool
+    """Whether somebody would notice if it arrived at once."""
+    number: int
+    """Which of the statements that send to the field, and of how many."""
+    of: int
+    moves: bool = False
+    """It is a place of neighbours now: whoever got it is elsewhere."""
+
+    @property
+    def type(self) -> Type:
+        """Of what is sent."""
+        return self.to.type.of_shape(self.to.type.shape[len(self.to.index) :])
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The row's own place among neighbours of now is another."""
+
+    place: FieldValue
+
+
+Statement = Say | Find | There | Fetch | List | Ask | Set | Store | Hear | Send | Moved
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A kernel for one row."""
+
+    program: Program
+    """What it is of: arguments, effects, neighbours, what tells rows apart."""
+    head: tuple[Statement, ...]
+    """What the condition needs, which is found before the first step."""
+    where: Expression | None
+    body: tuple[Statement, ...]
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """All of them."""
+        return (*self.head, *self.body)
+
+
+def expressions_in(one: Statement) -> tuple[Expression, ...]:
+    """The expressions that a statement computes."""
+    match one:
+        case Find():
+            return (one.handle,)
+        case Ask():
+            return () if one.value is None else (one.value,)
+        case Set() | Store() | Send():
+            return (one.value,)
+    return ()

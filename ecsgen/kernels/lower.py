@@ -1,0 +1,183 @@
+"""Checked programs to forms: where rows are looked up, who is asked when, which messages wait."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ecsgen.kernels.form import (
+    Ask,
+    Fetch,
+    Find,
+    Form,
+    Hear,
+    List,
+    Moved,
+    Place,
+    Row,
+    Say,
+    Send,
+    Set,
+    Statement,
+    Store,
+    There,
+)
+from ecsgen.model.programs import (
+    Cast,
+    Draw,
+    Element,
+    Exists,
+    Expression,
+    Local,
+    Operation,
+    Program,
+    Question,
+    Referred,
+    Step,
+    walk,
+)
+
+
+def lowered(program: Program, home: str) -> Form:
+    """The form of a program; `home`: the component whose kernel it is, or nothing."""
+    return _Lowering(program, home).form
+
+
+class _Lowering:
+    """The statements so far, and what of them is still true."""
+
+    def __init__(self, program: Program, home: str) -> None:
+        self._program = program
+        self._home = home
+        self._out: list[Statement] = []
+        self._made = 0
+        self._rows: dict[tuple[str, Expression], Row] = {}
+        """The rows that handles lead to, as these are written."""
+        self._known: set[str] = set()
+        self._is_listed = False
+        targets = [step.target for step in program.steps]
+        self._sent = [one.text for one in targets if isinstance(one, Referred)]
+        self._arrived: dict[str, int] = {}
+
+    @property
+    def form(self) -> Form:
+        """The whole; made once."""
+        program = self._program
+        if program.near is not None and not program.takes_turns:
+            self._list()
+        where = None if program.where is None else self._pure(program.where)
+        head, self._out = self._out, []
+        for step in program.steps:
+            self._step(step)
+        return Form(program, (*head,), where, (*self._out,))
+
+    # --- expressions: what is not pure becomes statements ----------------------------------------
+
+    def _pure(self, node: Expression) -> Expression:
+        match node:
+            case Referred():
+                place, to = self._place(node), self._name(node)
+                self._out.append(Fetch(to, place, node.default, self._is_before(node)))
+                return to
+            case Exists():
+                row, to = self._row(node), self._name(node)
+                self._out.append(There(to, row))
+                return to
+            case Question():
+                self._list()
+                value = None if node.value is None else self._pure(node.value)
+                to = self._name(node)
+                self._out.append(Ask(to, node.how, value))
+                return to
+            case Operation() | Draw():
+                return replace(node, operands=tuple(map(self._pure, node.operands)))
+            case Cast():
+                return replace(node, operand=self._pure(node.operand))
+            case Element():
+                return replace(node, base=self._pure(node.base))
+        return node
+
+    def _name(self, like: Expression) -> Local:
+        self._made += 1
+        return Local(like.type, f"_{self._made}")
+
+    def _row(self, node: Referred | Exists) -> Row:
+        """The row that a handle leads to; looked up once for handles that are written alike."""
+        key = node.component, node.handle
+        if key not in self._rows:
+            handle = self._pure(node.handle)
+            self._made += 1
+            self._rows[key] = row = Row(self._made, node.component)
+            self._out.append(Find(row, handle))
+        return self._rows[key]
+
+    def _place(self, node: Referred, index: tuple[int, ...] = ()) -> Place:
+        return Place(self._row(node), node.name, node.type, index)
+
+    def _list(self) -> None:
+        if not self._is_listed:
+            self._out.append(List())
+            self._is_listed = True
+
+    # --- steps -----------------------------------------------------------------------------------
+
+    def _step(self, step: Step) -> None:
+        target = step.target
+        if step.text:
+            self._out.append(Say(step.text))
+        if isinstance(target, Referred):
+            self._send(step, target)
+            return
+        value = self._pure(step.value)
+        if isinstance(target, Local):
+            self._out.append(Set(target, value, target.name not in self._known))
+            self._known.add(target.name)
+        else:
+            self._out.append(Store(target, step.index, value))
+            if self._moves(target.text):
+                self._out.append(Moved(target))
+            self._wrote(target.text)
+        self._rows = {key: row for key, row in self._rows.items() if target not in walk(key[1])}
+
+    def _send(self, step: Step, target: Referred) -> None:
+        place, value = self._place(target, step.index), self._pure(step.value)
+        bearer = self._program.bearer
+        if self._program.may_be_dead and not self._arrived:
+            assert bearer is not None
+            self._out.append(Hear(bearer))
+        number = self._arrived.get(target.text, 0)
+        self._arrived[target.text] = number + 1
+        of, own = self._sent.count(target.text), self._own(target)
+        held = self._is_touched(target)
+        self._out.append(Send(place, step.how, value, held, number, of, self._moves(own)))
+        self._wrote(own)
+
+    def _wrote(self, field: str) -> None:
+        """In turns everything may be another after a write: where handles lead, and who is near."""
+        if self._program.takes_turns:
+            self._rows = {}
+            self._is_listed = self._is_listed and not self._moves(field)
+
+    # --- what is true of a field -----------------------------------------------------------------
+
+    def _own(self, node: Referred) -> str:
+        """What the kernel calls the field in its own rows."""
+        return node.name if self._home == node.component else node.text
+
+    def _moves(self, field: str) -> bool:
+        """Whether it is the place of neighbours of now."""
+        near = self._program.near
+        return self._program.takes_turns and near is not None and field == near.place.text
+
+    def _is_before(self, node: Referred) -> bool:
+        """Whether the kernel may have written a field when it reads that of another row."""
+        writes = self._program.effects.writes
+        return self._own(node) in writes and not self._program.takes_turns
+
+    def _is_touched(self, node: Referred) -> bool:
+        """Whether the kernel itself reads or writes a field that it sends to, or its rows come in
+        another order than their messages."""
+        program, effects = self._program, self._program.effects
+        if program.takes_turns or program.near is not None:
+            return not program.takes_turns
+        own = self._own(node)
+        return node.text in effects.refers or own in (*effects.reads, *effects.writes)
