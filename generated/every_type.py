@@ -70,10 +70,9 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.placement.rows import duplicate_instance
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -873,7 +872,7 @@ class EveryTypeData(OwnedRows):
         self._note_column[dst] = self._note_column[src]
 
 
-class EveryTypeManager(Sparse, One, Gc, Release):
+class EveryTypeManager(Sparse, MappedOne, Gc, Release):
     """Owns every EveryType: lookup sparse, instances one, destroy gc, release.
 
     A column of every type that a field can have.
@@ -1805,39 +1804,6 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        if not self._dispatch.is_open():
-            return self._dispatch.run(self._destroy_rows, gone)
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        self._release(gone)
-        _left = data._payload_column[gone], data._note_column[gone]
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._payload_column[data._n : n] = None
-            data._note_column[data._n : n] = None
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
 
 
 class EveryTypeRef(EntityProxy):

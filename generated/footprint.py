@@ -37,9 +37,7 @@ from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.maps.sparse import Sparse, grown_map
-from ecsgen_runtime.placement.moves import Planned
 from ecsgen_runtime.placement.ring import Ring, RingRows
-from ecsgen_runtime.placement.rows import fill
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -493,31 +491,6 @@ class FootprintManager(Many, Sparse, Ring):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-        for planned in moves:
-            planned()
 
     def fade(self, dt: float, wear: float, *, rows: ArrayLike | None = None) -> None:
         """Let the weather wear all footprints down.

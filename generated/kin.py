@@ -31,10 +31,9 @@ from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
 from ecsgen_runtime.hierarchy.hierarchy import OrphansRoot
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.placement.rows import duplicate_instance
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
@@ -153,7 +152,7 @@ class KinData(OwnedFamilyRows):
         self._previous_sibling_column[dst] = self._previous_sibling_column[src]
 
 
-class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
+class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
     """Owns every Kin: lookup sparse, instances one, destroy gc.
 
     Who is whose child. The young of the dead are on their own.
@@ -373,33 +372,6 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
 
 
 class KinRef(EntityProxy):

@@ -30,15 +30,14 @@ from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import FloatField, IntField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.kernels.blocks import Blocks, Cells, rows_last
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.reductions import added
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.placement.rows import duplicate_instance
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -266,7 +265,7 @@ class ParticleData(OwnedRows, KernelRows):
         self._colour_items[dst] = self._colour_items[src]
 
 
-class ParticleManager(Sparse, One, Gc):
+class ParticleManager(Sparse, MappedOne, Gc):
     """Owns every Particle: lookup sparse, instances one, destroy gc.
 
     A particle that flies until its life is over.
@@ -568,33 +567,6 @@ class ParticleManager(Sparse, One, Gc):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
 
     def simulate(
         self, dt: float, gravity: float, *, rows: ArrayLike | None = None

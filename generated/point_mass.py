@@ -32,14 +32,13 @@ from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.convert.text import TextField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.kernels.blocks import Blocks, Cells, rows_last
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.rows import KernelRows
-from ecsgen_runtime.maps.hash import Hash, forget, remember
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.maps.hash import Hash, remember
+from ecsgen_runtime.placement.rows import duplicate_instance
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -307,7 +306,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
         self._label_column[dst] = self._label_column[src]
 
 
-class PointMassManager(Hash, One, Gc):
+class PointMassManager(Hash, MappedOne, Gc):
     """Owns every PointMass: lookup hash, instances one, destroy gc.
 
     A point mass moved by explicit integration.
@@ -615,33 +614,6 @@ class PointMassManager(Hash, One, Gc):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            forget(self._rows, data._entity_column[gone])
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            remember(self._rows, data._entity_column[dst], dst)
-        for planned in moves:
-            planned()
 
     def simulate(self, dt: float, *, rows: ArrayLike | None = None) -> None:
         """Advance every instance by dt seconds.

@@ -21,11 +21,10 @@ from ecsgen_runtime.columns.buffers import Column, cells
 from ecsgen_runtime.columns.rows import OwnedRows
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
 from ecsgen_runtime.owners.tag import Tag
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.placement.rows import duplicate_instance
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumns
 from ecsgen_runtime.typed import NamedTuple, TypedDict
@@ -78,7 +77,7 @@ class PredatorData(OwnedRows):
         self._entity_column[dst] = self._entity_column[src]
 
 
-class PredatorManager(Tag, Sparse, One, Gc):
+class PredatorManager(Tag, Sparse, MappedOne, Gc):
     """Owns every Predator: lookup sparse, instances one, destroy gc.
 
     Eats other animals instead of grass. A tag, without columns.
@@ -194,33 +193,6 @@ class PredatorManager(Tag, Sparse, One, Gc):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
 
 
 class PredatorRef(EntityProxy):

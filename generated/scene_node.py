@@ -40,13 +40,12 @@ from ecsgen_runtime.destroy.release import Release
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
 from ecsgen_runtime.hierarchy.hierarchy import OrphansDestroy
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.kernels.blocks import Cells, rows_last
 from ecsgen_runtime.kernels.levels import LevelBlocks, LevelField, ParentField
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.placement.rows import duplicate_instance
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -239,7 +238,9 @@ class SceneNodeData(OwnedFamilyRows, KernelRows):
         self._previous_sibling_column[dst] = self._previous_sibling_column[src]
 
 
-class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Release):
+class SceneNodeManager(
+    Sparse, MappedOne, OwnedChildren, OrphansDestroy, Callback, Release
+):
     """Owns every SceneNode: lookup sparse, instances one, destroy callback, release.
 
     Place of an entity relative to its parent, and in the world.
@@ -489,37 +490,6 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        if not self._dispatch.is_open():
-            return self._dispatch.run(self._destroy_rows, gone)
-        gone = self._with_descendants(gone)
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        self._release(gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
 
     def place(self) -> None:
         """Find every node's matrix in the world, parents first.

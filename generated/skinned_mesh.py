@@ -36,10 +36,8 @@ from ecsgen_runtime.destroy.callback import Callback
 from ecsgen_runtime.destroy.release import Release
 from ecsgen_runtime.groups.grouped import Grouped, GroupedRows
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.bounds import fill_parts
-from ecsgen_runtime.placement.moves import Planned
 from ecsgen_runtime.placement.rows import duplicate_instance
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
@@ -436,7 +434,7 @@ class SkinnedMeshData(GroupedRows):
         self._resource_column[dst] = self._resource_column[src]
 
 
-class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
+class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
     """Owns every SkinnedMesh: lookup sparse, instances one, destroy callback, release.
 
     A mesh deformed by a skeleton, with the external resources that it draws with.
@@ -823,44 +821,6 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        if not self._dispatch.is_open():
-            return self._dispatch.run(self._destroy_rows, gone)
-        n, bound = data._n, data._n_grouped
-        src, dst = fill_parts(gone, bound, n)
-        leaving = gone[: gone.searchsorted(bound)]
-        moves = self._plan_moves(src, dst, gone)
-        others = self._others if len(leaving) else ()
-        parting = [member._plan_leaving(leaving) for member in others]
-        self._release(gone)
-        _left = data._resource_column[gone]
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            for leave in parting:
-                leave()
-            self._move_many(src, dst, moves)
-            data._n_grouped = bound - len(leaving)
-            data._n = n - len(gone)
-            data._resource_column[data._n : n] = None
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
 
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""

@@ -39,8 +39,7 @@ from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.kernels.seeded import Seeded
 from ecsgen_runtime.owners.unowned import Unowned
-from ecsgen_runtime.placement.bounds import fill_parts, room_at
-from ecsgen_runtime.placement.moves import Planned
+from ecsgen_runtime.placement.bounds import room_at
 from ecsgen_runtime.placement.partition import Partition, PartitionedRows
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
@@ -572,37 +571,6 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n, bound = data._n, data._n_active
-        src, dst = fill_parts(gone, bound, n)
-        active = int(gone.searchsorted(bound))
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            slots = data._id_slot_column[gone]
-            data._id_row_column[slots] = NIL
-            self._move_many(src, dst, moves)
-            data._n_active = bound - active
-            data._n = n - len(gone)
-            data._give_slots(slots)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            data._id_row_column[data._id_slot_column[dst]] = dst
-        for planned in moves:
-            planned()
 
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""

@@ -44,8 +44,6 @@ from ecsgen_runtime.handles import (
 from ecsgen_runtime.ids.ids import IdRows, Ids
 from ecsgen_runtime.ids.slots import SLOT_BITS, ids_of
 from ecsgen_runtime.owners.unowned import Unowned
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import fill
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import IdProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
@@ -527,42 +525,6 @@ class TextureManager(Unique, Unowned, Ids, Release):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        if not self._dispatch.is_open():
-            return self._dispatch.run(self._destroy_rows, gone)
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        self._release(gone)
-        _left = data._staging_column[gone]
-        try:
-            data._forget_values(gone)
-            slots = data._id_slot_column[gone]
-            data._id_row_column[slots] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._give_slots(slots)
-            data._staging_column[data._n : n] = None
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            data._enter_values(dst)
-            data._id_row_column[data._id_slot_column[dst]] = dst
-        for planned in moves:
-            planned()
 
     def find_file(self, value: str, /) -> Instance:
         """Return the row whose `file` is this value, or NIL; O(1)."""

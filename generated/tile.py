@@ -514,22 +514,6 @@ class TileManager(DirectIds, Gc):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        end = self._end_without(gone)
-        try:
-            data._entity_column[gone] = NULL_ENTITY
-            data._n = end
-            data._count -= len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
 
 class TileRef(EntityProxy):
     """A row of a TileManager, which follows its entity."""

@@ -28,10 +28,8 @@ from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.groups.grouped import Grouped, GroupedRows
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.bounds import fill_parts
-from ecsgen_runtime.placement.moves import Planned
 from ecsgen_runtime.placement.rows import duplicate_instance
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
@@ -167,7 +165,7 @@ class VelocityData(GroupedRows, JoinedRows):
         self._value_items[dst] = self._value_items[src]
 
 
-class VelocityManager(Grouped, Sparse, One, Gc):
+class VelocityManager(Grouped, Sparse, MappedOne, Gc):
     """Owns every Velocity: lookup sparse, instances one, destroy gc.
 
     Where to and how fast an entity moves.
@@ -370,39 +368,6 @@ class VelocityManager(Grouped, Sparse, One, Gc):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n, bound = data._n, data._n_grouped
-        src, dst = fill_parts(gone, bound, n)
-        leaving = gone[: gone.searchsorted(bound)]
-        moves = self._plan_moves(src, dst, gone)
-        others = self._others if len(leaving) else ()
-        parting = [member._plan_leaving(leaving) for member in others]
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            for leave in parting:
-                leave()
-            self._move_many(src, dst, moves)
-            data._n_grouped = bound - len(leaving)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
 
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""

@@ -43,10 +43,8 @@ from ecsgen_runtime.convert.text import TextField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.groups.grouped import Grouped, GroupedRows
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.bounds import fill_parts
-from ecsgen_runtime.placement.moves import Planned
 from ecsgen_runtime.placement.rows import duplicate_instance
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
@@ -447,7 +445,7 @@ class VillagerData(GroupedRows, IndirectRows):
         self._cold_row_column[dst] = self._cold_row_column[src]
 
 
-class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
+class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
     """Owns every Villager: lookup sparse, instances one, destroy gc.
 
     A peaceful creature with an AI; few of them carry anything.
@@ -851,42 +849,6 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n, bound = data._n, data._n_grouped
-        src, dst = fill_parts(gone, bound, n)
-        leaving = gone[: gone.searchsorted(bound)]
-        moves = self._plan_moves(src, dst, gone)
-        others = self._others if len(leaving) else ()
-        parting = [member._plan_leaving(leaving) for member in others]
-        cold = data._plan_removal(gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            data._drop_cold_rows(cold)
-            for leave in parting:
-                leave()
-            self._move_many(src, dst, moves)
-            data._n_grouped = bound - len(leaving)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-            data._follow_cold_rows(dst)
-        for planned in moves:
-            planned()
 
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""

@@ -46,18 +46,11 @@ POLICY = Policy(
             if row == end - 1:
                 end = self._end_below(row)
         """,
-        "plan_removal": "end = self._end_without(gone)",
         "close_one": """
             data._entity_cells[row] = NULL_ENTITY
             <vacated_one>
             data._n = end
             data._count -= 1
-        """,
-        "close_many": """
-            data._entity_column[gone] = NULL_ENTITY
-            <vacated_many>
-            data._n = end
-            data._count -= len(gone)
         """,
     },
 )

@@ -8,7 +8,7 @@ POLICY = Policy(
     is_default=True,
     applies=lambda c: c.owner == "entity" and c.lookup != "direct",
     order=20,
-    base="One",
+    base="MappedOne",
     raises=("DuplicateInstanceError: the entity has an instance already.",),
     calls={
         "admit_one": """

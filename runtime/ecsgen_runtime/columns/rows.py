@@ -106,6 +106,10 @@ class Rows(TextColumns, ArrowColumns):
         kind = item_type(column.nbytes)
         return np.ndarray(rows, kind, self._buffer, column.before * rows)
 
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column; of rows that may move."""
+        raise NotImplementedError
+
     def _start(self) -> None:
         """Set what policies know of the rows when there are none."""
 
@@ -209,6 +213,14 @@ class Rows(TextColumns, ArrowColumns):
         until all is done, for the end of an object may run code that changes them, too.
         """
         return [getattr(self, name)[rows] for name in self.OBJECTS]
+
+    def _vacate(self, gone: RowArray) -> None:
+        """Let rows that are gone, or those behind the last one now, hold no objects."""
+        self._empty_objects(slice(self._n, self._n + len(gone)))
+
+    def _empty_objects(self, rows: RowArray | slice) -> None:
+        for name in self.OBJECTS:
+            getattr(self, name)[rows] = None
 
     def _saved_numbers(self) -> dict[str, int]:
         """Return what is to be saved beside the columns."""

@@ -15,7 +15,13 @@ from ..handles import Entity, EntityArray, RowArray
 from ..per_class import per_class
 from ..reprs import bytes_text, count_text
 from .arrays import are_held, as_entities
-from .layout import INDEX_MASK, LAST_GENERATION, ONE_GENERATION, HandleLayout
+from .layout import (
+    INDEX_MASK,
+    LAST_GENERATION,
+    ONE_GENERATION,
+    HandleLayout,
+    whole_mask,
+)
 from .queue import IndexQueue
 
 
@@ -70,7 +76,7 @@ class LivingEntities:
 
     def _indices(self, es: EntityArray) -> RowArray:
         """Return the entities' indices, ready to index an array with."""
-        return (es & self._LAYOUT.INDEX_MASK).view(np.intp)
+        return (es & whole_mask(self._LAYOUT.INDEX_MASK)).view(np.intp)
 
     @per_class
     def require(self, e: SupportsIndex) -> Entity:
