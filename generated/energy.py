@@ -15,20 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import ClassVar, Final, Literal, Unpack
+from typing import ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.columns.rows import OwnedRows
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.rows import duplicate_instance
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
@@ -37,18 +36,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("stored", np.dtype(np.float32), (), 4, ("hot",), 8),
 )
-_STORED: Final = FloatField("Energy.stored", "f32")
-STORED_DEFAULT: Final = 1.0
-CONVERTERS: Final[FieldTable] = {
-    "stored": (_STORED, STORED_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(
-        _STORED, "f32", STORED_DEFAULT, ("hot",), doc="Used up by living and moving."
+_STORED_FIELD: Final = FloatField("Energy.stored", "f32")
+_STORED_DEFAULT: Final = 1.0
+_FIELDS: Final = described(
+    (
+        _STORED_FIELD,
+        "f32",
+        _STORED_DEFAULT,
+        ("hot",),
+        "",
+        "Used up by living and moving.",
     ),
 )
 
@@ -56,7 +57,7 @@ FIELDS: Final = (
 class Energy(NamedTuple):
     """One row of a EnergyManager, copied out."""
 
-    stored: float = STORED_DEFAULT
+    stored: float = _STORED_DEFAULT
     """Used up by living and moving."""
 
 
@@ -66,30 +67,23 @@ class EnergyFields(TypedDict, total=False):
     stored: ArrayLike
 
 
-class EnergyHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    stored: NDArray[np.float32]
-
-
 class EnergyColumns(QueryColumns):
     """The columns of Energy in a query's rows: one cell per entity."""
 
     __slots__ = ()
 
-    stored = QueryColumn[np.float32]("stored", _STORED, STORED_DEFAULT)
+    stored = QueryColumn[np.float32]("stored", _STORED_FIELD, _STORED_DEFAULT)
     """Used up by living and moving. Shape (n,)."""
 
 
-class EnergyData(OwnedRows):
+class EnergyData(OwnedRows, HotColumns):
     """The columns of a EnergyManager: views of the rows in use."""
 
     __slots__ = ("_entity_cells", "_entity_column", "_stored_cells", "_stored_column")
     MANAGER: ClassVar = "EnergyManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 12
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     @property
     def stored(self) -> NDArray[np.float32]:
@@ -99,13 +93,7 @@ class EnergyData(OwnedRows):
     @stored.setter
     def stored(self, values: ArrayLike) -> None:
         if not is_same_view(self.stored, values):
-            self._stored_column[: self._n] = _STORED.many(values, self._n)
-
-    def tagged(self, tag: Literal["hot"], /) -> EnergyHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return EnergyHotColumns(self.stored)
-        raise ValueError(f"Energy has no tag {tag!r}; it has hot")
+            self._stored_column[: self._n] = _STORED_FIELD.many(values, self._n)
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -127,15 +115,13 @@ class EnergyManager(Sparse, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed sparse one",
         "_destroy_row": "packed sparse",
     }
     _ROWS: ClassVar = EnergyData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("stored",)
     data: EnergyData
 
@@ -148,7 +134,7 @@ class EnergyManager(Sparse, MappedOne, Gc):
 
     def set_stored(self, row: int, value: float, /) -> None:
         """Set `stored` of a row."""
-        _value = _STORED.one(value)
+        _value = _STORED_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -184,7 +170,7 @@ class EnergyManager(Sparse, MappedOne, Gc):
         entity: Entity,
         /,
         *,
-        stored: float = STORED_DEFAULT,
+        stored: float = _STORED_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -196,9 +182,9 @@ class EnergyManager(Sparse, MappedOne, Gc):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _stored_ = STORED_DEFAULT
-            if stored is not STORED_DEFAULT:
-                _stored_ = _STORED.one(stored)
+            _stored_ = _STORED_DEFAULT
+            if stored is not _STORED_DEFAULT:
+                _stored_ = _STORED_FIELD.one(stored)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -218,7 +204,7 @@ class EnergyManager(Sparse, MappedOne, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:
@@ -273,23 +259,7 @@ class EnergyManager(Sparse, MappedOne, Gc):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        stored: float = STORED_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(entity, stored=stored)
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -314,4 +284,6 @@ class EnergyRef(EntityProxy):
 
     __slots__ = ()
 
-    stored = RowField.cell(EnergyManager.stored, EnergyManager.set_stored, _STORED)
+    stored = RowField.cell(
+        EnergyManager.stored, EnergyManager.set_stored, _STORED_FIELD
+    )

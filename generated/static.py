@@ -14,23 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final
 
 import numpy as np
 from ecsgen_runtime.columns.buffers import Column, cells
-from ecsgen_runtime.columns.rows import OwnedRows
+from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
 from ecsgen_runtime.owners.tag import Tag
-from ecsgen_runtime.placement.rows import duplicate_instance
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),)
+_COLUMNS: Final = (Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),)
 
 
 class Static(NamedTuple):
@@ -41,24 +40,13 @@ class StaticFields(TypedDict, total=False):
     """Columns for many new rows at once, by field; what is left out takes its default."""
 
 
-class StaticHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-
-class StaticData(OwnedRows):
+class StaticData(OwnedRows, HotColumns):
     """The columns of a StaticManager: views of the rows in use."""
 
     __slots__ = ("_entity_cells", "_entity_column")
     MANAGER: ClassVar = "StaticManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 8
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-
-    def tagged(self, tag: Literal["hot"], /) -> StaticHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return StaticHotColumns()
-        raise ValueError(f"Static has no tag {tag!r}; it has hot")
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -77,7 +65,6 @@ class StaticManager(Tag, Sparse, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed sparse one",
@@ -133,7 +120,7 @@ class StaticManager(Tag, Sparse, MappedOne, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:

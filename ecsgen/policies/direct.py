@@ -21,7 +21,7 @@ POLICY = Policy(
             row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
             _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
             if _owner == entity:
-                raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+                raise self._duplicate(entity)
         """,
         "reserve_one": """
             if row >= data._allocated:

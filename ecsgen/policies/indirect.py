@@ -28,7 +28,7 @@ POLICY = Policy(
     columns=_columns,
     template=True,
     calls={
-        "settings": "LAYOUT_COLD: ClassVar = COLD_COLUMNS",
+        "settings": "LAYOUT_COLD: ClassVar = _COLD_COLUMNS",
         "plan_append": "cold = data._plan_cold_rows(columns, count)",
         "appended_many": "data._append_cold_rows(rows, cold)",
         "removing_one": _removing_one,

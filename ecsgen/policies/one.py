@@ -13,7 +13,7 @@ POLICY = Policy(
     calls={
         "admit_one": """
             if _found != NIL and data._entity_cells[_found] == entity:
-                raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+                raise self._duplicate(entity)
         """,
     },
 )

@@ -89,8 +89,10 @@ class Manager(Lockable, FixedParts):
         if generated is not None:
             if MARK not in vars(cls):
                 refuse_overriding(cls, generated)
-        elif "LAYOUT" in vars(cls):
-            copy_methods(cls, cls._ROWS._ENTITIES._LAYOUT)
+        elif "_ROWS" in vars(cls):
+            rows = cls._ROWS
+            cls.LAYOUT, cls.FIELDS = rows.LAYOUT, rows.FIELDS
+            copy_methods(cls, rows._ENTITIES._LAYOUT)
             cls._REMOVAL = (
                 hooks_of(cls, "_FORGETTING"),
                 hooks_of(cls, "_LEAVING"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import namedtuple
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from functools import cache
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +57,7 @@ class Rows(TextColumns, ArrowColumns):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "LAYOUT" in vars(cls):
+            cls.ROW_BYTES = sum(column.nbytes for column in cls.LAYOUT)
             copy_methods(cls)
 
     def __init__(self, capacity: int) -> None:
@@ -321,3 +324,22 @@ class OwnedRows(Rows):
         column = self._entity_column[: self._n]
         column.flags.writeable = False
         return column
+
+
+class HotColumns(TextColumns):
+    """Columns of fields of which none bears a tag of its own, so that all are `hot`."""
+
+    __slots__ = ()
+
+    def tagged(self, tag: Literal["hot"], /) -> Any:
+        """Return the columns, as a NamedTuple; ValueError for another tag, which none bears."""
+        component = type(self).__name__.removesuffix("Data")
+        if tag != "hot":
+            raise ValueError(f"{component} has no tag {tag!r}; it has hot")
+        names = tuple(field.name for field in self.FIELDS)
+        return _tuple_of(component, names)(*(getattr(self, name) for name in names))
+
+
+@cache
+def _tuple_of(component: str, names: tuple[str, ...]) -> Any:
+    return namedtuple(f"{component}HotColumns", names)

@@ -5,7 +5,7 @@ from tests.mutants._base import Mutant, managers, module
 GROUPS = (
     managers(
         "one",
-        Mutant("a second instance is accepted", r"raise duplicate_instance\(.*\)", "pass"),
+        Mutant("a second instance is accepted", r"raise self\._duplicate\(.*\)", "pass"),
     ),
     module(
         "_runtime/instances/one.py",
