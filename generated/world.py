@@ -927,7 +927,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     copies as a whole, without callbacks. Not thread-safe.
     """
 
-    MANAGERS: ClassVar = (
+    _MANAGERS: ClassVar = (
         "ai_state",
         "boid",
         "celestial_body",
@@ -954,7 +954,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "spark",
         "texture",
     )
-    QUERIES: ClassVar = (
+    _QUERIES: ClassVar = (
         "movers",
         "drawn",
         "visible",
@@ -965,8 +965,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "ablaze",
         "fighters",
     )
-    GROUPS: ClassVar = ("bodies", "actors")
-    BUNDLES: ClassVar = ("spawn_prop", "spawn_creature", "spawn_hero")
+    _GROUPS: ClassVar = ("bodies", "actors")
+    _BUNDLES: ClassVar = ("spawn_prop", "spawn_creature", "spawn_hero")
     _PARTS: ClassVar = (
         "entities",
         "ai_state",
@@ -1041,7 +1041,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "strike": 0x703AEED8FAA1A0EF,
     }
     _FLAGS = Signature
-    FINGERPRINT: ClassVar = (
+    _FINGERPRINT: ClassVar = (
         "0af46510463f748e42dd09011f22b041a8ab8c886da7db53ba467285b9b3864e"
     )
 

@@ -14,7 +14,7 @@ from ecsgen.render.calls import call, collection, keywords, signature
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
 from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.proxy_spelling import accessor_lines, field_line
-from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import distinct_bases
 from ecsgen.render.slots import refusal_line
 from ecsgen.render.spelling import (
