@@ -165,8 +165,6 @@ def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
     kept = n - len(gone)
     if kept == 0:
         return NO_ROWS, NO_ROWS
-    if gone.item(-1) < kept:
-        return np.arange(kept, n), gone
     split = int(gone.searchsorted(kept))
     stays = np.empty(n - kept, np.bool_)
     stays.fill(True)  # `ones` is written in Python
