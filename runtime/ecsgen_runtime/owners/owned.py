@@ -348,7 +348,8 @@ def ensured(
     create: Callable[Concatenate[_ManagerT, Entity, _Fields], Instance],
 ) -> Callable[Concatenate[_ManagerT, Entity, _Fields], Instance]:
     """Return a manager's `ensure`, which takes what its `create` takes."""
-    known = cast(Any, create).__kwdefaults__.keys()
+    known = frozenset(cast(Any, create).__kwdefaults__)
+    are_known = known.issuperset
 
     def ensure(self: Any, entity: Entity, /, **fields: Any) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
@@ -357,13 +358,13 @@ def ensured(
             StaleEntityError: the entity is dead.
             TypeError: there is no such field.
         """
-        if fields and not fields.keys() <= known:
+        if fields and not are_known(fields):
             raise unexpected_keyword(f"{type(self).__name__}.ensure", fields, known)
-        entity = self._entities.require(entity)
         row: Instance = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(entity, **fields)  # type: ignore[no-any-return]
+        if row == NIL:
+            return self.create(entity, **fields)  # type: ignore[no-any-return]
+        self._entities.require(entity)  # rows of the dead may be there
+        return row
 
     method: Any = with_own_code(cast(FunctionType, ensure))
     method.__qualname__ = f"{create.__qualname__.rpartition('.')[0]}.ensure"
