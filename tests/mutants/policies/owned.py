@@ -22,7 +22,7 @@ GROUPS = (
         ),
         Mutant(
             "what is no field is passed over",
-            r"if fields and not fields.keys\(\) <= known:",
+            r"if fields and not are_known\(fields\):",
             "if False:",
         ),
         Mutant(
