@@ -27,19 +27,16 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.columns.front import FrontColumns
-from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.enums import EnumField
 from ecsgen_runtime.convert.numbers import FloatField, IntField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.groups.grouped import Grouped, GroupedRows
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.bounds import fill_parts
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -50,7 +47,7 @@ from numpy.typing import ArrayLike, NDArray
 from .entities import INDEX_MASK, EntityManager
 from .enums import Animation, Loot
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("animation", np.dtype(np.uint8), (), 1, ("hot",), 8),
     Column("energy", np.dtype(np.float64), (), 8, ("hot",), 9),
@@ -60,58 +57,52 @@ COLUMNS: Final = (
     Column("max_drops", np.dtype(np.uint8), (), 1, ("cold",), 27),
     Column("chance_of_drop", np.dtype(np.float64), (), 8, ("cold",), 28),
 )
-_ANIMATION: Final = EnumField("AiState.animation", Animation, "u8")
-_ENERGY: Final = FloatField("AiState.energy", "f64")
-_GOAL: Final = FloatField("AiState.goal", "f32", (2,))
-_LOOT: Final = EnumField("AiState.loot", Loot, "u8")
-_MIN_DROPS: Final = IntField("AiState.min_drops", "u8")
-_MAX_DROPS: Final = IntField("AiState.max_drops", "u8")
-_CHANCE_OF_DROP: Final = FloatField("AiState.chance_of_drop", "f64")
-GOAL_STRUCT: Final = Struct("=2f")
-ANIMATION_DEFAULT: Final = Animation(0)
-ANIMATION_CELL: Final = _ANIMATION.one(ANIMATION_DEFAULT)
-ENERGY_DEFAULT: Final = 100.0
-GOAL_DEFAULT: Final = (0.0, 0.0)
-GOAL_WORD: Final = word(_GOAL, GOAL_DEFAULT)
-LOOT_DEFAULT: Final = Loot(1)
-LOOT_CELL: Final = _LOOT.one(LOOT_DEFAULT)
-MIN_DROPS_DEFAULT: Final = 0
-MAX_DROPS_DEFAULT: Final = 1
-CHANCE_OF_DROP_DEFAULT: Final = 0.5
-CONVERTERS: Final[FieldTable] = {
-    "animation": (_ANIMATION, ANIMATION_DEFAULT),
-    "energy": (_ENERGY, ENERGY_DEFAULT),
-    "goal": (_GOAL, GOAL_DEFAULT),
-    "loot": (_LOOT, LOOT_DEFAULT),
-    "min_drops": (_MIN_DROPS, MIN_DROPS_DEFAULT),
-    "max_drops": (_MAX_DROPS, MAX_DROPS_DEFAULT),
-    "chance_of_drop": (_CHANCE_OF_DROP, CHANCE_OF_DROP_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(
-        _ANIMATION,
+_ANIMATION_FIELD: Final = EnumField("AiState.animation", Animation, "u8")
+_ENERGY_FIELD: Final = FloatField("AiState.energy", "f64")
+_GOAL_FIELD: Final = FloatField("AiState.goal", "f32", (2,))
+_LOOT_FIELD: Final = EnumField("AiState.loot", Loot, "u8")
+_MIN_DROPS_FIELD: Final = IntField("AiState.min_drops", "u8")
+_MAX_DROPS_FIELD: Final = IntField("AiState.max_drops", "u8")
+_CHANCE_OF_DROP_FIELD: Final = FloatField("AiState.chance_of_drop", "f64")
+_GOAL_STRUCT: Final = Struct("=2f")
+_ANIMATION_DEFAULT: Final = Animation(0)
+_ANIMATION_CELL: Final = _ANIMATION_FIELD.one(_ANIMATION_DEFAULT)
+_ENERGY_DEFAULT: Final = 100.0
+_GOAL_DEFAULT: Final = (0.0, 0.0)
+_GOAL_WORD: Final = word(_GOAL_FIELD, _GOAL_DEFAULT)
+_LOOT_DEFAULT: Final = Loot(1)
+_LOOT_CELL: Final = _LOOT_FIELD.one(_LOOT_DEFAULT)
+_MIN_DROPS_DEFAULT: Final = 0
+_MAX_DROPS_DEFAULT: Final = 1
+_CHANCE_OF_DROP_DEFAULT: Final = 0.5
+_FIELDS: Final = described(
+    (
+        _ANIMATION_FIELD,
         "Animation",
-        ANIMATION_DEFAULT,
+        _ANIMATION_DEFAULT,
         ("hot",),
-        doc="The animation being played.",
+        "",
+        "The animation being played.",
     ),
-    field_info(
-        _ENERGY, "f64", ENERGY_DEFAULT, ("hot",), doc="Energy left to act with."
-    ),
-    field_info(_GOAL, "f32[2]", GOAL_DEFAULT, ("hot",), "m", "Where it is going."),
-    field_info(_LOOT, "Loot", LOOT_DEFAULT, ("cold",), doc="What it drops."),
-    field_info(
-        _MIN_DROPS, "u8", MIN_DROPS_DEFAULT, ("cold",), doc="Fewest items dropped."
-    ),
-    field_info(
-        _MAX_DROPS, "u8", MAX_DROPS_DEFAULT, ("cold",), doc="Most items dropped."
-    ),
-    field_info(
-        _CHANCE_OF_DROP,
-        "f64",
-        CHANCE_OF_DROP_DEFAULT,
+    (_ENERGY_FIELD, "f64", _ENERGY_DEFAULT, ("hot",), "", "Energy left to act with."),
+    (_GOAL_FIELD, "f32[2]", _GOAL_DEFAULT, ("hot",), "m", "Where it is going."),
+    (_LOOT_FIELD, "Loot", _LOOT_DEFAULT, ("cold",), "", "What it drops."),
+    (
+        _MIN_DROPS_FIELD,
+        "u8",
+        _MIN_DROPS_DEFAULT,
         ("cold",),
-        doc="Chance of dropping anything, 0 to 1.",
+        "",
+        "Fewest items dropped.",
+    ),
+    (_MAX_DROPS_FIELD, "u8", _MAX_DROPS_DEFAULT, ("cold",), "", "Most items dropped."),
+    (
+        _CHANCE_OF_DROP_FIELD,
+        "f64",
+        _CHANCE_OF_DROP_DEFAULT,
+        ("cold",),
+        "",
+        "Chance of dropping anything, 0 to 1.",
     ),
 )
 
@@ -119,25 +110,25 @@ FIELDS: Final = (
 class AiState(NamedTuple):
     """One row of a AiStateManager, copied out."""
 
-    animation: Animation = ANIMATION_DEFAULT
+    animation: Animation = _ANIMATION_DEFAULT
     """The animation being played."""
 
-    energy: float = ENERGY_DEFAULT
+    energy: float = _ENERGY_DEFAULT
     """Energy left to act with."""
 
-    goal: tuple[float, float] = GOAL_DEFAULT
+    goal: tuple[float, float] = _GOAL_DEFAULT
     """Where it is going. [m]"""
 
-    loot: Loot = LOOT_DEFAULT
+    loot: Loot = _LOOT_DEFAULT
     """What it drops."""
 
-    min_drops: int = MIN_DROPS_DEFAULT
+    min_drops: int = _MIN_DROPS_DEFAULT
     """Fewest items dropped."""
 
-    max_drops: int = MAX_DROPS_DEFAULT
+    max_drops: int = _MAX_DROPS_DEFAULT
     """Most items dropped."""
 
-    chance_of_drop: float = CHANCE_OF_DROP_DEFAULT
+    chance_of_drop: float = _CHANCE_OF_DROP_DEFAULT
     """Chance of dropping anything, 0 to 1."""
 
 
@@ -176,7 +167,7 @@ class AiStateGroupedData(FrontColumns):
 
     __slots__ = ("_data",)
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: AiStateData) -> None:
         self._data = data
@@ -201,7 +192,7 @@ class AiStateGroupedData(FrontColumns):
     def animation(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.animation, values):
-            checked = _ANIMATION.many(values, data._n_grouped)
+            checked = _ANIMATION_FIELD.many(values, data._n_grouped)
             data._animation_column[: data._n_grouped] = checked
 
     @property
@@ -214,7 +205,7 @@ class AiStateGroupedData(FrontColumns):
     def energy(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.energy, values):
-            checked = _ENERGY.many(values, data._n_grouped)
+            checked = _ENERGY_FIELD.many(values, data._n_grouped)
             data._energy_column[: data._n_grouped] = checked
 
     @property
@@ -227,7 +218,7 @@ class AiStateGroupedData(FrontColumns):
     def goal(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.goal, values):
-            checked = _GOAL.many(values, data._n_grouped)
+            checked = _GOAL_FIELD.many(values, data._n_grouped)
             data._goal_column[: data._n_grouped] = checked
 
     @property
@@ -240,7 +231,7 @@ class AiStateGroupedData(FrontColumns):
     def loot(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.loot, values):
-            checked = _LOOT.many(values, data._n_grouped)
+            checked = _LOOT_FIELD.many(values, data._n_grouped)
             data._loot_column[: data._n_grouped] = checked
 
     @property
@@ -253,7 +244,7 @@ class AiStateGroupedData(FrontColumns):
     def min_drops(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.min_drops, values):
-            checked = _MIN_DROPS.many(values, data._n_grouped)
+            checked = _MIN_DROPS_FIELD.many(values, data._n_grouped)
             data._min_drops_column[: data._n_grouped] = checked
 
     @property
@@ -266,7 +257,7 @@ class AiStateGroupedData(FrontColumns):
     def max_drops(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.max_drops, values):
-            checked = _MAX_DROPS.many(values, data._n_grouped)
+            checked = _MAX_DROPS_FIELD.many(values, data._n_grouped)
             data._max_drops_column[: data._n_grouped] = checked
 
     @property
@@ -279,7 +270,7 @@ class AiStateGroupedData(FrontColumns):
     def chance_of_drop(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.chance_of_drop, values):
-            checked = _CHANCE_OF_DROP.many(values, data._n_grouped)
+            checked = _CHANCE_OF_DROP_FIELD.many(values, data._n_grouped)
             data._chance_of_drop_column[: data._n_grouped] = checked
 
 
@@ -288,26 +279,26 @@ class AiStateColumns(QueryColumns):
 
     __slots__ = ()
 
-    animation = QueryColumn[np.uint8]("animation", _ANIMATION, ANIMATION_DEFAULT)
+    animation = QueryColumn[np.uint8]("animation", _ANIMATION_FIELD, _ANIMATION_DEFAULT)
     """The animation being played. Shape (n,)."""
 
-    energy = QueryColumn[np.float64]("energy", _ENERGY, ENERGY_DEFAULT)
+    energy = QueryColumn[np.float64]("energy", _ENERGY_FIELD, _ENERGY_DEFAULT)
     """Energy left to act with. Shape (n,)."""
 
-    goal = QueryColumn[np.float32]("goal", _GOAL, GOAL_DEFAULT)
+    goal = QueryColumn[np.float32]("goal", _GOAL_FIELD, _GOAL_DEFAULT)
     """Where it is going. [m] Shape (n, 2)."""
 
-    loot = QueryColumn[np.uint8]("loot", _LOOT, LOOT_DEFAULT)
+    loot = QueryColumn[np.uint8]("loot", _LOOT_FIELD, _LOOT_DEFAULT)
     """What it drops. Shape (n,)."""
 
-    min_drops = QueryColumn[np.uint8]("min_drops", _MIN_DROPS, MIN_DROPS_DEFAULT)
+    min_drops = QueryColumn[np.uint8]("min_drops", _MIN_DROPS_FIELD, _MIN_DROPS_DEFAULT)
     """Fewest items dropped. Shape (n,)."""
 
-    max_drops = QueryColumn[np.uint8]("max_drops", _MAX_DROPS, MAX_DROPS_DEFAULT)
+    max_drops = QueryColumn[np.uint8]("max_drops", _MAX_DROPS_FIELD, _MAX_DROPS_DEFAULT)
     """Most items dropped. Shape (n,)."""
 
     chance_of_drop = QueryColumn[np.float64](
-        "chance_of_drop", _CHANCE_OF_DROP, CHANCE_OF_DROP_DEFAULT
+        "chance_of_drop", _CHANCE_OF_DROP_FIELD, _CHANCE_OF_DROP_DEFAULT
     )
     """Chance of dropping anything, 0 to 1. Shape (n,)."""
 
@@ -337,10 +328,9 @@ class AiStateData(GroupedRows):
         "_n_grouped",
     )
     MANAGER: ClassVar = "AiStateManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 36
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     @property
     def animation(self) -> NDArray[np.uint8]:
@@ -350,7 +340,7 @@ class AiStateData(GroupedRows):
     @animation.setter
     def animation(self, values: ArrayLike) -> None:
         if not is_same_view(self.animation, values):
-            self._animation_column[: self._n] = _ANIMATION.many(values, self._n)
+            self._animation_column[: self._n] = _ANIMATION_FIELD.many(values, self._n)
 
     @property
     def energy(self) -> NDArray[np.float64]:
@@ -360,7 +350,7 @@ class AiStateData(GroupedRows):
     @energy.setter
     def energy(self, values: ArrayLike) -> None:
         if not is_same_view(self.energy, values):
-            self._energy_column[: self._n] = _ENERGY.many(values, self._n)
+            self._energy_column[: self._n] = _ENERGY_FIELD.many(values, self._n)
 
     @property
     def goal(self) -> NDArray[np.float32]:
@@ -370,7 +360,7 @@ class AiStateData(GroupedRows):
     @goal.setter
     def goal(self, values: ArrayLike) -> None:
         if not is_same_view(self.goal, values):
-            self._goal_column[: self._n] = _GOAL.many(values, self._n)
+            self._goal_column[: self._n] = _GOAL_FIELD.many(values, self._n)
 
     @property
     def loot(self) -> NDArray[np.uint8]:
@@ -380,7 +370,7 @@ class AiStateData(GroupedRows):
     @loot.setter
     def loot(self, values: ArrayLike) -> None:
         if not is_same_view(self.loot, values):
-            self._loot_column[: self._n] = _LOOT.many(values, self._n)
+            self._loot_column[: self._n] = _LOOT_FIELD.many(values, self._n)
 
     @property
     def min_drops(self) -> NDArray[np.uint8]:
@@ -390,7 +380,7 @@ class AiStateData(GroupedRows):
     @min_drops.setter
     def min_drops(self, values: ArrayLike) -> None:
         if not is_same_view(self.min_drops, values):
-            self._min_drops_column[: self._n] = _MIN_DROPS.many(values, self._n)
+            self._min_drops_column[: self._n] = _MIN_DROPS_FIELD.many(values, self._n)
 
     @property
     def max_drops(self) -> NDArray[np.uint8]:
@@ -400,7 +390,7 @@ class AiStateData(GroupedRows):
     @max_drops.setter
     def max_drops(self, values: ArrayLike) -> None:
         if not is_same_view(self.max_drops, values):
-            self._max_drops_column[: self._n] = _MAX_DROPS.many(values, self._n)
+            self._max_drops_column[: self._n] = _MAX_DROPS_FIELD.many(values, self._n)
 
     @property
     def chance_of_drop(self) -> NDArray[np.float64]:
@@ -410,7 +400,7 @@ class AiStateData(GroupedRows):
     @chance_of_drop.setter
     def chance_of_drop(self, values: ArrayLike) -> None:
         if not is_same_view(self.chance_of_drop, values):
-            self._chance_of_drop_column[: self._n] = _CHANCE_OF_DROP.many(
+            self._chance_of_drop_column[: self._n] = _CHANCE_OF_DROP_FIELD.many(
                 values, self._n
             )
 
@@ -465,15 +455,13 @@ class AiStateData(GroupedRows):
         self._chance_of_drop_column[dst] = self._chance_of_drop_column[src]
 
 
-class AiStateManager(Grouped, Sparse, One, Gc):
+class AiStateManager(Grouped, Sparse, MappedOne, Gc):
     """Owns every AiState: lookup sparse, instances one, destroy gc.
 
     What an AI-controlled enemy does now, and what it drops when it dies.
     """
 
     __slots__ = ("_entities", "_others", "_rng", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
     _STEPS: ClassVar = {
         "row": "grouped",
@@ -481,7 +469,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
         "_destroy_row": "grouped sparse",
     }
     _ROWS: ClassVar = AiStateData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = (
         "animation",
         "energy",
@@ -501,7 +489,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
 
     def set_animation(self, row: int, value: Animation | int, /) -> None:
         """Set `animation` of a row."""
-        _value = _ANIMATION.one(value)
+        _value = _ANIMATION_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -516,7 +504,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
 
     def set_energy(self, row: int, value: float, /) -> None:
         """Set `energy` of a row."""
-        _value = _ENERGY.one(value)
+        _value = _ENERGY_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -527,11 +515,11 @@ class AiStateManager(Grouped, Sparse, One, Gc):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
+        return _GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
 
     def set_goal(self, row: int, value: ArrayLike, /) -> None:
         """Set `goal` of a row: 2 values."""
-        _value = _GOAL.one(value)
+        _value = _GOAL_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -548,7 +536,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
 
     def set_loot(self, row: int, value: Loot | int, /) -> None:
         """Set `loot` of a row."""
-        _value = _LOOT.one(value)
+        _value = _LOOT_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -563,7 +551,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
 
     def set_min_drops(self, row: int, value: int, /) -> None:
         """Set `min_drops` of a row."""
-        _value = _MIN_DROPS.one(value)
+        _value = _MIN_DROPS_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -578,7 +566,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
 
     def set_max_drops(self, row: int, value: int, /) -> None:
         """Set `max_drops` of a row."""
-        _value = _MAX_DROPS.one(value)
+        _value = _MAX_DROPS_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -593,7 +581,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
 
     def set_chance_of_drop(self, row: int, value: float, /) -> None:
         """Set `chance_of_drop` of a row."""
-        _value = _CHANCE_OF_DROP.one(value)
+        _value = _CHANCE_OF_DROP_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -607,7 +595,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
         return AiState(
             Animation(data._animation_cells[row]),
             data._energy_cells[row],
-            GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row),
+            _GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row),
             Loot(data._loot_cells[row]),
             data._min_drops_cells[row],
             data._max_drops_cells[row],
@@ -649,13 +637,13 @@ class AiStateManager(Grouped, Sparse, One, Gc):
         entity: Entity,
         /,
         *,
-        animation: Animation | int = ANIMATION_DEFAULT,
-        energy: float = ENERGY_DEFAULT,
-        goal: ArrayLike = GOAL_DEFAULT,
-        loot: Loot | int = LOOT_DEFAULT,
-        min_drops: int = MIN_DROPS_DEFAULT,
-        max_drops: int = MAX_DROPS_DEFAULT,
-        chance_of_drop: float = CHANCE_OF_DROP_DEFAULT,
+        animation: Animation | int = _ANIMATION_DEFAULT,
+        energy: float = _ENERGY_DEFAULT,
+        goal: ArrayLike = _GOAL_DEFAULT,
+        loot: Loot | int = _LOOT_DEFAULT,
+        min_drops: int = _MIN_DROPS_DEFAULT,
+        max_drops: int = _MAX_DROPS_DEFAULT,
+        chance_of_drop: float = _CHANCE_OF_DROP_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -667,27 +655,27 @@ class AiStateManager(Grouped, Sparse, One, Gc):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _animation_ = ANIMATION_CELL
-            if animation is not ANIMATION_DEFAULT:
-                _animation_ = _ANIMATION.one(animation)
-            _energy_ = ENERGY_DEFAULT
-            if energy is not ENERGY_DEFAULT:
-                _energy_ = _ENERGY.one(energy)
-            _goal_ = GOAL_DEFAULT
-            if goal is not GOAL_DEFAULT:
-                _goal_ = _GOAL.one(goal)
-            _loot_ = LOOT_CELL
-            if loot is not LOOT_DEFAULT:
-                _loot_ = _LOOT.one(loot)
-            _min_drops_ = MIN_DROPS_DEFAULT
-            if min_drops is not MIN_DROPS_DEFAULT:
-                _min_drops_ = _MIN_DROPS.one(min_drops)
-            _max_drops_ = MAX_DROPS_DEFAULT
-            if max_drops is not MAX_DROPS_DEFAULT:
-                _max_drops_ = _MAX_DROPS.one(max_drops)
-            _chance_of_drop_ = CHANCE_OF_DROP_DEFAULT
-            if chance_of_drop is not CHANCE_OF_DROP_DEFAULT:
-                _chance_of_drop_ = _CHANCE_OF_DROP.one(chance_of_drop)
+            _animation_ = _ANIMATION_CELL
+            if animation is not _ANIMATION_DEFAULT:
+                _animation_ = _ANIMATION_FIELD.one(animation)
+            _energy_ = _ENERGY_DEFAULT
+            if energy is not _ENERGY_DEFAULT:
+                _energy_ = _ENERGY_FIELD.one(energy)
+            _goal_ = _GOAL_DEFAULT
+            if goal is not _GOAL_DEFAULT:
+                _goal_ = _GOAL_FIELD.one(goal)
+            _loot_ = _LOOT_CELL
+            if loot is not _LOOT_DEFAULT:
+                _loot_ = _LOOT_FIELD.one(loot)
+            _min_drops_ = _MIN_DROPS_DEFAULT
+            if min_drops is not _MIN_DROPS_DEFAULT:
+                _min_drops_ = _MIN_DROPS_FIELD.one(min_drops)
+            _max_drops_ = _MAX_DROPS_DEFAULT
+            if max_drops is not _MAX_DROPS_DEFAULT:
+                _max_drops_ = _MAX_DROPS_FIELD.one(max_drops)
+            _chance_of_drop_ = _CHANCE_OF_DROP_DEFAULT
+            if chance_of_drop is not _CHANCE_OF_DROP_DEFAULT:
+                _chance_of_drop_ = _CHANCE_OF_DROP_FIELD.one(chance_of_drop)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -707,7 +695,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1, (goal,))
         if _map is not None:
@@ -731,8 +719,8 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             data._entity_cells[row] = entity
             data._animation_cells[row] = _animation_
             data._energy_cells[row] = _energy_
-            if _goal_ is GOAL_DEFAULT:
-                data._goal_words[row] = GOAL_WORD
+            if _goal_ is _GOAL_DEFAULT:
+                data._goal_words[row] = _GOAL_WORD
             else:
                 _at = 2 * row
                 data._goal_cells[_at] = _goal_[0]
@@ -795,38 +783,7 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        animation: Animation | int = ANIMATION_DEFAULT,
-        energy: float = ENERGY_DEFAULT,
-        goal: ArrayLike = GOAL_DEFAULT,
-        loot: Loot | int = LOOT_DEFAULT,
-        min_drops: int = MIN_DROPS_DEFAULT,
-        max_drops: int = MAX_DROPS_DEFAULT,
-        chance_of_drop: float = CHANCE_OF_DROP_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(
-            entity,
-            animation=animation,
-            energy=energy,
-            goal=goal,
-            loot=loot,
-            min_drops=min_drops,
-            max_drops=max_drops,
-            chance_of_drop=chance_of_drop,
-        )
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -849,39 +806,6 @@ class AiStateManager(Grouped, Sparse, One, Gc):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n, bound = data._n, data._n_grouped
-        src, dst = fill_parts(gone, bound, n)
-        leaving = gone[: gone.searchsorted(bound)]
-        moves = self._plan_moves(src, dst, gone)
-        others = self._others if len(leaving) else ()
-        parting = [member._plan_leaving(leaving) for member in others]
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            for leave in parting:
-                leave()
-            self._move_many(src, dst, moves)
-            data._n_grouped = bound - len(leaving)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
 
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""
@@ -909,17 +833,19 @@ class AiStateRef(EntityProxy):
     __slots__ = ()
 
     animation = RowField.of(AiStateManager.animation, AiStateManager.set_animation)
-    energy = RowField.cell(AiStateManager.energy, AiStateManager.set_energy, _ENERGY)
+    energy = RowField.cell(
+        AiStateManager.energy, AiStateManager.set_energy, _ENERGY_FIELD
+    )
     goal = ArrayField.of(np.float32, AiStateManager.set_goal)
     loot = RowField.of(AiStateManager.loot, AiStateManager.set_loot)
     min_drops = RowField.cell(
-        AiStateManager.min_drops, AiStateManager.set_min_drops, _MIN_DROPS
+        AiStateManager.min_drops, AiStateManager.set_min_drops, _MIN_DROPS_FIELD
     )
     max_drops = RowField.cell(
-        AiStateManager.max_drops, AiStateManager.set_max_drops, _MAX_DROPS
+        AiStateManager.max_drops, AiStateManager.set_max_drops, _MAX_DROPS_FIELD
     )
     chance_of_drop = RowField.cell(
         AiStateManager.chance_of_drop,
         AiStateManager.set_chance_of_drop,
-        _CHANCE_OF_DROP,
+        _CHANCE_OF_DROP_FIELD,
     )

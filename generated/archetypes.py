@@ -10,7 +10,7 @@ line. Adding or removing a component moves an entity's row to other chunks.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, TypeAlias, TypeVar, Unpack, overload
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar, Unpack, overload
 
 from ecsgen_runtime.archetypes.chunks import ChunkBase
 from ecsgen_runtime.archetypes.store import ArchetypeStore
@@ -24,7 +24,6 @@ from .health import Health, HealthData, HealthFields, HealthValues
 from .weapon import Weapon, WeaponData, WeaponFields, WeaponValues
 
 CHUNK_BYTES: Final = 16384
-PARTS: Final = (ArmorData, BurningData, HealthData, WeaponData)
 
 _AnyRow: TypeAlias = Armor | Burning | Health | Weapon
 _Row = TypeVar("_Row", bound=_AnyRow)
@@ -72,10 +71,11 @@ class Archetypes(ArchetypeStore[ArchetypeChunk]):
     """
 
     __slots__ = ()
+    _DATA: ClassVar = (ArmorData, BurningData, HealthData, WeaponData)
 
     def __init__(self, entities: EntityManager) -> None:
         EntityManager._check_own(entities, self)
-        super().__init__(entities, ArchetypeChunk, PARTS, CHUNK_BYTES, INDEX_MASK)
+        super().__init__(entities, ArchetypeChunk, self._DATA, CHUNK_BYTES, INDEX_MASK)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Archetypes.__init__(self, state["entities"])

@@ -14,13 +14,13 @@ Each column on its own in a chunk:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from ecsgen_runtime.archetypes.chunk_layout import ChunkColumns, RowCount
 from ecsgen_runtime.columns.buffers import Column, cells
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.enums import EnumField
 from ecsgen_runtime.convert.numbers import IntField
 from ecsgen_runtime.proxies.cells import ProxyField
@@ -31,25 +31,24 @@ from numpy.typing import ArrayLike, NDArray
 from .entities import EntityManager
 from .enums import Element
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("points", np.dtype(np.uint16), (), 2, ("hot",), 0),
     Column("element", np.dtype(np.uint8), (), 1, ("hot",), 2),
 )
-_POINTS: Final = IntField("Armor.points", "u16")
-_ELEMENT: Final = EnumField("Armor.element", Element, "u8")
-POINTS_DEFAULT: Final = 10
-ELEMENT_DEFAULT: Final = Element(0)
-ELEMENT_CELL: Final = _ELEMENT.one(ELEMENT_DEFAULT)
-CONVERTERS: Final[FieldTable] = {
-    "points": (_POINTS, POINTS_DEFAULT),
-    "element": (_ELEMENT, ELEMENT_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(
-        _POINTS, "u16", POINTS_DEFAULT, ("hot",), doc="Hits that it still takes."
-    ),
-    field_info(
-        _ELEMENT, "Element", ELEMENT_DEFAULT, ("hot",), doc="What it is made against."
+_POINTS_FIELD: Final = IntField("Armor.points", "u16")
+_ELEMENT_FIELD: Final = EnumField("Armor.element", Element, "u8")
+_POINTS_DEFAULT: Final = 10
+_ELEMENT_DEFAULT: Final = Element(0)
+_ELEMENT_CELL: Final = _ELEMENT_FIELD.one(_ELEMENT_DEFAULT)
+_FIELDS: Final = described(
+    (_POINTS_FIELD, "u16", _POINTS_DEFAULT, ("hot",), "", "Hits that it still takes."),
+    (
+        _ELEMENT_FIELD,
+        "Element",
+        _ELEMENT_DEFAULT,
+        ("hot",),
+        "",
+        "What it is made against.",
     ),
 )
 
@@ -57,10 +56,10 @@ FIELDS: Final = (
 class Armor(NamedTuple):
     """One row of an archetype chunk, copied out."""
 
-    points: int = POINTS_DEFAULT
+    points: int = _POINTS_DEFAULT
     """Hits that it still takes."""
 
-    element: Element = ELEMENT_DEFAULT
+    element: Element = _ELEMENT_DEFAULT
     """What it is made against."""
 
 
@@ -71,13 +70,6 @@ class ArmorFields(TypedDict, total=False):
     element: ArrayLike
 
 
-class ArmorHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    points: NDArray[np.uint16]
-    element: NDArray[np.uint8]
-
-
 class ArmorValues(TypedDict, total=False):
     """Fields of one row; what is left out takes its default, or stays."""
 
@@ -85,7 +77,7 @@ class ArmorValues(TypedDict, total=False):
     element: Element | int
 
 
-class ArmorData(ChunkColumns):
+class ArmorData(ChunkColumns, HotColumns):
     """Armor in one chunk: its columns as views of the rows in use.
 
     A view is good until the next structural change. Assigning to a column writes its
@@ -93,9 +85,9 @@ class ArmorData(ChunkColumns):
     """
 
     _ROW: ClassVar = Armor
-    _CONVERTERS: ClassVar = CONVERTERS
-    FIELDS: ClassVar = FIELDS
-    LAYOUT: ClassVar = COLUMNS
+    _CONVERTERS: ClassVar = _FIELDS.converters
+    FIELDS: ClassVar = _FIELDS.infos
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
 
     __slots__ = (
@@ -133,7 +125,7 @@ class ArmorData(ChunkColumns):
     def points(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._points_view
         if values is not view or len(view) != n:
-            self._points_column[: self._rows.n] = _POINTS.many(values, n)
+            self._points_column[: self._rows.n] = _POINTS_FIELD.many(values, n)
 
     @property
     def element(self) -> NDArray[np.uint8]:
@@ -146,27 +138,21 @@ class ArmorData(ChunkColumns):
     def element(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._element_view
         if values is not view or len(view) != n:
-            self._element_column[: self._rows.n] = _ELEMENT.many(values, n)
-
-    def tagged(self, tag: Literal["hot"], /) -> ArmorHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return ArmorHotColumns(self.points, self.element)
-        raise ValueError(f"Armor has no tag {tag!r}; it has hot")
+            self._element_column[: self._rows.n] = _ELEMENT_FIELD.many(values, n)
 
     @staticmethod
     def _one(
         *,
-        points: int = POINTS_DEFAULT,
-        element: Element | int = ELEMENT_DEFAULT,
+        points: int = _POINTS_DEFAULT,
+        element: Element | int = _ELEMENT_DEFAULT,
     ) -> tuple[Any, ...]:
         """Check the fields of one new row."""
-        _points_ = POINTS_DEFAULT
-        if points is not POINTS_DEFAULT:
-            _points_ = _POINTS.one(points)
-        _element_ = ELEMENT_CELL
-        if element is not ELEMENT_DEFAULT:
-            _element_ = _ELEMENT.one(element)
+        _points_ = _POINTS_DEFAULT
+        if points is not _POINTS_DEFAULT:
+            _points_ = _POINTS_FIELD.one(points)
+        _element_ = _ELEMENT_CELL
+        if element is not _ELEMENT_DEFAULT:
+            _element_ = _ELEMENT_FIELD.one(element)
         return (_points_, _element_)
 
     @staticmethod
@@ -174,11 +160,11 @@ class ArmorData(ChunkColumns):
         count: int,
         /,
         *,
-        points: ArrayLike = POINTS_DEFAULT,
-        element: ArrayLike = ELEMENT_DEFAULT,
+        points: ArrayLike = _POINTS_DEFAULT,
+        element: ArrayLike = _ELEMENT_DEFAULT,
     ) -> tuple[NDArray[Any], ...]:
         """Check fields for `count` new rows and return an array for each column."""
-        return (_POINTS.many(points, count), _ELEMENT.many(element, count))
+        return (_POINTS_FIELD.many(points, count), _ELEMENT_FIELD.many(element, count))
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
         """Write what `_one` returned to a row."""

@@ -14,28 +14,26 @@ One buffer of 24 bytes per row, column after column:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, Unpack
+from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.columns.rows import OwnedRows
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -49,38 +47,35 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("position", np.dtype(np.float32), (2,), 8, ("hot",), 8),
     Column("heading", np.dtype(np.float32), (2,), 8, ("hot",), 16),
 )
-_POSITION: Final = FloatField("Boid.position", "f32", (2,))
-_HEADING: Final = FloatField("Boid.heading", "f32", (2,))
-POSITION_STRUCT: Final = Struct("=2f")
-HEADING_STRUCT: Final = Struct("=2f")
-POSITION_DEFAULT: Final = (0.0, 0.0)
-POSITION_WORD: Final = word(_POSITION, POSITION_DEFAULT)
-HEADING_DEFAULT: Final = (1.0, 0.0)
-HEADING_WORD: Final = word(_HEADING, HEADING_DEFAULT)
-CONVERTERS: Final[FieldTable] = {
-    "position": (_POSITION, POSITION_DEFAULT),
-    "heading": (_HEADING, HEADING_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(_POSITION, "f32[2]", POSITION_DEFAULT, ("hot",), "m", "Where it is."),
-    field_info(
-        _HEADING,
+_POSITION_FIELD: Final = FloatField("Boid.position", "f32", (2,))
+_HEADING_FIELD: Final = FloatField("Boid.heading", "f32", (2,))
+_POSITION_STRUCT: Final = Struct("=2f")
+_HEADING_STRUCT: Final = Struct("=2f")
+_POSITION_DEFAULT: Final = (0.0, 0.0)
+_POSITION_WORD: Final = word(_POSITION_FIELD, _POSITION_DEFAULT)
+_HEADING_DEFAULT: Final = (1.0, 0.0)
+_HEADING_WORD: Final = word(_HEADING_FIELD, _HEADING_DEFAULT)
+_FIELDS: Final = described(
+    (_POSITION_FIELD, "f32[2]", _POSITION_DEFAULT, ("hot",), "m", "Where it is."),
+    (
+        _HEADING_FIELD,
         "f32[2]",
-        HEADING_DEFAULT,
+        _HEADING_DEFAULT,
         ("hot",),
-        doc="Where it flies, of length 1.",
+        "",
+        "Where it flies, of length 1.",
     ),
 )
-STEER_VISION_ARGUMENT: Final = FloatField("Boid.steer.vision", "f32")
-STEER_APART_ARGUMENT: Final = FloatField("Boid.steer.apart", "f32")
-FLY_WAY_ARGUMENT: Final = FloatField("Boid.fly.way", "f32")
-FLY_WIDTH_ARGUMENT: Final = FloatField("Boid.fly.width", "f32")
-FLY_HEIGHT_ARGUMENT: Final = FloatField("Boid.fly.height", "f32")
+_STEER_VISION_ARGUMENT: Final = FloatField("Boid.steer.vision", "f32")
+_STEER_APART_ARGUMENT: Final = FloatField("Boid.steer.apart", "f32")
+_FLY_WAY_ARGUMENT: Final = FloatField("Boid.fly.way", "f32")
+_FLY_WIDTH_ARGUMENT: Final = FloatField("Boid.fly.width", "f32")
+_FLY_HEIGHT_ARGUMENT: Final = FloatField("Boid.fly.height", "f32")
 _0_0_f32: Final = np.array(0.0, np.float32)
 _0_03_f32: Final = np.array(0.03, np.float32)
 _0_015_f32: Final = np.array(0.015, np.float32)
@@ -91,10 +86,10 @@ _1_i64: Final = np.array(1, np.int64)
 class Boid(NamedTuple):
     """One row of a BoidManager, copied out."""
 
-    position: tuple[float, float] = POSITION_DEFAULT
+    position: tuple[float, float] = _POSITION_DEFAULT
     """Where it is. [m]"""
 
-    heading: tuple[float, float] = HEADING_DEFAULT
+    heading: tuple[float, float] = _HEADING_DEFAULT
     """Where it flies, of length 1."""
 
 
@@ -105,26 +100,19 @@ class BoidFields(TypedDict, total=False):
     heading: ArrayLike
 
 
-class BoidHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    position: NDArray[np.float32]
-    heading: NDArray[np.float32]
-
-
 class BoidColumns(QueryColumns):
     """The columns of Boid in a query's rows: one cell per entity."""
 
     __slots__ = ()
 
-    position = QueryColumn[np.float32]("position", _POSITION, POSITION_DEFAULT)
+    position = QueryColumn[np.float32]("position", _POSITION_FIELD, _POSITION_DEFAULT)
     """Where it is. [m] Shape (n, 2)."""
 
-    heading = QueryColumn[np.float32]("heading", _HEADING, HEADING_DEFAULT)
+    heading = QueryColumn[np.float32]("heading", _HEADING_FIELD, _HEADING_DEFAULT)
     """Where it flies, of length 1. Shape (n, 2)."""
 
 
-class BoidData(OwnedRows, JoinedRows, KernelRows):
+class BoidData(OwnedRows, JoinedRows, KernelRows, HotColumns):
     """The columns of a BoidManager: views of the rows in use."""
 
     __slots__ = (
@@ -142,10 +130,9 @@ class BoidData(OwnedRows, JoinedRows, KernelRows):
         "_position_words",
     )
     MANAGER: ClassVar = "BoidManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 24
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     def _steer_blocks(self, search: NearSearch) -> NearBlocks:
         """Cut the columns of `steer` into blocks; good for one call."""
@@ -185,7 +172,7 @@ class BoidData(OwnedRows, JoinedRows, KernelRows):
     @position.setter
     def position(self, values: ArrayLike) -> None:
         if not is_same_view(self.position, values):
-            self._position_column[: self._n] = _POSITION.many(values, self._n)
+            self._position_column[: self._n] = _POSITION_FIELD.many(values, self._n)
 
     @property
     def heading(self) -> NDArray[np.float32]:
@@ -195,13 +182,7 @@ class BoidData(OwnedRows, JoinedRows, KernelRows):
     @heading.setter
     def heading(self, values: ArrayLike) -> None:
         if not is_same_view(self.heading, values):
-            self._heading_column[: self._n] = _HEADING.many(values, self._n)
-
-    def tagged(self, tag: Literal["hot"], /) -> BoidHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return BoidHotColumns(self.position, self.heading)
-        raise ValueError(f"Boid has no tag {tag!r}; it has hot")
+            self._heading_column[: self._n] = _HEADING_FIELD.many(values, self._n)
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -223,15 +204,13 @@ class BoidData(OwnedRows, JoinedRows, KernelRows):
         self._heading_items[dst] = self._heading_items[src]
 
 
-class BoidManager(Sparse, One, Gc, OwnedSpaced):
+class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
     """Owns every Boid: lookup sparse, instances one, destroy gc.
 
     A bird that flies with those near it.
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells", "_wrap")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _SPACE: ClassVar = SpaceLayout(
         "position", ("_position_column",), "_n", (100.0, 60.0)
     )
@@ -241,7 +220,7 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         "_destroy_row": "packed sparse",
     }
     _ROWS: ClassVar = BoidData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     data: BoidData
 
     def position(self, row: int, /) -> tuple[float, float]:
@@ -249,11 +228,11 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return POSITION_STRUCT.unpack_from(data._position_cells, 8 * row)
+        return _POSITION_STRUCT.unpack_from(data._position_cells, 8 * row)
 
     def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 2 values."""
-        _value = _POSITION.one(value)
+        _value = _POSITION_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -266,11 +245,11 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return HEADING_STRUCT.unpack_from(data._heading_cells, 8 * row)
+        return _HEADING_STRUCT.unpack_from(data._heading_cells, 8 * row)
 
     def set_heading(self, row: int, value: ArrayLike, /) -> None:
         """Set `heading` of a row: 2 values."""
-        _value = _HEADING.one(value)
+        _value = _HEADING_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -284,8 +263,8 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Boid(
-            POSITION_STRUCT.unpack_from(data._position_cells, 8 * row),
-            HEADING_STRUCT.unpack_from(data._heading_cells, 8 * row),
+            _POSITION_STRUCT.unpack_from(data._position_cells, 8 * row),
+            _HEADING_STRUCT.unpack_from(data._heading_cells, 8 * row),
         )
 
     position_of = RowField.by_entity(position)
@@ -313,8 +292,8 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         entity: Entity,
         /,
         *,
-        position: ArrayLike = POSITION_DEFAULT,
-        heading: ArrayLike = HEADING_DEFAULT,
+        position: ArrayLike = _POSITION_DEFAULT,
+        heading: ArrayLike = _HEADING_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -326,12 +305,12 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _position_ = POSITION_DEFAULT
-            if position is not POSITION_DEFAULT:
-                _position_ = _POSITION.one(position)
-            _heading_ = HEADING_DEFAULT
-            if heading is not HEADING_DEFAULT:
-                _heading_ = _HEADING.one(heading)
+            _position_ = _POSITION_DEFAULT
+            if position is not _POSITION_DEFAULT:
+                _position_ = _POSITION_FIELD.one(position)
+            _heading_ = _HEADING_DEFAULT
+            if heading is not _HEADING_DEFAULT:
+                _heading_ = _HEADING_FIELD.one(heading)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -351,7 +330,7 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1, (position, heading))
         if _map is not None:
@@ -364,14 +343,14 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
-            if _position_ is POSITION_DEFAULT:
-                data._position_words[row] = POSITION_WORD
+            if _position_ is _POSITION_DEFAULT:
+                data._position_words[row] = _POSITION_WORD
             else:
                 _at = 2 * row
                 data._position_cells[_at] = _position_[0]
                 data._position_cells[_at + 1] = _position_[1]
-            if _heading_ is HEADING_DEFAULT:
-                data._heading_words[row] = HEADING_WORD
+            if _heading_ is _HEADING_DEFAULT:
+                data._heading_words[row] = _HEADING_WORD
             else:
                 _at = 2 * row
                 data._heading_cells[_at] = _heading_[0]
@@ -420,24 +399,7 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        position: ArrayLike = POSITION_DEFAULT,
-        heading: ArrayLike = HEADING_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(entity, position=position, heading=heading)
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -457,33 +419,6 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
-
     def steer(
         self, vision: float, apart: float, *, rows: ArrayLike | None = None
     ) -> None:
@@ -496,8 +431,8 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _vision = np.float32(STEER_VISION_ARGUMENT.one(vision))
-        _apart = np.float32(STEER_APART_ARGUMENT.one(apart))
+        _vision = np.float32(_STEER_VISION_ARGUMENT.one(vision))
+        _apart = np.float32(_STEER_APART_ARGUMENT.one(apart))
         data = self.data
         _search = self._search(
             "steer",
@@ -559,18 +494,16 @@ class BoidManager(Sparse, One, Gc, OwnedSpaced):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _way = np.array(FLY_WAY_ARGUMENT.one(way), np.float32)
-        _width = np.array(FLY_WIDTH_ARGUMENT.one(width), np.float32)
-        _height = np.array(FLY_HEIGHT_ARGUMENT.one(height), np.float32)
+        _way = np.array(_FLY_WAY_ARGUMENT.one(way), np.float32)
+        _width = np.array(_FLY_WIDTH_ARGUMENT.one(width), np.float32)
+        _height = np.array(_FLY_HEIGHT_ARGUMENT.one(height), np.float32)
         data = self.data
         _blocks = data._kernels.get("fly")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._fly_blocks()
-        _views = (
-            _blocks.views
-            if rows is None
-            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
-        )
+        _views: Iterable[tuple[Any, ...]] = _blocks.views
+        if rows is not None:
+            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
         with np.errstate(all="ignore"):
             for position, heading, _tmp in _views:
                 # position += heading * way

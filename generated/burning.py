@@ -8,17 +8,18 @@ It has no columns: its rows are only there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
 from ecsgen_runtime.archetypes.chunk_layout import ChunkColumns, RowCount
 from ecsgen_runtime.columns.buffers import Column
+from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.proxies.chunks import ChunkProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import NDArray
 
 from .entities import EntityManager
 
-COLUMNS: Final[tuple[Column, ...]] = ()
+_COLUMNS: Final[tuple[Column, ...]] = ()
 
 
 class Burning(NamedTuple):
@@ -29,15 +30,11 @@ class BurningFields(TypedDict, total=False):
     """Columns for many new rows at once, by field; what is left out takes its default."""
 
 
-class BurningHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-
 class BurningValues(TypedDict, total=False):
     """Fields of one row; what is left out takes its default, or stays."""
 
 
-class BurningData(ChunkColumns):
+class BurningData(ChunkColumns, HotColumns):
     """Burning in one chunk: its columns as views of the rows in use.
 
     A view is good until the next structural change. Assigning to a column writes its
@@ -45,19 +42,13 @@ class BurningData(ChunkColumns):
     """
 
     _ROW: ClassVar = Burning
-    LAYOUT: ClassVar = COLUMNS
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
 
     __slots__ = ()
 
     def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
         self._rows = rows
-
-    def tagged(self, tag: Literal["hot"], /) -> BurningHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return BurningHotColumns()
-        raise ValueError(f"Burning has no tag {tag!r}; it has hot")
 
     @staticmethod
     def _one() -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ One buffer of 112 bytes per row, column after column:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
@@ -26,22 +26,20 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.columns.rows import OwnedRows
-from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.convert.text import TextField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.kernels.blocks import Blocks, Cells, fused_views, rows_last
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.reductions import added
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -50,7 +48,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("gm", np.dtype(np.float64), (), 8, ("hot",), 8),
     Column("position", np.dtype(np.float64), (3,), 24, ("hot",), 16),
@@ -59,92 +57,82 @@ COLUMNS: Final = (
     Column("radius", np.dtype(np.float64), (), 8, ("cold",), 88),
     Column("name", np.dtype("S16"), (), 16, ("cold",), 96),
 )
-_GM: Final = FloatField("CelestialBody.gm", "f64")
-_POSITION: Final = FloatField("CelestialBody.position", "f64", (3,))
-_VELOCITY: Final = FloatField("CelestialBody.velocity", "f64", (3,))
-_ACCELERATION: Final = FloatField("CelestialBody.acceleration", "f64", (3,))
-_RADIUS: Final = FloatField("CelestialBody.radius", "f64")
-_NAME: Final = TextField("CelestialBody.name", 16)
-POSITION_STRUCT: Final = Struct("=3d")
-VELOCITY_STRUCT: Final = Struct("=3d")
-ACCELERATION_STRUCT: Final = Struct("=3d")
-GM_DEFAULT: Final = 0.0
-POSITION_DEFAULT: Final = (0.0, 0.0, 0.0)
-VELOCITY_DEFAULT: Final = (0.0, 0.0, 0.0)
-ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
-RADIUS_DEFAULT: Final = 0.0
-NAME_DEFAULT: Final = ""
-NAME_CELL: Final = _NAME.one(NAME_DEFAULT)
-CONVERTERS: Final[FieldTable] = {
-    "gm": (_GM, GM_DEFAULT),
-    "position": (_POSITION, POSITION_DEFAULT),
-    "velocity": (_VELOCITY, VELOCITY_DEFAULT),
-    "acceleration": (_ACCELERATION, ACCELERATION_DEFAULT),
-    "radius": (_RADIUS, RADIUS_DEFAULT),
-    "name": (_NAME, NAME_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(
-        _GM,
+_GM_FIELD: Final = FloatField("CelestialBody.gm", "f64")
+_POSITION_FIELD: Final = FloatField("CelestialBody.position", "f64", (3,))
+_VELOCITY_FIELD: Final = FloatField("CelestialBody.velocity", "f64", (3,))
+_ACCELERATION_FIELD: Final = FloatField("CelestialBody.acceleration", "f64", (3,))
+_RADIUS_FIELD: Final = FloatField("CelestialBody.radius", "f64")
+_NAME_FIELD: Final = TextField("CelestialBody.name", 16)
+_POSITION_STRUCT: Final = Struct("=3d")
+_VELOCITY_STRUCT: Final = Struct("=3d")
+_ACCELERATION_STRUCT: Final = Struct("=3d")
+_GM_DEFAULT: Final = 0.0
+_POSITION_DEFAULT: Final = (0.0, 0.0, 0.0)
+_VELOCITY_DEFAULT: Final = (0.0, 0.0, 0.0)
+_ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
+_RADIUS_DEFAULT: Final = 0.0
+_NAME_DEFAULT: Final = ""
+_NAME_CELL: Final = _NAME_FIELD.one(_NAME_DEFAULT)
+_FIELDS: Final = described(
+    (
+        _GM_FIELD,
         "f64",
-        GM_DEFAULT,
+        _GM_DEFAULT,
         ("hot",),
         "m^3/s^2",
         "Mass times the constant of gravitation.",
     ),
-    field_info(
-        _POSITION,
+    (
+        _POSITION_FIELD,
         "f64[3]",
-        POSITION_DEFAULT,
+        _POSITION_DEFAULT,
         ("hot",),
         "m",
         "Place from the system's centre of mass, ecliptic of J2000.",
     ),
-    field_info(
-        _VELOCITY,
+    (
+        _VELOCITY_FIELD,
         "f64[3]",
-        VELOCITY_DEFAULT,
+        _VELOCITY_DEFAULT,
         ("hot",),
         "m/s",
         "Change of place per second.",
     ),
-    field_info(
-        _ACCELERATION,
+    (
+        _ACCELERATION_FIELD,
         "f64[3]",
-        ACCELERATION_DEFAULT,
+        _ACCELERATION_DEFAULT,
         ("hot",),
         "m/s^2",
         "What gravity does to the velocity, per second.",
     ),
-    field_info(
-        _RADIUS, "f64", RADIUS_DEFAULT, ("cold",), "m", "Mean radius of the body."
-    ),
-    field_info(_NAME, "str[16]", NAME_DEFAULT, ("cold",), doc="What it is called."),
+    (_RADIUS_FIELD, "f64", _RADIUS_DEFAULT, ("cold",), "m", "Mean radius of the body."),
+    (_NAME_FIELD, "str[16]", _NAME_DEFAULT, ("cold",), "", "What it is called."),
 )
-KICK_DT_ARGUMENT: Final = FloatField("CelestialBody.kick.dt", "f64")
-DRIFT_DT_ARGUMENT: Final = FloatField("CelestialBody.drift.dt", "f64")
-ORBIT_1_DT_ARGUMENT: Final = FloatField("CelestialBody.orbit_1.dt", "f64")
+_KICK_DT_ARGUMENT: Final = FloatField("CelestialBody.kick.dt", "f64")
+_DRIFT_DT_ARGUMENT: Final = FloatField("CelestialBody.drift.dt", "f64")
+_ORBIT_1_DT_ARGUMENT: Final = FloatField("CelestialBody.orbit_1.dt", "f64")
 
 
 class CelestialBody(NamedTuple):
     """One row of a CelestialBodyManager, copied out."""
 
-    gm: float = GM_DEFAULT
+    gm: float = _GM_DEFAULT
     """Mass times the constant of gravitation. [m^3/s^2]"""
 
-    position: tuple[float, float, float] = POSITION_DEFAULT
+    position: tuple[float, float, float] = _POSITION_DEFAULT
     """Place from the system's centre of mass, ecliptic of J2000. [m]"""
 
-    velocity: tuple[float, float, float] = VELOCITY_DEFAULT
+    velocity: tuple[float, float, float] = _VELOCITY_DEFAULT
     """Change of place per second. [m/s]"""
 
-    acceleration: tuple[float, float, float] = ACCELERATION_DEFAULT
+    acceleration: tuple[float, float, float] = _ACCELERATION_DEFAULT
     """What gravity does to the velocity, per second. [m/s^2]"""
 
-    radius: float = RADIUS_DEFAULT
+    radius: float = _RADIUS_DEFAULT
     """Mean radius of the body. [m]"""
 
-    name: str = NAME_DEFAULT
+    name: str = _NAME_DEFAULT
     """What it is called."""
 
 
@@ -198,10 +186,9 @@ class CelestialBodyData(OwnedRows, KernelRows):
         "_velocity_items",
     )
     MANAGER: ClassVar = "CelestialBodyManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 112
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     def _kick_blocks(self) -> Blocks:
         """Cut the columns of `kick` into blocks; good until they move or n changes."""
@@ -262,7 +249,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     @gm.setter
     def gm(self, values: ArrayLike) -> None:
         if not is_same_view(self.gm, values):
-            self._gm_column[: self._n] = _GM.many(values, self._n)
+            self._gm_column[: self._n] = _GM_FIELD.many(values, self._n)
 
     @property
     def position(self) -> NDArray[np.float64]:
@@ -272,7 +259,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     @position.setter
     def position(self, values: ArrayLike) -> None:
         if not is_same_view(self.position, values):
-            self._position_column[: self._n] = _POSITION.many(values, self._n)
+            self._position_column[: self._n] = _POSITION_FIELD.many(values, self._n)
 
     @property
     def velocity(self) -> NDArray[np.float64]:
@@ -282,7 +269,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     @velocity.setter
     def velocity(self, values: ArrayLike) -> None:
         if not is_same_view(self.velocity, values):
-            self._velocity_column[: self._n] = _VELOCITY.many(values, self._n)
+            self._velocity_column[: self._n] = _VELOCITY_FIELD.many(values, self._n)
 
     @property
     def acceleration(self) -> NDArray[np.float64]:
@@ -292,7 +279,9 @@ class CelestialBodyData(OwnedRows, KernelRows):
     @acceleration.setter
     def acceleration(self, values: ArrayLike) -> None:
         if not is_same_view(self.acceleration, values):
-            self._acceleration_column[: self._n] = _ACCELERATION.many(values, self._n)
+            self._acceleration_column[: self._n] = _ACCELERATION_FIELD.many(
+                values, self._n
+            )
 
     @property
     def radius(self) -> NDArray[np.float64]:
@@ -302,7 +291,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     @radius.setter
     def radius(self, values: ArrayLike) -> None:
         if not is_same_view(self.radius, values):
-            self._radius_column[: self._n] = _RADIUS.many(values, self._n)
+            self._radius_column[: self._n] = _RADIUS_FIELD.many(values, self._n)
 
     @property
     def name(self) -> NDArray[np.bytes_]:
@@ -312,7 +301,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     @name.setter
     def name(self, values: ArrayLike) -> None:
         if not is_same_view(self.name, values):
-            self._name_column[: self._n] = _NAME.many(values, self._n)
+            self._name_column[: self._n] = _NAME_FIELD.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> CelestialBodyHotColumns: ...
@@ -360,22 +349,20 @@ class CelestialBodyData(OwnedRows, KernelRows):
         self._name_column[dst] = self._name_column[src]
 
 
-class CelestialBodyManager(Sparse, One, Gc):
+class CelestialBodyManager(Sparse, MappedOne, Gc):
     """Owns every CelestialBody: lookup sparse, instances one, destroy gc.
 
     A body that moves under the gravity of all the others.
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed sparse one",
         "_destroy_row": "packed sparse",
     }
     _ROWS: ClassVar = CelestialBodyData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("gm", "radius", "name")
     data: CelestialBodyData
 
@@ -388,7 +375,7 @@ class CelestialBodyManager(Sparse, One, Gc):
 
     def set_gm(self, row: int, value: float, /) -> None:
         """Set `gm` of a row."""
-        _value = _GM.one(value)
+        _value = _GM_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -399,11 +386,11 @@ class CelestialBodyManager(Sparse, One, Gc):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return POSITION_STRUCT.unpack_from(data._position_cells, 24 * row)
+        return _POSITION_STRUCT.unpack_from(data._position_cells, 24 * row)
 
     def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 3 values."""
-        _value = _POSITION.one(value)
+        _value = _POSITION_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -417,11 +404,11 @@ class CelestialBodyManager(Sparse, One, Gc):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return VELOCITY_STRUCT.unpack_from(data._velocity_cells, 24 * row)
+        return _VELOCITY_STRUCT.unpack_from(data._velocity_cells, 24 * row)
 
     def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 3 values."""
-        _value = _VELOCITY.one(value)
+        _value = _VELOCITY_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -435,11 +422,11 @@ class CelestialBodyManager(Sparse, One, Gc):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 24 * row)
+        return _ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 24 * row)
 
     def set_acceleration(self, row: int, value: ArrayLike, /) -> None:
         """Set `acceleration` of a row: 3 values."""
-        _value = _ACCELERATION.one(value)
+        _value = _ACCELERATION_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -457,7 +444,7 @@ class CelestialBodyManager(Sparse, One, Gc):
 
     def set_radius(self, row: int, value: float, /) -> None:
         """Set `radius` of a row."""
-        _value = _RADIUS.one(value)
+        _value = _RADIUS_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -472,7 +459,7 @@ class CelestialBodyManager(Sparse, One, Gc):
 
     def set_name(self, row: int, value: str, /) -> None:
         """Set `name` of a row: at most 16 bytes of UTF-8."""
-        _value = _NAME.one(value)
+        _value = _NAME_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -485,9 +472,9 @@ class CelestialBodyManager(Sparse, One, Gc):
             row = self._row(row)
         return CelestialBody(
             data._gm_cells[row],
-            POSITION_STRUCT.unpack_from(data._position_cells, 24 * row),
-            VELOCITY_STRUCT.unpack_from(data._velocity_cells, 24 * row),
-            ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 24 * row),
+            _POSITION_STRUCT.unpack_from(data._position_cells, 24 * row),
+            _VELOCITY_STRUCT.unpack_from(data._velocity_cells, 24 * row),
+            _ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 24 * row),
             data._radius_cells[row],
             str(data._name_column[row], "utf-8"),
         )
@@ -525,12 +512,12 @@ class CelestialBodyManager(Sparse, One, Gc):
         entity: Entity,
         /,
         *,
-        gm: float = GM_DEFAULT,
-        position: ArrayLike = POSITION_DEFAULT,
-        velocity: ArrayLike = VELOCITY_DEFAULT,
-        acceleration: ArrayLike = ACCELERATION_DEFAULT,
-        radius: float = RADIUS_DEFAULT,
-        name: str = NAME_DEFAULT,
+        gm: float = _GM_DEFAULT,
+        position: ArrayLike = _POSITION_DEFAULT,
+        velocity: ArrayLike = _VELOCITY_DEFAULT,
+        acceleration: ArrayLike = _ACCELERATION_DEFAULT,
+        radius: float = _RADIUS_DEFAULT,
+        name: str = _NAME_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -542,24 +529,24 @@ class CelestialBodyManager(Sparse, One, Gc):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _gm_ = GM_DEFAULT
-            if gm is not GM_DEFAULT:
-                _gm_ = _GM.one(gm)
-            _position_ = POSITION_DEFAULT
-            if position is not POSITION_DEFAULT:
-                _position_ = _POSITION.one(position)
-            _velocity_ = VELOCITY_DEFAULT
-            if velocity is not VELOCITY_DEFAULT:
-                _velocity_ = _VELOCITY.one(velocity)
-            _acceleration_ = ACCELERATION_DEFAULT
-            if acceleration is not ACCELERATION_DEFAULT:
-                _acceleration_ = _ACCELERATION.one(acceleration)
-            _radius_ = RADIUS_DEFAULT
-            if radius is not RADIUS_DEFAULT:
-                _radius_ = _RADIUS.one(radius)
-            _name_ = NAME_CELL
-            if name is not NAME_DEFAULT:
-                _name_ = _NAME.one(name)
+            _gm_ = _GM_DEFAULT
+            if gm is not _GM_DEFAULT:
+                _gm_ = _GM_FIELD.one(gm)
+            _position_ = _POSITION_DEFAULT
+            if position is not _POSITION_DEFAULT:
+                _position_ = _POSITION_FIELD.one(position)
+            _velocity_ = _VELOCITY_DEFAULT
+            if velocity is not _VELOCITY_DEFAULT:
+                _velocity_ = _VELOCITY_FIELD.one(velocity)
+            _acceleration_ = _ACCELERATION_DEFAULT
+            if acceleration is not _ACCELERATION_DEFAULT:
+                _acceleration_ = _ACCELERATION_FIELD.one(acceleration)
+            _radius_ = _RADIUS_DEFAULT
+            if radius is not _RADIUS_DEFAULT:
+                _radius_ = _RADIUS_FIELD.one(radius)
+            _name_ = _NAME_CELL
+            if name is not _NAME_DEFAULT:
+                _name_ = _NAME_FIELD.one(name)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -579,7 +566,7 @@ class CelestialBodyManager(Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1, (position, velocity, acceleration))
         if _map is not None:
@@ -605,11 +592,9 @@ class CelestialBodyManager(Sparse, One, Gc):
             data._position_cells[_at] = _position_[0]
             data._position_cells[_at + 1] = _position_[1]
             data._position_cells[_at + 2] = _position_[2]
-            _at = 3 * row
             data._velocity_cells[_at] = _velocity_[0]
             data._velocity_cells[_at + 1] = _velocity_[1]
             data._velocity_cells[_at + 2] = _velocity_[2]
-            _at = 3 * row
             data._acceleration_cells[_at] = _acceleration_[0]
             data._acceleration_cells[_at + 1] = _acceleration_[1]
             data._acceleration_cells[_at + 2] = _acceleration_[2]
@@ -663,36 +648,7 @@ class CelestialBodyManager(Sparse, One, Gc):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        gm: float = GM_DEFAULT,
-        position: ArrayLike = POSITION_DEFAULT,
-        velocity: ArrayLike = VELOCITY_DEFAULT,
-        acceleration: ArrayLike = ACCELERATION_DEFAULT,
-        radius: float = RADIUS_DEFAULT,
-        name: str = NAME_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(
-            entity,
-            gm=gm,
-            position=position,
-            velocity=velocity,
-            acceleration=acceleration,
-            radius=radius,
-            name=name,
-        )
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -716,33 +672,6 @@ class CelestialBodyManager(Sparse, One, Gc):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
-
     def kick(self, dt: float, *, rows: ArrayLike | None = None) -> None:
         """Change velocities by what gravity does in dt seconds.
 
@@ -752,16 +681,14 @@ class CelestialBodyManager(Sparse, One, Gc):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.array(KICK_DT_ARGUMENT.one(dt), np.float64)
+        _dt = np.array(_KICK_DT_ARGUMENT.one(dt), np.float64)
         data = self.data
         _blocks = data._kernels.get("kick")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._kick_blocks()
-        _views = (
-            _blocks.views
-            if rows is None
-            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
-        )
+        _views: Iterable[tuple[Any, ...]] = _blocks.views
+        if rows is not None:
+            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
         for velocity, acceleration, _tmp in _views:
             # velocity += acceleration * dt
             np.multiply(acceleration, _dt, out=_tmp)
@@ -776,16 +703,14 @@ class CelestialBodyManager(Sparse, One, Gc):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.array(DRIFT_DT_ARGUMENT.one(dt), np.float64)
+        _dt = np.array(_DRIFT_DT_ARGUMENT.one(dt), np.float64)
         data = self.data
         _blocks = data._kernels.get("drift")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._drift_blocks()
-        _views = (
-            _blocks.views
-            if rows is None
-            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
-        )
+        _views: Iterable[tuple[Any, ...]] = _blocks.views
+        if rows is not None:
+            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
         for position, velocity, _tmp in _views:
             # position += velocity * dt
             np.multiply(velocity, _dt, out=_tmp)
@@ -796,7 +721,7 @@ class CelestialBodyManager(Sparse, One, Gc):
 
         Each block goes through all of them. O(n); no structural change.
         """
-        _dt = np.array(ORBIT_1_DT_ARGUMENT.one(dt), np.float64)
+        _dt = np.array(_ORBIT_1_DT_ARGUMENT.one(dt), np.float64)
         data = self.data
         _blocks = data._kernels.get("orbit_1")
         if _blocks is None or _blocks.stamp != data._n:
@@ -843,11 +768,11 @@ class CelestialBodyRef(EntityProxy):
 
     __slots__ = ()
 
-    gm = RowField.cell(CelestialBodyManager.gm, CelestialBodyManager.set_gm, _GM)
+    gm = RowField.cell(CelestialBodyManager.gm, CelestialBodyManager.set_gm, _GM_FIELD)
     position = ArrayField.of(np.float64, CelestialBodyManager.set_position)
     velocity = ArrayField.of(np.float64, CelestialBodyManager.set_velocity)
     acceleration = ArrayField.of(np.float64, CelestialBodyManager.set_acceleration)
     radius = RowField.cell(
-        CelestialBodyManager.radius, CelestialBodyManager.set_radius, _RADIUS
+        CelestialBodyManager.radius, CelestialBodyManager.set_radius, _RADIUS_FIELD
     )
     name = RowField.of(CelestialBodyManager.name, CelestialBodyManager.set_name)

@@ -15,21 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import ClassVar, Final, Literal, Unpack
+from typing import ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.columns.rows import OwnedRows
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
@@ -38,18 +36,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("stored", np.dtype(np.float32), (), 4, ("hot",), 8),
 )
-_STORED: Final = FloatField("Energy.stored", "f32")
-STORED_DEFAULT: Final = 1.0
-CONVERTERS: Final[FieldTable] = {
-    "stored": (_STORED, STORED_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(
-        _STORED, "f32", STORED_DEFAULT, ("hot",), doc="Used up by living and moving."
+_STORED_FIELD: Final = FloatField("Energy.stored", "f32")
+_STORED_DEFAULT: Final = 1.0
+_FIELDS: Final = described(
+    (
+        _STORED_FIELD,
+        "f32",
+        _STORED_DEFAULT,
+        ("hot",),
+        "",
+        "Used up by living and moving.",
     ),
 )
 
@@ -57,7 +57,7 @@ FIELDS: Final = (
 class Energy(NamedTuple):
     """One row of a EnergyManager, copied out."""
 
-    stored: float = STORED_DEFAULT
+    stored: float = _STORED_DEFAULT
     """Used up by living and moving."""
 
 
@@ -67,30 +67,23 @@ class EnergyFields(TypedDict, total=False):
     stored: ArrayLike
 
 
-class EnergyHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    stored: NDArray[np.float32]
-
-
 class EnergyColumns(QueryColumns):
     """The columns of Energy in a query's rows: one cell per entity."""
 
     __slots__ = ()
 
-    stored = QueryColumn[np.float32]("stored", _STORED, STORED_DEFAULT)
+    stored = QueryColumn[np.float32]("stored", _STORED_FIELD, _STORED_DEFAULT)
     """Used up by living and moving. Shape (n,)."""
 
 
-class EnergyData(OwnedRows):
+class EnergyData(OwnedRows, HotColumns):
     """The columns of a EnergyManager: views of the rows in use."""
 
     __slots__ = ("_entity_cells", "_entity_column", "_stored_cells", "_stored_column")
     MANAGER: ClassVar = "EnergyManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 12
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     @property
     def stored(self) -> NDArray[np.float32]:
@@ -100,13 +93,7 @@ class EnergyData(OwnedRows):
     @stored.setter
     def stored(self, values: ArrayLike) -> None:
         if not is_same_view(self.stored, values):
-            self._stored_column[: self._n] = _STORED.many(values, self._n)
-
-    def tagged(self, tag: Literal["hot"], /) -> EnergyHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return EnergyHotColumns(self.stored)
-        raise ValueError(f"Energy has no tag {tag!r}; it has hot")
+            self._stored_column[: self._n] = _STORED_FIELD.many(values, self._n)
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -121,22 +108,20 @@ class EnergyData(OwnedRows):
         self._stored_column[dst] = self._stored_column[src]
 
 
-class EnergyManager(Sparse, One, Gc):
+class EnergyManager(Sparse, MappedOne, Gc):
     """Owns every Energy: lookup sparse, instances one, destroy gc.
 
     What keeps an animal alive. At nothing it starves, with enough it has young.
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed sparse one",
         "_destroy_row": "packed sparse",
     }
     _ROWS: ClassVar = EnergyData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("stored",)
     data: EnergyData
 
@@ -149,7 +134,7 @@ class EnergyManager(Sparse, One, Gc):
 
     def set_stored(self, row: int, value: float, /) -> None:
         """Set `stored` of a row."""
-        _value = _STORED.one(value)
+        _value = _STORED_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -185,7 +170,7 @@ class EnergyManager(Sparse, One, Gc):
         entity: Entity,
         /,
         *,
-        stored: float = STORED_DEFAULT,
+        stored: float = _STORED_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -197,9 +182,9 @@ class EnergyManager(Sparse, One, Gc):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _stored_ = STORED_DEFAULT
-            if stored is not STORED_DEFAULT:
-                _stored_ = _STORED.one(stored)
+            _stored_ = _STORED_DEFAULT
+            if stored is not _STORED_DEFAULT:
+                _stored_ = _STORED_FIELD.one(stored)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -219,7 +204,7 @@ class EnergyManager(Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:
@@ -274,23 +259,7 @@ class EnergyManager(Sparse, One, Gc):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        stored: float = STORED_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(entity, stored=stored)
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -309,37 +278,12 @@ class EnergyManager(Sparse, One, Gc):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
-
 
 class EnergyRef(EntityProxy):
     """A row of a EnergyManager, which follows its entity."""
 
     __slots__ = ()
 
-    stored = RowField.cell(EnergyManager.stored, EnergyManager.set_stored, _STORED)
+    stored = RowField.cell(
+        EnergyManager.stored, EnergyManager.set_stored, _STORED_FIELD
+    )

@@ -52,9 +52,8 @@ from ecsgen_runtime.columns.buffers import (
     put_cells,
 )
 from ecsgen_runtime.columns.buffers import word as _word
-from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.columns.rows import OwnedRows
-from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.enums import EnumField
 from ecsgen_runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
 from ecsgen_runtime.convert.objects import ObjectField
@@ -70,10 +69,9 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -83,7 +81,7 @@ from numpy.typing import ArrayLike, NDArray
 from .entities import INDEX_MASK, EntityManager
 from .enums import Access, Mode
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("flag", np.dtype(np.bool_), (), 1, ("hot",), 8),
     Column("tiny", np.dtype(np.int8), (), 1, ("hot",), 9),
@@ -109,233 +107,226 @@ COLUMNS: Final = (
     Column("title", np.dtype("S16"), (), 16, ("cold",), 156),
     Column("digest", np.dtype("S4"), (), 4, ("cold",), 172),
 )
-_FLAG: Final = BoolField("EveryType.flag")
-_TINY: Final = IntField("EveryType.tiny", "i8")
-_SMALL: Final = IntField("EveryType.small", "i16")
-_MEDIUM: Final = IntField("EveryType.medium", "i32")
-_LARGE: Final = IntField("EveryType.large", "i64")
-_BYTE: Final = IntField("EveryType.byte", "u8")
-_WORD: Final = IntField("EveryType.word", "u16")
-_DOUBLE_WORD: Final = IntField("EveryType.double_word", "u32")
-_QUAD_WORD: Final = IntField("EveryType.quad_word", "u64")
-_SINGLE: Final = FloatField("EveryType.single", "f32")
-_DOUBLE: Final = FloatField("EveryType.double", "f64")
-_VECTOR: Final = FloatField("EveryType.vector", "f32", (3,))
-_MATRIX: Final = FloatField("EveryType.matrix", "f64", (2, 3))
-_ONES: Final = IntField("EveryType.ones", "i16", (2, 2))
-_SWITCHES: Final = BoolField("EveryType.switches", (2,))
-_MODE: Final = EnumField("EveryType.mode", Mode, "u16")
-_MODES: Final = EnumField("EveryType.modes", Mode, "u16", (2,))
-_ACCESS: Final = EnumField("EveryType.access", Access, "u8")
-_TARGET: Final = HandleField("EveryType.target", "entity")
-_TARGETS: Final = HandleField("EveryType.targets", "entity", (2,))
-_TITLE: Final = TextField("EveryType.title", 16)
-_DIGEST: Final = BytesField("EveryType.digest", 4)
-_MAGIC: Final = BytesField("EveryType.magic", 4)
-_PAYLOAD: Final = ObjectField("EveryType.payload")
-_NOTE: Final = ObjectField("EveryType.note")
-VECTOR_STRUCT: Final = Struct("=3f")
-MATRIX_STRUCT: Final = Struct("=6d")
-SWITCHES_STRUCT: Final = Struct("=2?")
-MODES_STRUCT: Final = Struct("=2H")
-TARGETS_STRUCT: Final = Struct("=2Q")
-ONES_STRUCT: Final = Struct("=4h")
-FLAG_DEFAULT: Final = True
-TINY_DEFAULT: Final = -128
-SMALL_DEFAULT: Final = -300
-MEDIUM_DEFAULT: Final = 7
-LARGE_DEFAULT: Final = -9223372036854775808
-BYTE_DEFAULT: Final = 255
-WORD_DEFAULT: Final = 511
-DOUBLE_WORD_DEFAULT: Final = 4294967295
-QUAD_WORD_DEFAULT: Final = 18446744073709551615
-SINGLE_DEFAULT: Final = 0.1
-DOUBLE_DEFAULT: Final = float("-inf")
-VECTOR_DEFAULT: Final = (1.0, 2.5, -3.0)
-MATRIX_DEFAULT: Final = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
-MATRIX_CELL: Final = _MATRIX.one(MATRIX_DEFAULT)
-ONES_DEFAULT: Final = ((1, 1), (1, 1))
-ONES_CELL: Final = _ONES.one(ONES_DEFAULT)
-ONES_WORD: Final = _word(_ONES, ONES_CELL)
-SWITCHES_DEFAULT: Final = (True, False)
-SWITCHES_WORD: Final = _word(_SWITCHES, SWITCHES_DEFAULT)
-MODE_DEFAULT: Final = Mode(5)
-MODE_CELL: Final = _MODE.one(MODE_DEFAULT)
-MODES_DEFAULT: Final = (Mode(300), Mode(0))
-MODES_CELL: Final = _MODES.one(MODES_DEFAULT)
-MODES_WORD: Final = _word(_MODES, MODES_CELL)
-ACCESS_DEFAULT: Final = Access(3)
-ACCESS_CELL: Final = _ACCESS.one(ACCESS_DEFAULT)
-TARGET_DEFAULT: Final = NULL_ENTITY
-TARGETS_DEFAULT: Final = (NULL_ENTITY, NULL_ENTITY)
-TITLE_DEFAULT: Final = "Gr\xfc\xdfe"
-TITLE_CELL: Final = _TITLE.one(TITLE_DEFAULT)
-DIGEST_DEFAULT: Final = b"\xde\xad"
-MAGIC_DEFAULT: Final = b"ECS"
-CONVERTERS: Final[FieldTable] = {
-    "flag": (_FLAG, FLAG_DEFAULT),
-    "tiny": (_TINY, TINY_DEFAULT),
-    "small": (_SMALL, SMALL_DEFAULT),
-    "medium": (_MEDIUM, MEDIUM_DEFAULT),
-    "large": (_LARGE, LARGE_DEFAULT),
-    "byte": (_BYTE, BYTE_DEFAULT),
-    "word": (_WORD, WORD_DEFAULT),
-    "double_word": (_DOUBLE_WORD, DOUBLE_WORD_DEFAULT),
-    "quad_word": (_QUAD_WORD, QUAD_WORD_DEFAULT),
-    "single": (_SINGLE, SINGLE_DEFAULT),
-    "double": (_DOUBLE, DOUBLE_DEFAULT),
-    "vector": (_VECTOR, VECTOR_DEFAULT),
-    "matrix": (_MATRIX, MATRIX_DEFAULT),
-    "ones": (_ONES, ONES_DEFAULT),
-    "switches": (_SWITCHES, SWITCHES_DEFAULT),
-    "mode": (_MODE, MODE_DEFAULT),
-    "modes": (_MODES, MODES_DEFAULT),
-    "access": (_ACCESS, ACCESS_DEFAULT),
-    "target": (_TARGET, TARGET_DEFAULT),
-    "targets": (_TARGETS, TARGETS_DEFAULT),
-    "title": (_TITLE, TITLE_DEFAULT),
-    "digest": (_DIGEST, DIGEST_DEFAULT),
-    "magic": (_MAGIC, MAGIC_DEFAULT),
-    "payload": (_PAYLOAD, None),
-    "note": (_NOTE, None),
-}
-FIELDS: Final = (
-    field_info(_FLAG, "bool", FLAG_DEFAULT, ("hot",), doc="Truth."),
-    field_info(_TINY, "i8", TINY_DEFAULT, ("hot",), doc="Smallest signed integer."),
-    field_info(_SMALL, "i16", SMALL_DEFAULT, ("hot",), doc="Short signed integer."),
-    field_info(
-        _MEDIUM, "i32", MEDIUM_DEFAULT, ("hot", "render"), doc="Signed integer."
-    ),
-    field_info(_LARGE, "i64", LARGE_DEFAULT, ("hot",), doc="Long signed integer."),
-    field_info(_BYTE, "u8", BYTE_DEFAULT, ("hot",), doc="Smallest unsigned integer."),
-    field_info(_WORD, "u16", WORD_DEFAULT, ("hot",), doc="Short unsigned integer."),
-    field_info(
-        _DOUBLE_WORD, "u32", DOUBLE_WORD_DEFAULT, ("hot",), doc="Unsigned integer."
-    ),
-    field_info(
-        _QUAD_WORD, "u64", QUAD_WORD_DEFAULT, ("hot",), doc="Long unsigned integer."
-    ),
-    field_info(_SINGLE, "f32", SINGLE_DEFAULT, ("hot",), "m", "Single precision."),
-    field_info(_DOUBLE, "f64", DOUBLE_DEFAULT, ("hot",), "s", "Double precision."),
-    field_info(
-        _VECTOR, "f32[3]", VECTOR_DEFAULT, ("hot", "render"), "m", "Three of a kind."
-    ),
-    field_info(_MATRIX, "f64[2,3]", MATRIX_DEFAULT, ("hot",), doc="Two rows of three."),
-    field_info(
-        _ONES,
-        "i16[2,2]",
-        ONES_DEFAULT,
-        ("cold",),
-        doc="A scalar fills the whole shape.",
-    ),
-    field_info(_SWITCHES, "bool[2]", SWITCHES_DEFAULT, ("hot",), doc="Several truths."),
-    field_info(
-        _MODE, "Mode", MODE_DEFAULT, ("hot",), doc="An enum by the name of its member."
-    ),
-    field_info(_MODES, "Mode[2]", MODES_DEFAULT, ("hot",), doc="Several enums."),
-    field_info(_ACCESS, "Access", ACCESS_DEFAULT, ("render", "cold"), doc="Flags."),
-    field_info(_TARGET, "entity", TARGET_DEFAULT, ("hot",), doc="Another entity."),
-    field_info(
-        _TARGETS, "entity[2]", TARGETS_DEFAULT, ("hot",), doc="Two other entities."
-    ),
-    field_info(
-        _TITLE,
-        "str[16]",
-        TITLE_DEFAULT,
-        ("cold",),
-        doc="Text of at most 16 UTF-8 bytes.",
-    ),
-    field_info(
-        _DIGEST,
-        "bytes[4]",
-        DIGEST_DEFAULT.ljust(4, b"\0"),
-        ("cold",),
-        doc="Four bytes.",
-    ),
-    field_info(
-        _MAGIC,
-        "bytes[4]",
-        MAGIC_DEFAULT.ljust(4, b"\0"),
+_FLAG_FIELD: Final = BoolField("EveryType.flag")
+_TINY_FIELD: Final = IntField("EveryType.tiny", "i8")
+_SMALL_FIELD: Final = IntField("EveryType.small", "i16")
+_MEDIUM_FIELD: Final = IntField("EveryType.medium", "i32")
+_LARGE_FIELD: Final = IntField("EveryType.large", "i64")
+_BYTE_FIELD: Final = IntField("EveryType.byte", "u8")
+_WORD_FIELD: Final = IntField("EveryType.word", "u16")
+_DOUBLE_WORD_FIELD: Final = IntField("EveryType.double_word", "u32")
+_QUAD_WORD_FIELD: Final = IntField("EveryType.quad_word", "u64")
+_SINGLE_FIELD: Final = FloatField("EveryType.single", "f32")
+_DOUBLE_FIELD: Final = FloatField("EveryType.double", "f64")
+_VECTOR_FIELD: Final = FloatField("EveryType.vector", "f32", (3,))
+_MATRIX_FIELD: Final = FloatField("EveryType.matrix", "f64", (2, 3))
+_ONES_FIELD: Final = IntField("EveryType.ones", "i16", (2, 2))
+_SWITCHES_FIELD: Final = BoolField("EveryType.switches", (2,))
+_MODE_FIELD: Final = EnumField("EveryType.mode", Mode, "u16")
+_MODES_FIELD: Final = EnumField("EveryType.modes", Mode, "u16", (2,))
+_ACCESS_FIELD: Final = EnumField("EveryType.access", Access, "u8")
+_TARGET_FIELD: Final = HandleField("EveryType.target", "entity")
+_TARGETS_FIELD: Final = HandleField("EveryType.targets", "entity", (2,))
+_TITLE_FIELD: Final = TextField("EveryType.title", 16)
+_DIGEST_FIELD: Final = BytesField("EveryType.digest", 4)
+_MAGIC_FIELD: Final = BytesField("EveryType.magic", 4)
+_PAYLOAD_FIELD: Final = ObjectField("EveryType.payload")
+_NOTE_FIELD: Final = ObjectField("EveryType.note")
+_VECTOR_STRUCT: Final = Struct("=3f")
+_MATRIX_STRUCT: Final = Struct("=6d")
+_SWITCHES_STRUCT: Final = Struct("=2?")
+_MODES_STRUCT: Final = Struct("=2H")
+_TARGETS_STRUCT: Final = Struct("=2Q")
+_ONES_STRUCT: Final = Struct("=4h")
+_FLAG_DEFAULT: Final = True
+_TINY_DEFAULT: Final = -128
+_SMALL_DEFAULT: Final = -300
+_MEDIUM_DEFAULT: Final = 7
+_LARGE_DEFAULT: Final = -9223372036854775808
+_BYTE_DEFAULT: Final = 255
+_WORD_DEFAULT: Final = 511
+_DOUBLE_WORD_DEFAULT: Final = 4294967295
+_QUAD_WORD_DEFAULT: Final = 18446744073709551615
+_SINGLE_DEFAULT: Final = 0.1
+_DOUBLE_DEFAULT: Final = float("-inf")
+_VECTOR_DEFAULT: Final = (1.0, 2.5, -3.0)
+_MATRIX_DEFAULT: Final = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+_MATRIX_CELL: Final = _MATRIX_FIELD.one(_MATRIX_DEFAULT)
+_ONES_DEFAULT: Final = ((1, 1), (1, 1))
+_ONES_CELL: Final = _ONES_FIELD.one(_ONES_DEFAULT)
+_ONES_WORD: Final = _word(_ONES_FIELD, _ONES_CELL)
+_SWITCHES_DEFAULT: Final = (True, False)
+_SWITCHES_WORD: Final = _word(_SWITCHES_FIELD, _SWITCHES_DEFAULT)
+_MODE_DEFAULT: Final = Mode(5)
+_MODE_CELL: Final = _MODE_FIELD.one(_MODE_DEFAULT)
+_MODES_DEFAULT: Final = (Mode(300), Mode(0))
+_MODES_CELL: Final = _MODES_FIELD.one(_MODES_DEFAULT)
+_MODES_WORD: Final = _word(_MODES_FIELD, _MODES_CELL)
+_ACCESS_DEFAULT: Final = Access(3)
+_ACCESS_CELL: Final = _ACCESS_FIELD.one(_ACCESS_DEFAULT)
+_TARGET_DEFAULT: Final = NULL_ENTITY
+_TARGETS_DEFAULT: Final = (NULL_ENTITY, NULL_ENTITY)
+_TITLE_DEFAULT: Final = "Gr\xfc\xdfe"
+_TITLE_CELL: Final = _TITLE_FIELD.one(_TITLE_DEFAULT)
+_DIGEST_DEFAULT: Final = b"\xde\xad"
+_MAGIC_DEFAULT: Final = b"ECS"
+_FIELDS: Final = described(
+    (_FLAG_FIELD, "bool", _FLAG_DEFAULT, ("hot",), "", "Truth."),
+    (_TINY_FIELD, "i8", _TINY_DEFAULT, ("hot",), "", "Smallest signed integer."),
+    (_SMALL_FIELD, "i16", _SMALL_DEFAULT, ("hot",), "", "Short signed integer."),
+    (_MEDIUM_FIELD, "i32", _MEDIUM_DEFAULT, ("hot", "render"), "", "Signed integer."),
+    (_LARGE_FIELD, "i64", _LARGE_DEFAULT, ("hot",), "", "Long signed integer."),
+    (_BYTE_FIELD, "u8", _BYTE_DEFAULT, ("hot",), "", "Smallest unsigned integer."),
+    (_WORD_FIELD, "u16", _WORD_DEFAULT, ("hot",), "", "Short unsigned integer."),
+    (
+        _DOUBLE_WORD_FIELD,
+        "u32",
+        _DOUBLE_WORD_DEFAULT,
         ("hot",),
-        doc="ASCII text, padded with a zero byte.",
+        "",
+        "Unsigned integer.",
     ),
-    field_info(_PAYLOAD, "object", None, ("hot",), doc="Any Python object."),
-    field_info(_NOTE, "object", None, ("cold",), doc="Any Python object."),
+    (
+        _QUAD_WORD_FIELD,
+        "u64",
+        _QUAD_WORD_DEFAULT,
+        ("hot",),
+        "",
+        "Long unsigned integer.",
+    ),
+    (_SINGLE_FIELD, "f32", _SINGLE_DEFAULT, ("hot",), "m", "Single precision."),
+    (_DOUBLE_FIELD, "f64", _DOUBLE_DEFAULT, ("hot",), "s", "Double precision."),
+    (
+        _VECTOR_FIELD,
+        "f32[3]",
+        _VECTOR_DEFAULT,
+        ("hot", "render"),
+        "m",
+        "Three of a kind.",
+    ),
+    (_MATRIX_FIELD, "f64[2,3]", _MATRIX_DEFAULT, ("hot",), "", "Two rows of three."),
+    (
+        _ONES_FIELD,
+        "i16[2,2]",
+        _ONES_DEFAULT,
+        ("cold",),
+        "",
+        "A scalar fills the whole shape.",
+    ),
+    (_SWITCHES_FIELD, "bool[2]", _SWITCHES_DEFAULT, ("hot",), "", "Several truths."),
+    (
+        _MODE_FIELD,
+        "Mode",
+        _MODE_DEFAULT,
+        ("hot",),
+        "",
+        "An enum by the name of its member.",
+    ),
+    (_MODES_FIELD, "Mode[2]", _MODES_DEFAULT, ("hot",), "", "Several enums."),
+    (_ACCESS_FIELD, "Access", _ACCESS_DEFAULT, ("render", "cold"), "", "Flags."),
+    (_TARGET_FIELD, "entity", _TARGET_DEFAULT, ("hot",), "", "Another entity."),
+    (
+        _TARGETS_FIELD,
+        "entity[2]",
+        _TARGETS_DEFAULT,
+        ("hot",),
+        "",
+        "Two other entities.",
+    ),
+    (
+        _TITLE_FIELD,
+        "str[16]",
+        _TITLE_DEFAULT,
+        ("cold",),
+        "",
+        "Text of at most 16 UTF-8 bytes.",
+    ),
+    (_DIGEST_FIELD, "bytes[4]", _DIGEST_DEFAULT, ("cold",), "", "Four bytes."),
+    (
+        _MAGIC_FIELD,
+        "bytes[4]",
+        _MAGIC_DEFAULT,
+        ("hot",),
+        "",
+        "ASCII text, padded with a zero byte.",
+    ),
+    (_PAYLOAD_FIELD, "object", None, ("hot",), "", "Any Python object."),
+    (_NOTE_FIELD, "object", None, ("cold",), "", "Any Python object."),
 )
 
 
 class EveryType(NamedTuple):
     """One row of a EveryTypeManager, copied out."""
 
-    flag: bool = FLAG_DEFAULT
+    flag: bool = _FLAG_DEFAULT
     """Truth."""
 
-    tiny: int = TINY_DEFAULT
+    tiny: int = _TINY_DEFAULT
     """Smallest signed integer."""
 
-    small: int = SMALL_DEFAULT
+    small: int = _SMALL_DEFAULT
     """Short signed integer."""
 
-    medium: int = MEDIUM_DEFAULT
+    medium: int = _MEDIUM_DEFAULT
     """Signed integer."""
 
-    large: int = LARGE_DEFAULT
+    large: int = _LARGE_DEFAULT
     """Long signed integer."""
 
-    byte: int = BYTE_DEFAULT
+    byte: int = _BYTE_DEFAULT
     """Smallest unsigned integer."""
 
-    word: int = WORD_DEFAULT
+    word: int = _WORD_DEFAULT
     """Short unsigned integer."""
 
-    double_word: int = DOUBLE_WORD_DEFAULT
+    double_word: int = _DOUBLE_WORD_DEFAULT
     """Unsigned integer."""
 
-    quad_word: int = QUAD_WORD_DEFAULT
+    quad_word: int = _QUAD_WORD_DEFAULT
     """Long unsigned integer."""
 
-    single: float = SINGLE_DEFAULT
+    single: float = _SINGLE_DEFAULT
     """Single precision. [m]"""
 
-    double: float = DOUBLE_DEFAULT
+    double: float = _DOUBLE_DEFAULT
     """Double precision. [s]"""
 
-    vector: tuple[float, float, float] = VECTOR_DEFAULT
+    vector: tuple[float, float, float] = _VECTOR_DEFAULT
     """Three of a kind. [m]"""
 
     matrix: tuple[tuple[float, float, float], tuple[float, float, float]] = (
-        MATRIX_DEFAULT
+        _MATRIX_DEFAULT
     )
     """Two rows of three."""
 
-    ones: tuple[tuple[int, int], tuple[int, int]] = ONES_DEFAULT
+    ones: tuple[tuple[int, int], tuple[int, int]] = _ONES_DEFAULT
     """A scalar fills the whole shape."""
 
-    switches: tuple[bool, bool] = SWITCHES_DEFAULT
+    switches: tuple[bool, bool] = _SWITCHES_DEFAULT
     """Several truths."""
 
-    mode: Mode = MODE_DEFAULT
+    mode: Mode = _MODE_DEFAULT
     """An enum by the name of its member."""
 
-    modes: tuple[Mode, Mode] = MODES_DEFAULT
+    modes: tuple[Mode, Mode] = _MODES_DEFAULT
     """Several enums."""
 
-    access: Access = ACCESS_DEFAULT
+    access: Access = _ACCESS_DEFAULT
     """Flags."""
 
-    target: Entity = TARGET_DEFAULT
+    target: Entity = _TARGET_DEFAULT
     """Another entity."""
 
-    targets: tuple[Entity, Entity] = TARGETS_DEFAULT
+    targets: tuple[Entity, Entity] = _TARGETS_DEFAULT
     """Two other entities."""
 
-    title: str = TITLE_DEFAULT
+    title: str = _TITLE_DEFAULT
     """Text of at most 16 UTF-8 bytes."""
 
-    digest: bytes = DIGEST_DEFAULT.ljust(4, b"\0")
+    digest: bytes = _DIGEST_DEFAULT.ljust(4, b"\0")
     """Four bytes."""
 
-    magic: bytes = MAGIC_DEFAULT.ljust(4, b"\0")
+    magic: bytes = _MAGIC_DEFAULT.ljust(4, b"\0")
     """ASCII text, padded with a zero byte."""
 
     payload: Any = None
@@ -480,10 +471,9 @@ class EveryTypeData(OwnedRows):
         "_word_column",
     )
     MANAGER: ClassVar = "EveryTypeManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 176
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
     OBJECTS: ClassVar = ("_payload_column", "_note_column")
     _payload_column: NDArray[np.object_]
     _note_column: NDArray[np.object_]
@@ -496,7 +486,7 @@ class EveryTypeData(OwnedRows):
     @flag.setter
     def flag(self, values: ArrayLike) -> None:
         if not is_same_view(self.flag, values):
-            self._flag_column[: self._n] = _FLAG.many(values, self._n)
+            self._flag_column[: self._n] = _FLAG_FIELD.many(values, self._n)
 
     @property
     def tiny(self) -> NDArray[np.int8]:
@@ -506,7 +496,7 @@ class EveryTypeData(OwnedRows):
     @tiny.setter
     def tiny(self, values: ArrayLike) -> None:
         if not is_same_view(self.tiny, values):
-            self._tiny_column[: self._n] = _TINY.many(values, self._n)
+            self._tiny_column[: self._n] = _TINY_FIELD.many(values, self._n)
 
     @property
     def small(self) -> NDArray[np.int16]:
@@ -516,7 +506,7 @@ class EveryTypeData(OwnedRows):
     @small.setter
     def small(self, values: ArrayLike) -> None:
         if not is_same_view(self.small, values):
-            self._small_column[: self._n] = _SMALL.many(values, self._n)
+            self._small_column[: self._n] = _SMALL_FIELD.many(values, self._n)
 
     @property
     def medium(self) -> NDArray[np.int32]:
@@ -526,7 +516,7 @@ class EveryTypeData(OwnedRows):
     @medium.setter
     def medium(self, values: ArrayLike) -> None:
         if not is_same_view(self.medium, values):
-            self._medium_column[: self._n] = _MEDIUM.many(values, self._n)
+            self._medium_column[: self._n] = _MEDIUM_FIELD.many(values, self._n)
 
     @property
     def large(self) -> NDArray[np.int64]:
@@ -536,7 +526,7 @@ class EveryTypeData(OwnedRows):
     @large.setter
     def large(self, values: ArrayLike) -> None:
         if not is_same_view(self.large, values):
-            self._large_column[: self._n] = _LARGE.many(values, self._n)
+            self._large_column[: self._n] = _LARGE_FIELD.many(values, self._n)
 
     @property
     def byte(self) -> NDArray[np.uint8]:
@@ -546,7 +536,7 @@ class EveryTypeData(OwnedRows):
     @byte.setter
     def byte(self, values: ArrayLike) -> None:
         if not is_same_view(self.byte, values):
-            self._byte_column[: self._n] = _BYTE.many(values, self._n)
+            self._byte_column[: self._n] = _BYTE_FIELD.many(values, self._n)
 
     @property
     def word(self) -> NDArray[np.uint16]:
@@ -556,7 +546,7 @@ class EveryTypeData(OwnedRows):
     @word.setter
     def word(self, values: ArrayLike) -> None:
         if not is_same_view(self.word, values):
-            self._word_column[: self._n] = _WORD.many(values, self._n)
+            self._word_column[: self._n] = _WORD_FIELD.many(values, self._n)
 
     @property
     def double_word(self) -> NDArray[np.uint32]:
@@ -566,7 +556,9 @@ class EveryTypeData(OwnedRows):
     @double_word.setter
     def double_word(self, values: ArrayLike) -> None:
         if not is_same_view(self.double_word, values):
-            self._double_word_column[: self._n] = _DOUBLE_WORD.many(values, self._n)
+            self._double_word_column[: self._n] = _DOUBLE_WORD_FIELD.many(
+                values, self._n
+            )
 
     @property
     def quad_word(self) -> NDArray[np.uint64]:
@@ -576,7 +568,7 @@ class EveryTypeData(OwnedRows):
     @quad_word.setter
     def quad_word(self, values: ArrayLike) -> None:
         if not is_same_view(self.quad_word, values):
-            self._quad_word_column[: self._n] = _QUAD_WORD.many(values, self._n)
+            self._quad_word_column[: self._n] = _QUAD_WORD_FIELD.many(values, self._n)
 
     @property
     def single(self) -> NDArray[np.float32]:
@@ -586,7 +578,7 @@ class EveryTypeData(OwnedRows):
     @single.setter
     def single(self, values: ArrayLike) -> None:
         if not is_same_view(self.single, values):
-            self._single_column[: self._n] = _SINGLE.many(values, self._n)
+            self._single_column[: self._n] = _SINGLE_FIELD.many(values, self._n)
 
     @property
     def double(self) -> NDArray[np.float64]:
@@ -596,7 +588,7 @@ class EveryTypeData(OwnedRows):
     @double.setter
     def double(self, values: ArrayLike) -> None:
         if not is_same_view(self.double, values):
-            self._double_column[: self._n] = _DOUBLE.many(values, self._n)
+            self._double_column[: self._n] = _DOUBLE_FIELD.many(values, self._n)
 
     @property
     def vector(self) -> NDArray[np.float32]:
@@ -606,7 +598,7 @@ class EveryTypeData(OwnedRows):
     @vector.setter
     def vector(self, values: ArrayLike) -> None:
         if not is_same_view(self.vector, values):
-            self._vector_column[: self._n] = _VECTOR.many(values, self._n)
+            self._vector_column[: self._n] = _VECTOR_FIELD.many(values, self._n)
 
     @property
     def matrix(self) -> NDArray[np.float64]:
@@ -616,7 +608,7 @@ class EveryTypeData(OwnedRows):
     @matrix.setter
     def matrix(self, values: ArrayLike) -> None:
         if not is_same_view(self.matrix, values):
-            self._matrix_column[: self._n] = _MATRIX.many(values, self._n)
+            self._matrix_column[: self._n] = _MATRIX_FIELD.many(values, self._n)
 
     @property
     def switches(self) -> NDArray[np.bool_]:
@@ -626,7 +618,7 @@ class EveryTypeData(OwnedRows):
     @switches.setter
     def switches(self, values: ArrayLike) -> None:
         if not is_same_view(self.switches, values):
-            self._switches_column[: self._n] = _SWITCHES.many(values, self._n)
+            self._switches_column[: self._n] = _SWITCHES_FIELD.many(values, self._n)
 
     @property
     def mode(self) -> NDArray[np.uint16]:
@@ -636,7 +628,7 @@ class EveryTypeData(OwnedRows):
     @mode.setter
     def mode(self, values: ArrayLike) -> None:
         if not is_same_view(self.mode, values):
-            self._mode_column[: self._n] = _MODE.many(values, self._n)
+            self._mode_column[: self._n] = _MODE_FIELD.many(values, self._n)
 
     @property
     def modes(self) -> NDArray[np.uint16]:
@@ -646,7 +638,7 @@ class EveryTypeData(OwnedRows):
     @modes.setter
     def modes(self, values: ArrayLike) -> None:
         if not is_same_view(self.modes, values):
-            self._modes_column[: self._n] = _MODES.many(values, self._n)
+            self._modes_column[: self._n] = _MODES_FIELD.many(values, self._n)
 
     @property
     def target(self) -> NDArray[np.uint64]:
@@ -656,7 +648,7 @@ class EveryTypeData(OwnedRows):
     @target.setter
     def target(self, values: ArrayLike) -> None:
         if not is_same_view(self.target, values):
-            self._target_column[: self._n] = _TARGET.many(values, self._n)
+            self._target_column[: self._n] = _TARGET_FIELD.many(values, self._n)
 
     @property
     def targets(self) -> NDArray[np.uint64]:
@@ -666,7 +658,7 @@ class EveryTypeData(OwnedRows):
     @targets.setter
     def targets(self, values: ArrayLike) -> None:
         if not is_same_view(self.targets, values):
-            self._targets_column[: self._n] = _TARGETS.many(values, self._n)
+            self._targets_column[: self._n] = _TARGETS_FIELD.many(values, self._n)
 
     @property
     def magic(self) -> NDArray[np.bytes_]:
@@ -676,7 +668,7 @@ class EveryTypeData(OwnedRows):
     @magic.setter
     def magic(self, values: ArrayLike) -> None:
         if not is_same_view(self.magic, values):
-            self._magic_column[: self._n] = _MAGIC.many(values, self._n)
+            self._magic_column[: self._n] = _MAGIC_FIELD.many(values, self._n)
 
     @property
     def ones(self) -> NDArray[np.int16]:
@@ -686,7 +678,7 @@ class EveryTypeData(OwnedRows):
     @ones.setter
     def ones(self, values: ArrayLike) -> None:
         if not is_same_view(self.ones, values):
-            self._ones_column[: self._n] = _ONES.many(values, self._n)
+            self._ones_column[: self._n] = _ONES_FIELD.many(values, self._n)
 
     @property
     def access(self) -> NDArray[np.uint8]:
@@ -696,7 +688,7 @@ class EveryTypeData(OwnedRows):
     @access.setter
     def access(self, values: ArrayLike) -> None:
         if not is_same_view(self.access, values):
-            self._access_column[: self._n] = _ACCESS.many(values, self._n)
+            self._access_column[: self._n] = _ACCESS_FIELD.many(values, self._n)
 
     @property
     def title(self) -> NDArray[np.bytes_]:
@@ -706,7 +698,7 @@ class EveryTypeData(OwnedRows):
     @title.setter
     def title(self, values: ArrayLike) -> None:
         if not is_same_view(self.title, values):
-            self._title_column[: self._n] = _TITLE.many(values, self._n)
+            self._title_column[: self._n] = _TITLE_FIELD.many(values, self._n)
 
     @property
     def digest(self) -> NDArray[np.bytes_]:
@@ -716,7 +708,7 @@ class EveryTypeData(OwnedRows):
     @digest.setter
     def digest(self, values: ArrayLike) -> None:
         if not is_same_view(self.digest, values):
-            self._digest_column[: self._n] = _DIGEST.many(values, self._n)
+            self._digest_column[: self._n] = _DIGEST_FIELD.many(values, self._n)
 
     @property
     def payload(self) -> NDArray[np.object_]:
@@ -726,7 +718,7 @@ class EveryTypeData(OwnedRows):
     @payload.setter
     def payload(self, values: object) -> None:
         if not is_same_view(self.payload, values):
-            checked = _PAYLOAD.many(values, self._n)
+            checked = _PAYLOAD_FIELD.many(values, self._n)
             # what ends may run code
             _left = self._payload_column[: self._n].copy()
             self._payload_column[: self._n] = checked
@@ -739,7 +731,7 @@ class EveryTypeData(OwnedRows):
     @note.setter
     def note(self, values: object) -> None:
         if not is_same_view(self.note, values):
-            checked = _NOTE.many(values, self._n)
+            checked = _NOTE_FIELD.many(values, self._n)
             # what ends may run code
             _left = self._note_column[: self._n].copy()
             self._note_column[: self._n] = checked
@@ -873,15 +865,13 @@ class EveryTypeData(OwnedRows):
         self._note_column[dst] = self._note_column[src]
 
 
-class EveryTypeManager(Sparse, One, Gc, Release):
+class EveryTypeManager(Sparse, MappedOne, Gc, Release):
     """Owns every EveryType: lookup sparse, instances one, destroy gc, release.
 
     A column of every type that a field can have.
     """
 
     __slots__ = ("_entities", "_released", "_rng", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _HOLDS_OBJECTS: ClassVar = True
     _STEPS: ClassVar = {
         "row": "packed",
@@ -894,7 +884,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
     }
     _ROWS: ClassVar = EveryTypeData
     _CAPACITY: ClassVar = 64
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = (
         "flag",
         "tiny",
@@ -925,7 +915,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_flag(self, row: int, value: bool, /) -> None:
         """Set `flag` of a row."""
-        _value = _FLAG.one(value)
+        _value = _FLAG_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -940,7 +930,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_tiny(self, row: int, value: int, /) -> None:
         """Set `tiny` of a row."""
-        _value = _TINY.one(value)
+        _value = _TINY_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -955,7 +945,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_small(self, row: int, value: int, /) -> None:
         """Set `small` of a row."""
-        _value = _SMALL.one(value)
+        _value = _SMALL_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -970,7 +960,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_medium(self, row: int, value: int, /) -> None:
         """Set `medium` of a row."""
-        _value = _MEDIUM.one(value)
+        _value = _MEDIUM_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -985,7 +975,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_large(self, row: int, value: int, /) -> None:
         """Set `large` of a row."""
-        _value = _LARGE.one(value)
+        _value = _LARGE_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1000,7 +990,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_byte(self, row: int, value: int, /) -> None:
         """Set `byte` of a row."""
-        _value = _BYTE.one(value)
+        _value = _BYTE_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1015,7 +1005,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_word(self, row: int, value: int, /) -> None:
         """Set `word` of a row."""
-        _value = _WORD.one(value)
+        _value = _WORD_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1030,7 +1020,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_double_word(self, row: int, value: int, /) -> None:
         """Set `double_word` of a row."""
-        _value = _DOUBLE_WORD.one(value)
+        _value = _DOUBLE_WORD_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1045,7 +1035,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_quad_word(self, row: int, value: int, /) -> None:
         """Set `quad_word` of a row."""
-        _value = _QUAD_WORD.one(value)
+        _value = _QUAD_WORD_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1060,7 +1050,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_single(self, row: int, value: float, /) -> None:
         """Set `single` of a row."""
-        _value = _SINGLE.one(value)
+        _value = _SINGLE_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1075,7 +1065,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_double(self, row: int, value: float, /) -> None:
         """Set `double` of a row."""
-        _value = _DOUBLE.one(value)
+        _value = _DOUBLE_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1086,11 +1076,11 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return VECTOR_STRUCT.unpack_from(data._vector_cells, 12 * row)
+        return _VECTOR_STRUCT.unpack_from(data._vector_cells, 12 * row)
 
     def set_vector(self, row: int, value: ArrayLike, /) -> None:
         """Set `vector` of a row: 3 values."""
-        _value = _VECTOR.one(value)
+        _value = _VECTOR_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1106,28 +1096,28 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        cell = MATRIX_STRUCT.unpack_from(data._matrix_cells, 48 * row)
+        cell = _MATRIX_STRUCT.unpack_from(data._matrix_cells, 48 * row)
         return nested(cell, (2, 3))
 
     def set_matrix(self, row: int, value: ArrayLike, /) -> None:
         """Set `matrix` of a row: 6 values."""
-        _value = _MATRIX.one(value)
+        _value = _MATRIX_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        MATRIX_STRUCT.pack_into(data._matrix_cells, 48 * row, *_value)
+        _MATRIX_STRUCT.pack_into(data._matrix_cells, 48 * row, *_value)
 
     def ones(self, row: int, /) -> tuple[tuple[int, int], tuple[int, int]]:
         """A scalar fills the whole shape."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        cell = ONES_STRUCT.unpack_from(data._ones_cells, 8 * row)
+        cell = _ONES_STRUCT.unpack_from(data._ones_cells, 8 * row)
         return nested(cell, (2, 2))
 
     def set_ones(self, row: int, value: ArrayLike, /) -> None:
         """Set `ones` of a row: 4 values."""
-        _value = _ONES.one(value)
+        _value = _ONES_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1142,11 +1132,11 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return SWITCHES_STRUCT.unpack_from(data._switches_cells, 2 * row)
+        return _SWITCHES_STRUCT.unpack_from(data._switches_cells, 2 * row)
 
     def set_switches(self, row: int, value: ArrayLike, /) -> None:
         """Set `switches` of a row: 2 values."""
-        _value = _SWITCHES.one(value)
+        _value = _SWITCHES_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1163,7 +1153,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_mode(self, row: int, value: Mode | int, /) -> None:
         """Set `mode` of a row."""
-        _value = _MODE.one(value)
+        _value = _MODE_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1174,12 +1164,12 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        cell = MODES_STRUCT.unpack_from(data._modes_cells, 4 * row)
+        cell = _MODES_STRUCT.unpack_from(data._modes_cells, 4 * row)
         return nested(map(Mode, cell), (2,))
 
     def set_modes(self, row: int, value: ArrayLike, /) -> None:
         """Set `modes` of a row: 2 values."""
-        _value = _MODES.one(value)
+        _value = _MODES_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1196,7 +1186,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_access(self, row: int, value: Access | int, /) -> None:
         """Set `access` of a row."""
-        _value = _ACCESS.one(value)
+        _value = _ACCESS_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1211,7 +1201,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_target(self, row: int, value: Entity | int, /) -> None:
         """Set `target` of a row."""
-        _value = _TARGET.one(value)
+        _value = _TARGET_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1222,11 +1212,11 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return TARGETS_STRUCT.unpack_from(data._targets_cells, 16 * row)
+        return _TARGETS_STRUCT.unpack_from(data._targets_cells, 16 * row)
 
     def set_targets(self, row: int, value: ArrayLike, /) -> None:
         """Set `targets` of a row: 2 values."""
-        _value = _TARGETS.one(value)
+        _value = _TARGETS_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1243,7 +1233,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_title(self, row: int, value: str, /) -> None:
         """Set `title` of a row: at most 16 bytes of UTF-8."""
-        _value = _TITLE.one(value)
+        _value = _TITLE_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1258,7 +1248,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_digest(self, row: int, value: bytes, /) -> None:
         """Set `digest` of a row: at most 4 bytes, padded with zeros."""
-        _value = _DIGEST.one(value)
+        _value = _DIGEST_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1273,7 +1263,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
 
     def set_magic(self, row: int, value: bytes, /) -> None:
         """Set `magic` of a row: at most 4 bytes, padded with zeros."""
-        _value = _MAGIC.one(value)
+        _value = _MAGIC_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -1326,15 +1316,15 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             data._quad_word_cells[row],
             data._single_cells[row],
             data._double_cells[row],
-            VECTOR_STRUCT.unpack_from(data._vector_cells, 12 * row),
+            _VECTOR_STRUCT.unpack_from(data._vector_cells, 12 * row),
             self.matrix(row),
             self.ones(row),
-            SWITCHES_STRUCT.unpack_from(data._switches_cells, 2 * row),
+            _SWITCHES_STRUCT.unpack_from(data._switches_cells, 2 * row),
             Mode(data._mode_cells[row]),
             self.modes(row),
             Access(data._access_cells[row]),
             data._target_cells[row],
-            TARGETS_STRUCT.unpack_from(data._targets_cells, 16 * row),
+            _TARGETS_STRUCT.unpack_from(data._targets_cells, 16 * row),
             str(data._title_column[row], "utf-8"),
             bytes(data._digest_column[row]).ljust(4, b"\0"),
             bytes(data._magic_column[row]).ljust(4, b"\0"),
@@ -1413,29 +1403,29 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         entity: Entity,
         /,
         *,
-        flag: bool = FLAG_DEFAULT,
-        tiny: int = TINY_DEFAULT,
-        small: int = SMALL_DEFAULT,
-        medium: int = MEDIUM_DEFAULT,
-        large: int = LARGE_DEFAULT,
-        byte: int = BYTE_DEFAULT,
-        word: int = WORD_DEFAULT,
-        double_word: int = DOUBLE_WORD_DEFAULT,
-        quad_word: int = QUAD_WORD_DEFAULT,
-        single: float = SINGLE_DEFAULT,
-        double: float = DOUBLE_DEFAULT,
-        vector: ArrayLike = VECTOR_DEFAULT,
-        matrix: ArrayLike = MATRIX_DEFAULT,
-        ones: ArrayLike = ONES_DEFAULT,
-        switches: ArrayLike = SWITCHES_DEFAULT,
-        mode: Mode | int = MODE_DEFAULT,
-        modes: ArrayLike = MODES_DEFAULT,
-        access: Access | int = ACCESS_DEFAULT,
-        target: Entity | int = TARGET_DEFAULT,
-        targets: ArrayLike = TARGETS_DEFAULT,
-        title: str = TITLE_DEFAULT,
-        digest: bytes = DIGEST_DEFAULT,
-        magic: bytes = MAGIC_DEFAULT,
+        flag: bool = _FLAG_DEFAULT,
+        tiny: int = _TINY_DEFAULT,
+        small: int = _SMALL_DEFAULT,
+        medium: int = _MEDIUM_DEFAULT,
+        large: int = _LARGE_DEFAULT,
+        byte: int = _BYTE_DEFAULT,
+        word: int = _WORD_DEFAULT,
+        double_word: int = _DOUBLE_WORD_DEFAULT,
+        quad_word: int = _QUAD_WORD_DEFAULT,
+        single: float = _SINGLE_DEFAULT,
+        double: float = _DOUBLE_DEFAULT,
+        vector: ArrayLike = _VECTOR_DEFAULT,
+        matrix: ArrayLike = _MATRIX_DEFAULT,
+        ones: ArrayLike = _ONES_DEFAULT,
+        switches: ArrayLike = _SWITCHES_DEFAULT,
+        mode: Mode | int = _MODE_DEFAULT,
+        modes: ArrayLike = _MODES_DEFAULT,
+        access: Access | int = _ACCESS_DEFAULT,
+        target: Entity | int = _TARGET_DEFAULT,
+        targets: ArrayLike = _TARGETS_DEFAULT,
+        title: str = _TITLE_DEFAULT,
+        digest: bytes = _DIGEST_DEFAULT,
+        magic: bytes = _MAGIC_DEFAULT,
         payload: Any = None,
         note: Any = None,
     ) -> Instance:
@@ -1449,75 +1439,75 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _flag_ = FLAG_DEFAULT
-            if flag is not FLAG_DEFAULT:
-                _flag_ = _FLAG.one(flag)
-            _tiny_ = TINY_DEFAULT
-            if tiny is not TINY_DEFAULT:
-                _tiny_ = _TINY.one(tiny)
-            _small_ = SMALL_DEFAULT
-            if small is not SMALL_DEFAULT:
-                _small_ = _SMALL.one(small)
-            _medium_ = MEDIUM_DEFAULT
-            if medium is not MEDIUM_DEFAULT:
-                _medium_ = _MEDIUM.one(medium)
-            _large_ = LARGE_DEFAULT
-            if large is not LARGE_DEFAULT:
-                _large_ = _LARGE.one(large)
-            _byte_ = BYTE_DEFAULT
-            if byte is not BYTE_DEFAULT:
-                _byte_ = _BYTE.one(byte)
-            _word_ = WORD_DEFAULT
-            if word is not WORD_DEFAULT:
-                _word_ = _WORD.one(word)
-            _double_word_ = DOUBLE_WORD_DEFAULT
-            if double_word is not DOUBLE_WORD_DEFAULT:
-                _double_word_ = _DOUBLE_WORD.one(double_word)
-            _quad_word_ = QUAD_WORD_DEFAULT
-            if quad_word is not QUAD_WORD_DEFAULT:
-                _quad_word_ = _QUAD_WORD.one(quad_word)
-            _single_ = SINGLE_DEFAULT
-            if single is not SINGLE_DEFAULT:
-                _single_ = _SINGLE.one(single)
-            _double_ = DOUBLE_DEFAULT
-            if double is not DOUBLE_DEFAULT:
-                _double_ = _DOUBLE.one(double)
-            _vector_ = VECTOR_DEFAULT
-            if vector is not VECTOR_DEFAULT:
-                _vector_ = _VECTOR.one(vector)
-            _matrix_ = MATRIX_CELL
-            if matrix is not MATRIX_DEFAULT:
-                _matrix_ = _MATRIX.one(matrix)
-            _ones_ = ONES_CELL
-            if ones is not ONES_DEFAULT:
-                _ones_ = _ONES.one(ones)
-            _switches_ = SWITCHES_DEFAULT
-            if switches is not SWITCHES_DEFAULT:
-                _switches_ = _SWITCHES.one(switches)
-            _mode_ = MODE_CELL
-            if mode is not MODE_DEFAULT:
-                _mode_ = _MODE.one(mode)
-            _modes_ = MODES_CELL
-            if modes is not MODES_DEFAULT:
-                _modes_ = _MODES.one(modes)
-            _access_ = ACCESS_CELL
-            if access is not ACCESS_DEFAULT:
-                _access_ = _ACCESS.one(access)
-            _target_ = TARGET_DEFAULT
-            if target is not TARGET_DEFAULT:
-                _target_ = _TARGET.one(target)
-            _targets_ = TARGETS_DEFAULT
-            if targets is not TARGETS_DEFAULT:
-                _targets_ = _TARGETS.one(targets)
-            _title_ = TITLE_CELL
-            if title is not TITLE_DEFAULT:
-                _title_ = _TITLE.one(title)
-            _digest_ = DIGEST_DEFAULT
-            if digest is not DIGEST_DEFAULT:
-                _digest_ = _DIGEST.one(digest)
-            _magic_ = MAGIC_DEFAULT
-            if magic is not MAGIC_DEFAULT:
-                _magic_ = _MAGIC.one(magic)
+            _flag_ = _FLAG_DEFAULT
+            if flag is not _FLAG_DEFAULT:
+                _flag_ = _FLAG_FIELD.one(flag)
+            _tiny_ = _TINY_DEFAULT
+            if tiny is not _TINY_DEFAULT:
+                _tiny_ = _TINY_FIELD.one(tiny)
+            _small_ = _SMALL_DEFAULT
+            if small is not _SMALL_DEFAULT:
+                _small_ = _SMALL_FIELD.one(small)
+            _medium_ = _MEDIUM_DEFAULT
+            if medium is not _MEDIUM_DEFAULT:
+                _medium_ = _MEDIUM_FIELD.one(medium)
+            _large_ = _LARGE_DEFAULT
+            if large is not _LARGE_DEFAULT:
+                _large_ = _LARGE_FIELD.one(large)
+            _byte_ = _BYTE_DEFAULT
+            if byte is not _BYTE_DEFAULT:
+                _byte_ = _BYTE_FIELD.one(byte)
+            _word_ = _WORD_DEFAULT
+            if word is not _WORD_DEFAULT:
+                _word_ = _WORD_FIELD.one(word)
+            _double_word_ = _DOUBLE_WORD_DEFAULT
+            if double_word is not _DOUBLE_WORD_DEFAULT:
+                _double_word_ = _DOUBLE_WORD_FIELD.one(double_word)
+            _quad_word_ = _QUAD_WORD_DEFAULT
+            if quad_word is not _QUAD_WORD_DEFAULT:
+                _quad_word_ = _QUAD_WORD_FIELD.one(quad_word)
+            _single_ = _SINGLE_DEFAULT
+            if single is not _SINGLE_DEFAULT:
+                _single_ = _SINGLE_FIELD.one(single)
+            _double_ = _DOUBLE_DEFAULT
+            if double is not _DOUBLE_DEFAULT:
+                _double_ = _DOUBLE_FIELD.one(double)
+            _vector_ = _VECTOR_DEFAULT
+            if vector is not _VECTOR_DEFAULT:
+                _vector_ = _VECTOR_FIELD.one(vector)
+            _matrix_ = _MATRIX_CELL
+            if matrix is not _MATRIX_DEFAULT:
+                _matrix_ = _MATRIX_FIELD.one(matrix)
+            _ones_ = _ONES_CELL
+            if ones is not _ONES_DEFAULT:
+                _ones_ = _ONES_FIELD.one(ones)
+            _switches_ = _SWITCHES_DEFAULT
+            if switches is not _SWITCHES_DEFAULT:
+                _switches_ = _SWITCHES_FIELD.one(switches)
+            _mode_ = _MODE_CELL
+            if mode is not _MODE_DEFAULT:
+                _mode_ = _MODE_FIELD.one(mode)
+            _modes_ = _MODES_CELL
+            if modes is not _MODES_DEFAULT:
+                _modes_ = _MODES_FIELD.one(modes)
+            _access_ = _ACCESS_CELL
+            if access is not _ACCESS_DEFAULT:
+                _access_ = _ACCESS_FIELD.one(access)
+            _target_ = _TARGET_DEFAULT
+            if target is not _TARGET_DEFAULT:
+                _target_ = _TARGET_FIELD.one(target)
+            _targets_ = _TARGETS_DEFAULT
+            if targets is not _TARGETS_DEFAULT:
+                _targets_ = _TARGETS_FIELD.one(targets)
+            _title_ = _TITLE_CELL
+            if title is not _TITLE_DEFAULT:
+                _title_ = _TITLE_FIELD.one(title)
+            _digest_ = _DIGEST_DEFAULT
+            if digest is not _DIGEST_DEFAULT:
+                _digest_ = _DIGEST_FIELD.one(digest)
+            _magic_ = _MAGIC_DEFAULT
+            if magic is not _MAGIC_DEFAULT:
+                _magic_ = _MAGIC_FIELD.one(magic)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -1537,7 +1527,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1, (vector, matrix, ones, switches, modes, targets))
         if _map is not None:
@@ -1592,24 +1582,24 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             data._vector_cells[_at] = _vector_[0]
             data._vector_cells[_at + 1] = _vector_[1]
             data._vector_cells[_at + 2] = _vector_[2]
-            MATRIX_STRUCT.pack_into(data._matrix_cells, 48 * row, *_matrix_)
-            if _ones_ is ONES_CELL:
-                data._ones_words[row] = ONES_WORD
+            _MATRIX_STRUCT.pack_into(data._matrix_cells, 48 * row, *_matrix_)
+            if _ones_ is _ONES_CELL:
+                data._ones_words[row] = _ONES_WORD
             else:
                 _at = 4 * row
                 data._ones_cells[_at] = _ones_[0]
                 data._ones_cells[_at + 1] = _ones_[1]
                 data._ones_cells[_at + 2] = _ones_[2]
                 data._ones_cells[_at + 3] = _ones_[3]
-            if _switches_ is SWITCHES_DEFAULT:
-                data._switches_words[row] = SWITCHES_WORD
+            if _switches_ is _SWITCHES_DEFAULT:
+                data._switches_words[row] = _SWITCHES_WORD
             else:
                 _at = 2 * row
                 data._switches_cells[_at] = _switches_[0]
                 data._switches_cells[_at + 1] = _switches_[1]
             data._mode_cells[row] = _mode_
-            if _modes_ is MODES_CELL:
-                data._modes_words[row] = MODES_WORD
+            if _modes_ is _MODES_CELL:
+                data._modes_words[row] = _MODES_WORD
             else:
                 _at = 2 * row
                 data._modes_cells[_at] = _modes_[0]
@@ -1691,74 +1681,7 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        flag: bool = FLAG_DEFAULT,
-        tiny: int = TINY_DEFAULT,
-        small: int = SMALL_DEFAULT,
-        medium: int = MEDIUM_DEFAULT,
-        large: int = LARGE_DEFAULT,
-        byte: int = BYTE_DEFAULT,
-        word: int = WORD_DEFAULT,
-        double_word: int = DOUBLE_WORD_DEFAULT,
-        quad_word: int = QUAD_WORD_DEFAULT,
-        single: float = SINGLE_DEFAULT,
-        double: float = DOUBLE_DEFAULT,
-        vector: ArrayLike = VECTOR_DEFAULT,
-        matrix: ArrayLike = MATRIX_DEFAULT,
-        ones: ArrayLike = ONES_DEFAULT,
-        switches: ArrayLike = SWITCHES_DEFAULT,
-        mode: Mode | int = MODE_DEFAULT,
-        modes: ArrayLike = MODES_DEFAULT,
-        access: Access | int = ACCESS_DEFAULT,
-        target: Entity | int = TARGET_DEFAULT,
-        targets: ArrayLike = TARGETS_DEFAULT,
-        title: str = TITLE_DEFAULT,
-        digest: bytes = DIGEST_DEFAULT,
-        magic: bytes = MAGIC_DEFAULT,
-        payload: Any = None,
-        note: Any = None,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(
-            entity,
-            flag=flag,
-            tiny=tiny,
-            small=small,
-            medium=medium,
-            large=large,
-            byte=byte,
-            word=word,
-            double_word=double_word,
-            quad_word=quad_word,
-            single=single,
-            double=double,
-            vector=vector,
-            matrix=matrix,
-            ones=ones,
-            switches=switches,
-            mode=mode,
-            modes=modes,
-            access=access,
-            target=target,
-            targets=targets,
-            title=title,
-            digest=digest,
-            magic=magic,
-            payload=payload,
-            note=note,
-        )
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -1806,65 +1729,38 @@ class EveryTypeManager(Sparse, One, Gc, Release):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        if not self._dispatch.is_open():
-            return self._dispatch.run(self._destroy_rows, gone)
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        self._release(gone)
-        _left = data._payload_column[gone], data._note_column[gone]
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._payload_column[data._n : n] = None
-            data._note_column[data._n : n] = None
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
-
 
 class EveryTypeRef(EntityProxy):
     """A row of a EveryTypeManager, which follows its entity."""
 
     __slots__ = ()
 
-    flag = RowField.cell(EveryTypeManager.flag, EveryTypeManager.set_flag, _FLAG)
-    tiny = RowField.cell(EveryTypeManager.tiny, EveryTypeManager.set_tiny, _TINY)
-    small = RowField.cell(EveryTypeManager.small, EveryTypeManager.set_small, _SMALL)
-    medium = RowField.cell(
-        EveryTypeManager.medium, EveryTypeManager.set_medium, _MEDIUM
+    flag = RowField.cell(EveryTypeManager.flag, EveryTypeManager.set_flag, _FLAG_FIELD)
+    tiny = RowField.cell(EveryTypeManager.tiny, EveryTypeManager.set_tiny, _TINY_FIELD)
+    small = RowField.cell(
+        EveryTypeManager.small, EveryTypeManager.set_small, _SMALL_FIELD
     )
-    large = RowField.cell(EveryTypeManager.large, EveryTypeManager.set_large, _LARGE)
-    byte = RowField.cell(EveryTypeManager.byte, EveryTypeManager.set_byte, _BYTE)
-    word = RowField.cell(EveryTypeManager.word, EveryTypeManager.set_word, _WORD)
+    medium = RowField.cell(
+        EveryTypeManager.medium, EveryTypeManager.set_medium, _MEDIUM_FIELD
+    )
+    large = RowField.cell(
+        EveryTypeManager.large, EveryTypeManager.set_large, _LARGE_FIELD
+    )
+    byte = RowField.cell(EveryTypeManager.byte, EveryTypeManager.set_byte, _BYTE_FIELD)
+    word = RowField.cell(EveryTypeManager.word, EveryTypeManager.set_word, _WORD_FIELD)
     double_word = RowField.cell(
-        EveryTypeManager.double_word, EveryTypeManager.set_double_word, _DOUBLE_WORD
+        EveryTypeManager.double_word,
+        EveryTypeManager.set_double_word,
+        _DOUBLE_WORD_FIELD,
     )
     quad_word = RowField.cell(
-        EveryTypeManager.quad_word, EveryTypeManager.set_quad_word, _QUAD_WORD
+        EveryTypeManager.quad_word, EveryTypeManager.set_quad_word, _QUAD_WORD_FIELD
     )
     single = RowField.cell(
-        EveryTypeManager.single, EveryTypeManager.set_single, _SINGLE
+        EveryTypeManager.single, EveryTypeManager.set_single, _SINGLE_FIELD
     )
     double = RowField.cell(
-        EveryTypeManager.double, EveryTypeManager.set_double, _DOUBLE
+        EveryTypeManager.double, EveryTypeManager.set_double, _DOUBLE_FIELD
     )
     vector = ArrayField.of(np.float32, EveryTypeManager.set_vector)
     matrix = ArrayField.of(np.float64, EveryTypeManager.set_matrix)
@@ -1874,7 +1770,7 @@ class EveryTypeRef(EntityProxy):
     modes = RowField.of(EveryTypeManager.modes, EveryTypeManager.set_modes)
     access = RowField.of(EveryTypeManager.access, EveryTypeManager.set_access)
     target = RowField.cell(
-        EveryTypeManager.target, EveryTypeManager.set_target, _TARGET
+        EveryTypeManager.target, EveryTypeManager.set_target, _TARGET_FIELD
     )
     targets = RowField.of(EveryTypeManager.targets, EveryTypeManager.set_targets)
     title = RowField.of(EveryTypeManager.title, EveryTypeManager.set_title)

@@ -19,16 +19,16 @@ One buffer of 40 bytes per row, column after column:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, Unpack
+from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.many import LinkedRows, Many
@@ -37,9 +37,8 @@ from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.maps.sparse import Sparse, grown_map
-from ecsgen_runtime.placement.moves import Planned
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.placement.ring import Ring, RingRows
-from ecsgen_runtime.placement.rows import fill
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -48,7 +47,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("place", np.dtype(np.float32), (2,), 8, ("hot",), 8),
     Column("heading", np.dtype(np.float32), (), 4, ("hot",), 16),
@@ -58,52 +57,48 @@ COLUMNS: Final = (
     Column("newer", np.dtype(np.uint32), (), 4, ("hot",), 32),
     Column("older", np.dtype(np.uint32), (), 4, ("hot",), 36),
 )
-_PLACE: Final = FloatField("Footprint.place", "f32", (2,))
-_HEADING: Final = FloatField("Footprint.heading", "f32")
-_DEPTH: Final = FloatField("Footprint.depth", "f32")
-PLACE_STRUCT: Final = Struct("=2f")
-PLACE_DEFAULT: Final = (0.0, 0.0)
-PLACE_WORD: Final = word(_PLACE, PLACE_DEFAULT)
-HEADING_DEFAULT: Final = 0.0
-DEPTH_DEFAULT: Final = 1.0
-CONVERTERS: Final[FieldTable] = {
-    "place": (_PLACE, PLACE_DEFAULT),
-    "heading": (_HEADING, HEADING_DEFAULT),
-    "depth": (_DEPTH, DEPTH_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(_PLACE, "f32[2]", PLACE_DEFAULT, ("hot",), "m", "Where it is."),
-    field_info(
-        _HEADING,
+_PLACE_FIELD: Final = FloatField("Footprint.place", "f32", (2,))
+_HEADING_FIELD: Final = FloatField("Footprint.heading", "f32")
+_DEPTH_FIELD: Final = FloatField("Footprint.depth", "f32")
+_PLACE_STRUCT: Final = Struct("=2f")
+_PLACE_DEFAULT: Final = (0.0, 0.0)
+_PLACE_WORD: Final = word(_PLACE_FIELD, _PLACE_DEFAULT)
+_HEADING_DEFAULT: Final = 0.0
+_DEPTH_DEFAULT: Final = 1.0
+_FIELDS: Final = described(
+    (_PLACE_FIELD, "f32[2]", _PLACE_DEFAULT, ("hot",), "m", "Where it is."),
+    (
+        _HEADING_FIELD,
         "f32",
-        HEADING_DEFAULT,
+        _HEADING_DEFAULT,
         ("hot",),
         "rad",
         "Where whoever left it was going.",
     ),
-    field_info(
-        _DEPTH,
+    (
+        _DEPTH_FIELD,
         "f32",
-        DEPTH_DEFAULT,
+        _DEPTH_DEFAULT,
         ("hot",),
-        doc="What the weather has left of it, 0 to 1.",
+        "",
+        "What the weather has left of it, 0 to 1.",
     ),
 )
-FADE_DT_ARGUMENT: Final = FloatField("Footprint.fade.dt", "f32")
-FADE_WEAR_ARGUMENT: Final = FloatField("Footprint.fade.wear", "f32")
+_FADE_DT_ARGUMENT: Final = FloatField("Footprint.fade.dt", "f32")
+_FADE_WEAR_ARGUMENT: Final = FloatField("Footprint.fade.wear", "f32")
 _0_0_f32: Final = np.array(0.0, np.float32)
 
 
 class Footprint(NamedTuple):
     """One row of a FootprintManager, copied out."""
 
-    place: tuple[float, float] = PLACE_DEFAULT
+    place: tuple[float, float] = _PLACE_DEFAULT
     """Where it is. [m]"""
 
-    heading: float = HEADING_DEFAULT
+    heading: float = _HEADING_DEFAULT
     """Where whoever left it was going. [rad]"""
 
-    depth: float = DEPTH_DEFAULT
+    depth: float = _DEPTH_DEFAULT
     """What the weather has left of it, 0 to 1."""
 
 
@@ -115,15 +110,7 @@ class FootprintFields(TypedDict, total=False):
     depth: ArrayLike
 
 
-class FootprintHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    place: NDArray[np.float32]
-    heading: NDArray[np.float32]
-    depth: NDArray[np.float32]
-
-
-class FootprintData(LinkedRows, RingRows, KernelRows):
+class FootprintData(LinkedRows, RingRows, KernelRows, HotColumns):
     """The columns of a FootprintManager: views of the rows in use."""
 
     __slots__ = (
@@ -149,10 +136,9 @@ class FootprintData(LinkedRows, RingRows, KernelRows):
         "_previous_column",
     )
     MANAGER: ClassVar = "FootprintManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 40
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
     _RING: ClassVar = 4096
 
     def _fade_blocks(self) -> Blocks:
@@ -172,7 +158,7 @@ class FootprintData(LinkedRows, RingRows, KernelRows):
     @place.setter
     def place(self, values: ArrayLike) -> None:
         if not is_same_view(self.place, values):
-            self._place_column[: self._n] = _PLACE.many(values, self._n)
+            self._place_column[: self._n] = _PLACE_FIELD.many(values, self._n)
 
     @property
     def heading(self) -> NDArray[np.float32]:
@@ -182,7 +168,7 @@ class FootprintData(LinkedRows, RingRows, KernelRows):
     @heading.setter
     def heading(self, values: ArrayLike) -> None:
         if not is_same_view(self.heading, values):
-            self._heading_column[: self._n] = _HEADING.many(values, self._n)
+            self._heading_column[: self._n] = _HEADING_FIELD.many(values, self._n)
 
     @property
     def depth(self) -> NDArray[np.float32]:
@@ -192,13 +178,7 @@ class FootprintData(LinkedRows, RingRows, KernelRows):
     @depth.setter
     def depth(self, values: ArrayLike) -> None:
         if not is_same_view(self.depth, values):
-            self._depth_column[: self._n] = _DEPTH.many(values, self._n)
-
-    def tagged(self, tag: Literal["hot"], /) -> FootprintHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return FootprintHotColumns(self.place, self.heading, self.depth)
-        raise ValueError(f"Footprint has no tag {tag!r}; it has hot")
+            self._depth_column[: self._n] = _DEPTH_FIELD.many(values, self._n)
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -240,15 +220,13 @@ class FootprintManager(Many, Sparse, Ring):
     """
 
     __slots__ = ("_entities", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed many sparse ring",
         "_destroy_row": "packed many ring",
     }
     _ROWS: ClassVar = FootprintData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("heading", "depth")
     data: FootprintData
 
@@ -257,11 +235,11 @@ class FootprintManager(Many, Sparse, Ring):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return PLACE_STRUCT.unpack_from(data._place_cells, 8 * row)
+        return _PLACE_STRUCT.unpack_from(data._place_cells, 8 * row)
 
     def set_place(self, row: int, value: ArrayLike, /) -> None:
         """Set `place` of a row: 2 values."""
-        _value = _PLACE.one(value)
+        _value = _PLACE_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -278,7 +256,7 @@ class FootprintManager(Many, Sparse, Ring):
 
     def set_heading(self, row: int, value: float, /) -> None:
         """Set `heading` of a row."""
-        _value = _HEADING.one(value)
+        _value = _HEADING_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -293,7 +271,7 @@ class FootprintManager(Many, Sparse, Ring):
 
     def set_depth(self, row: int, value: float, /) -> None:
         """Set `depth` of a row."""
-        _value = _DEPTH.one(value)
+        _value = _DEPTH_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -305,7 +283,7 @@ class FootprintManager(Many, Sparse, Ring):
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Footprint(
-            PLACE_STRUCT.unpack_from(data._place_cells, 8 * row),
+            _PLACE_STRUCT.unpack_from(data._place_cells, 8 * row),
             data._heading_cells[row],
             data._depth_cells[row],
         )
@@ -337,9 +315,9 @@ class FootprintManager(Many, Sparse, Ring):
         entity: Entity,
         /,
         *,
-        place: ArrayLike = PLACE_DEFAULT,
-        heading: float = HEADING_DEFAULT,
-        depth: float = DEPTH_DEFAULT,
+        place: ArrayLike = _PLACE_DEFAULT,
+        heading: float = _HEADING_DEFAULT,
+        depth: float = _DEPTH_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1); it is the last of the entity's list.
 
@@ -350,15 +328,15 @@ class FootprintManager(Many, Sparse, Ring):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _place_ = PLACE_DEFAULT
-            if place is not PLACE_DEFAULT:
-                _place_ = _PLACE.one(place)
-            _heading_ = HEADING_DEFAULT
-            if heading is not HEADING_DEFAULT:
-                _heading_ = _HEADING.one(heading)
-            _depth_ = DEPTH_DEFAULT
-            if depth is not DEPTH_DEFAULT:
-                _depth_ = _DEPTH.one(depth)
+            _place_ = _PLACE_DEFAULT
+            if place is not _PLACE_DEFAULT:
+                _place_ = _PLACE_FIELD.one(place)
+            _heading_ = _HEADING_DEFAULT
+            if heading is not _HEADING_DEFAULT:
+                _heading_ = _HEADING_FIELD.one(heading)
+            _depth_ = _DEPTH_DEFAULT
+            if depth is not _DEPTH_DEFAULT:
+                _depth_ = _DEPTH_FIELD.one(depth)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -394,8 +372,8 @@ class FootprintManager(Many, Sparse, Ring):
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
-            if _place_ is PLACE_DEFAULT:
-                data._place_words[row] = PLACE_WORD
+            if _place_ is _PLACE_DEFAULT:
+                data._place_words[row] = _PLACE_WORD
             else:
                 _at = 2 * row
                 data._place_cells[_at] = _place_[0]
@@ -449,25 +427,7 @@ class FootprintManager(Many, Sparse, Ring):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        place: ArrayLike = PLACE_DEFAULT,
-        heading: float = HEADING_DEFAULT,
-        depth: float = DEPTH_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(entity, place=place, heading=heading, depth=depth)
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -494,31 +454,6 @@ class FootprintManager(Many, Sparse, Ring):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-        for planned in moves:
-            planned()
-
     def fade(self, dt: float, wear: float, *, rows: ArrayLike | None = None) -> None:
         """Let the weather wear all footprints down.
 
@@ -528,17 +463,15 @@ class FootprintManager(Many, Sparse, Ring):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.array(FADE_DT_ARGUMENT.one(dt), np.float32)
-        _wear = np.array(FADE_WEAR_ARGUMENT.one(wear), np.float32)
+        _dt = np.array(_FADE_DT_ARGUMENT.one(dt), np.float32)
+        _wear = np.array(_FADE_WEAR_ARGUMENT.one(wear), np.float32)
         data = self.data
         _blocks = data._kernels.get("fade")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._fade_blocks()
-        _views = (
-            _blocks.views
-            if rows is None
-            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
-        )
+        _views: Iterable[tuple[Any, ...]] = _blocks.views
+        if rows is not None:
+            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
         _once = np.multiply(_wear, _dt)
         for depth, _tmp in _views:
             # depth = max(depth - wear * dt, 0)
@@ -553,6 +486,8 @@ class FootprintRef(EntityProxy):
 
     place = ArrayField.of(np.float32, FootprintManager.set_place)
     heading = RowField.cell(
-        FootprintManager.heading, FootprintManager.set_heading, _HEADING
+        FootprintManager.heading, FootprintManager.set_heading, _HEADING_FIELD
     )
-    depth = RowField.cell(FootprintManager.depth, FootprintManager.set_depth, _DEPTH)
+    depth = RowField.cell(
+        FootprintManager.depth, FootprintManager.set_depth, _DEPTH_FIELD
+    )

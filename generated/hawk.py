@@ -17,14 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import ClassVar, Final, Literal, Unpack
+from typing import ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.columns.rows import OwnedRows
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
 from ecsgen_runtime.convert.numbers import FloatField, HandleField, IntField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import (
@@ -36,10 +35,9 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
@@ -49,34 +47,35 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("hunger", np.dtype(np.float32), (), 4, ("hot",), 8),
     Column("prey", np.dtype(np.uint64), (), 8, ("hot",), 12),
     Column("rivals", np.dtype(np.int32), (), 4, ("hot",), 20),
 )
-_HUNGER: Final = FloatField("Hawk.hunger", "f32")
-_PREY: Final = HandleField("Hawk.prey", "entity")
-_RIVALS: Final = IntField("Hawk.rivals", "i32")
-HUNGER_DEFAULT: Final = 1.0
-PREY_DEFAULT: Final = NULL_ENTITY
-RIVALS_DEFAULT: Final = 0
-CONVERTERS: Final[FieldTable] = {
-    "hunger": (_HUNGER, HUNGER_DEFAULT),
-    "prey": (_PREY, PREY_DEFAULT),
-    "rivals": (_RIVALS, RIVALS_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(
-        _HUNGER,
+_HUNGER_FIELD: Final = FloatField("Hawk.hunger", "f32")
+_PREY_FIELD: Final = HandleField("Hawk.prey", "entity")
+_RIVALS_FIELD: Final = IntField("Hawk.rivals", "i32")
+_HUNGER_DEFAULT: Final = 1.0
+_PREY_DEFAULT: Final = NULL_ENTITY
+_RIVALS_DEFAULT: Final = 0
+_FIELDS: Final = described(
+    (
+        _HUNGER_FIELD,
         "f32",
-        HUNGER_DEFAULT,
+        _HUNGER_DEFAULT,
         ("hot",),
-        doc="What catching nothing adds to, and catching takes from.",
+        "",
+        "What catching nothing adds to, and catching takes from.",
     ),
-    field_info(_PREY, "entity", PREY_DEFAULT, ("hot",), doc="Whom it is after."),
-    field_info(
-        _RIVALS, "i32", RIVALS_DEFAULT, ("hot",), doc="How many other hawks are near."
+    (_PREY_FIELD, "entity", _PREY_DEFAULT, ("hot",), "", "Whom it is after."),
+    (
+        _RIVALS_FIELD,
+        "i32",
+        _RIVALS_DEFAULT,
+        ("hot",),
+        "",
+        "How many other hawks are near.",
     ),
 )
 
@@ -84,13 +83,13 @@ FIELDS: Final = (
 class Hawk(NamedTuple):
     """One row of a HawkManager, copied out."""
 
-    hunger: float = HUNGER_DEFAULT
+    hunger: float = _HUNGER_DEFAULT
     """What catching nothing adds to, and catching takes from."""
 
-    prey: Entity = PREY_DEFAULT
+    prey: Entity = _PREY_DEFAULT
     """Whom it is after."""
 
-    rivals: int = RIVALS_DEFAULT
+    rivals: int = _RIVALS_DEFAULT
     """How many other hawks are near."""
 
 
@@ -102,30 +101,22 @@ class HawkFields(TypedDict, total=False):
     rivals: ArrayLike
 
 
-class HawkHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    hunger: NDArray[np.float32]
-    prey: NDArray[np.uint64]
-    rivals: NDArray[np.int32]
-
-
 class HawkColumns(QueryColumns):
     """The columns of Hawk in a query's rows: one cell per entity."""
 
     __slots__ = ()
 
-    hunger = QueryColumn[np.float32]("hunger", _HUNGER, HUNGER_DEFAULT)
+    hunger = QueryColumn[np.float32]("hunger", _HUNGER_FIELD, _HUNGER_DEFAULT)
     """What catching nothing adds to, and catching takes from. Shape (n,)."""
 
-    prey = QueryColumn[np.uint64]("prey", _PREY, PREY_DEFAULT)
+    prey = QueryColumn[np.uint64]("prey", _PREY_FIELD, _PREY_DEFAULT)
     """Whom it is after. Shape (n,)."""
 
-    rivals = QueryColumn[np.int32]("rivals", _RIVALS, RIVALS_DEFAULT)
+    rivals = QueryColumn[np.int32]("rivals", _RIVALS_FIELD, _RIVALS_DEFAULT)
     """How many other hawks are near. Shape (n,)."""
 
 
-class HawkData(OwnedRows, JoinedRows):
+class HawkData(OwnedRows, JoinedRows, HotColumns):
     """The columns of a HawkManager: views of the rows in use."""
 
     __slots__ = (
@@ -140,10 +131,9 @@ class HawkData(OwnedRows, JoinedRows):
         "_rivals_column",
     )
     MANAGER: ClassVar = "HawkManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 24
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     @property
     def hunger(self) -> NDArray[np.float32]:
@@ -153,7 +143,7 @@ class HawkData(OwnedRows, JoinedRows):
     @hunger.setter
     def hunger(self, values: ArrayLike) -> None:
         if not is_same_view(self.hunger, values):
-            self._hunger_column[: self._n] = _HUNGER.many(values, self._n)
+            self._hunger_column[: self._n] = _HUNGER_FIELD.many(values, self._n)
 
     @property
     def prey(self) -> NDArray[np.uint64]:
@@ -163,7 +153,7 @@ class HawkData(OwnedRows, JoinedRows):
     @prey.setter
     def prey(self, values: ArrayLike) -> None:
         if not is_same_view(self.prey, values):
-            self._prey_column[: self._n] = _PREY.many(values, self._n)
+            self._prey_column[: self._n] = _PREY_FIELD.many(values, self._n)
 
     @property
     def rivals(self) -> NDArray[np.int32]:
@@ -173,13 +163,7 @@ class HawkData(OwnedRows, JoinedRows):
     @rivals.setter
     def rivals(self, values: ArrayLike) -> None:
         if not is_same_view(self.rivals, values):
-            self._rivals_column[: self._n] = _RIVALS.many(values, self._n)
-
-    def tagged(self, tag: Literal["hot"], /) -> HawkHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return HawkHotColumns(self.hunger, self.prey, self.rivals)
-        raise ValueError(f"Hawk has no tag {tag!r}; it has hot")
+            self._rivals_column[: self._n] = _RIVALS_FIELD.many(values, self._n)
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -200,22 +184,20 @@ class HawkData(OwnedRows, JoinedRows):
         self._rivals_column[dst] = self._rivals_column[src]
 
 
-class HawkManager(Sparse, One, Gc):
+class HawkManager(Sparse, MappedOne, Gc):
     """Owns every Hawk: lookup sparse, instances one, destroy gc.
 
     What makes a boid hunt others of them.
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed sparse one",
         "_destroy_row": "packed sparse",
     }
     _ROWS: ClassVar = HawkData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("hunger", "prey", "rivals")
     data: HawkData
 
@@ -228,7 +210,7 @@ class HawkManager(Sparse, One, Gc):
 
     def set_hunger(self, row: int, value: float, /) -> None:
         """Set `hunger` of a row."""
-        _value = _HUNGER.one(value)
+        _value = _HUNGER_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -243,7 +225,7 @@ class HawkManager(Sparse, One, Gc):
 
     def set_prey(self, row: int, value: Entity | int, /) -> None:
         """Set `prey` of a row."""
-        _value = _PREY.one(value)
+        _value = _PREY_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -258,7 +240,7 @@ class HawkManager(Sparse, One, Gc):
 
     def set_rivals(self, row: int, value: int, /) -> None:
         """Set `rivals` of a row."""
-        _value = _RIVALS.one(value)
+        _value = _RIVALS_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -300,9 +282,9 @@ class HawkManager(Sparse, One, Gc):
         entity: Entity,
         /,
         *,
-        hunger: float = HUNGER_DEFAULT,
-        prey: Entity | int = PREY_DEFAULT,
-        rivals: int = RIVALS_DEFAULT,
+        hunger: float = _HUNGER_DEFAULT,
+        prey: Entity | int = _PREY_DEFAULT,
+        rivals: int = _RIVALS_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -314,15 +296,15 @@ class HawkManager(Sparse, One, Gc):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _hunger_ = HUNGER_DEFAULT
-            if hunger is not HUNGER_DEFAULT:
-                _hunger_ = _HUNGER.one(hunger)
-            _prey_ = PREY_DEFAULT
-            if prey is not PREY_DEFAULT:
-                _prey_ = _PREY.one(prey)
-            _rivals_ = RIVALS_DEFAULT
-            if rivals is not RIVALS_DEFAULT:
-                _rivals_ = _RIVALS.one(rivals)
+            _hunger_ = _HUNGER_DEFAULT
+            if hunger is not _HUNGER_DEFAULT:
+                _hunger_ = _HUNGER_FIELD.one(hunger)
+            _prey_ = _PREY_DEFAULT
+            if prey is not _PREY_DEFAULT:
+                _prey_ = _PREY_FIELD.one(prey)
+            _rivals_ = _RIVALS_DEFAULT
+            if rivals is not _RIVALS_DEFAULT:
+                _rivals_ = _RIVALS_FIELD.one(rivals)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -342,7 +324,7 @@ class HawkManager(Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:
@@ -403,25 +385,7 @@ class HawkManager(Sparse, One, Gc):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        hunger: float = HUNGER_DEFAULT,
-        prey: Entity | int = PREY_DEFAULT,
-        rivals: int = RIVALS_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(entity, hunger=hunger, prey=prey, rivals=rivals)
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -442,39 +406,12 @@ class HawkManager(Sparse, One, Gc):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
-
 
 class HawkRef(EntityProxy):
     """A row of a HawkManager, which follows its entity."""
 
     __slots__ = ()
 
-    hunger = RowField.cell(HawkManager.hunger, HawkManager.set_hunger, _HUNGER)
-    prey = RowField.cell(HawkManager.prey, HawkManager.set_prey, _PREY)
-    rivals = RowField.cell(HawkManager.rivals, HawkManager.set_rivals, _RIVALS)
+    hunger = RowField.cell(HawkManager.hunger, HawkManager.set_hunger, _HUNGER_FIELD)
+    prey = RowField.cell(HawkManager.prey, HawkManager.set_prey, _PREY_FIELD)
+    rivals = RowField.cell(HawkManager.rivals, HawkManager.set_rivals, _RIVALS_FIELD)

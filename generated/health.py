@@ -15,13 +15,13 @@ Each column on its own in a chunk:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from ecsgen_runtime.archetypes.chunk_layout import ChunkColumns, RowCount
 from ecsgen_runtime.columns.buffers import Column, cells
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.proxies.cells import ProxyField
 from ecsgen_runtime.proxies.chunks import ChunkProxy, ChunkValue
@@ -30,29 +30,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("points", np.dtype(np.float32), (), 4, ("hot",), 0),
     Column("limit", np.dtype(np.float32), (), 4, ("hot",), 4),
     Column("recovery", np.dtype(np.float32), (), 4, ("hot",), 8),
 )
-_POINTS: Final = FloatField("Health.points", "f32")
-_LIMIT: Final = FloatField("Health.limit", "f32")
-_RECOVERY: Final = FloatField("Health.recovery", "f32")
-POINTS_DEFAULT: Final = 100.0
-LIMIT_DEFAULT: Final = 100.0
-RECOVERY_DEFAULT: Final = 0.0
-CONVERTERS: Final[FieldTable] = {
-    "points": (_POINTS, POINTS_DEFAULT),
-    "limit": (_LIMIT, LIMIT_DEFAULT),
-    "recovery": (_RECOVERY, RECOVERY_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(_POINTS, "f32", POINTS_DEFAULT, ("hot",), doc="What is left."),
-    field_info(_LIMIT, "f32", LIMIT_DEFAULT, ("hot",), doc="No more than this."),
-    field_info(
-        _RECOVERY,
+_POINTS_FIELD: Final = FloatField("Health.points", "f32")
+_LIMIT_FIELD: Final = FloatField("Health.limit", "f32")
+_RECOVERY_FIELD: Final = FloatField("Health.recovery", "f32")
+_POINTS_DEFAULT: Final = 100.0
+_LIMIT_DEFAULT: Final = 100.0
+_RECOVERY_DEFAULT: Final = 0.0
+_FIELDS: Final = described(
+    (_POINTS_FIELD, "f32", _POINTS_DEFAULT, ("hot",), "", "What is left."),
+    (_LIMIT_FIELD, "f32", _LIMIT_DEFAULT, ("hot",), "", "No more than this."),
+    (
+        _RECOVERY_FIELD,
         "f32",
-        RECOVERY_DEFAULT,
+        _RECOVERY_DEFAULT,
         ("hot",),
         "1/s",
         "What comes back by itself.",
@@ -63,13 +58,13 @@ FIELDS: Final = (
 class Health(NamedTuple):
     """One row of an archetype chunk, copied out."""
 
-    points: float = POINTS_DEFAULT
+    points: float = _POINTS_DEFAULT
     """What is left."""
 
-    limit: float = LIMIT_DEFAULT
+    limit: float = _LIMIT_DEFAULT
     """No more than this."""
 
-    recovery: float = RECOVERY_DEFAULT
+    recovery: float = _RECOVERY_DEFAULT
     """What comes back by itself. [1/s]"""
 
 
@@ -81,14 +76,6 @@ class HealthFields(TypedDict, total=False):
     recovery: ArrayLike
 
 
-class HealthHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    points: NDArray[np.float32]
-    limit: NDArray[np.float32]
-    recovery: NDArray[np.float32]
-
-
 class HealthValues(TypedDict, total=False):
     """Fields of one row; what is left out takes its default, or stays."""
 
@@ -97,7 +84,7 @@ class HealthValues(TypedDict, total=False):
     recovery: float
 
 
-class HealthData(ChunkColumns):
+class HealthData(ChunkColumns, HotColumns):
     """Health in one chunk: its columns as views of the rows in use.
 
     A view is good until the next structural change. Assigning to a column writes its
@@ -105,9 +92,9 @@ class HealthData(ChunkColumns):
     """
 
     _ROW: ClassVar = Health
-    _CONVERTERS: ClassVar = CONVERTERS
-    FIELDS: ClassVar = FIELDS
-    LAYOUT: ClassVar = COLUMNS
+    _CONVERTERS: ClassVar = _FIELDS.converters
+    FIELDS: ClassVar = _FIELDS.infos
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
 
     __slots__ = (
@@ -154,7 +141,7 @@ class HealthData(ChunkColumns):
     def points(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._points_view
         if values is not view or len(view) != n:
-            self._points_column[: self._rows.n] = _POINTS.many(values, n)
+            self._points_column[: self._rows.n] = _POINTS_FIELD.many(values, n)
 
     @property
     def limit(self) -> NDArray[np.float32]:
@@ -167,7 +154,7 @@ class HealthData(ChunkColumns):
     def limit(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._limit_view
         if values is not view or len(view) != n:
-            self._limit_column[: self._rows.n] = _LIMIT.many(values, n)
+            self._limit_column[: self._rows.n] = _LIMIT_FIELD.many(values, n)
 
     @property
     def recovery(self) -> NDArray[np.float32]:
@@ -180,31 +167,25 @@ class HealthData(ChunkColumns):
     def recovery(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._recovery_view
         if values is not view or len(view) != n:
-            self._recovery_column[: self._rows.n] = _RECOVERY.many(values, n)
-
-    def tagged(self, tag: Literal["hot"], /) -> HealthHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return HealthHotColumns(self.points, self.limit, self.recovery)
-        raise ValueError(f"Health has no tag {tag!r}; it has hot")
+            self._recovery_column[: self._rows.n] = _RECOVERY_FIELD.many(values, n)
 
     @staticmethod
     def _one(
         *,
-        points: float = POINTS_DEFAULT,
-        limit: float = LIMIT_DEFAULT,
-        recovery: float = RECOVERY_DEFAULT,
+        points: float = _POINTS_DEFAULT,
+        limit: float = _LIMIT_DEFAULT,
+        recovery: float = _RECOVERY_DEFAULT,
     ) -> tuple[Any, ...]:
         """Check the fields of one new row."""
-        _points_ = POINTS_DEFAULT
-        if points is not POINTS_DEFAULT:
-            _points_ = _POINTS.one(points)
-        _limit_ = LIMIT_DEFAULT
-        if limit is not LIMIT_DEFAULT:
-            _limit_ = _LIMIT.one(limit)
-        _recovery_ = RECOVERY_DEFAULT
-        if recovery is not RECOVERY_DEFAULT:
-            _recovery_ = _RECOVERY.one(recovery)
+        _points_ = _POINTS_DEFAULT
+        if points is not _POINTS_DEFAULT:
+            _points_ = _POINTS_FIELD.one(points)
+        _limit_ = _LIMIT_DEFAULT
+        if limit is not _LIMIT_DEFAULT:
+            _limit_ = _LIMIT_FIELD.one(limit)
+        _recovery_ = _RECOVERY_DEFAULT
+        if recovery is not _RECOVERY_DEFAULT:
+            _recovery_ = _RECOVERY_FIELD.one(recovery)
         return (_points_, _limit_, _recovery_)
 
     @staticmethod
@@ -212,15 +193,15 @@ class HealthData(ChunkColumns):
         count: int,
         /,
         *,
-        points: ArrayLike = POINTS_DEFAULT,
-        limit: ArrayLike = LIMIT_DEFAULT,
-        recovery: ArrayLike = RECOVERY_DEFAULT,
+        points: ArrayLike = _POINTS_DEFAULT,
+        limit: ArrayLike = _LIMIT_DEFAULT,
+        recovery: ArrayLike = _RECOVERY_DEFAULT,
     ) -> tuple[NDArray[Any], ...]:
         """Check fields for `count` new rows and return an array for each column."""
         return (
-            _POINTS.many(points, count),
-            _LIMIT.many(limit, count),
-            _RECOVERY.many(recovery, count),
+            _POINTS_FIELD.many(points, count),
+            _LIMIT_FIELD.many(limit, count),
+            _RECOVERY_FIELD.many(recovery, count),
         )
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:

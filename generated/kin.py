@@ -19,22 +19,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import ClassVar, Final, Literal, Unpack
+from typing import ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import IntField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
 from ecsgen_runtime.hierarchy.hierarchy import OrphansRoot
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
@@ -43,7 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("born", np.dtype(np.int32), (), 4, ("hot",), 8),
     Column("parent", np.dtype(np.uint32), (), 4, ("hot",), 12),
@@ -51,20 +50,17 @@ COLUMNS: Final = (
     Column("next_sibling", np.dtype(np.uint32), (), 4, ("hot",), 20),
     Column("previous_sibling", np.dtype(np.uint32), (), 4, ("hot",), 24),
 )
-_BORN: Final = IntField("Kin.born", "i32")
-BORN_DEFAULT: Final = 0
-CONVERTERS: Final[FieldTable] = {
-    "born": (_BORN, BORN_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(_BORN, "i32", BORN_DEFAULT, ("hot",), doc="The tick of its birth."),
+_BORN_FIELD: Final = IntField("Kin.born", "i32")
+_BORN_DEFAULT: Final = 0
+_FIELDS: Final = described(
+    (_BORN_FIELD, "i32", _BORN_DEFAULT, ("hot",), "", "The tick of its birth."),
 )
 
 
 class Kin(NamedTuple):
     """One row of a KinManager, copied out."""
 
-    born: int = BORN_DEFAULT
+    born: int = _BORN_DEFAULT
     """The tick of its birth."""
 
 
@@ -74,22 +70,16 @@ class KinFields(TypedDict, total=False):
     born: ArrayLike
 
 
-class KinHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    born: NDArray[np.int32]
-
-
 class KinColumns(QueryColumns):
     """The columns of Kin in a query's rows: one cell per entity."""
 
     __slots__ = ()
 
-    born = QueryColumn[np.int32]("born", _BORN, BORN_DEFAULT)
+    born = QueryColumn[np.int32]("born", _BORN_FIELD, _BORN_DEFAULT)
     """The tick of its birth. Shape (n,)."""
 
 
-class KinData(OwnedFamilyRows):
+class KinData(OwnedFamilyRows, HotColumns):
     """The columns of a KinManager: views of the rows in use."""
 
     __slots__ = (
@@ -107,10 +97,9 @@ class KinData(OwnedFamilyRows):
         "_previous_sibling_column",
     )
     MANAGER: ClassVar = "KinManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 28
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     @property
     def born(self) -> NDArray[np.int32]:
@@ -120,13 +109,7 @@ class KinData(OwnedFamilyRows):
     @born.setter
     def born(self, values: ArrayLike) -> None:
         if not is_same_view(self.born, values):
-            self._born_column[: self._n] = _BORN.many(values, self._n)
-
-    def tagged(self, tag: Literal["hot"], /) -> KinHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return KinHotColumns(self.born)
-        raise ValueError(f"Kin has no tag {tag!r}; it has hot")
+            self._born_column[: self._n] = _BORN_FIELD.many(values, self._n)
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -153,7 +136,7 @@ class KinData(OwnedFamilyRows):
         self._previous_sibling_column[dst] = self._previous_sibling_column[src]
 
 
-class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
+class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
     """Owns every Kin: lookup sparse, instances one, destroy gc.
 
     Who is whose child. The young of the dead are on their own.
@@ -167,8 +150,6 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
         "_sparse",
         "_sparse_cells",
     )
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed sparse one hierarchy owned_children",
@@ -176,7 +157,7 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
         "_destroy_row": "packed sparse hierarchy orphans_root",
     }
     _ROWS: ClassVar = KinData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("born",)
     data: KinData
 
@@ -189,7 +170,7 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
 
     def set_born(self, row: int, value: int, /) -> None:
         """Set `born` of a row."""
-        _value = _BORN.one(value)
+        _value = _BORN_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -225,7 +206,7 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
         entity: Entity,
         /,
         *,
-        born: int = BORN_DEFAULT,
+        born: int = _BORN_DEFAULT,
         parent: Instance = NIL,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
@@ -241,9 +222,9 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
             return self._create_below(parent, self.create, entity, born=born)
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _born_ = BORN_DEFAULT
-            if born is not BORN_DEFAULT:
-                _born_ = _BORN.one(born)
+            _born_ = _BORN_DEFAULT
+            if born is not _BORN_DEFAULT:
+                _born_ = _BORN_FIELD.one(born)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -263,7 +244,7 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:
@@ -330,23 +311,7 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        born: int = BORN_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(entity, born=born)
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -374,37 +339,10 @@ class KinManager(Sparse, One, OwnedChildren, OrphansRoot, Gc):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
-
 
 class KinRef(EntityProxy):
     """A row of a KinManager, which follows its entity."""
 
     __slots__ = ()
 
-    born = RowField.cell(KinManager.born, KinManager.set_born, _BORN)
+    born = RowField.cell(KinManager.born, KinManager.set_born, _BORN_FIELD)

@@ -17,13 +17,13 @@ One buffer of 28 bytes per row, column after column:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Final, Literal, Unpack
+from typing import ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import HandleField
 from ecsgen_runtime.handles import (
     NIL,
@@ -38,8 +38,6 @@ from ecsgen_runtime.handles import (
 from ecsgen_runtime.ids.ids import IdRows, Ids
 from ecsgen_runtime.ids.slots import SLOT_BITS, ids_of
 from ecsgen_runtime.owners.unowned import Unowned
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import fill
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import IdProxy
 from ecsgen_runtime.queries.joined import JoinedRows
@@ -48,35 +46,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("one", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("other", np.dtype(np.uint64), (), 8, ("hot",), 8),
     Column("id_slot", np.dtype(np.uint32), (), 4, ("hot",), 16),
     Column("id_row", np.dtype(np.uint32), (), 4, ("hot",), 20),
     Column("id_generation", np.dtype(np.uint32), (), 4, ("hot",), 24),
 )
-_ONE: Final = HandleField("Meeting.one", "entity")
-_OTHER: Final = HandleField("Meeting.other", "entity")
-ONE_DEFAULT: Final = NULL_ENTITY
-OTHER_DEFAULT: Final = NULL_ENTITY
-CONVERTERS: Final[FieldTable] = {
-    "one": (_ONE, ONE_DEFAULT),
-    "other": (_OTHER, OTHER_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(_ONE, "entity", ONE_DEFAULT, ("hot",)),
-    field_info(_OTHER, "entity", OTHER_DEFAULT, ("hot",)),
+_ONE_FIELD: Final = HandleField("Meeting.one", "entity")
+_OTHER_FIELD: Final = HandleField("Meeting.other", "entity")
+_ONE_DEFAULT: Final = NULL_ENTITY
+_OTHER_DEFAULT: Final = NULL_ENTITY
+_FIELDS: Final = described(
+    (_ONE_FIELD, "entity", _ONE_DEFAULT, ("hot",)),
+    (_OTHER_FIELD, "entity", _OTHER_DEFAULT, ("hot",)),
 )
 
 
 class Meeting(NamedTuple):
     """One row of a MeetingManager, copied out."""
 
-    one: Entity = ONE_DEFAULT
-    """The one."""
-
-    other: Entity = OTHER_DEFAULT
-    """The other."""
+    one: Entity = _ONE_DEFAULT
+    other: Entity = _OTHER_DEFAULT
 
 
 class MeetingFields(TypedDict, total=False):
@@ -86,14 +77,7 @@ class MeetingFields(TypedDict, total=False):
     other: ArrayLike
 
 
-class MeetingHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    one: NDArray[np.uint64]
-    other: NDArray[np.uint64]
-
-
-class MeetingData(IdRows, JoinedRows):
+class MeetingData(IdRows, JoinedRows, HotColumns):
     """The columns of a MeetingManager: views of the rows in use."""
 
     __slots__ = (
@@ -113,10 +97,9 @@ class MeetingData(IdRows, JoinedRows):
         "_slots",
     )
     MANAGER: ClassVar = "MeetingManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 28
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     @property
     def one(self) -> NDArray[np.uint64]:
@@ -126,7 +109,7 @@ class MeetingData(IdRows, JoinedRows):
     @one.setter
     def one(self, values: ArrayLike) -> None:
         if not is_same_view(self.one, values):
-            self._one_column[: self._n] = _ONE.many(values, self._n)
+            self._one_column[: self._n] = _ONE_FIELD.many(values, self._n)
 
     @property
     def other(self) -> NDArray[np.uint64]:
@@ -136,13 +119,7 @@ class MeetingData(IdRows, JoinedRows):
     @other.setter
     def other(self, values: ArrayLike) -> None:
         if not is_same_view(self.other, values):
-            self._other_column[: self._n] = _OTHER.many(values, self._n)
-
-    def tagged(self, tag: Literal["hot"], /) -> MeetingHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return MeetingHotColumns(self.one, self.other)
-        raise ValueError(f"Meeting has no tag {tag!r}; it has hot")
+            self._other_column[: self._n] = _OTHER_FIELD.many(values, self._n)
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -171,15 +148,13 @@ class MeetingManager(Unowned, Ids):
     """
 
     __slots__ = ("_failures",)
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed ids",
         "_destroy_row": "packed ids",
     }
     _ROWS: ClassVar = MeetingData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("one", "other")
     data: MeetingData
 
@@ -192,7 +167,7 @@ class MeetingManager(Unowned, Ids):
 
     def set_one(self, row: int, value: Entity | int, /) -> None:
         """Set `one` of a row."""
-        _value = _ONE.one(value)
+        _value = _ONE_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -207,7 +182,7 @@ class MeetingManager(Unowned, Ids):
 
     def set_other(self, row: int, value: Entity | int, /) -> None:
         """Set `other` of a row."""
-        _value = _OTHER.one(value)
+        _value = _OTHER_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -243,8 +218,8 @@ class MeetingManager(Unowned, Ids):
     def create(
         self,
         *,
-        one: Entity | int = ONE_DEFAULT,
-        other: Entity | int = OTHER_DEFAULT,
+        one: Entity | int = _ONE_DEFAULT,
+        other: Entity | int = _OTHER_DEFAULT,
     ) -> Id:
         """Add an instance and return its id; O(1).
 
@@ -252,12 +227,12 @@ class MeetingManager(Unowned, Ids):
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        _one_ = ONE_DEFAULT
-        if one is not ONE_DEFAULT:
-            _one_ = _ONE.one(one)
-        _other_ = OTHER_DEFAULT
-        if other is not OTHER_DEFAULT:
-            _other_ = _OTHER.one(other)
+        _one_ = _ONE_DEFAULT
+        if one is not _ONE_DEFAULT:
+            _one_ = _ONE_FIELD.one(one)
+        _other_ = _OTHER_DEFAULT
+        if other is not _OTHER_DEFAULT:
+            _other_ = _OTHER_FIELD.one(other)
         if self._locks:
             self._refuse_locked()
         data = self.data
@@ -336,40 +311,11 @@ class MeetingManager(Unowned, Ids):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            slots = data._id_slot_column[gone]
-            data._id_row_column[slots] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._give_slots(slots)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            data._id_row_column[data._id_slot_column[dst]] = dst
-        for planned in moves:
-            planned()
-
 
 class MeetingRef(IdProxy):
     """A row of a MeetingManager, which follows its id."""
 
     __slots__ = ()
 
-    one = RowField.cell(MeetingManager.one, MeetingManager.set_one, _ONE)
-    other = RowField.cell(MeetingManager.other, MeetingManager.set_other, _OTHER)
+    one = RowField.cell(MeetingManager.one, MeetingManager.set_one, _ONE_FIELD)
+    other = RowField.cell(MeetingManager.other, MeetingManager.set_other, _OTHER_FIELD)

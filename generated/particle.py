@@ -16,7 +16,7 @@ One buffer of 32 bytes per row, column after column:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
@@ -24,21 +24,19 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.columns.rows import OwnedRows
-from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import FloatField, IntField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.kernels.blocks import Blocks, Cells, rows_last
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.reductions import added
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -47,67 +45,71 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("position", np.dtype(np.float32), (2,), 8, ("hot",), 8),
     Column("velocity", np.dtype(np.float32), (2,), 8, ("hot",), 16),
     Column("life", np.dtype(np.float32), (), 4, ("hot",), 24),
     Column("colour", np.dtype(np.uint8), (4,), 4, ("cold",), 28),
 )
-_POSITION: Final = FloatField("Particle.position", "f32", (2,))
-_VELOCITY: Final = FloatField("Particle.velocity", "f32", (2,))
-_LIFE: Final = FloatField("Particle.life", "f32")
-_COLOUR: Final = IntField("Particle.colour", "u8", (4,))
-POSITION_STRUCT: Final = Struct("=2f")
-VELOCITY_STRUCT: Final = Struct("=2f")
-COLOUR_STRUCT: Final = Struct("=4B")
-POSITION_DEFAULT: Final = (0.0, 0.0)
-POSITION_WORD: Final = word(_POSITION, POSITION_DEFAULT)
-VELOCITY_DEFAULT: Final = (0.0, 0.0)
-VELOCITY_WORD: Final = word(_VELOCITY, VELOCITY_DEFAULT)
-LIFE_DEFAULT: Final = 1.0
-COLOUR_DEFAULT: Final = (255, 255, 255, 255)
-COLOUR_WORD: Final = word(_COLOUR, COLOUR_DEFAULT)
-CONVERTERS: Final[FieldTable] = {
-    "position": (_POSITION, POSITION_DEFAULT),
-    "velocity": (_VELOCITY, VELOCITY_DEFAULT),
-    "life": (_LIFE, LIFE_DEFAULT),
-    "colour": (_COLOUR, COLOUR_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(
-        _POSITION, "f32[2]", POSITION_DEFAULT, ("hot",), "m", "Place in the plane."
-    ),
-    field_info(
-        _VELOCITY,
+_POSITION_FIELD: Final = FloatField("Particle.position", "f32", (2,))
+_VELOCITY_FIELD: Final = FloatField("Particle.velocity", "f32", (2,))
+_LIFE_FIELD: Final = FloatField("Particle.life", "f32")
+_COLOUR_FIELD: Final = IntField("Particle.colour", "u8", (4,))
+_POSITION_STRUCT: Final = Struct("=2f")
+_VELOCITY_STRUCT: Final = Struct("=2f")
+_COLOUR_STRUCT: Final = Struct("=4B")
+_POSITION_DEFAULT: Final = (0.0, 0.0)
+_POSITION_WORD: Final = word(_POSITION_FIELD, _POSITION_DEFAULT)
+_VELOCITY_DEFAULT: Final = (0.0, 0.0)
+_VELOCITY_WORD: Final = word(_VELOCITY_FIELD, _VELOCITY_DEFAULT)
+_LIFE_DEFAULT: Final = 1.0
+_COLOUR_DEFAULT: Final = (255, 255, 255, 255)
+_COLOUR_WORD: Final = word(_COLOUR_FIELD, _COLOUR_DEFAULT)
+_FIELDS: Final = described(
+    (
+        _POSITION_FIELD,
         "f32[2]",
-        VELOCITY_DEFAULT,
+        _POSITION_DEFAULT,
+        ("hot",),
+        "m",
+        "Place in the plane.",
+    ),
+    (
+        _VELOCITY_FIELD,
+        "f32[2]",
+        _VELOCITY_DEFAULT,
         ("hot",),
         "m/s",
         "Change of place per second.",
     ),
-    field_info(_LIFE, "f32", LIFE_DEFAULT, ("hot",), "s", "Time that it has left."),
-    field_info(
-        _COLOUR, "u8[4]", COLOUR_DEFAULT, ("cold",), doc="Red, green, blue and opacity."
+    (_LIFE_FIELD, "f32", _LIFE_DEFAULT, ("hot",), "s", "Time that it has left."),
+    (
+        _COLOUR_FIELD,
+        "u8[4]",
+        _COLOUR_DEFAULT,
+        ("cold",),
+        "",
+        "Red, green, blue and opacity.",
     ),
 )
-SIMULATE_DT_ARGUMENT: Final = FloatField("Particle.simulate.dt", "f32")
-SIMULATE_GRAVITY_ARGUMENT: Final = FloatField("Particle.simulate.gravity", "f32")
+_SIMULATE_DT_ARGUMENT: Final = FloatField("Particle.simulate.dt", "f32")
+_SIMULATE_GRAVITY_ARGUMENT: Final = FloatField("Particle.simulate.gravity", "f32")
 
 
 class Particle(NamedTuple):
     """One row of a ParticleManager, copied out."""
 
-    position: tuple[float, float] = POSITION_DEFAULT
+    position: tuple[float, float] = _POSITION_DEFAULT
     """Place in the plane. [m]"""
 
-    velocity: tuple[float, float] = VELOCITY_DEFAULT
+    velocity: tuple[float, float] = _VELOCITY_DEFAULT
     """Change of place per second. [m/s]"""
 
-    life: float = LIFE_DEFAULT
+    life: float = _LIFE_DEFAULT
     """Time that it has left. [s]"""
 
-    colour: tuple[int, int, int, int] = COLOUR_DEFAULT
+    colour: tuple[int, int, int, int] = _COLOUR_DEFAULT
     """Red, green, blue and opacity."""
 
 
@@ -157,10 +159,9 @@ class ParticleData(OwnedRows, KernelRows):
         "_velocity_words",
     )
     MANAGER: ClassVar = "ParticleManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 32
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     def _simulate_blocks(self) -> Blocks:
         """Cut the columns of `simulate` into blocks; good until they move or n changes."""
@@ -192,7 +193,7 @@ class ParticleData(OwnedRows, KernelRows):
     @position.setter
     def position(self, values: ArrayLike) -> None:
         if not is_same_view(self.position, values):
-            self._position_column[: self._n] = _POSITION.many(values, self._n)
+            self._position_column[: self._n] = _POSITION_FIELD.many(values, self._n)
 
     @property
     def velocity(self) -> NDArray[np.float32]:
@@ -202,7 +203,7 @@ class ParticleData(OwnedRows, KernelRows):
     @velocity.setter
     def velocity(self, values: ArrayLike) -> None:
         if not is_same_view(self.velocity, values):
-            self._velocity_column[: self._n] = _VELOCITY.many(values, self._n)
+            self._velocity_column[: self._n] = _VELOCITY_FIELD.many(values, self._n)
 
     @property
     def life(self) -> NDArray[np.float32]:
@@ -212,7 +213,7 @@ class ParticleData(OwnedRows, KernelRows):
     @life.setter
     def life(self, values: ArrayLike) -> None:
         if not is_same_view(self.life, values):
-            self._life_column[: self._n] = _LIFE.many(values, self._n)
+            self._life_column[: self._n] = _LIFE_FIELD.many(values, self._n)
 
     @property
     def colour(self) -> NDArray[np.uint8]:
@@ -222,7 +223,7 @@ class ParticleData(OwnedRows, KernelRows):
     @colour.setter
     def colour(self, values: ArrayLike) -> None:
         if not is_same_view(self.colour, values):
-            self._colour_column[: self._n] = _COLOUR.many(values, self._n)
+            self._colour_column[: self._n] = _COLOUR_FIELD.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> ParticleHotColumns: ...
@@ -266,22 +267,20 @@ class ParticleData(OwnedRows, KernelRows):
         self._colour_items[dst] = self._colour_items[src]
 
 
-class ParticleManager(Sparse, One, Gc):
+class ParticleManager(Sparse, MappedOne, Gc):
     """Owns every Particle: lookup sparse, instances one, destroy gc.
 
     A particle that flies until its life is over.
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed sparse one",
         "_destroy_row": "packed sparse",
     }
     _ROWS: ClassVar = ParticleData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("life",)
     data: ParticleData
 
@@ -290,11 +289,11 @@ class ParticleManager(Sparse, One, Gc):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return POSITION_STRUCT.unpack_from(data._position_cells, 8 * row)
+        return _POSITION_STRUCT.unpack_from(data._position_cells, 8 * row)
 
     def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 2 values."""
-        _value = _POSITION.one(value)
+        _value = _POSITION_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -307,11 +306,11 @@ class ParticleManager(Sparse, One, Gc):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return VELOCITY_STRUCT.unpack_from(data._velocity_cells, 8 * row)
+        return _VELOCITY_STRUCT.unpack_from(data._velocity_cells, 8 * row)
 
     def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 2 values."""
-        _value = _VELOCITY.one(value)
+        _value = _VELOCITY_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -328,7 +327,7 @@ class ParticleManager(Sparse, One, Gc):
 
     def set_life(self, row: int, value: float, /) -> None:
         """Set `life` of a row."""
-        _value = _LIFE.one(value)
+        _value = _LIFE_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -339,11 +338,11 @@ class ParticleManager(Sparse, One, Gc):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return COLOUR_STRUCT.unpack_from(data._colour_cells, 4 * row)
+        return _COLOUR_STRUCT.unpack_from(data._colour_cells, 4 * row)
 
     def set_colour(self, row: int, value: ArrayLike, /) -> None:
         """Set `colour` of a row: 4 values."""
-        _value = _COLOUR.one(value)
+        _value = _COLOUR_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -359,10 +358,10 @@ class ParticleManager(Sparse, One, Gc):
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Particle(
-            POSITION_STRUCT.unpack_from(data._position_cells, 8 * row),
-            VELOCITY_STRUCT.unpack_from(data._velocity_cells, 8 * row),
+            _POSITION_STRUCT.unpack_from(data._position_cells, 8 * row),
+            _VELOCITY_STRUCT.unpack_from(data._velocity_cells, 8 * row),
             data._life_cells[row],
-            COLOUR_STRUCT.unpack_from(data._colour_cells, 4 * row),
+            _COLOUR_STRUCT.unpack_from(data._colour_cells, 4 * row),
         )
 
     position_of = RowField.by_entity(position)
@@ -394,10 +393,10 @@ class ParticleManager(Sparse, One, Gc):
         entity: Entity,
         /,
         *,
-        position: ArrayLike = POSITION_DEFAULT,
-        velocity: ArrayLike = VELOCITY_DEFAULT,
-        life: float = LIFE_DEFAULT,
-        colour: ArrayLike = COLOUR_DEFAULT,
+        position: ArrayLike = _POSITION_DEFAULT,
+        velocity: ArrayLike = _VELOCITY_DEFAULT,
+        life: float = _LIFE_DEFAULT,
+        colour: ArrayLike = _COLOUR_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -409,18 +408,18 @@ class ParticleManager(Sparse, One, Gc):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _position_ = POSITION_DEFAULT
-            if position is not POSITION_DEFAULT:
-                _position_ = _POSITION.one(position)
-            _velocity_ = VELOCITY_DEFAULT
-            if velocity is not VELOCITY_DEFAULT:
-                _velocity_ = _VELOCITY.one(velocity)
-            _life_ = LIFE_DEFAULT
-            if life is not LIFE_DEFAULT:
-                _life_ = _LIFE.one(life)
-            _colour_ = COLOUR_DEFAULT
-            if colour is not COLOUR_DEFAULT:
-                _colour_ = _COLOUR.one(colour)
+            _position_ = _POSITION_DEFAULT
+            if position is not _POSITION_DEFAULT:
+                _position_ = _POSITION_FIELD.one(position)
+            _velocity_ = _VELOCITY_DEFAULT
+            if velocity is not _VELOCITY_DEFAULT:
+                _velocity_ = _VELOCITY_FIELD.one(velocity)
+            _life_ = _LIFE_DEFAULT
+            if life is not _LIFE_DEFAULT:
+                _life_ = _LIFE_FIELD.one(life)
+            _colour_ = _COLOUR_DEFAULT
+            if colour is not _COLOUR_DEFAULT:
+                _colour_ = _COLOUR_FIELD.one(colour)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -440,7 +439,7 @@ class ParticleManager(Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1, (position, velocity, colour))
         if _map is not None:
@@ -459,21 +458,21 @@ class ParticleManager(Sparse, One, Gc):
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
-            if _position_ is POSITION_DEFAULT:
-                data._position_words[row] = POSITION_WORD
+            if _position_ is _POSITION_DEFAULT:
+                data._position_words[row] = _POSITION_WORD
             else:
                 _at = 2 * row
                 data._position_cells[_at] = _position_[0]
                 data._position_cells[_at + 1] = _position_[1]
-            if _velocity_ is VELOCITY_DEFAULT:
-                data._velocity_words[row] = VELOCITY_WORD
+            if _velocity_ is _VELOCITY_DEFAULT:
+                data._velocity_words[row] = _VELOCITY_WORD
             else:
                 _at = 2 * row
                 data._velocity_cells[_at] = _velocity_[0]
                 data._velocity_cells[_at + 1] = _velocity_[1]
             data._life_cells[row] = _life_
-            if _colour_ is COLOUR_DEFAULT:
-                data._colour_words[row] = COLOUR_WORD
+            if _colour_ is _COLOUR_DEFAULT:
+                data._colour_words[row] = _COLOUR_WORD
             else:
                 _at = 4 * row
                 data._colour_cells[_at] = _colour_[0]
@@ -526,28 +525,7 @@ class ParticleManager(Sparse, One, Gc):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        position: ArrayLike = POSITION_DEFAULT,
-        velocity: ArrayLike = VELOCITY_DEFAULT,
-        life: float = LIFE_DEFAULT,
-        colour: ArrayLike = COLOUR_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(
-            entity, position=position, velocity=velocity, life=life, colour=colour
-        )
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -569,33 +547,6 @@ class ParticleManager(Sparse, One, Gc):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
-
     def simulate(
         self, dt: float, gravity: float, *, rows: ArrayLike | None = None
     ) -> None:
@@ -608,17 +559,15 @@ class ParticleManager(Sparse, One, Gc):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.array(SIMULATE_DT_ARGUMENT.one(dt), np.float32)
-        _gravity = np.array(SIMULATE_GRAVITY_ARGUMENT.one(gravity), np.float32)
+        _dt = np.array(_SIMULATE_DT_ARGUMENT.one(dt), np.float32)
+        _gravity = np.array(_SIMULATE_GRAVITY_ARGUMENT.one(gravity), np.float32)
         data = self.data
         _blocks = data._kernels.get("simulate")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._simulate_blocks()
-        _views = (
-            _blocks.views
-            if rows is None
-            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0, 1, 2))
-        )
+        _views: Iterable[tuple[Any, ...]] = _blocks.views
+        if rows is not None:
+            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0, 1, 2))
         _once = np.multiply(_gravity, _dt)
         for velocity, position, life, _tmp in _views:
             # velocity.y += gravity * dt
@@ -653,5 +602,5 @@ class ParticleRef(EntityProxy):
 
     position = ArrayField.of(np.float32, ParticleManager.set_position)
     velocity = ArrayField.of(np.float32, ParticleManager.set_velocity)
-    life = RowField.cell(ParticleManager.life, ParticleManager.set_life, _LIFE)
+    life = RowField.cell(ParticleManager.life, ParticleManager.set_life, _LIFE_FIELD)
     colour = ArrayField.of(np.uint8, ParticleManager.set_colour)

@@ -15,21 +15,20 @@ One buffer of 12 bytes per row, column after column:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import index
-from typing import Any, ClassVar, Final, Literal, Unpack
+from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.columns.rows import OwnedRows
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
 from ecsgen_runtime.convert.enums import EnumField
 from ecsgen_runtime.convert.numbers import BoolField, FloatField, IntField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.kernels.blocks import Blocks, Cells, put_where
 from ecsgen_runtime.kernels.chance import draw_random, draw_stems
 from ecsgen_runtime.kernels.chosen import ChosenRows
@@ -38,8 +37,7 @@ from ecsgen_runtime.kernels.reductions import added
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.kernels.seeded import Seeded
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.joined import JoinedRows
@@ -49,37 +47,33 @@ from numpy.typing import ArrayLike, NDArray
 from .entities import INDEX_MASK, EntityManager
 from .enums import Condition
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("condition", np.dtype(np.uint8), (), 1, ("hot",), 8),
     Column("exposed", np.dtype(np.bool_), (), 1, ("hot",), 9),
     Column("days", np.dtype(np.uint16), (), 2, ("hot",), 10),
 )
-_CONDITION: Final = EnumField("Person.condition", Condition, "u8")
-_EXPOSED: Final = BoolField("Person.exposed")
-_DAYS: Final = IntField("Person.days", "u16")
-CONDITION_DEFAULT: Final = Condition(0)
-CONDITION_CELL: Final = _CONDITION.one(CONDITION_DEFAULT)
-EXPOSED_DEFAULT: Final = False
-DAYS_DEFAULT: Final = 0
-CONVERTERS: Final[FieldTable] = {
-    "condition": (_CONDITION, CONDITION_DEFAULT),
-    "exposed": (_EXPOSED, EXPOSED_DEFAULT),
-    "days": (_DAYS, DAYS_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(_CONDITION, "Condition", CONDITION_DEFAULT, ("hot",)),
-    field_info(
-        _EXPOSED,
+_CONDITION_FIELD: Final = EnumField("Person.condition", Condition, "u8")
+_EXPOSED_FIELD: Final = BoolField("Person.exposed")
+_DAYS_FIELD: Final = IntField("Person.days", "u16")
+_CONDITION_DEFAULT: Final = Condition(0)
+_CONDITION_CELL: Final = _CONDITION_FIELD.one(_CONDITION_DEFAULT)
+_EXPOSED_DEFAULT: Final = False
+_DAYS_DEFAULT: Final = 0
+_FIELDS: Final = described(
+    (_CONDITION_FIELD, "Condition", _CONDITION_DEFAULT, ("hot",)),
+    (
+        _EXPOSED_FIELD,
         "bool",
-        EXPOSED_DEFAULT,
+        _EXPOSED_DEFAULT,
         ("hot",),
-        doc="Whether an infectious contact was enough today.",
+        "",
+        "Whether an infectious contact was enough today.",
     ),
-    field_info(_DAYS, "u16", DAYS_DEFAULT, ("hot",), doc="Since the infection."),
+    (_DAYS_FIELD, "u16", _DAYS_DEFAULT, ("hot",), "", "Since the infection."),
 )
-DECIDE_RECOVERY_ARGUMENT: Final = FloatField("Person.decide.recovery", "f64")
-DECIDE_LOSS_ARGUMENT: Final = FloatField("Person.decide.loss", "f64")
+_DECIDE_RECOVERY_ARGUMENT: Final = FloatField("Person.decide.recovery", "f64")
+_DECIDE_LOSS_ARGUMENT: Final = FloatField("Person.decide.loss", "f64")
 _1_u8: Final = np.array(1, np.uint8)
 _0_u8: Final = np.array(0, np.uint8)
 _2_u8: Final = np.array(2, np.uint8)
@@ -89,13 +83,12 @@ _1_u16: Final = np.array(1, np.uint16)
 class Person(NamedTuple):
     """One row of a PersonManager, copied out."""
 
-    condition: Condition = CONDITION_DEFAULT
-    """The condition."""
+    condition: Condition = _CONDITION_DEFAULT
 
-    exposed: bool = EXPOSED_DEFAULT
+    exposed: bool = _EXPOSED_DEFAULT
     """Whether an infectious contact was enough today."""
 
-    days: int = DAYS_DEFAULT
+    days: int = _DAYS_DEFAULT
     """Since the infection."""
 
 
@@ -107,15 +100,7 @@ class PersonFields(TypedDict, total=False):
     days: ArrayLike
 
 
-class PersonHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    condition: NDArray[np.uint8]
-    exposed: NDArray[np.bool_]
-    days: NDArray[np.uint16]
-
-
-class PersonData(OwnedRows, JoinedRows, KernelRows):
+class PersonData(OwnedRows, JoinedRows, KernelRows, HotColumns):
     """The columns of a PersonManager: views of the rows in use."""
 
     __slots__ = (
@@ -131,10 +116,9 @@ class PersonData(OwnedRows, JoinedRows, KernelRows):
         "_kernels",
     )
     MANAGER: ClassVar = "PersonManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 12
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     def _decide_blocks(self) -> Blocks:
         """Cut the columns of `decide` into blocks; good until they move or n changes."""
@@ -189,7 +173,7 @@ class PersonData(OwnedRows, JoinedRows, KernelRows):
     @condition.setter
     def condition(self, values: ArrayLike) -> None:
         if not is_same_view(self.condition, values):
-            self._condition_column[: self._n] = _CONDITION.many(values, self._n)
+            self._condition_column[: self._n] = _CONDITION_FIELD.many(values, self._n)
 
     @property
     def exposed(self) -> NDArray[np.bool_]:
@@ -199,7 +183,7 @@ class PersonData(OwnedRows, JoinedRows, KernelRows):
     @exposed.setter
     def exposed(self, values: ArrayLike) -> None:
         if not is_same_view(self.exposed, values):
-            self._exposed_column[: self._n] = _EXPOSED.many(values, self._n)
+            self._exposed_column[: self._n] = _EXPOSED_FIELD.many(values, self._n)
 
     @property
     def days(self) -> NDArray[np.uint16]:
@@ -209,13 +193,7 @@ class PersonData(OwnedRows, JoinedRows, KernelRows):
     @days.setter
     def days(self, values: ArrayLike) -> None:
         if not is_same_view(self.days, values):
-            self._days_column[: self._n] = _DAYS.many(values, self._n)
-
-    def tagged(self, tag: Literal["hot"], /) -> PersonHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return PersonHotColumns(self.condition, self.exposed, self.days)
-        raise ValueError(f"Person has no tag {tag!r}; it has hot")
+            self._days_column[: self._n] = _DAYS_FIELD.many(values, self._n)
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -236,15 +214,13 @@ class PersonData(OwnedRows, JoinedRows, KernelRows):
         self._days_column[dst] = self._days_column[src]
 
 
-class PersonManager(Sparse, One, Gc, Seeded):
+class PersonManager(Sparse, MappedOne, Gc, Seeded):
     """Owns every Person: lookup sparse, instances one, destroy gc.
 
     Somebody who may fall ill.
     """
 
     __slots__ = ("_chance", "_entities", "_rng", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _DRAWING: ClassVar = {
         "decide": 0x2F200A73BB0CCDF6,
     }
@@ -254,7 +230,7 @@ class PersonManager(Sparse, One, Gc, Seeded):
         "_destroy_row": "packed sparse",
     }
     _ROWS: ClassVar = PersonData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("condition", "exposed", "days")
     data: PersonData
 
@@ -267,7 +243,7 @@ class PersonManager(Sparse, One, Gc, Seeded):
 
     def set_condition(self, row: int, value: Condition | int, /) -> None:
         """Set `condition` of a row."""
-        _value = _CONDITION.one(value)
+        _value = _CONDITION_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -282,7 +258,7 @@ class PersonManager(Sparse, One, Gc, Seeded):
 
     def set_exposed(self, row: int, value: bool, /) -> None:
         """Set `exposed` of a row."""
-        _value = _EXPOSED.one(value)
+        _value = _EXPOSED_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -297,7 +273,7 @@ class PersonManager(Sparse, One, Gc, Seeded):
 
     def set_days(self, row: int, value: int, /) -> None:
         """Set `days` of a row."""
-        _value = _DAYS.one(value)
+        _value = _DAYS_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -341,9 +317,9 @@ class PersonManager(Sparse, One, Gc, Seeded):
         entity: Entity,
         /,
         *,
-        condition: Condition | int = CONDITION_DEFAULT,
-        exposed: bool = EXPOSED_DEFAULT,
-        days: int = DAYS_DEFAULT,
+        condition: Condition | int = _CONDITION_DEFAULT,
+        exposed: bool = _EXPOSED_DEFAULT,
+        days: int = _DAYS_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -355,15 +331,15 @@ class PersonManager(Sparse, One, Gc, Seeded):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _condition_ = CONDITION_CELL
-            if condition is not CONDITION_DEFAULT:
-                _condition_ = _CONDITION.one(condition)
-            _exposed_ = EXPOSED_DEFAULT
-            if exposed is not EXPOSED_DEFAULT:
-                _exposed_ = _EXPOSED.one(exposed)
-            _days_ = DAYS_DEFAULT
-            if days is not DAYS_DEFAULT:
-                _days_ = _DAYS.one(days)
+            _condition_ = _CONDITION_CELL
+            if condition is not _CONDITION_DEFAULT:
+                _condition_ = _CONDITION_FIELD.one(condition)
+            _exposed_ = _EXPOSED_DEFAULT
+            if exposed is not _EXPOSED_DEFAULT:
+                _exposed_ = _EXPOSED_FIELD.one(exposed)
+            _days_ = _DAYS_DEFAULT
+            if days is not _DAYS_DEFAULT:
+                _days_ = _DAYS_FIELD.one(days)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -383,7 +359,7 @@ class PersonManager(Sparse, One, Gc, Seeded):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:
@@ -449,25 +425,7 @@ class PersonManager(Sparse, One, Gc, Seeded):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        condition: Condition | int = CONDITION_DEFAULT,
-        exposed: bool = EXPOSED_DEFAULT,
-        days: int = DAYS_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(entity, condition=condition, exposed=exposed, days=days)
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -488,33 +446,6 @@ class PersonManager(Sparse, One, Gc, Seeded):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
-
     def decide(
         self, recovery: float, loss: float, *, rows: ArrayLike | None = None
     ) -> None:
@@ -527,17 +458,15 @@ class PersonManager(Sparse, One, Gc, Seeded):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _recovery = np.float64(DECIDE_RECOVERY_ARGUMENT.one(recovery))
-        _loss = np.float64(DECIDE_LOSS_ARGUMENT.one(loss))
+        _recovery = np.float64(_DECIDE_RECOVERY_ARGUMENT.one(recovery))
+        _loss = np.float64(_DECIDE_LOSS_ARGUMENT.one(loss))
         data = self.data
         _blocks = data._kernels.get("decide")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._decide_blocks()
-        _views = (
-            _blocks.views
-            if rows is None
-            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (1, 2, 3))
-        )
+        _views: Iterable[tuple[Any, ...]] = _blocks.views
+        if rows is not None:
+            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (1, 2, 3))
         _key = self._draw_key("decide")
         for (
             entity,
@@ -625,5 +554,7 @@ class PersonRef(EntityProxy):
     __slots__ = ()
 
     condition = RowField.of(PersonManager.condition, PersonManager.set_condition)
-    exposed = RowField.cell(PersonManager.exposed, PersonManager.set_exposed, _EXPOSED)
-    days = RowField.cell(PersonManager.days, PersonManager.set_days, _DAYS)
+    exposed = RowField.cell(
+        PersonManager.exposed, PersonManager.set_exposed, _EXPOSED_FIELD
+    )
+    days = RowField.cell(PersonManager.days, PersonManager.set_days, _DAYS_FIELD)

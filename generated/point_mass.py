@@ -17,7 +17,7 @@ One buffer of 72 bytes per row, column after column:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import index
 from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
@@ -25,21 +25,19 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.columns.rows import OwnedRows
-from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.convert.text import TextField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.kernels.blocks import Blocks, Cells, rows_last
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.rows import KernelRows
-from ecsgen_runtime.maps.hash import Hash, forget, remember
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.maps.hash import Hash, remember
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -50,7 +48,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("mass", np.dtype(np.float32), (), 4, ("hot",), 8),
     Column("position", np.dtype(np.float32), (3,), 12, ("hot",), 12),
@@ -58,71 +56,67 @@ COLUMNS: Final = (
     Column("acceleration", np.dtype(np.float32), (3,), 12, ("hot",), 36),
     Column("label", np.dtype("S24"), (), 24, ("cold",), 48),
 )
-_MASS: Final = FloatField("PointMass.mass", "f32")
-_POSITION: Final = FloatField("PointMass.position", "f32", (3,))
-_VELOCITY: Final = FloatField("PointMass.velocity", "f32", (3,))
-_ACCELERATION: Final = FloatField("PointMass.acceleration", "f32", (3,))
-_LABEL: Final = TextField("PointMass.label", 24)
-POSITION_STRUCT: Final = Struct("=3f")
-VELOCITY_STRUCT: Final = Struct("=3f")
-ACCELERATION_STRUCT: Final = Struct("=3f")
-MASS_DEFAULT: Final = 1.0
-POSITION_DEFAULT: Final = (0.0, 0.0, 0.0)
-VELOCITY_DEFAULT: Final = (0.0, 0.0, 0.0)
-ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
-LABEL_DEFAULT: Final = ""
-LABEL_CELL: Final = _LABEL.one(LABEL_DEFAULT)
-CONVERTERS: Final[FieldTable] = {
-    "mass": (_MASS, MASS_DEFAULT),
-    "position": (_POSITION, POSITION_DEFAULT),
-    "velocity": (_VELOCITY, VELOCITY_DEFAULT),
-    "acceleration": (_ACCELERATION, ACCELERATION_DEFAULT),
-    "label": (_LABEL, LABEL_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(_MASS, "f32", MASS_DEFAULT, ("hot",), "kg", "Mass of the object."),
-    field_info(
-        _POSITION, "f32[3]", POSITION_DEFAULT, ("hot",), "m", "Place in world space."
-    ),
-    field_info(
-        _VELOCITY,
+_MASS_FIELD: Final = FloatField("PointMass.mass", "f32")
+_POSITION_FIELD: Final = FloatField("PointMass.position", "f32", (3,))
+_VELOCITY_FIELD: Final = FloatField("PointMass.velocity", "f32", (3,))
+_ACCELERATION_FIELD: Final = FloatField("PointMass.acceleration", "f32", (3,))
+_LABEL_FIELD: Final = TextField("PointMass.label", 24)
+_POSITION_STRUCT: Final = Struct("=3f")
+_VELOCITY_STRUCT: Final = Struct("=3f")
+_ACCELERATION_STRUCT: Final = Struct("=3f")
+_MASS_DEFAULT: Final = 1.0
+_POSITION_DEFAULT: Final = (0.0, 0.0, 0.0)
+_VELOCITY_DEFAULT: Final = (0.0, 0.0, 0.0)
+_ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
+_LABEL_DEFAULT: Final = ""
+_LABEL_CELL: Final = _LABEL_FIELD.one(_LABEL_DEFAULT)
+_FIELDS: Final = described(
+    (_MASS_FIELD, "f32", _MASS_DEFAULT, ("hot",), "kg", "Mass of the object."),
+    (
+        _POSITION_FIELD,
         "f32[3]",
-        VELOCITY_DEFAULT,
+        _POSITION_DEFAULT,
+        ("hot",),
+        "m",
+        "Place in world space.",
+    ),
+    (
+        _VELOCITY_FIELD,
+        "f32[3]",
+        _VELOCITY_DEFAULT,
         ("hot",),
         "m/s",
         "Change of place per second.",
     ),
-    field_info(
-        _ACCELERATION,
+    (
+        _ACCELERATION_FIELD,
         "f32[3]",
-        ACCELERATION_DEFAULT,
+        _ACCELERATION_DEFAULT,
         ("hot",),
         "m/s^2",
         "Change of velocity per second.",
     ),
-    field_info(
-        _LABEL, "str[24]", LABEL_DEFAULT, ("cold",), doc="A name for debugging."
-    ),
+    (_LABEL_FIELD, "str[24]", _LABEL_DEFAULT, ("cold",), "", "A name for debugging."),
 )
-SIMULATE_DT_ARGUMENT: Final = FloatField("PointMass.simulate.dt", "f32")
+_SIMULATE_DT_ARGUMENT: Final = FloatField("PointMass.simulate.dt", "f32")
 
 
 class PointMass(NamedTuple):
     """One row of a PointMassManager, copied out."""
 
-    mass: float = MASS_DEFAULT
+    mass: float = _MASS_DEFAULT
     """Mass of the object. [kg]"""
 
-    position: tuple[float, float, float] = POSITION_DEFAULT
+    position: tuple[float, float, float] = _POSITION_DEFAULT
     """Place in world space. [m]"""
 
-    velocity: tuple[float, float, float] = VELOCITY_DEFAULT
+    velocity: tuple[float, float, float] = _VELOCITY_DEFAULT
     """Change of place per second. [m/s]"""
 
-    acceleration: tuple[float, float, float] = ACCELERATION_DEFAULT
+    acceleration: tuple[float, float, float] = _ACCELERATION_DEFAULT
     """Change of velocity per second. [m/s^2]"""
 
-    label: str = LABEL_DEFAULT
+    label: str = _LABEL_DEFAULT
     """A name for debugging."""
 
 
@@ -156,21 +150,21 @@ class PointMassColumns(QueryColumns):
 
     __slots__ = ()
 
-    mass = QueryColumn[np.float32]("mass", _MASS, MASS_DEFAULT)
+    mass = QueryColumn[np.float32]("mass", _MASS_FIELD, _MASS_DEFAULT)
     """Mass of the object. [kg] Shape (n,)."""
 
-    position = QueryColumn[np.float32]("position", _POSITION, POSITION_DEFAULT)
+    position = QueryColumn[np.float32]("position", _POSITION_FIELD, _POSITION_DEFAULT)
     """Place in world space. [m] Shape (n, 3)."""
 
-    velocity = QueryColumn[np.float32]("velocity", _VELOCITY, VELOCITY_DEFAULT)
+    velocity = QueryColumn[np.float32]("velocity", _VELOCITY_FIELD, _VELOCITY_DEFAULT)
     """Change of place per second. [m/s] Shape (n, 3)."""
 
     acceleration = QueryColumn[np.float32](
-        "acceleration", _ACCELERATION, ACCELERATION_DEFAULT
+        "acceleration", _ACCELERATION_FIELD, _ACCELERATION_DEFAULT
     )
     """Change of velocity per second. [m/s^2] Shape (n, 3)."""
 
-    label = QueryColumn[np.bytes_]("label", _LABEL, LABEL_DEFAULT)
+    label = QueryColumn[np.bytes_]("label", _LABEL_FIELD, _LABEL_DEFAULT)
     """A name for debugging. Shape (n,)."""
 
 
@@ -196,10 +190,9 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
         "_velocity_items",
     )
     MANAGER: ClassVar = "PointMassManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 72
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     def _simulate_blocks(self) -> Blocks:
         """Cut the columns of `simulate` into blocks; good until they move or n changes."""
@@ -222,7 +215,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     @mass.setter
     def mass(self, values: ArrayLike) -> None:
         if not is_same_view(self.mass, values):
-            self._mass_column[: self._n] = _MASS.many(values, self._n)
+            self._mass_column[: self._n] = _MASS_FIELD.many(values, self._n)
 
     @property
     def position(self) -> NDArray[np.float32]:
@@ -232,7 +225,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     @position.setter
     def position(self, values: ArrayLike) -> None:
         if not is_same_view(self.position, values):
-            self._position_column[: self._n] = _POSITION.many(values, self._n)
+            self._position_column[: self._n] = _POSITION_FIELD.many(values, self._n)
 
     @property
     def velocity(self) -> NDArray[np.float32]:
@@ -242,7 +235,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     @velocity.setter
     def velocity(self, values: ArrayLike) -> None:
         if not is_same_view(self.velocity, values):
-            self._velocity_column[: self._n] = _VELOCITY.many(values, self._n)
+            self._velocity_column[: self._n] = _VELOCITY_FIELD.many(values, self._n)
 
     @property
     def acceleration(self) -> NDArray[np.float32]:
@@ -252,7 +245,9 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     @acceleration.setter
     def acceleration(self, values: ArrayLike) -> None:
         if not is_same_view(self.acceleration, values):
-            self._acceleration_column[: self._n] = _ACCELERATION.many(values, self._n)
+            self._acceleration_column[: self._n] = _ACCELERATION_FIELD.many(
+                values, self._n
+            )
 
     @property
     def label(self) -> NDArray[np.bytes_]:
@@ -262,7 +257,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     @label.setter
     def label(self, values: ArrayLike) -> None:
         if not is_same_view(self.label, values):
-            self._label_column[: self._n] = _LABEL.many(values, self._n)
+            self._label_column[: self._n] = _LABEL_FIELD.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> PointMassHotColumns: ...
@@ -307,22 +302,20 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
         self._label_column[dst] = self._label_column[src]
 
 
-class PointMassManager(Hash, One, Gc):
+class PointMassManager(Hash, MappedOne, Gc):
     """Owns every PointMass: lookup hash, instances one, destroy gc.
 
     A point mass moved by explicit integration.
     """
 
     __slots__ = ("_entities", "_rng", "_rows")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed hash one",
         "_destroy_row": "packed hash",
     }
     _ROWS: ClassVar = PointMassData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("mass", "label")
     data: PointMassData
 
@@ -335,7 +328,7 @@ class PointMassManager(Hash, One, Gc):
 
     def set_mass(self, row: int, value: float, /) -> None:
         """Set `mass` of a row."""
-        _value = _MASS.one(value)
+        _value = _MASS_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -346,11 +339,11 @@ class PointMassManager(Hash, One, Gc):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return POSITION_STRUCT.unpack_from(data._position_cells, 12 * row)
+        return _POSITION_STRUCT.unpack_from(data._position_cells, 12 * row)
 
     def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 3 values."""
-        _value = _POSITION.one(value)
+        _value = _POSITION_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -364,11 +357,11 @@ class PointMassManager(Hash, One, Gc):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return VELOCITY_STRUCT.unpack_from(data._velocity_cells, 12 * row)
+        return _VELOCITY_STRUCT.unpack_from(data._velocity_cells, 12 * row)
 
     def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 3 values."""
-        _value = _VELOCITY.one(value)
+        _value = _VELOCITY_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -382,11 +375,11 @@ class PointMassManager(Hash, One, Gc):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row)
+        return _ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row)
 
     def set_acceleration(self, row: int, value: ArrayLike, /) -> None:
         """Set `acceleration` of a row: 3 values."""
-        _value = _ACCELERATION.one(value)
+        _value = _ACCELERATION_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -404,7 +397,7 @@ class PointMassManager(Hash, One, Gc):
 
     def set_label(self, row: int, value: str, /) -> None:
         """Set `label` of a row: at most 24 bytes of UTF-8."""
-        _value = _LABEL.one(value)
+        _value = _LABEL_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -417,9 +410,9 @@ class PointMassManager(Hash, One, Gc):
             row = self._row(row)
         return PointMass(
             data._mass_cells[row],
-            POSITION_STRUCT.unpack_from(data._position_cells, 12 * row),
-            VELOCITY_STRUCT.unpack_from(data._velocity_cells, 12 * row),
-            ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row),
+            _POSITION_STRUCT.unpack_from(data._position_cells, 12 * row),
+            _VELOCITY_STRUCT.unpack_from(data._velocity_cells, 12 * row),
+            _ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row),
             str(data._label_column[row], "utf-8"),
         )
 
@@ -454,11 +447,11 @@ class PointMassManager(Hash, One, Gc):
         entity: Entity,
         /,
         *,
-        mass: float = MASS_DEFAULT,
-        position: ArrayLike = POSITION_DEFAULT,
-        velocity: ArrayLike = VELOCITY_DEFAULT,
-        acceleration: ArrayLike = ACCELERATION_DEFAULT,
-        label: str = LABEL_DEFAULT,
+        mass: float = _MASS_DEFAULT,
+        position: ArrayLike = _POSITION_DEFAULT,
+        velocity: ArrayLike = _VELOCITY_DEFAULT,
+        acceleration: ArrayLike = _ACCELERATION_DEFAULT,
+        label: str = _LABEL_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -470,21 +463,21 @@ class PointMassManager(Hash, One, Gc):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _mass_ = MASS_DEFAULT
-            if mass is not MASS_DEFAULT:
-                _mass_ = _MASS.one(mass)
-            _position_ = POSITION_DEFAULT
-            if position is not POSITION_DEFAULT:
-                _position_ = _POSITION.one(position)
-            _velocity_ = VELOCITY_DEFAULT
-            if velocity is not VELOCITY_DEFAULT:
-                _velocity_ = _VELOCITY.one(velocity)
-            _acceleration_ = ACCELERATION_DEFAULT
-            if acceleration is not ACCELERATION_DEFAULT:
-                _acceleration_ = _ACCELERATION.one(acceleration)
-            _label_ = LABEL_CELL
-            if label is not LABEL_DEFAULT:
-                _label_ = _LABEL.one(label)
+            _mass_ = _MASS_DEFAULT
+            if mass is not _MASS_DEFAULT:
+                _mass_ = _MASS_FIELD.one(mass)
+            _position_ = _POSITION_DEFAULT
+            if position is not _POSITION_DEFAULT:
+                _position_ = _POSITION_FIELD.one(position)
+            _velocity_ = _VELOCITY_DEFAULT
+            if velocity is not _VELOCITY_DEFAULT:
+                _velocity_ = _VELOCITY_FIELD.one(velocity)
+            _acceleration_ = _ACCELERATION_DEFAULT
+            if acceleration is not _ACCELERATION_DEFAULT:
+                _acceleration_ = _ACCELERATION_FIELD.one(acceleration)
+            _label_ = _LABEL_CELL
+            if label is not _LABEL_DEFAULT:
+                _label_ = _LABEL_FIELD.one(label)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -500,7 +493,7 @@ class PointMassManager(Hash, One, Gc):
         data = self.data
         _found = self._rows.get(entity, NIL)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1, (position, velocity, acceleration))
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
@@ -511,11 +504,9 @@ class PointMassManager(Hash, One, Gc):
             data._position_cells[_at] = _position_[0]
             data._position_cells[_at + 1] = _position_[1]
             data._position_cells[_at + 2] = _position_[2]
-            _at = 3 * row
             data._velocity_cells[_at] = _velocity_[0]
             data._velocity_cells[_at + 1] = _velocity_[1]
             data._velocity_cells[_at + 2] = _velocity_[2]
-            _at = 3 * row
             data._acceleration_cells[_at] = _acceleration_[0]
             data._acceleration_cells[_at + 1] = _acceleration_[1]
             data._acceleration_cells[_at + 2] = _acceleration_[2]
@@ -566,34 +557,7 @@ class PointMassManager(Hash, One, Gc):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        mass: float = MASS_DEFAULT,
-        position: ArrayLike = POSITION_DEFAULT,
-        velocity: ArrayLike = VELOCITY_DEFAULT,
-        acceleration: ArrayLike = ACCELERATION_DEFAULT,
-        label: str = LABEL_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(
-            entity,
-            mass=mass,
-            position=position,
-            velocity=velocity,
-            acceleration=acceleration,
-            label=label,
-        )
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -616,33 +580,6 @@ class PointMassManager(Hash, One, Gc):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            forget(self._rows, data._entity_column[gone])
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            remember(self._rows, data._entity_column[dst], dst)
-        for planned in moves:
-            planned()
-
     def simulate(self, dt: float, *, rows: ArrayLike | None = None) -> None:
         """Advance every instance by dt seconds.
 
@@ -652,16 +589,14 @@ class PointMassManager(Hash, One, Gc):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.array(SIMULATE_DT_ARGUMENT.one(dt), np.float32)
+        _dt = np.array(_SIMULATE_DT_ARGUMENT.one(dt), np.float32)
         data = self.data
         _blocks = data._kernels.get("simulate")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._simulate_blocks()
-        _views = (
-            _blocks.views
-            if rows is None
-            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0, 2))
-        )
+        _views: Iterable[tuple[Any, ...]] = _blocks.views
+        if rows is not None:
+            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0, 2))
         for velocity, acceleration, position, _tmp in _views:
             # velocity += acceleration * dt
             np.multiply(acceleration, _dt, out=_tmp)
@@ -676,7 +611,7 @@ class PointMassRef(EntityProxy):
 
     __slots__ = ()
 
-    mass = RowField.cell(PointMassManager.mass, PointMassManager.set_mass, _MASS)
+    mass = RowField.cell(PointMassManager.mass, PointMassManager.set_mass, _MASS_FIELD)
     position = ArrayField.of(np.float32, PointMassManager.set_position)
     velocity = ArrayField.of(np.float32, PointMassManager.set_velocity)
     acceleration = ArrayField.of(np.float32, PointMassManager.set_acceleration)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, Unpack
+from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
@@ -32,21 +32,20 @@ from ecsgen_runtime.columns.buffers import (
     nested,
     put_cells,
 )
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.destroy.callback import Callback
 from ecsgen_runtime.destroy.release import Release
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
 from ecsgen_runtime.hierarchy.hierarchy import OrphansDestroy
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.kernels.blocks import Cells, rows_last
 from ecsgen_runtime.kernels.levels import LevelBlocks, LevelField, ParentField
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -55,7 +54,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("local", np.dtype(np.float32), (4, 4), 64, ("hot",), 8),
     Column("world", np.dtype(np.float32), (4, 4), 64, ("hot",), 72),
@@ -64,45 +63,43 @@ COLUMNS: Final = (
     Column("next_sibling", np.dtype(np.uint32), (), 4, ("hot",), 144),
     Column("previous_sibling", np.dtype(np.uint32), (), 4, ("hot",), 148),
 )
-_LOCAL: Final = FloatField("SceneNode.local", "f32", (4, 4))
-_WORLD: Final = FloatField("SceneNode.world", "f32", (4, 4))
-LOCAL_STRUCT: Final = Struct("=16f")
-WORLD_STRUCT: Final = Struct("=16f")
-LOCAL_DEFAULT: Final = (
+_LOCAL_FIELD: Final = FloatField("SceneNode.local", "f32", (4, 4))
+_WORLD_FIELD: Final = FloatField("SceneNode.world", "f32", (4, 4))
+_LOCAL_STRUCT: Final = Struct("=16f")
+_WORLD_STRUCT: Final = Struct("=16f")
+_LOCAL_DEFAULT: Final = (
     (1.0, 0.0, 0.0, 0.0),
     (0.0, 1.0, 0.0, 0.0),
     (0.0, 0.0, 1.0, 0.0),
     (0.0, 0.0, 0.0, 1.0),
 )
-LOCAL_CELL: Final = _LOCAL.one(LOCAL_DEFAULT)
-WORLD_DEFAULT: Final = (
+_LOCAL_CELL: Final = _LOCAL_FIELD.one(_LOCAL_DEFAULT)
+_WORLD_DEFAULT: Final = (
     (1.0, 0.0, 0.0, 0.0),
     (0.0, 1.0, 0.0, 0.0),
     (0.0, 0.0, 1.0, 0.0),
     (0.0, 0.0, 0.0, 1.0),
 )
-WORLD_CELL: Final = _WORLD.one(WORLD_DEFAULT)
-CONVERTERS: Final[FieldTable] = {
-    "local": (_LOCAL, LOCAL_DEFAULT),
-    "world": (_WORLD, WORLD_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(
-        _LOCAL,
+_WORLD_CELL: Final = _WORLD_FIELD.one(_WORLD_DEFAULT)
+_FIELDS: Final = described(
+    (
+        _LOCAL_FIELD,
         "f32[4,4]",
-        LOCAL_DEFAULT,
+        _LOCAL_DEFAULT,
         ("hot",),
-        doc="Matrix from the node's space to its parent's.",
+        "",
+        "Matrix from the node's space to its parent's.",
     ),
-    field_info(
-        _WORLD,
+    (
+        _WORLD_FIELD,
         "f32[4,4]",
-        WORLD_DEFAULT,
+        _WORLD_DEFAULT,
         ("hot",),
-        doc="Matrix from the node's space to the world's.",
+        "",
+        "Matrix from the node's space to the world's.",
     ),
 )
-WORLD_ABOVE_ROOTS: Final = np.array(
+_WORLD_ABOVE_ROOTS: Final = np.array(
     (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0),
     np.float32,
 ).reshape(4, 4, 1)
@@ -111,10 +108,10 @@ WORLD_ABOVE_ROOTS: Final = np.array(
 class SceneNode(NamedTuple):
     """One row of a SceneNodeManager, copied out."""
 
-    local: tuple[tuple[float, ...], ...] = LOCAL_DEFAULT
+    local: tuple[tuple[float, ...], ...] = _LOCAL_DEFAULT
     """Matrix from the node's space to its parent's."""
 
-    world: tuple[tuple[float, ...], ...] = WORLD_DEFAULT
+    world: tuple[tuple[float, ...], ...] = _WORLD_DEFAULT
     """Matrix from the node's space to the world's."""
 
 
@@ -125,14 +122,7 @@ class SceneNodeFields(TypedDict, total=False):
     world: ArrayLike
 
 
-class SceneNodeHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    local: NDArray[np.float32]
-    world: NDArray[np.float32]
-
-
-class SceneNodeData(OwnedFamilyRows, KernelRows):
+class SceneNodeData(OwnedFamilyRows, KernelRows, HotColumns):
     """The columns of a SceneNodeManager: views of the rows in use."""
 
     __slots__ = (
@@ -155,10 +145,9 @@ class SceneNodeData(OwnedFamilyRows, KernelRows):
         "_world_items",
     )
     MANAGER: ClassVar = "SceneNodeManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 152
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     def _place_blocks(self, levels: tuple[RowArray, ...], version: int) -> LevelBlocks:
         """Cut the columns of `place` into blocks; good for one version."""
@@ -174,7 +163,7 @@ class SceneNodeData(OwnedFamilyRows, KernelRows):
         )
         fields = (
             LevelField(0, False, True),
-            ParentField(0, WORLD_ABOVE_ROOTS),
+            ParentField(0, _WORLD_ABOVE_ROOTS),
             LevelField(1, True, False),
         )
         blocks = LevelBlocks(
@@ -191,7 +180,7 @@ class SceneNodeData(OwnedFamilyRows, KernelRows):
     @local.setter
     def local(self, values: ArrayLike) -> None:
         if not is_same_view(self.local, values):
-            self._local_column[: self._n] = _LOCAL.many(values, self._n)
+            self._local_column[: self._n] = _LOCAL_FIELD.many(values, self._n)
 
     @property
     def world(self) -> NDArray[np.float32]:
@@ -201,13 +190,7 @@ class SceneNodeData(OwnedFamilyRows, KernelRows):
     @world.setter
     def world(self, values: ArrayLike) -> None:
         if not is_same_view(self.world, values):
-            self._world_column[: self._n] = _WORLD.many(values, self._n)
-
-    def tagged(self, tag: Literal["hot"], /) -> SceneNodeHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return SceneNodeHotColumns(self.local, self.world)
-        raise ValueError(f"SceneNode has no tag {tag!r}; it has hot")
+            self._world_column[: self._n] = _WORLD_FIELD.many(values, self._n)
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -239,7 +222,9 @@ class SceneNodeData(OwnedFamilyRows, KernelRows):
         self._previous_sibling_column[dst] = self._previous_sibling_column[src]
 
 
-class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Release):
+class SceneNodeManager(
+    Sparse, MappedOne, OwnedChildren, OrphansDestroy, Callback, Release
+):
     """Owns every SceneNode: lookup sparse, instances one, destroy callback, release.
 
     Place of an entity relative to its parent, and in the world.
@@ -253,8 +238,6 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
         "_sparse",
         "_sparse_cells",
     )
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed sparse one hierarchy owned_children",
@@ -262,7 +245,7 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
         "_destroy_row": "packed sparse hierarchy orphans_destroy release",
     }
     _ROWS: ClassVar = SceneNodeData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     data: SceneNodeData
 
     def local(self, row: int, /) -> tuple[tuple[float, ...], ...]:
@@ -270,32 +253,32 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        cell = LOCAL_STRUCT.unpack_from(data._local_cells, 64 * row)
+        cell = _LOCAL_STRUCT.unpack_from(data._local_cells, 64 * row)
         return nested(cell, (4, 4))
 
     def set_local(self, row: int, value: ArrayLike, /) -> None:
         """Set `local` of a row: 16 values."""
-        _value = _LOCAL.one(value)
+        _value = _LOCAL_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        LOCAL_STRUCT.pack_into(data._local_cells, 64 * row, *_value)
+        _LOCAL_STRUCT.pack_into(data._local_cells, 64 * row, *_value)
 
     def world(self, row: int, /) -> tuple[tuple[float, ...], ...]:
         """Matrix from the node's space to the world's."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        cell = WORLD_STRUCT.unpack_from(data._world_cells, 64 * row)
+        cell = _WORLD_STRUCT.unpack_from(data._world_cells, 64 * row)
         return nested(cell, (4, 4))
 
     def set_world(self, row: int, value: ArrayLike, /) -> None:
         """Set `world` of a row: 16 values."""
-        _value = _WORLD.one(value)
+        _value = _WORLD_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        WORLD_STRUCT.pack_into(data._world_cells, 64 * row, *_value)
+        _WORLD_STRUCT.pack_into(data._world_cells, 64 * row, *_value)
 
     def row(self, row: int, /) -> SceneNode:
         """Return a copy of a row; O(1)."""
@@ -329,8 +312,8 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
         entity: Entity,
         /,
         *,
-        local: ArrayLike = LOCAL_DEFAULT,
-        world: ArrayLike = WORLD_DEFAULT,
+        local: ArrayLike = _LOCAL_DEFAULT,
+        world: ArrayLike = _WORLD_DEFAULT,
         parent: Instance = NIL,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
@@ -348,12 +331,12 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
             )
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _local_ = LOCAL_CELL
-            if local is not LOCAL_DEFAULT:
-                _local_ = _LOCAL.one(local)
-            _world_ = WORLD_CELL
-            if world is not WORLD_DEFAULT:
-                _world_ = _WORLD.one(world)
+            _local_ = _LOCAL_CELL
+            if local is not _LOCAL_DEFAULT:
+                _local_ = _LOCAL_FIELD.one(local)
+            _world_ = _WORLD_CELL
+            if world is not _WORLD_DEFAULT:
+                _world_ = _WORLD_FIELD.one(world)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -373,7 +356,7 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1, (local, world))
         if _map is not None:
@@ -384,8 +367,8 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
-            LOCAL_STRUCT.pack_into(data._local_cells, 64 * row, *_local_)
-            WORLD_STRUCT.pack_into(data._world_cells, 64 * row, *_world_)
+            _LOCAL_STRUCT.pack_into(data._local_cells, 64 * row, *_local_)
+            _WORLD_STRUCT.pack_into(data._world_cells, 64 * row, *_world_)
             data._n = row + 1
             self._sparse_cells[_slot] = row
             data._parent_cells[row] = NIL
@@ -442,24 +425,7 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        local: ArrayLike = LOCAL_DEFAULT,
-        world: ArrayLike = WORLD_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(entity, local=local, world=world)
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -489,37 +455,6 @@ class SceneNodeManager(Sparse, One, OwnedChildren, OrphansDestroy, Callback, Rel
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        if not self._dispatch.is_open():
-            return self._dispatch.run(self._destroy_rows, gone)
-        gone = self._with_descendants(gone)
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        self._release(gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
 
     def place(self) -> None:
         """Find every node's matrix in the world, parents first.

@@ -22,25 +22,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, Unpack
+from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.columns.front import FrontColumns
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import BoolField, IntField
 from ecsgen_runtime.convert.objects import ObjectField
 from ecsgen_runtime.destroy.callback import Callback
 from ecsgen_runtime.destroy.release import Release
 from ecsgen_runtime.groups.grouped import Grouped, GroupedRows
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.bounds import fill_parts
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -49,7 +47,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("vertex_buffers", np.dtype(np.uint32), (2,), 8, ("hot",), 8),
     Column("index_buffer", np.dtype(np.uint32), (), 4, ("hot",), 16),
@@ -58,65 +56,70 @@ COLUMNS: Final = (
     Column("bone_count", np.dtype(np.uint16), (), 2, ("hot",), 28),
     Column("visible", np.dtype(np.bool_), (), 1, ("hot",), 30),
 )
-_VERTEX_BUFFERS: Final = IntField("SkinnedMesh.vertex_buffers", "u32", (2,))
-_INDEX_BUFFER: Final = IntField("SkinnedMesh.index_buffer", "u32")
-_SHADER: Final = IntField("SkinnedMesh.shader", "u32")
-_MATERIAL: Final = IntField("SkinnedMesh.material", "u32")
-_BONE_COUNT: Final = IntField("SkinnedMesh.bone_count", "u16")
-_VISIBLE: Final = BoolField("SkinnedMesh.visible")
-_RESOURCE: Final = ObjectField("SkinnedMesh.resource")
-VERTEX_BUFFERS_STRUCT: Final = Struct("=2I")
-VERTEX_BUFFERS_DEFAULT: Final = (0, 0)
-VERTEX_BUFFERS_WORD: Final = word(_VERTEX_BUFFERS, VERTEX_BUFFERS_DEFAULT)
-INDEX_BUFFER_DEFAULT: Final = 0
-SHADER_DEFAULT: Final = 0
-MATERIAL_DEFAULT: Final = 0
-BONE_COUNT_DEFAULT: Final = 1
-VISIBLE_DEFAULT: Final = True
-CONVERTERS: Final[FieldTable] = {
-    "vertex_buffers": (_VERTEX_BUFFERS, VERTEX_BUFFERS_DEFAULT),
-    "index_buffer": (_INDEX_BUFFER, INDEX_BUFFER_DEFAULT),
-    "shader": (_SHADER, SHADER_DEFAULT),
-    "material": (_MATERIAL, MATERIAL_DEFAULT),
-    "bone_count": (_BONE_COUNT, BONE_COUNT_DEFAULT),
-    "visible": (_VISIBLE, VISIBLE_DEFAULT),
-    "resource": (_RESOURCE, None),
-}
-FIELDS: Final = (
-    field_info(
-        _VERTEX_BUFFERS,
+_VERTEX_BUFFERS_FIELD: Final = IntField("SkinnedMesh.vertex_buffers", "u32", (2,))
+_INDEX_BUFFER_FIELD: Final = IntField("SkinnedMesh.index_buffer", "u32")
+_SHADER_FIELD: Final = IntField("SkinnedMesh.shader", "u32")
+_MATERIAL_FIELD: Final = IntField("SkinnedMesh.material", "u32")
+_BONE_COUNT_FIELD: Final = IntField("SkinnedMesh.bone_count", "u16")
+_VISIBLE_FIELD: Final = BoolField("SkinnedMesh.visible")
+_RESOURCE_FIELD: Final = ObjectField("SkinnedMesh.resource")
+_VERTEX_BUFFERS_STRUCT: Final = Struct("=2I")
+_VERTEX_BUFFERS_DEFAULT: Final = (0, 0)
+_VERTEX_BUFFERS_WORD: Final = word(_VERTEX_BUFFERS_FIELD, _VERTEX_BUFFERS_DEFAULT)
+_INDEX_BUFFER_DEFAULT: Final = 0
+_SHADER_DEFAULT: Final = 0
+_MATERIAL_DEFAULT: Final = 0
+_BONE_COUNT_DEFAULT: Final = 1
+_VISIBLE_DEFAULT: Final = True
+_FIELDS: Final = described(
+    (
+        _VERTEX_BUFFERS_FIELD,
         "u32[2]",
-        VERTEX_BUFFERS_DEFAULT,
+        _VERTEX_BUFFERS_DEFAULT,
         ("hot",),
-        doc="Handles of the double-buffered skinned vertices.",
+        "",
+        "Handles of the double-buffered skinned vertices.",
     ),
-    field_info(
-        _INDEX_BUFFER,
+    (
+        _INDEX_BUFFER_FIELD,
         "u32",
-        INDEX_BUFFER_DEFAULT,
+        _INDEX_BUFFER_DEFAULT,
         ("hot",),
-        doc="Handle of the index buffer.",
+        "",
+        "Handle of the index buffer.",
     ),
-    field_info(_SHADER, "u32", SHADER_DEFAULT, ("hot",), doc="Handle of the shader."),
-    field_info(
-        _MATERIAL, "u32", MATERIAL_DEFAULT, ("hot",), doc="Handle of the material."
+    (_SHADER_FIELD, "u32", _SHADER_DEFAULT, ("hot",), "", "Handle of the shader."),
+    (
+        _MATERIAL_FIELD,
+        "u32",
+        _MATERIAL_DEFAULT,
+        ("hot",),
+        "",
+        "Handle of the material.",
     ),
-    field_info(
-        _BONE_COUNT, "u16", BONE_COUNT_DEFAULT, ("hot",), doc="Bones in the palette."
+    (
+        _BONE_COUNT_FIELD,
+        "u16",
+        _BONE_COUNT_DEFAULT,
+        ("hot",),
+        "",
+        "Bones in the palette.",
     ),
-    field_info(
-        _VISIBLE,
+    (
+        _VISIBLE_FIELD,
         "bool",
-        VISIBLE_DEFAULT,
+        _VISIBLE_DEFAULT,
         ("hot",),
-        doc="Whether the renderer draws it.",
+        "",
+        "Whether the renderer draws it.",
     ),
-    field_info(
-        _RESOURCE,
+    (
+        _RESOURCE_FIELD,
         "object",
         None,
         ("hot",),
-        doc="The external resource, released with the instance.",
+        "",
+        "The external resource, released with the instance.",
     ),
 )
 
@@ -124,22 +127,22 @@ FIELDS: Final = (
 class SkinnedMesh(NamedTuple):
     """One row of a SkinnedMeshManager, copied out."""
 
-    vertex_buffers: tuple[int, int] = VERTEX_BUFFERS_DEFAULT
+    vertex_buffers: tuple[int, int] = _VERTEX_BUFFERS_DEFAULT
     """Handles of the double-buffered skinned vertices."""
 
-    index_buffer: int = INDEX_BUFFER_DEFAULT
+    index_buffer: int = _INDEX_BUFFER_DEFAULT
     """Handle of the index buffer."""
 
-    shader: int = SHADER_DEFAULT
+    shader: int = _SHADER_DEFAULT
     """Handle of the shader."""
 
-    material: int = MATERIAL_DEFAULT
+    material: int = _MATERIAL_DEFAULT
     """Handle of the material."""
 
-    bone_count: int = BONE_COUNT_DEFAULT
+    bone_count: int = _BONE_COUNT_DEFAULT
     """Bones in the palette."""
 
-    visible: bool = VISIBLE_DEFAULT
+    visible: bool = _VISIBLE_DEFAULT
     """Whether the renderer draws it."""
 
     resource: Any = None
@@ -158,25 +161,13 @@ class SkinnedMeshFields(TypedDict, total=False):
     resource: object
 
 
-class SkinnedMeshHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    vertex_buffers: NDArray[np.uint32]
-    index_buffer: NDArray[np.uint32]
-    shader: NDArray[np.uint32]
-    material: NDArray[np.uint32]
-    bone_count: NDArray[np.uint16]
-    visible: NDArray[np.bool_]
-    resource: NDArray[np.object_]
-
-
 class SkinnedMeshGroupedData(FrontColumns):
     """The columns of the rows in the group `actors`: views, assigned to like those of
     `data`."""
 
     __slots__ = ("_data",)
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: SkinnedMeshData) -> None:
         self._data = data
@@ -201,7 +192,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     def vertex_buffers(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.vertex_buffers, values):
-            checked = _VERTEX_BUFFERS.many(values, data._n_grouped)
+            checked = _VERTEX_BUFFERS_FIELD.many(values, data._n_grouped)
             data._vertex_buffers_column[: data._n_grouped] = checked
 
     @property
@@ -214,7 +205,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     def index_buffer(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.index_buffer, values):
-            checked = _INDEX_BUFFER.many(values, data._n_grouped)
+            checked = _INDEX_BUFFER_FIELD.many(values, data._n_grouped)
             data._index_buffer_column[: data._n_grouped] = checked
 
     @property
@@ -227,7 +218,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     def shader(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.shader, values):
-            checked = _SHADER.many(values, data._n_grouped)
+            checked = _SHADER_FIELD.many(values, data._n_grouped)
             data._shader_column[: data._n_grouped] = checked
 
     @property
@@ -240,7 +231,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     def material(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.material, values):
-            checked = _MATERIAL.many(values, data._n_grouped)
+            checked = _MATERIAL_FIELD.many(values, data._n_grouped)
             data._material_column[: data._n_grouped] = checked
 
     @property
@@ -253,7 +244,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     def bone_count(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.bone_count, values):
-            checked = _BONE_COUNT.many(values, data._n_grouped)
+            checked = _BONE_COUNT_FIELD.many(values, data._n_grouped)
             data._bone_count_column[: data._n_grouped] = checked
 
     @property
@@ -266,7 +257,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     def visible(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.visible, values):
-            checked = _VISIBLE.many(values, data._n_grouped)
+            checked = _VISIBLE_FIELD.many(values, data._n_grouped)
             data._visible_column[: data._n_grouped] = checked
 
     @property
@@ -279,13 +270,13 @@ class SkinnedMeshGroupedData(FrontColumns):
     def resource(self, values: object) -> None:
         data = self._data
         if not is_same_view(self.resource, values):
-            checked = _RESOURCE.many(values, data._n_grouped)
+            checked = _RESOURCE_FIELD.many(values, data._n_grouped)
             # what ends may run code
             _left = data._resource_column[: data._n_grouped].copy()
             data._resource_column[: data._n_grouped] = checked
 
 
-class SkinnedMeshData(GroupedRows):
+class SkinnedMeshData(GroupedRows, HotColumns):
     """The columns of a SkinnedMeshManager: views of the rows in use."""
 
     __slots__ = (
@@ -309,10 +300,9 @@ class SkinnedMeshData(GroupedRows):
         "_visible_column",
     )
     MANAGER: ClassVar = "SkinnedMeshManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 31
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
     OBJECTS: ClassVar = ("_resource_column",)
     _resource_column: NDArray[np.object_]
 
@@ -324,7 +314,7 @@ class SkinnedMeshData(GroupedRows):
     @vertex_buffers.setter
     def vertex_buffers(self, values: ArrayLike) -> None:
         if not is_same_view(self.vertex_buffers, values):
-            self._vertex_buffers_column[: self._n] = _VERTEX_BUFFERS.many(
+            self._vertex_buffers_column[: self._n] = _VERTEX_BUFFERS_FIELD.many(
                 values, self._n
             )
 
@@ -336,7 +326,9 @@ class SkinnedMeshData(GroupedRows):
     @index_buffer.setter
     def index_buffer(self, values: ArrayLike) -> None:
         if not is_same_view(self.index_buffer, values):
-            self._index_buffer_column[: self._n] = _INDEX_BUFFER.many(values, self._n)
+            self._index_buffer_column[: self._n] = _INDEX_BUFFER_FIELD.many(
+                values, self._n
+            )
 
     @property
     def shader(self) -> NDArray[np.uint32]:
@@ -346,7 +338,7 @@ class SkinnedMeshData(GroupedRows):
     @shader.setter
     def shader(self, values: ArrayLike) -> None:
         if not is_same_view(self.shader, values):
-            self._shader_column[: self._n] = _SHADER.many(values, self._n)
+            self._shader_column[: self._n] = _SHADER_FIELD.many(values, self._n)
 
     @property
     def material(self) -> NDArray[np.uint32]:
@@ -356,7 +348,7 @@ class SkinnedMeshData(GroupedRows):
     @material.setter
     def material(self, values: ArrayLike) -> None:
         if not is_same_view(self.material, values):
-            self._material_column[: self._n] = _MATERIAL.many(values, self._n)
+            self._material_column[: self._n] = _MATERIAL_FIELD.many(values, self._n)
 
     @property
     def bone_count(self) -> NDArray[np.uint16]:
@@ -366,7 +358,7 @@ class SkinnedMeshData(GroupedRows):
     @bone_count.setter
     def bone_count(self, values: ArrayLike) -> None:
         if not is_same_view(self.bone_count, values):
-            self._bone_count_column[: self._n] = _BONE_COUNT.many(values, self._n)
+            self._bone_count_column[: self._n] = _BONE_COUNT_FIELD.many(values, self._n)
 
     @property
     def visible(self) -> NDArray[np.bool_]:
@@ -376,7 +368,7 @@ class SkinnedMeshData(GroupedRows):
     @visible.setter
     def visible(self, values: ArrayLike) -> None:
         if not is_same_view(self.visible, values):
-            self._visible_column[: self._n] = _VISIBLE.many(values, self._n)
+            self._visible_column[: self._n] = _VISIBLE_FIELD.many(values, self._n)
 
     @property
     def resource(self) -> NDArray[np.object_]:
@@ -386,24 +378,10 @@ class SkinnedMeshData(GroupedRows):
     @resource.setter
     def resource(self, values: object) -> None:
         if not is_same_view(self.resource, values):
-            checked = _RESOURCE.many(values, self._n)
+            checked = _RESOURCE_FIELD.many(values, self._n)
             # what ends may run code
             _left = self._resource_column[: self._n].copy()
             self._resource_column[: self._n] = checked
-
-    def tagged(self, tag: Literal["hot"], /) -> SkinnedMeshHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return SkinnedMeshHotColumns(
-                self.vertex_buffers,
-                self.index_buffer,
-                self.shader,
-                self.material,
-                self.bone_count,
-                self.visible,
-                self.resource,
-            )
-        raise ValueError(f"SkinnedMesh has no tag {tag!r}; it has hot")
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -436,15 +414,13 @@ class SkinnedMeshData(GroupedRows):
         self._resource_column[dst] = self._resource_column[src]
 
 
-class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
+class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
     """Owns every SkinnedMesh: lookup sparse, instances one, destroy callback, release.
 
     A mesh deformed by a skeleton, with the external resources that it draws with.
     """
 
     __slots__ = ("_entities", "_others", "_released", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
     _HOLDS_OBJECTS: ClassVar = True
     _STEPS: ClassVar = {
@@ -455,7 +431,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         "set_resource": "objects",
     }
     _ROWS: ClassVar = SkinnedMeshData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = (
         "index_buffer",
         "shader",
@@ -470,11 +446,11 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return VERTEX_BUFFERS_STRUCT.unpack_from(data._vertex_buffers_cells, 8 * row)
+        return _VERTEX_BUFFERS_STRUCT.unpack_from(data._vertex_buffers_cells, 8 * row)
 
     def set_vertex_buffers(self, row: int, value: ArrayLike, /) -> None:
         """Set `vertex_buffers` of a row: 2 values."""
-        _value = _VERTEX_BUFFERS.one(value)
+        _value = _VERTEX_BUFFERS_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -491,7 +467,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
 
     def set_index_buffer(self, row: int, value: int, /) -> None:
         """Set `index_buffer` of a row."""
-        _value = _INDEX_BUFFER.one(value)
+        _value = _INDEX_BUFFER_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -506,7 +482,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
 
     def set_shader(self, row: int, value: int, /) -> None:
         """Set `shader` of a row."""
-        _value = _SHADER.one(value)
+        _value = _SHADER_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -521,7 +497,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
 
     def set_material(self, row: int, value: int, /) -> None:
         """Set `material` of a row."""
-        _value = _MATERIAL.one(value)
+        _value = _MATERIAL_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -536,7 +512,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
 
     def set_bone_count(self, row: int, value: int, /) -> None:
         """Set `bone_count` of a row."""
-        _value = _BONE_COUNT.one(value)
+        _value = _BONE_COUNT_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -551,7 +527,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
 
     def set_visible(self, row: int, value: bool, /) -> None:
         """Set `visible` of a row."""
-        _value = _VISIBLE.one(value)
+        _value = _VISIBLE_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -578,7 +554,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return SkinnedMesh(
-            VERTEX_BUFFERS_STRUCT.unpack_from(data._vertex_buffers_cells, 8 * row),
+            _VERTEX_BUFFERS_STRUCT.unpack_from(data._vertex_buffers_cells, 8 * row),
             data._index_buffer_cells[row],
             data._shader_cells[row],
             data._material_cells[row],
@@ -622,12 +598,12 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         entity: Entity,
         /,
         *,
-        vertex_buffers: ArrayLike = VERTEX_BUFFERS_DEFAULT,
-        index_buffer: int = INDEX_BUFFER_DEFAULT,
-        shader: int = SHADER_DEFAULT,
-        material: int = MATERIAL_DEFAULT,
-        bone_count: int = BONE_COUNT_DEFAULT,
-        visible: bool = VISIBLE_DEFAULT,
+        vertex_buffers: ArrayLike = _VERTEX_BUFFERS_DEFAULT,
+        index_buffer: int = _INDEX_BUFFER_DEFAULT,
+        shader: int = _SHADER_DEFAULT,
+        material: int = _MATERIAL_DEFAULT,
+        bone_count: int = _BONE_COUNT_DEFAULT,
+        visible: bool = _VISIBLE_DEFAULT,
         resource: Any = None,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
@@ -640,24 +616,24 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _vertex_buffers_ = VERTEX_BUFFERS_DEFAULT
-            if vertex_buffers is not VERTEX_BUFFERS_DEFAULT:
-                _vertex_buffers_ = _VERTEX_BUFFERS.one(vertex_buffers)
-            _index_buffer_ = INDEX_BUFFER_DEFAULT
-            if index_buffer is not INDEX_BUFFER_DEFAULT:
-                _index_buffer_ = _INDEX_BUFFER.one(index_buffer)
-            _shader_ = SHADER_DEFAULT
-            if shader is not SHADER_DEFAULT:
-                _shader_ = _SHADER.one(shader)
-            _material_ = MATERIAL_DEFAULT
-            if material is not MATERIAL_DEFAULT:
-                _material_ = _MATERIAL.one(material)
-            _bone_count_ = BONE_COUNT_DEFAULT
-            if bone_count is not BONE_COUNT_DEFAULT:
-                _bone_count_ = _BONE_COUNT.one(bone_count)
-            _visible_ = VISIBLE_DEFAULT
-            if visible is not VISIBLE_DEFAULT:
-                _visible_ = _VISIBLE.one(visible)
+            _vertex_buffers_ = _VERTEX_BUFFERS_DEFAULT
+            if vertex_buffers is not _VERTEX_BUFFERS_DEFAULT:
+                _vertex_buffers_ = _VERTEX_BUFFERS_FIELD.one(vertex_buffers)
+            _index_buffer_ = _INDEX_BUFFER_DEFAULT
+            if index_buffer is not _INDEX_BUFFER_DEFAULT:
+                _index_buffer_ = _INDEX_BUFFER_FIELD.one(index_buffer)
+            _shader_ = _SHADER_DEFAULT
+            if shader is not _SHADER_DEFAULT:
+                _shader_ = _SHADER_FIELD.one(shader)
+            _material_ = _MATERIAL_DEFAULT
+            if material is not _MATERIAL_DEFAULT:
+                _material_ = _MATERIAL_FIELD.one(material)
+            _bone_count_ = _BONE_COUNT_DEFAULT
+            if bone_count is not _BONE_COUNT_DEFAULT:
+                _bone_count_ = _BONE_COUNT_FIELD.one(bone_count)
+            _visible_ = _VISIBLE_DEFAULT
+            if visible is not _VISIBLE_DEFAULT:
+                _visible_ = _VISIBLE_FIELD.one(visible)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -677,7 +653,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1, (vertex_buffers,))
         if _map is not None:
@@ -699,8 +675,8 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
-            if _vertex_buffers_ is VERTEX_BUFFERS_DEFAULT:
-                data._vertex_buffers_words[row] = VERTEX_BUFFERS_WORD
+            if _vertex_buffers_ is _VERTEX_BUFFERS_DEFAULT:
+                data._vertex_buffers_words[row] = _VERTEX_BUFFERS_WORD
             else:
                 _at = 2 * row
                 data._vertex_buffers_cells[_at] = _vertex_buffers_[0]
@@ -765,38 +741,7 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        vertex_buffers: ArrayLike = VERTEX_BUFFERS_DEFAULT,
-        index_buffer: int = INDEX_BUFFER_DEFAULT,
-        shader: int = SHADER_DEFAULT,
-        material: int = MATERIAL_DEFAULT,
-        bone_count: int = BONE_COUNT_DEFAULT,
-        visible: bool = VISIBLE_DEFAULT,
-        resource: Any = None,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(
-            entity,
-            vertex_buffers=vertex_buffers,
-            index_buffer=index_buffer,
-            shader=shader,
-            material=material,
-            bone_count=bone_count,
-            visible=visible,
-            resource=resource,
-        )
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -823,44 +768,6 @@ class SkinnedMeshManager(Grouped, Sparse, One, Callback, Release):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        if not self._dispatch.is_open():
-            return self._dispatch.run(self._destroy_rows, gone)
-        n, bound = data._n, data._n_grouped
-        src, dst = fill_parts(gone, bound, n)
-        leaving = gone[: gone.searchsorted(bound)]
-        moves = self._plan_moves(src, dst, gone)
-        others = self._others if len(leaving) else ()
-        parting = [member._plan_leaving(leaving) for member in others]
-        self._release(gone)
-        _left = data._resource_column[gone]
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            for leave in parting:
-                leave()
-            self._move_many(src, dst, moves)
-            data._n_grouped = bound - len(leaving)
-            data._n = n - len(gone)
-            data._resource_column[data._n : n] = None
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
 
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""
@@ -893,18 +800,20 @@ class SkinnedMeshRef(EntityProxy):
     index_buffer = RowField.cell(
         SkinnedMeshManager.index_buffer,
         SkinnedMeshManager.set_index_buffer,
-        _INDEX_BUFFER,
+        _INDEX_BUFFER_FIELD,
     )
     shader = RowField.cell(
-        SkinnedMeshManager.shader, SkinnedMeshManager.set_shader, _SHADER
+        SkinnedMeshManager.shader, SkinnedMeshManager.set_shader, _SHADER_FIELD
     )
     material = RowField.cell(
-        SkinnedMeshManager.material, SkinnedMeshManager.set_material, _MATERIAL
+        SkinnedMeshManager.material, SkinnedMeshManager.set_material, _MATERIAL_FIELD
     )
     bone_count = RowField.cell(
-        SkinnedMeshManager.bone_count, SkinnedMeshManager.set_bone_count, _BONE_COUNT
+        SkinnedMeshManager.bone_count,
+        SkinnedMeshManager.set_bone_count,
+        _BONE_COUNT_FIELD,
     )
     visible = RowField.cell(
-        SkinnedMeshManager.visible, SkinnedMeshManager.set_visible, _VISIBLE
+        SkinnedMeshManager.visible, SkinnedMeshManager.set_visible, _VISIBLE_FIELD
     )
     resource = RowField.of(SkinnedMeshManager.resource, SkinnedMeshManager.set_resource)

@@ -28,15 +28,13 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.convert.numbers import BoolField, FloatField
 from ecsgen_runtime.convert.text import TextField
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.handles import Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.many import LinkedRows, Many
 from ecsgen_runtime.maps.hash import Hash
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import fill
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -45,7 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("volume", np.dtype(np.float32), (), 4, ("hot",), 8),
     Column("pitch", np.dtype(np.float32), (), 4, ("hot",), 12),
@@ -56,56 +54,54 @@ COLUMNS: Final = (
     Column("previous", np.dtype(np.uint32), (), 4, ("hot",), 37),
     Column("clip", np.dtype("S40"), (), 40, ("cold",), 41),
 )
-_CLIP: Final = TextField("SoundSource.clip", 40)
-_VOLUME: Final = FloatField("SoundSource.volume", "f32")
-_PITCH: Final = FloatField("SoundSource.pitch", "f32")
-_OFFSET: Final = FloatField("SoundSource.offset", "f32", (3,))
-_ELAPSED: Final = FloatField("SoundSource.elapsed", "f32")
-_LOOPING: Final = BoolField("SoundSource.looping")
-OFFSET_STRUCT: Final = Struct("=3f")
-CLIP_DEFAULT: Final = ""
-CLIP_CELL: Final = _CLIP.one(CLIP_DEFAULT)
-VOLUME_DEFAULT: Final = 1.0
-PITCH_DEFAULT: Final = 1.0
-OFFSET_DEFAULT: Final = (0.0, 0.0, 0.0)
-ELAPSED_DEFAULT: Final = 0.0
-LOOPING_DEFAULT: Final = False
-CONVERTERS: Final[FieldTable] = {
-    "clip": (_CLIP, CLIP_DEFAULT),
-    "volume": (_VOLUME, VOLUME_DEFAULT),
-    "pitch": (_PITCH, PITCH_DEFAULT),
-    "offset": (_OFFSET, OFFSET_DEFAULT),
-    "elapsed": (_ELAPSED, ELAPSED_DEFAULT),
-    "looping": (_LOOPING, LOOPING_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(
-        _CLIP, "str[40]", CLIP_DEFAULT, ("cold",), doc="Name of the sound to play."
+_CLIP_FIELD: Final = TextField("SoundSource.clip", 40)
+_VOLUME_FIELD: Final = FloatField("SoundSource.volume", "f32")
+_PITCH_FIELD: Final = FloatField("SoundSource.pitch", "f32")
+_OFFSET_FIELD: Final = FloatField("SoundSource.offset", "f32", (3,))
+_ELAPSED_FIELD: Final = FloatField("SoundSource.elapsed", "f32")
+_LOOPING_FIELD: Final = BoolField("SoundSource.looping")
+_OFFSET_STRUCT: Final = Struct("=3f")
+_CLIP_DEFAULT: Final = ""
+_CLIP_CELL: Final = _CLIP_FIELD.one(_CLIP_DEFAULT)
+_VOLUME_DEFAULT: Final = 1.0
+_PITCH_DEFAULT: Final = 1.0
+_OFFSET_DEFAULT: Final = (0.0, 0.0, 0.0)
+_ELAPSED_DEFAULT: Final = 0.0
+_LOOPING_DEFAULT: Final = False
+_FIELDS: Final = described(
+    (
+        _CLIP_FIELD,
+        "str[40]",
+        _CLIP_DEFAULT,
+        ("cold",),
+        "",
+        "Name of the sound to play.",
     ),
-    field_info(_VOLUME, "f32", VOLUME_DEFAULT, ("hot",), doc="Loudness, 0 to 1."),
-    field_info(_PITCH, "f32", PITCH_DEFAULT, ("hot",), doc="Playing speed."),
-    field_info(
-        _OFFSET,
+    (_VOLUME_FIELD, "f32", _VOLUME_DEFAULT, ("hot",), "", "Loudness, 0 to 1."),
+    (_PITCH_FIELD, "f32", _PITCH_DEFAULT, ("hot",), "", "Playing speed."),
+    (
+        _OFFSET_FIELD,
         "f32[3]",
-        OFFSET_DEFAULT,
+        _OFFSET_DEFAULT,
         ("hot",),
         "m",
         "Place relative to the entity.",
     ),
-    field_info(
-        _ELAPSED,
+    (
+        _ELAPSED_FIELD,
         "f32",
-        ELAPSED_DEFAULT,
+        _ELAPSED_DEFAULT,
         ("hot",),
         "s",
         "How much of the clip has been played.",
     ),
-    field_info(
-        _LOOPING,
+    (
+        _LOOPING_FIELD,
         "bool",
-        LOOPING_DEFAULT,
+        _LOOPING_DEFAULT,
         ("hot",),
-        doc="Whether it starts again at the end.",
+        "",
+        "Whether it starts again at the end.",
     ),
 )
 
@@ -113,22 +109,22 @@ FIELDS: Final = (
 class SoundSource(NamedTuple):
     """One row of a SoundSourceManager, copied out."""
 
-    clip: str = CLIP_DEFAULT
+    clip: str = _CLIP_DEFAULT
     """Name of the sound to play."""
 
-    volume: float = VOLUME_DEFAULT
+    volume: float = _VOLUME_DEFAULT
     """Loudness, 0 to 1."""
 
-    pitch: float = PITCH_DEFAULT
+    pitch: float = _PITCH_DEFAULT
     """Playing speed."""
 
-    offset: tuple[float, float, float] = OFFSET_DEFAULT
+    offset: tuple[float, float, float] = _OFFSET_DEFAULT
     """Place relative to the entity. [m]"""
 
-    elapsed: float = ELAPSED_DEFAULT
+    elapsed: float = _ELAPSED_DEFAULT
     """How much of the clip has been played. [s]"""
 
-    looping: bool = LOOPING_DEFAULT
+    looping: bool = _LOOPING_DEFAULT
     """Whether it starts again at the end."""
 
 
@@ -183,10 +179,9 @@ class SoundSourceData(LinkedRows):
         "_volume_column",
     )
     MANAGER: ClassVar = "SoundSourceManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 81
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     @property
     def volume(self) -> NDArray[np.float32]:
@@ -196,7 +191,7 @@ class SoundSourceData(LinkedRows):
     @volume.setter
     def volume(self, values: ArrayLike) -> None:
         if not is_same_view(self.volume, values):
-            self._volume_column[: self._n] = _VOLUME.many(values, self._n)
+            self._volume_column[: self._n] = _VOLUME_FIELD.many(values, self._n)
 
     @property
     def pitch(self) -> NDArray[np.float32]:
@@ -206,7 +201,7 @@ class SoundSourceData(LinkedRows):
     @pitch.setter
     def pitch(self, values: ArrayLike) -> None:
         if not is_same_view(self.pitch, values):
-            self._pitch_column[: self._n] = _PITCH.many(values, self._n)
+            self._pitch_column[: self._n] = _PITCH_FIELD.many(values, self._n)
 
     @property
     def offset(self) -> NDArray[np.float32]:
@@ -216,7 +211,7 @@ class SoundSourceData(LinkedRows):
     @offset.setter
     def offset(self, values: ArrayLike) -> None:
         if not is_same_view(self.offset, values):
-            self._offset_column[: self._n] = _OFFSET.many(values, self._n)
+            self._offset_column[: self._n] = _OFFSET_FIELD.many(values, self._n)
 
     @property
     def elapsed(self) -> NDArray[np.float32]:
@@ -226,7 +221,7 @@ class SoundSourceData(LinkedRows):
     @elapsed.setter
     def elapsed(self, values: ArrayLike) -> None:
         if not is_same_view(self.elapsed, values):
-            self._elapsed_column[: self._n] = _ELAPSED.many(values, self._n)
+            self._elapsed_column[: self._n] = _ELAPSED_FIELD.many(values, self._n)
 
     @property
     def looping(self) -> NDArray[np.bool_]:
@@ -236,7 +231,7 @@ class SoundSourceData(LinkedRows):
     @looping.setter
     def looping(self, values: ArrayLike) -> None:
         if not is_same_view(self.looping, values):
-            self._looping_column[: self._n] = _LOOPING.many(values, self._n)
+            self._looping_column[: self._n] = _LOOPING_FIELD.many(values, self._n)
 
     @property
     def clip(self) -> NDArray[np.bytes_]:
@@ -246,7 +241,7 @@ class SoundSourceData(LinkedRows):
     @clip.setter
     def clip(self, values: ArrayLike) -> None:
         if not is_same_view(self.clip, values):
-            self._clip_column[: self._n] = _CLIP.many(values, self._n)
+            self._clip_column[: self._n] = _CLIP_FIELD.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> SoundSourceHotColumns: ...
@@ -306,15 +301,13 @@ class SoundSourceManager(Many, Hash):
     """
 
     __slots__ = ("_entities", "_rows")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed many",
         "_destroy_row": "packed many",
     }
     _ROWS: ClassVar = SoundSourceData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("clip", "volume", "pitch", "elapsed", "looping")
     data: SoundSourceData
 
@@ -327,7 +320,7 @@ class SoundSourceManager(Many, Hash):
 
     def set_clip(self, row: int, value: str, /) -> None:
         """Set `clip` of a row: at most 40 bytes of UTF-8."""
-        _value = _CLIP.one(value)
+        _value = _CLIP_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -342,7 +335,7 @@ class SoundSourceManager(Many, Hash):
 
     def set_volume(self, row: int, value: float, /) -> None:
         """Set `volume` of a row."""
-        _value = _VOLUME.one(value)
+        _value = _VOLUME_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -357,7 +350,7 @@ class SoundSourceManager(Many, Hash):
 
     def set_pitch(self, row: int, value: float, /) -> None:
         """Set `pitch` of a row."""
-        _value = _PITCH.one(value)
+        _value = _PITCH_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -368,11 +361,11 @@ class SoundSourceManager(Many, Hash):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return OFFSET_STRUCT.unpack_from(data._offset_cells, 12 * row)
+        return _OFFSET_STRUCT.unpack_from(data._offset_cells, 12 * row)
 
     def set_offset(self, row: int, value: ArrayLike, /) -> None:
         """Set `offset` of a row: 3 values."""
-        _value = _OFFSET.one(value)
+        _value = _OFFSET_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -390,7 +383,7 @@ class SoundSourceManager(Many, Hash):
 
     def set_elapsed(self, row: int, value: float, /) -> None:
         """Set `elapsed` of a row."""
-        _value = _ELAPSED.one(value)
+        _value = _ELAPSED_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -405,7 +398,7 @@ class SoundSourceManager(Many, Hash):
 
     def set_looping(self, row: int, value: bool, /) -> None:
         """Set `looping` of a row."""
-        _value = _LOOPING.one(value)
+        _value = _LOOPING_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -420,7 +413,7 @@ class SoundSourceManager(Many, Hash):
             str(data._clip_column[row], "utf-8"),
             data._volume_cells[row],
             data._pitch_cells[row],
-            OFFSET_STRUCT.unpack_from(data._offset_cells, 12 * row),
+            _OFFSET_STRUCT.unpack_from(data._offset_cells, 12 * row),
             data._elapsed_cells[row],
             data._looping_cells[row],
         )
@@ -458,12 +451,12 @@ class SoundSourceManager(Many, Hash):
         entity: Entity,
         /,
         *,
-        clip: str = CLIP_DEFAULT,
-        volume: float = VOLUME_DEFAULT,
-        pitch: float = PITCH_DEFAULT,
-        offset: ArrayLike = OFFSET_DEFAULT,
-        elapsed: float = ELAPSED_DEFAULT,
-        looping: bool = LOOPING_DEFAULT,
+        clip: str = _CLIP_DEFAULT,
+        volume: float = _VOLUME_DEFAULT,
+        pitch: float = _PITCH_DEFAULT,
+        offset: ArrayLike = _OFFSET_DEFAULT,
+        elapsed: float = _ELAPSED_DEFAULT,
+        looping: bool = _LOOPING_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1); it is the last of the entity's list.
 
@@ -474,24 +467,24 @@ class SoundSourceManager(Many, Hash):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _clip_ = CLIP_CELL
-            if clip is not CLIP_DEFAULT:
-                _clip_ = _CLIP.one(clip)
-            _volume_ = VOLUME_DEFAULT
-            if volume is not VOLUME_DEFAULT:
-                _volume_ = _VOLUME.one(volume)
-            _pitch_ = PITCH_DEFAULT
-            if pitch is not PITCH_DEFAULT:
-                _pitch_ = _PITCH.one(pitch)
-            _offset_ = OFFSET_DEFAULT
-            if offset is not OFFSET_DEFAULT:
-                _offset_ = _OFFSET.one(offset)
-            _elapsed_ = ELAPSED_DEFAULT
-            if elapsed is not ELAPSED_DEFAULT:
-                _elapsed_ = _ELAPSED.one(elapsed)
-            _looping_ = LOOPING_DEFAULT
-            if looping is not LOOPING_DEFAULT:
-                _looping_ = _LOOPING.one(looping)
+            _clip_ = _CLIP_CELL
+            if clip is not _CLIP_DEFAULT:
+                _clip_ = _CLIP_FIELD.one(clip)
+            _volume_ = _VOLUME_DEFAULT
+            if volume is not _VOLUME_DEFAULT:
+                _volume_ = _VOLUME_FIELD.one(volume)
+            _pitch_ = _PITCH_DEFAULT
+            if pitch is not _PITCH_DEFAULT:
+                _pitch_ = _PITCH_FIELD.one(pitch)
+            _offset_ = _OFFSET_DEFAULT
+            if offset is not _OFFSET_DEFAULT:
+                _offset_ = _OFFSET_FIELD.one(offset)
+            _elapsed_ = _ELAPSED_DEFAULT
+            if elapsed is not _ELAPSED_DEFAULT:
+                _elapsed_ = _ELAPSED_FIELD.one(elapsed)
+            _looping_ = _LOOPING_DEFAULT
+            if looping is not _LOOPING_DEFAULT:
+                _looping_ = _LOOPING_FIELD.one(looping)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -567,36 +560,7 @@ class SoundSourceManager(Many, Hash):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        clip: str = CLIP_DEFAULT,
-        volume: float = VOLUME_DEFAULT,
-        pitch: float = PITCH_DEFAULT,
-        offset: ArrayLike = OFFSET_DEFAULT,
-        elapsed: float = ELAPSED_DEFAULT,
-        looping: bool = LOOPING_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(
-            entity,
-            clip=clip,
-            volume=volume,
-            pitch=pitch,
-            offset=offset,
-            elapsed=elapsed,
-            looping=looping,
-        )
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -622,31 +586,6 @@ class SoundSourceManager(Many, Hash):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-        for planned in moves:
-            planned()
-
 
 class SoundSourceRef(EntityProxy):
     """A row of a SoundSourceManager, which follows its entity."""
@@ -655,15 +594,15 @@ class SoundSourceRef(EntityProxy):
 
     clip = RowField.of(SoundSourceManager.clip, SoundSourceManager.set_clip)
     volume = RowField.cell(
-        SoundSourceManager.volume, SoundSourceManager.set_volume, _VOLUME
+        SoundSourceManager.volume, SoundSourceManager.set_volume, _VOLUME_FIELD
     )
     pitch = RowField.cell(
-        SoundSourceManager.pitch, SoundSourceManager.set_pitch, _PITCH
+        SoundSourceManager.pitch, SoundSourceManager.set_pitch, _PITCH_FIELD
     )
     offset = ArrayField.of(np.float32, SoundSourceManager.set_offset)
     elapsed = RowField.cell(
-        SoundSourceManager.elapsed, SoundSourceManager.set_elapsed, _ELAPSED
+        SoundSourceManager.elapsed, SoundSourceManager.set_elapsed, _ELAPSED_FIELD
     )
     looping = RowField.cell(
-        SoundSourceManager.looping, SoundSourceManager.set_looping, _LOOPING
+        SoundSourceManager.looping, SoundSourceManager.set_looping, _LOOPING_FIELD
     )

@@ -19,15 +19,14 @@ One buffer of 32 bytes per row, column after column:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar, Final, Literal, Unpack
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Final, Literal, Unpack
 
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.columns.front import FrontColumns
-from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Id, IdArray, Instance, RowArray
 from ecsgen_runtime.ids.ids import IdRows, Ids
@@ -39,8 +38,7 @@ from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.kernels.seeded import Seeded
 from ecsgen_runtime.owners.unowned import Unowned
-from ecsgen_runtime.placement.bounds import fill_parts, room_at
-from ecsgen_runtime.placement.moves import Planned
+from ecsgen_runtime.placement.bounds import room_at
 from ecsgen_runtime.placement.partition import Partition, PartitionedRows
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
@@ -50,7 +48,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("position_x", np.dtype(np.float32), (), 4, ("hot",), 0),
     Column("position_y", np.dtype(np.float32), (), 4, ("hot",), 4),
     Column("velocity_x", np.dtype(np.float32), (), 4, ("hot",), 8),
@@ -60,38 +58,43 @@ COLUMNS: Final = (
     Column("id_row", np.dtype(np.uint32), (), 4, ("hot",), 24),
     Column("id_generation", np.dtype(np.uint32), (), 4, ("hot",), 28),
 )
-_POSITION: Final = FloatField("Spark.position", "f32", (2,))
-_VELOCITY: Final = FloatField("Spark.velocity", "f32", (2,))
-_HEAT: Final = FloatField("Spark.heat", "f32")
-_POSITION_X: Final = FloatField("Spark.position_x", "f32")
-_POSITION_Y: Final = FloatField("Spark.position_y", "f32")
-_VELOCITY_X: Final = FloatField("Spark.velocity_x", "f32")
-_VELOCITY_Y: Final = FloatField("Spark.velocity_y", "f32")
-POSITION_DEFAULT: Final = (0.0, 0.0)
-VELOCITY_DEFAULT: Final = (0.0, 0.0)
-HEAT_DEFAULT: Final = 1.0
-CONVERTERS: Final[FieldTable] = {
-    "position": (_POSITION, POSITION_DEFAULT),
-    "velocity": (_VELOCITY, VELOCITY_DEFAULT),
-    "heat": (_HEAT, HEAT_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(
-        _POSITION, "f32[2]", POSITION_DEFAULT, ("hot",), "m", "Place in the plane."
-    ),
-    field_info(
-        _VELOCITY,
+_POSITION_FIELD: Final = FloatField("Spark.position", "f32", (2,))
+_VELOCITY_FIELD: Final = FloatField("Spark.velocity", "f32", (2,))
+_HEAT_FIELD: Final = FloatField("Spark.heat", "f32")
+_POSITION_X_FIELD: Final = FloatField("Spark.position_x", "f32")
+_POSITION_Y_FIELD: Final = FloatField("Spark.position_y", "f32")
+_VELOCITY_X_FIELD: Final = FloatField("Spark.velocity_x", "f32")
+_VELOCITY_Y_FIELD: Final = FloatField("Spark.velocity_y", "f32")
+_POSITION_DEFAULT: Final = (0.0, 0.0)
+_VELOCITY_DEFAULT: Final = (0.0, 0.0)
+_HEAT_DEFAULT: Final = 1.0
+_FIELDS: Final = described(
+    (
+        _POSITION_FIELD,
         "f32[2]",
-        VELOCITY_DEFAULT,
+        _POSITION_DEFAULT,
+        ("hot",),
+        "m",
+        "Place in the plane.",
+    ),
+    (
+        _VELOCITY_FIELD,
+        "f32[2]",
+        _VELOCITY_DEFAULT,
         ("hot",),
         "m/s",
         "Change of place per second.",
     ),
-    field_info(
-        _HEAT, "f32", HEAT_DEFAULT, ("hot",), doc="What is left of its glow, 0 to 1."
+    (
+        _HEAT_FIELD,
+        "f32",
+        _HEAT_DEFAULT,
+        ("hot",),
+        "",
+        "What is left of its glow, 0 to 1.",
     ),
 )
-FLICKER_STRENGTH_ARGUMENT: Final = FloatField("Spark.flicker.strength", "f32")
+_FLICKER_STRENGTH_ARGUMENT: Final = FloatField("Spark.flicker.strength", "f32")
 _0_09999999999999998_f64: Final = np.array(0.09999999999999998, np.float64)
 _0_9_f64: Final = np.array(0.9, np.float64)
 
@@ -99,13 +102,13 @@ _0_9_f64: Final = np.array(0.9, np.float64)
 class Spark(NamedTuple):
     """One row of a SparkManager, copied out."""
 
-    position: tuple[float, float] = POSITION_DEFAULT
+    position: tuple[float, float] = _POSITION_DEFAULT
     """Place in the plane. [m]"""
 
-    velocity: tuple[float, float] = VELOCITY_DEFAULT
+    velocity: tuple[float, float] = _VELOCITY_DEFAULT
     """Change of place per second. [m/s]"""
 
-    heat: float = HEAT_DEFAULT
+    heat: float = _HEAT_DEFAULT
     """What is left of its glow, 0 to 1."""
 
 
@@ -132,7 +135,7 @@ class SparkActiveData(FrontColumns):
 
     __slots__ = ("_data",)
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: SparkData) -> None:
         self._data = data
@@ -152,7 +155,7 @@ class SparkActiveData(FrontColumns):
     def position_x(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.position_x, values):
-            checked = _POSITION_X.many(values, data._n_active)
+            checked = _POSITION_X_FIELD.many(values, data._n_active)
             data._position_x_column[: data._n_active] = checked
 
     @property
@@ -165,7 +168,7 @@ class SparkActiveData(FrontColumns):
     def position_y(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.position_y, values):
-            checked = _POSITION_Y.many(values, data._n_active)
+            checked = _POSITION_Y_FIELD.many(values, data._n_active)
             data._position_y_column[: data._n_active] = checked
 
     @property
@@ -178,7 +181,7 @@ class SparkActiveData(FrontColumns):
     def velocity_x(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.velocity_x, values):
-            checked = _VELOCITY_X.many(values, data._n_active)
+            checked = _VELOCITY_X_FIELD.many(values, data._n_active)
             data._velocity_x_column[: data._n_active] = checked
 
     @property
@@ -191,7 +194,7 @@ class SparkActiveData(FrontColumns):
     def velocity_y(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.velocity_y, values):
-            checked = _VELOCITY_Y.many(values, data._n_active)
+            checked = _VELOCITY_Y_FIELD.many(values, data._n_active)
             data._velocity_y_column[: data._n_active] = checked
 
     @property
@@ -204,7 +207,7 @@ class SparkActiveData(FrontColumns):
     def heat(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.heat, values):
-            checked = _HEAT.many(values, data._n_active)
+            checked = _HEAT_FIELD.many(values, data._n_active)
             data._heat_column[: data._n_active] = checked
 
 
@@ -235,10 +238,9 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
         "_velocity_y_column",
     )
     MANAGER: ClassVar = "SparkManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 32
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     @property
     def active(self) -> SparkActiveData:
@@ -250,7 +252,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
         n = self._n_active
         columns = (
             self._id_slot_column[:n],
-            planes(self._buffer, COLUMNS[2], self._allocated, (2,))[..., :n],
+            planes(self._buffer, _COLUMNS[2], self._allocated, (2,))[..., :n],
             self._heat_column[:n],
         )
         working: tuple[Cells, ...] = (
@@ -272,7 +274,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     @position_x.setter
     def position_x(self, values: ArrayLike) -> None:
         if not is_same_view(self.position_x, values):
-            self._position_x_column[: self._n] = _POSITION_X.many(values, self._n)
+            self._position_x_column[: self._n] = _POSITION_X_FIELD.many(values, self._n)
 
     @property
     def position_y(self) -> NDArray[np.float32]:
@@ -282,7 +284,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     @position_y.setter
     def position_y(self, values: ArrayLike) -> None:
         if not is_same_view(self.position_y, values):
-            self._position_y_column[: self._n] = _POSITION_Y.many(values, self._n)
+            self._position_y_column[: self._n] = _POSITION_Y_FIELD.many(values, self._n)
 
     @property
     def velocity_x(self) -> NDArray[np.float32]:
@@ -292,7 +294,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     @velocity_x.setter
     def velocity_x(self, values: ArrayLike) -> None:
         if not is_same_view(self.velocity_x, values):
-            self._velocity_x_column[: self._n] = _VELOCITY_X.many(values, self._n)
+            self._velocity_x_column[: self._n] = _VELOCITY_X_FIELD.many(values, self._n)
 
     @property
     def velocity_y(self) -> NDArray[np.float32]:
@@ -302,7 +304,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     @velocity_y.setter
     def velocity_y(self, values: ArrayLike) -> None:
         if not is_same_view(self.velocity_y, values):
-            self._velocity_y_column[: self._n] = _VELOCITY_Y.many(values, self._n)
+            self._velocity_y_column[: self._n] = _VELOCITY_Y_FIELD.many(values, self._n)
 
     @property
     def heat(self) -> NDArray[np.float32]:
@@ -312,7 +314,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     @heat.setter
     def heat(self, values: ArrayLike) -> None:
         if not is_same_view(self.heat, values):
-            self._heat_column[: self._n] = _HEAT.many(values, self._n)
+            self._heat_column[: self._n] = _HEAT_FIELD.many(values, self._n)
 
     def tagged(self, tag: Literal["hot"], /) -> SparkHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""
@@ -362,8 +364,6 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
     """
 
     __slots__ = ("_chance", "_failures")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STARTS_ACTIVE: ClassVar = True
     _DRAWING: ClassVar = {
         "flicker": 0x7A394F986D178C10,
@@ -375,7 +375,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
     }
     _ROWS: ClassVar = SparkData
     _CAPACITY: ClassVar = 1024
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("heat",)
     data: SparkData
 
@@ -388,7 +388,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
 
     def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 2 values."""
-        _value = _POSITION.one(value)
+        _value = _POSITION_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -404,7 +404,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
 
     def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 2 values."""
-        _value = _VELOCITY.one(value)
+        _value = _VELOCITY_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -420,7 +420,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
 
     def set_heat(self, row: int, value: float, /) -> None:
         """Set `heat` of a row."""
-        _value = _HEAT.one(value)
+        _value = _HEAT_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -458,9 +458,9 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
     def create(
         self,
         *,
-        position: ArrayLike = POSITION_DEFAULT,
-        velocity: ArrayLike = VELOCITY_DEFAULT,
-        heat: float = HEAT_DEFAULT,
+        position: ArrayLike = _POSITION_DEFAULT,
+        velocity: ArrayLike = _VELOCITY_DEFAULT,
+        heat: float = _HEAT_DEFAULT,
     ) -> Id:
         """Add an instance and return its id; O(1); it is active.
 
@@ -468,15 +468,15 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        _position_ = POSITION_DEFAULT
-        if position is not POSITION_DEFAULT:
-            _position_ = _POSITION.one(position)
-        _velocity_ = VELOCITY_DEFAULT
-        if velocity is not VELOCITY_DEFAULT:
-            _velocity_ = _VELOCITY.one(velocity)
-        _heat_ = HEAT_DEFAULT
-        if heat is not HEAT_DEFAULT:
-            _heat_ = _HEAT.one(heat)
+        _position_ = _POSITION_DEFAULT
+        if position is not _POSITION_DEFAULT:
+            _position_ = _POSITION_FIELD.one(position)
+        _velocity_ = _VELOCITY_DEFAULT
+        if velocity is not _VELOCITY_DEFAULT:
+            _velocity_ = _VELOCITY_FIELD.one(velocity)
+        _heat_ = _HEAT_DEFAULT
+        if heat is not _HEAT_DEFAULT:
+            _heat_ = _HEAT_FIELD.one(heat)
         if self._locks:
             self._refuse_locked()
         data = self.data
@@ -573,37 +573,6 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n, bound = data._n, data._n_active
-        src, dst = fill_parts(gone, bound, n)
-        active = int(gone.searchsorted(bound))
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            slots = data._id_slot_column[gone]
-            data._id_row_column[slots] = NIL
-            self._move_many(src, dst, moves)
-            data._n_active = bound - active
-            data._n = n - len(gone)
-            data._give_slots(slots)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            data._id_row_column[data._id_slot_column[dst]] = dst
-        for planned in moves:
-            planned()
-
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""
         data = self.data
@@ -633,18 +602,16 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _strength = np.float32(FLICKER_STRENGTH_ARGUMENT.one(strength))
+        _strength = np.float32(_FLICKER_STRENGTH_ARGUMENT.one(strength))
         data = self.data
         _blocks = data._kernels.get("flicker")
         if _blocks is None or _blocks.stamp != data._n_active:
             _blocks = data._flicker_blocks()
-        _views = (
-            _blocks.views
-            if rows is None
-            else chosen_blocks(
+        _views: Iterable[tuple[Any, ...]] = _blocks.views
+        if rows is not None:
+            _views = chosen_blocks(
                 _blocks, ChosenRows(self, rows, data._n_active).rows, (1, 2)
             )
-        )
         _key = self._draw_key("flicker")
         with np.errstate(all="ignore"):
             for id_slot, velocity, heat, _stem, _word, _bits, _tmp, _tmp2 in _views:
@@ -677,4 +644,4 @@ class SparkRef(IdProxy):
         SparkManager.set_velocity,
         ArrayField.split((2,), "velocity_x", "velocity_y"),
     )
-    heat = RowField.cell(SparkManager.heat, SparkManager.set_heat, _HEAT)
+    heat = RowField.cell(SparkManager.heat, SparkManager.set_heat, _HEAT_FIELD)

@@ -14,24 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final
 
 import numpy as np
 from ecsgen_runtime.columns.buffers import Column, cells
-from ecsgen_runtime.columns.rows import OwnedRows
+from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
 from ecsgen_runtime.owners.tag import Tag
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance, fill
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),)
+_COLUMNS: Final = (Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),)
 
 
 class Static(NamedTuple):
@@ -42,24 +40,13 @@ class StaticFields(TypedDict, total=False):
     """Columns for many new rows at once, by field; what is left out takes its default."""
 
 
-class StaticHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-
-class StaticData(OwnedRows):
+class StaticData(OwnedRows, HotColumns):
     """The columns of a StaticManager: views of the rows in use."""
 
     __slots__ = ("_entity_cells", "_entity_column")
     MANAGER: ClassVar = "StaticManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 8
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-
-    def tagged(self, tag: Literal["hot"], /) -> StaticHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return StaticHotColumns()
-        raise ValueError(f"Static has no tag {tag!r}; it has hot")
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -71,14 +58,13 @@ class StaticData(OwnedRows):
         self._entity_column[dst] = self._entity_column[src]
 
 
-class StaticManager(Tag, Sparse, One, Gc):
+class StaticManager(Tag, Sparse, MappedOne, Gc):
     """Owns every Static: lookup sparse, instances one, destroy gc.
 
     Never moves, so its transform may be cached.
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed sparse one",
@@ -134,7 +120,7 @@ class StaticManager(Tag, Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:
@@ -187,33 +173,6 @@ class StaticManager(Tag, Sparse, One, Gc):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
 
 
 class StaticRef(EntityProxy):

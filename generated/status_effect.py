@@ -29,8 +29,7 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.convert.enums import EnumField
 from ecsgen_runtime.convert.numbers import FloatField, HandleField
 from ecsgen_runtime.destroy.gc import Gc
@@ -47,8 +46,7 @@ from ecsgen_runtime.handles import (
 from ecsgen_runtime.ids.ids import IdRows, Ids
 from ecsgen_runtime.instances.many import LinkedRows, Many
 from ecsgen_runtime.maps.sparse import Sparse, grown_map
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import fill
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
@@ -58,7 +56,7 @@ from numpy.typing import ArrayLike, NDArray
 from .entities import INDEX_MASK, EntityManager
 from .enums import Effect
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("effect", np.dtype(np.uint8), (), 1, ("hot",), 8),
     Column("strength", np.dtype(np.float32), (), 4, ("hot",), 9),
@@ -71,37 +69,36 @@ COLUMNS: Final = (
     Column("caster", np.dtype(np.uint64), (), 8, ("cold",), 37),
     Column("icon", np.dtype(np.uint64), (), 8, ("cold",), 45),
 )
-_EFFECT: Final = EnumField("StatusEffect.effect", Effect, "u8")
-_STRENGTH: Final = FloatField("StatusEffect.strength", "f32")
-_REMAINING: Final = FloatField("StatusEffect.remaining", "f32")
-_CASTER: Final = HandleField("StatusEffect.caster", "entity")
-_ICON: Final = HandleField("StatusEffect.icon", "id<Texture>")
-EFFECT_DEFAULT: Final = Effect(0)
-EFFECT_CELL: Final = _EFFECT.one(EFFECT_DEFAULT)
-STRENGTH_DEFAULT: Final = 1.0
-REMAINING_DEFAULT: Final = 5.0
-CASTER_DEFAULT: Final = NULL_ENTITY
-ICON_DEFAULT: Final = Id(0)
-CONVERTERS: Final[FieldTable] = {
-    "effect": (_EFFECT, EFFECT_DEFAULT),
-    "strength": (_STRENGTH, STRENGTH_DEFAULT),
-    "remaining": (_REMAINING, REMAINING_DEFAULT),
-    "caster": (_CASTER, CASTER_DEFAULT),
-    "icon": (_ICON, ICON_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(_EFFECT, "Effect", EFFECT_DEFAULT, ("hot",), doc="What it does."),
-    field_info(_STRENGTH, "f32", STRENGTH_DEFAULT, ("hot",), doc="How much of it."),
-    field_info(
-        _REMAINING, "f32", REMAINING_DEFAULT, ("hot",), "s", "Time until it wears off."
+_EFFECT_FIELD: Final = EnumField("StatusEffect.effect", Effect, "u8")
+_STRENGTH_FIELD: Final = FloatField("StatusEffect.strength", "f32")
+_REMAINING_FIELD: Final = FloatField("StatusEffect.remaining", "f32")
+_CASTER_FIELD: Final = HandleField("StatusEffect.caster", "entity")
+_ICON_FIELD: Final = HandleField("StatusEffect.icon", "id<Texture>")
+_EFFECT_DEFAULT: Final = Effect(0)
+_EFFECT_CELL: Final = _EFFECT_FIELD.one(_EFFECT_DEFAULT)
+_STRENGTH_DEFAULT: Final = 1.0
+_REMAINING_DEFAULT: Final = 5.0
+_CASTER_DEFAULT: Final = NULL_ENTITY
+_ICON_DEFAULT: Final = Id(0)
+_FIELDS: Final = described(
+    (_EFFECT_FIELD, "Effect", _EFFECT_DEFAULT, ("hot",), "", "What it does."),
+    (_STRENGTH_FIELD, "f32", _STRENGTH_DEFAULT, ("hot",), "", "How much of it."),
+    (
+        _REMAINING_FIELD,
+        "f32",
+        _REMAINING_DEFAULT,
+        ("hot",),
+        "s",
+        "Time until it wears off.",
     ),
-    field_info(_CASTER, "entity", CASTER_DEFAULT, ("cold",), doc="Who is to blame."),
-    field_info(
-        _ICON,
+    (_CASTER_FIELD, "entity", _CASTER_DEFAULT, ("cold",), "", "Who is to blame."),
+    (
+        _ICON_FIELD,
         "id<Texture>",
-        ICON_DEFAULT,
+        _ICON_DEFAULT,
         ("cold",),
-        doc="What shows it on the screen.",
+        "",
+        "What shows it on the screen.",
     ),
 )
 
@@ -109,19 +106,19 @@ FIELDS: Final = (
 class StatusEffect(NamedTuple):
     """One row of a StatusEffectManager, copied out."""
 
-    effect: Effect = EFFECT_DEFAULT
+    effect: Effect = _EFFECT_DEFAULT
     """What it does."""
 
-    strength: float = STRENGTH_DEFAULT
+    strength: float = _STRENGTH_DEFAULT
     """How much of it."""
 
-    remaining: float = REMAINING_DEFAULT
+    remaining: float = _REMAINING_DEFAULT
     """Time until it wears off. [s]"""
 
-    caster: Entity = CASTER_DEFAULT
+    caster: Entity = _CASTER_DEFAULT
     """Who is to blame."""
 
-    icon: Id = ICON_DEFAULT
+    icon: Id = _ICON_DEFAULT
     """What shows it on the screen."""
 
 
@@ -155,19 +152,21 @@ class StatusEffectColumns(QueryColumns):
 
     __slots__ = ()
 
-    effect = QueryColumn[np.uint8]("effect", _EFFECT, EFFECT_DEFAULT)
+    effect = QueryColumn[np.uint8]("effect", _EFFECT_FIELD, _EFFECT_DEFAULT)
     """What it does. Shape (n,)."""
 
-    strength = QueryColumn[np.float32]("strength", _STRENGTH, STRENGTH_DEFAULT)
+    strength = QueryColumn[np.float32]("strength", _STRENGTH_FIELD, _STRENGTH_DEFAULT)
     """How much of it. Shape (n,)."""
 
-    remaining = QueryColumn[np.float32]("remaining", _REMAINING, REMAINING_DEFAULT)
+    remaining = QueryColumn[np.float32](
+        "remaining", _REMAINING_FIELD, _REMAINING_DEFAULT
+    )
     """Time until it wears off. [s] Shape (n,)."""
 
-    caster = QueryColumn[np.uint64]("caster", _CASTER, CASTER_DEFAULT)
+    caster = QueryColumn[np.uint64]("caster", _CASTER_FIELD, _CASTER_DEFAULT)
     """Who is to blame. Shape (n,)."""
 
-    icon = QueryColumn[np.uint64]("icon", _ICON, ICON_DEFAULT)
+    icon = QueryColumn[np.uint64]("icon", _ICON_FIELD, _ICON_DEFAULT)
     """What shows it on the screen. Shape (n,)."""
 
 
@@ -202,10 +201,9 @@ class StatusEffectData(LinkedRows, IdRows):
         "_strength_column",
     )
     MANAGER: ClassVar = "StatusEffectManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 53
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     @property
     def effect(self) -> NDArray[np.uint8]:
@@ -215,7 +213,7 @@ class StatusEffectData(LinkedRows, IdRows):
     @effect.setter
     def effect(self, values: ArrayLike) -> None:
         if not is_same_view(self.effect, values):
-            self._effect_column[: self._n] = _EFFECT.many(values, self._n)
+            self._effect_column[: self._n] = _EFFECT_FIELD.many(values, self._n)
 
     @property
     def strength(self) -> NDArray[np.float32]:
@@ -225,7 +223,7 @@ class StatusEffectData(LinkedRows, IdRows):
     @strength.setter
     def strength(self, values: ArrayLike) -> None:
         if not is_same_view(self.strength, values):
-            self._strength_column[: self._n] = _STRENGTH.many(values, self._n)
+            self._strength_column[: self._n] = _STRENGTH_FIELD.many(values, self._n)
 
     @property
     def remaining(self) -> NDArray[np.float32]:
@@ -235,7 +233,7 @@ class StatusEffectData(LinkedRows, IdRows):
     @remaining.setter
     def remaining(self, values: ArrayLike) -> None:
         if not is_same_view(self.remaining, values):
-            self._remaining_column[: self._n] = _REMAINING.many(values, self._n)
+            self._remaining_column[: self._n] = _REMAINING_FIELD.many(values, self._n)
 
     @property
     def caster(self) -> NDArray[np.uint64]:
@@ -245,7 +243,7 @@ class StatusEffectData(LinkedRows, IdRows):
     @caster.setter
     def caster(self, values: ArrayLike) -> None:
         if not is_same_view(self.caster, values):
-            self._caster_column[: self._n] = _CASTER.many(values, self._n)
+            self._caster_column[: self._n] = _CASTER_FIELD.many(values, self._n)
 
     @property
     def icon(self) -> NDArray[np.uint64]:
@@ -255,7 +253,7 @@ class StatusEffectData(LinkedRows, IdRows):
     @icon.setter
     def icon(self, values: ArrayLike) -> None:
         if not is_same_view(self.icon, values):
-            self._icon_column[: self._n] = _ICON.many(values, self._n)
+            self._icon_column[: self._n] = _ICON_FIELD.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> StatusEffectHotColumns: ...
@@ -316,15 +314,13 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "packed",
         "create": "packed many sparse ids",
         "_destroy_row": "packed many ids",
     }
     _ROWS: ClassVar = StatusEffectData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("effect", "strength", "remaining", "caster", "icon")
     data: StatusEffectData
 
@@ -337,7 +333,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
 
     def set_effect(self, row: int, value: Effect | int, /) -> None:
         """Set `effect` of a row."""
-        _value = _EFFECT.one(value)
+        _value = _EFFECT_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -352,7 +348,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
 
     def set_strength(self, row: int, value: float, /) -> None:
         """Set `strength` of a row."""
-        _value = _STRENGTH.one(value)
+        _value = _STRENGTH_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -367,7 +363,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
 
     def set_remaining(self, row: int, value: float, /) -> None:
         """Set `remaining` of a row."""
-        _value = _REMAINING.one(value)
+        _value = _REMAINING_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -382,7 +378,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
 
     def set_caster(self, row: int, value: Entity | int, /) -> None:
         """Set `caster` of a row."""
-        _value = _CASTER.one(value)
+        _value = _CASTER_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -397,7 +393,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
 
     def set_icon(self, row: int, value: Id | int, /) -> None:
         """Set `icon` of a row."""
-        _value = _ICON.one(value)
+        _value = _ICON_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -447,11 +443,11 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         entity: Entity,
         /,
         *,
-        effect: Effect | int = EFFECT_DEFAULT,
-        strength: float = STRENGTH_DEFAULT,
-        remaining: float = REMAINING_DEFAULT,
-        caster: Entity | int = CASTER_DEFAULT,
-        icon: Id | int = ICON_DEFAULT,
+        effect: Effect | int = _EFFECT_DEFAULT,
+        strength: float = _STRENGTH_DEFAULT,
+        remaining: float = _REMAINING_DEFAULT,
+        caster: Entity | int = _CASTER_DEFAULT,
+        icon: Id | int = _ICON_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1); it is the last of the entity's list.
 
@@ -462,21 +458,21 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _effect_ = EFFECT_CELL
-            if effect is not EFFECT_DEFAULT:
-                _effect_ = _EFFECT.one(effect)
-            _strength_ = STRENGTH_DEFAULT
-            if strength is not STRENGTH_DEFAULT:
-                _strength_ = _STRENGTH.one(strength)
-            _remaining_ = REMAINING_DEFAULT
-            if remaining is not REMAINING_DEFAULT:
-                _remaining_ = _REMAINING.one(remaining)
-            _caster_ = CASTER_DEFAULT
-            if caster is not CASTER_DEFAULT:
-                _caster_ = _CASTER.one(caster)
-            _icon_ = ICON_DEFAULT
-            if icon is not ICON_DEFAULT:
-                _icon_ = _ICON.one(icon)
+            _effect_ = _EFFECT_CELL
+            if effect is not _EFFECT_DEFAULT:
+                _effect_ = _EFFECT_FIELD.one(effect)
+            _strength_ = _STRENGTH_DEFAULT
+            if strength is not _STRENGTH_DEFAULT:
+                _strength_ = _STRENGTH_FIELD.one(strength)
+            _remaining_ = _REMAINING_DEFAULT
+            if remaining is not _REMAINING_DEFAULT:
+                _remaining_ = _REMAINING_FIELD.one(remaining)
+            _caster_ = _CASTER_DEFAULT
+            if caster is not _CASTER_DEFAULT:
+                _caster_ = _CASTER_FIELD.one(caster)
+            _icon_ = _ICON_DEFAULT
+            if icon is not _ICON_DEFAULT:
+                _icon_ = _ICON_FIELD.one(icon)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -575,34 +571,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        effect: Effect | int = EFFECT_DEFAULT,
-        strength: float = STRENGTH_DEFAULT,
-        remaining: float = REMAINING_DEFAULT,
-        caster: Entity | int = CASTER_DEFAULT,
-        icon: Id | int = ICON_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(
-            entity,
-            effect=effect,
-            strength=strength,
-            remaining=remaining,
-            caster=caster,
-            icon=icon,
-        )
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -632,35 +601,6 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        try:
-            slots = data._id_slot_column[gone]
-            data._id_row_column[slots] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._give_slots(slots)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            data._id_row_column[data._id_slot_column[dst]] = dst
-        for planned in moves:
-            planned()
-
 
 class StatusEffectRef(EntityProxy):
     """A row of a StatusEffectManager, which follows its entity."""
@@ -669,12 +609,16 @@ class StatusEffectRef(EntityProxy):
 
     effect = RowField.of(StatusEffectManager.effect, StatusEffectManager.set_effect)
     strength = RowField.cell(
-        StatusEffectManager.strength, StatusEffectManager.set_strength, _STRENGTH
+        StatusEffectManager.strength, StatusEffectManager.set_strength, _STRENGTH_FIELD
     )
     remaining = RowField.cell(
-        StatusEffectManager.remaining, StatusEffectManager.set_remaining, _REMAINING
+        StatusEffectManager.remaining,
+        StatusEffectManager.set_remaining,
+        _REMAINING_FIELD,
     )
     caster = RowField.cell(
-        StatusEffectManager.caster, StatusEffectManager.set_caster, _CASTER
+        StatusEffectManager.caster, StatusEffectManager.set_caster, _CASTER_FIELD
     )
-    icon = RowField.cell(StatusEffectManager.icon, StatusEffectManager.set_icon, _ICON)
+    icon = RowField.cell(
+        StatusEffectManager.icon, StatusEffectManager.set_icon, _ICON_FIELD
+    )

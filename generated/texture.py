@@ -25,9 +25,8 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.columns.unique import Unique, UniqueRows, read_only
-from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.numbers import IntField
 from ecsgen_runtime.convert.objects import ObjectField
 from ecsgen_runtime.convert.text import TextField
@@ -44,8 +43,6 @@ from ecsgen_runtime.handles import (
 from ecsgen_runtime.ids.ids import IdRows, Ids
 from ecsgen_runtime.ids.slots import SLOT_BITS, ids_of
 from ecsgen_runtime.owners.unowned import Unowned
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import fill
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import IdProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
@@ -53,7 +50,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("device_handle", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("width", np.dtype(np.uint16), (), 2, ("hot",), 8),
     Column("height", np.dtype(np.uint16), (), 2, ("hot",), 10),
@@ -62,38 +59,35 @@ COLUMNS: Final = (
     Column("id_generation", np.dtype(np.uint32), (), 4, ("hot",), 20),
     Column("file", np.dtype("S64"), (), 64, ("cold",), 24),
 )
-_DEVICE_HANDLE: Final = IntField("Texture.device_handle", "u64")
-_WIDTH: Final = IntField("Texture.width", "u16")
-_HEIGHT: Final = IntField("Texture.height", "u16")
-_FILE: Final = TextField("Texture.file", 64)
-_STAGING: Final = ObjectField("Texture.staging")
-DEVICE_HANDLE_DEFAULT: Final = 0
-WIDTH_DEFAULT: Final = 1
-HEIGHT_DEFAULT: Final = 1
-FILE_DEFAULT: Final = ""
-FILE_CELL: Final = _FILE.one(FILE_DEFAULT)
-CONVERTERS: Final[FieldTable] = {
-    "device_handle": (_DEVICE_HANDLE, DEVICE_HANDLE_DEFAULT),
-    "width": (_WIDTH, WIDTH_DEFAULT),
-    "height": (_HEIGHT, HEIGHT_DEFAULT),
-    "file": (_FILE, FILE_DEFAULT),
-    "staging": (_STAGING, None),
-}
-FIELDS: Final = (
-    field_info(
-        _DEVICE_HANDLE,
+_DEVICE_HANDLE_FIELD: Final = IntField("Texture.device_handle", "u64")
+_WIDTH_FIELD: Final = IntField("Texture.width", "u16")
+_HEIGHT_FIELD: Final = IntField("Texture.height", "u16")
+_FILE_FIELD: Final = TextField("Texture.file", 64)
+_STAGING_FIELD: Final = ObjectField("Texture.staging")
+_DEVICE_HANDLE_DEFAULT: Final = 0
+_WIDTH_DEFAULT: Final = 1
+_HEIGHT_DEFAULT: Final = 1
+_FILE_DEFAULT: Final = ""
+_FILE_CELL: Final = _FILE_FIELD.one(_FILE_DEFAULT)
+_FIELDS: Final = described(
+    (
+        _DEVICE_HANDLE_FIELD,
         "u64",
-        DEVICE_HANDLE_DEFAULT,
+        _DEVICE_HANDLE_DEFAULT,
         ("hot",),
-        doc="What the graphics card calls it.",
+        "",
+        "What the graphics card calls it.",
     ),
-    field_info(_WIDTH, "u16", WIDTH_DEFAULT, ("hot",), "px", "Columns of pixels."),
-    field_info(_HEIGHT, "u16", HEIGHT_DEFAULT, ("hot",), "px", "Rows of pixels."),
-    field_info(
-        _FILE, "str[64]", FILE_DEFAULT, ("cold",), doc="Where it was loaded from."
-    ),
-    field_info(
-        _STAGING, "object", None, ("cold",), doc="The pixels that wait to be uploaded."
+    (_WIDTH_FIELD, "u16", _WIDTH_DEFAULT, ("hot",), "px", "Columns of pixels."),
+    (_HEIGHT_FIELD, "u16", _HEIGHT_DEFAULT, ("hot",), "px", "Rows of pixels."),
+    (_FILE_FIELD, "str[64]", _FILE_DEFAULT, ("cold",), "", "Where it was loaded from."),
+    (
+        _STAGING_FIELD,
+        "object",
+        None,
+        ("cold",),
+        "",
+        "The pixels that wait to be uploaded.",
     ),
 )
 
@@ -101,16 +95,16 @@ FIELDS: Final = (
 class Texture(NamedTuple):
     """One row of a TextureManager, copied out."""
 
-    device_handle: int = DEVICE_HANDLE_DEFAULT
+    device_handle: int = _DEVICE_HANDLE_DEFAULT
     """What the graphics card calls it."""
 
-    width: int = WIDTH_DEFAULT
+    width: int = _WIDTH_DEFAULT
     """Columns of pixels. [px]"""
 
-    height: int = HEIGHT_DEFAULT
+    height: int = _HEIGHT_DEFAULT
     """Rows of pixels. [px]"""
 
-    file: str = FILE_DEFAULT
+    file: str = _FILE_DEFAULT
     """Where it was loaded from."""
 
     staging: Any = None
@@ -166,13 +160,12 @@ class TextureData(UniqueRows, IdRows):
         "_width_column",
     )
     MANAGER: ClassVar = "TextureManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 88
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
     OBJECTS: ClassVar = ("_staging_column",)
     _staging_column: NDArray[np.object_]
-    UNIQUE: ClassVar = {"file": _FILE}
+    UNIQUE: ClassVar = {"file": _FILE_FIELD}
 
     @property
     def device_handle(self) -> NDArray[np.uint64]:
@@ -182,7 +175,9 @@ class TextureData(UniqueRows, IdRows):
     @device_handle.setter
     def device_handle(self, values: ArrayLike) -> None:
         if not is_same_view(self.device_handle, values):
-            self._device_handle_column[: self._n] = _DEVICE_HANDLE.many(values, self._n)
+            self._device_handle_column[: self._n] = _DEVICE_HANDLE_FIELD.many(
+                values, self._n
+            )
 
     @property
     def width(self) -> NDArray[np.uint16]:
@@ -192,7 +187,7 @@ class TextureData(UniqueRows, IdRows):
     @width.setter
     def width(self, values: ArrayLike) -> None:
         if not is_same_view(self.width, values):
-            self._width_column[: self._n] = _WIDTH.many(values, self._n)
+            self._width_column[: self._n] = _WIDTH_FIELD.many(values, self._n)
 
     @property
     def height(self) -> NDArray[np.uint16]:
@@ -202,7 +197,7 @@ class TextureData(UniqueRows, IdRows):
     @height.setter
     def height(self, values: ArrayLike) -> None:
         if not is_same_view(self.height, values):
-            self._height_column[: self._n] = _HEIGHT.many(values, self._n)
+            self._height_column[: self._n] = _HEIGHT_FIELD.many(values, self._n)
 
     @property
     def file(self) -> NDArray[np.bytes_]:
@@ -212,7 +207,7 @@ class TextureData(UniqueRows, IdRows):
     @file.setter
     def file(self, values: ArrayLike) -> None:
         if not is_same_view(self.file, values):
-            self._assign_values("file", self._n, _FILE.many(values, self._n))
+            self._assign_values("file", self._n, _FILE_FIELD.many(values, self._n))
 
     @property
     def staging(self) -> NDArray[np.object_]:
@@ -222,7 +217,7 @@ class TextureData(UniqueRows, IdRows):
     @staging.setter
     def staging(self, values: object) -> None:
         if not is_same_view(self.staging, values):
-            checked = _STAGING.many(values, self._n)
+            checked = _STAGING_FIELD.many(values, self._n)
             # what ends may run code
             _left = self._staging_column[: self._n].copy()
             self._staging_column[: self._n] = checked
@@ -274,8 +269,6 @@ class TextureManager(Unique, Unowned, Ids, Release):
     """
 
     __slots__ = ("_failures", "_released")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _HOLDS_OBJECTS: ClassVar = True
     _STEPS: ClassVar = {
         "row": "packed",
@@ -286,7 +279,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
         "set_staging": "objects",
     }
     _ROWS: ClassVar = TextureData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("device_handle", "width", "height", "file")
     data: TextureData
 
@@ -299,7 +292,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
 
     def set_device_handle(self, row: int, value: int, /) -> None:
         """Set `device_handle` of a row."""
-        _value = _DEVICE_HANDLE.one(value)
+        _value = _DEVICE_HANDLE_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -314,7 +307,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
 
     def set_width(self, row: int, value: int, /) -> None:
         """Set `width` of a row."""
-        _value = _WIDTH.one(value)
+        _value = _WIDTH_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -329,7 +322,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
 
     def set_height(self, row: int, value: int, /) -> None:
         """Set `height` of a row."""
-        _value = _HEIGHT.one(value)
+        _value = _HEIGHT_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -344,7 +337,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
 
     def set_file(self, row: int, value: str, /) -> None:
         """Set `file` of a row: at most 64 bytes of UTF-8."""
-        _value = _FILE.one(value)
+        _value = _FILE_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -407,10 +400,10 @@ class TextureManager(Unique, Unowned, Ids, Release):
     def create(
         self,
         *,
-        device_handle: int = DEVICE_HANDLE_DEFAULT,
-        width: int = WIDTH_DEFAULT,
-        height: int = HEIGHT_DEFAULT,
-        file: str = FILE_DEFAULT,
+        device_handle: int = _DEVICE_HANDLE_DEFAULT,
+        width: int = _WIDTH_DEFAULT,
+        height: int = _HEIGHT_DEFAULT,
+        file: str = _FILE_DEFAULT,
         staging: Any = None,
     ) -> Id:
         """Add an instance and return its id; O(1).
@@ -420,18 +413,18 @@ class TextureManager(Unique, Unowned, Ids, Release):
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: the manager is locked.
         """
-        _device_handle_ = DEVICE_HANDLE_DEFAULT
-        if device_handle is not DEVICE_HANDLE_DEFAULT:
-            _device_handle_ = _DEVICE_HANDLE.one(device_handle)
-        _width_ = WIDTH_DEFAULT
-        if width is not WIDTH_DEFAULT:
-            _width_ = _WIDTH.one(width)
-        _height_ = HEIGHT_DEFAULT
-        if height is not HEIGHT_DEFAULT:
-            _height_ = _HEIGHT.one(height)
-        _file_ = FILE_CELL
-        if file is not FILE_DEFAULT:
-            _file_ = _FILE.one(file)
+        _device_handle_ = _DEVICE_HANDLE_DEFAULT
+        if device_handle is not _DEVICE_HANDLE_DEFAULT:
+            _device_handle_ = _DEVICE_HANDLE_FIELD.one(device_handle)
+        _width_ = _WIDTH_DEFAULT
+        if width is not _WIDTH_DEFAULT:
+            _width_ = _WIDTH_FIELD.one(width)
+        _height_ = _HEIGHT_DEFAULT
+        if height is not _HEIGHT_DEFAULT:
+            _height_ = _HEIGHT_FIELD.one(height)
+        _file_ = _FILE_CELL
+        if file is not _FILE_DEFAULT:
+            _file_ = _FILE_FIELD.one(file)
         if self._locks:
             self._refuse_locked()
         data = self.data
@@ -528,42 +521,6 @@ class TextureManager(Unique, Unowned, Ids, Release):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        if not self._dispatch.is_open():
-            return self._dispatch.run(self._destroy_rows, gone)
-        n = data._n
-        src, dst = fill(gone, n)
-        moves = self._plan_moves(src, dst, gone)
-        self._release(gone)
-        _left = data._staging_column[gone]
-        try:
-            data._forget_values(gone)
-            slots = data._id_slot_column[gone]
-            data._id_row_column[slots] = NIL
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            data._give_slots(slots)
-            data._staging_column[data._n : n] = None
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            data._enter_values(dst)
-            data._id_row_column[data._id_slot_column[dst]] = dst
-        for planned in moves:
-            planned()
-
     def find_file(self, value: str, /) -> Instance:
         """Return the row whose `file` is this value, or NIL; O(1)."""
         return self.data._indexes["file"].find(value)
@@ -579,9 +536,13 @@ class TextureRef(IdProxy):
     __slots__ = ()
 
     device_handle = RowField.cell(
-        TextureManager.device_handle, TextureManager.set_device_handle, _DEVICE_HANDLE
+        TextureManager.device_handle,
+        TextureManager.set_device_handle,
+        _DEVICE_HANDLE_FIELD,
     )
-    width = RowField.cell(TextureManager.width, TextureManager.set_width, _WIDTH)
-    height = RowField.cell(TextureManager.height, TextureManager.set_height, _HEIGHT)
+    width = RowField.cell(TextureManager.width, TextureManager.set_width, _WIDTH_FIELD)
+    height = RowField.cell(
+        TextureManager.height, TextureManager.set_height, _HEIGHT_FIELD
+    )
     file = RowField.of(TextureManager.file, TextureManager.set_file)
     staging = RowField.of(TextureManager.staging, TextureManager.set_staging)

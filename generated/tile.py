@@ -25,13 +25,11 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.convert.numbers import BoolField, FloatField, IntField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.growth.reserved_rows import ReservedRows
 from ecsgen_runtime.handles import (
-    NIL,
     NULL_ENTITY,
     Columns,
     Entity,
@@ -42,7 +40,7 @@ from ecsgen_runtime.handles import (
 from ecsgen_runtime.ids.direct import DirectIdRows, DirectIds
 from ecsgen_runtime.ids.slots import WORN_OUT, worn_out
 from ecsgen_runtime.maps.sparse import indices, rows_spanned
-from ecsgen_runtime.placement.rows import duplicate_instance
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -51,7 +49,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("height", np.dtype(np.float32), (), 4, ("hot",), 8),
     Column("walk_cost", np.dtype(np.uint8), (), 1, ("hot",), 12),
@@ -59,40 +57,34 @@ COLUMNS: Final = (
     Column("id_generation", np.dtype(np.uint32), (), 4, ("hot",), 21),
     Column("explored", np.dtype(np.bool_), (), 1, ("cold",), 25),
 )
-_HEIGHT: Final = FloatField("Tile.height", "f32")
-_WALK_COST: Final = IntField("Tile.walk_cost", "u8")
-_FLOW: Final = FloatField("Tile.flow", "f32", (2,))
-_EXPLORED: Final = BoolField("Tile.explored")
-FLOW_STRUCT: Final = Struct("=2f")
-HEIGHT_DEFAULT: Final = 0.0
-WALK_COST_DEFAULT: Final = 1
-FLOW_DEFAULT: Final = (0.0, 0.0)
-FLOW_WORD: Final = word(_FLOW, FLOW_DEFAULT)
-EXPLORED_DEFAULT: Final = False
-CONVERTERS: Final[FieldTable] = {
-    "height": (_HEIGHT, HEIGHT_DEFAULT),
-    "walk_cost": (_WALK_COST, WALK_COST_DEFAULT),
-    "flow": (_FLOW, FLOW_DEFAULT),
-    "explored": (_EXPLORED, EXPLORED_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(_HEIGHT, "f32", HEIGHT_DEFAULT, ("hot",), "m", "Height above the sea."),
-    field_info(
-        _WALK_COST,
+_HEIGHT_FIELD: Final = FloatField("Tile.height", "f32")
+_WALK_COST_FIELD: Final = IntField("Tile.walk_cost", "u8")
+_FLOW_FIELD: Final = FloatField("Tile.flow", "f32", (2,))
+_EXPLORED_FIELD: Final = BoolField("Tile.explored")
+_FLOW_STRUCT: Final = Struct("=2f")
+_HEIGHT_DEFAULT: Final = 0.0
+_WALK_COST_DEFAULT: Final = 1
+_FLOW_DEFAULT: Final = (0.0, 0.0)
+_FLOW_WORD: Final = word(_FLOW_FIELD, _FLOW_DEFAULT)
+_EXPLORED_DEFAULT: Final = False
+_FIELDS: Final = described(
+    (_HEIGHT_FIELD, "f32", _HEIGHT_DEFAULT, ("hot",), "m", "Height above the sea."),
+    (
+        _WALK_COST_FIELD,
         "u8",
-        WALK_COST_DEFAULT,
+        _WALK_COST_DEFAULT,
         ("hot",),
-        doc="Effort of crossing it; 255 is impassable.",
+        "",
+        "Effort of crossing it; 255 is impassable.",
     ),
-    field_info(
-        _FLOW, "f32[2]", FLOW_DEFAULT, ("hot",), doc="Direction towards the goal."
-    ),
-    field_info(
-        _EXPLORED,
+    (_FLOW_FIELD, "f32[2]", _FLOW_DEFAULT, ("hot",), "", "Direction towards the goal."),
+    (
+        _EXPLORED_FIELD,
         "bool",
-        EXPLORED_DEFAULT,
+        _EXPLORED_DEFAULT,
         ("cold",),
-        doc="Whether the player has seen it.",
+        "",
+        "Whether the player has seen it.",
     ),
 )
 
@@ -100,16 +92,16 @@ FIELDS: Final = (
 class Tile(NamedTuple):
     """One row of a TileManager, copied out."""
 
-    height: float = HEIGHT_DEFAULT
+    height: float = _HEIGHT_DEFAULT
     """Height above the sea. [m]"""
 
-    walk_cost: int = WALK_COST_DEFAULT
+    walk_cost: int = _WALK_COST_DEFAULT
     """Effort of crossing it; 255 is impassable."""
 
-    flow: tuple[float, float] = FLOW_DEFAULT
+    flow: tuple[float, float] = _FLOW_DEFAULT
     """Direction towards the goal."""
 
-    explored: bool = EXPLORED_DEFAULT
+    explored: bool = _EXPLORED_DEFAULT
     """Whether the player has seen it."""
 
 
@@ -157,10 +149,9 @@ class TileData(DirectIdRows, ReservedRows):
         "_walk_cost_column",
     )
     MANAGER: ClassVar = "TileManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 26
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     @property
     def height(self) -> NDArray[np.float32]:
@@ -170,7 +161,7 @@ class TileData(DirectIdRows, ReservedRows):
     @height.setter
     def height(self, values: ArrayLike) -> None:
         if not is_same_view(self.height, values):
-            self._height_column[: self._n] = _HEIGHT.many(values, self._n)
+            self._height_column[: self._n] = _HEIGHT_FIELD.many(values, self._n)
 
     @property
     def walk_cost(self) -> NDArray[np.uint8]:
@@ -180,7 +171,7 @@ class TileData(DirectIdRows, ReservedRows):
     @walk_cost.setter
     def walk_cost(self, values: ArrayLike) -> None:
         if not is_same_view(self.walk_cost, values):
-            self._walk_cost_column[: self._n] = _WALK_COST.many(values, self._n)
+            self._walk_cost_column[: self._n] = _WALK_COST_FIELD.many(values, self._n)
 
     @property
     def flow(self) -> NDArray[np.float32]:
@@ -190,7 +181,7 @@ class TileData(DirectIdRows, ReservedRows):
     @flow.setter
     def flow(self, values: ArrayLike) -> None:
         if not is_same_view(self.flow, values):
-            self._flow_column[: self._n] = _FLOW.many(values, self._n)
+            self._flow_column[: self._n] = _FLOW_FIELD.many(values, self._n)
 
     @property
     def explored(self) -> NDArray[np.bool_]:
@@ -200,7 +191,7 @@ class TileData(DirectIdRows, ReservedRows):
     @explored.setter
     def explored(self, values: ArrayLike) -> None:
         if not is_same_view(self.explored, values):
-            self._explored_column[: self._n] = _EXPLORED.many(values, self._n)
+            self._explored_column[: self._n] = _EXPLORED_FIELD.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> TileHotColumns: ...
@@ -240,8 +231,6 @@ class TileManager(DirectIds, Gc):
     """
 
     __slots__ = ("_entities", "_rng")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "direct",
         "create": "direct direct_ids",
@@ -249,7 +238,7 @@ class TileManager(DirectIds, Gc):
     }
     _ROWS: ClassVar = TileData
     _CAPACITY: ClassVar = 4096
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     data: TileData
 
     def height(self, row: int, /) -> float:
@@ -261,7 +250,7 @@ class TileManager(DirectIds, Gc):
 
     def set_height(self, row: int, value: float, /) -> None:
         """Set `height` of a row."""
-        _value = _HEIGHT.one(value)
+        _value = _HEIGHT_FIELD.one(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
@@ -276,7 +265,7 @@ class TileManager(DirectIds, Gc):
 
     def set_walk_cost(self, row: int, value: int, /) -> None:
         """Set `walk_cost` of a row."""
-        _value = _WALK_COST.one(value)
+        _value = _WALK_COST_FIELD.one(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
@@ -287,11 +276,11 @@ class TileManager(DirectIds, Gc):
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
-        return FLOW_STRUCT.unpack_from(data._flow_cells, 8 * row)
+        return _FLOW_STRUCT.unpack_from(data._flow_cells, 8 * row)
 
     def set_flow(self, row: int, value: ArrayLike, /) -> None:
         """Set `flow` of a row: 2 values."""
-        _value = _FLOW.one(value)
+        _value = _FLOW_FIELD.one(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
@@ -308,7 +297,7 @@ class TileManager(DirectIds, Gc):
 
     def set_explored(self, row: int, value: bool, /) -> None:
         """Set `explored` of a row."""
-        _value = _EXPLORED.one(value)
+        _value = _EXPLORED_FIELD.one(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
@@ -322,7 +311,7 @@ class TileManager(DirectIds, Gc):
         return Tile(
             data._height_cells[row],
             data._walk_cost_cells[row],
-            FLOW_STRUCT.unpack_from(data._flow_cells, 8 * row),
+            _FLOW_STRUCT.unpack_from(data._flow_cells, 8 * row),
             data._explored_cells[row],
         )
 
@@ -355,10 +344,10 @@ class TileManager(DirectIds, Gc):
         entity: Entity,
         /,
         *,
-        height: float = HEIGHT_DEFAULT,
-        walk_cost: int = WALK_COST_DEFAULT,
-        flow: ArrayLike = FLOW_DEFAULT,
-        explored: bool = EXPLORED_DEFAULT,
+        height: float = _HEIGHT_DEFAULT,
+        walk_cost: int = _WALK_COST_DEFAULT,
+        flow: ArrayLike = _FLOW_DEFAULT,
+        explored: bool = _EXPLORED_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -371,18 +360,18 @@ class TileManager(DirectIds, Gc):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _height_ = HEIGHT_DEFAULT
-            if height is not HEIGHT_DEFAULT:
-                _height_ = _HEIGHT.one(height)
-            _walk_cost_ = WALK_COST_DEFAULT
-            if walk_cost is not WALK_COST_DEFAULT:
-                _walk_cost_ = _WALK_COST.one(walk_cost)
-            _flow_ = FLOW_DEFAULT
-            if flow is not FLOW_DEFAULT:
-                _flow_ = _FLOW.one(flow)
-            _explored_ = EXPLORED_DEFAULT
-            if explored is not EXPLORED_DEFAULT:
-                _explored_ = _EXPLORED.one(explored)
+            _height_ = _HEIGHT_DEFAULT
+            if height is not _HEIGHT_DEFAULT:
+                _height_ = _HEIGHT_FIELD.one(height)
+            _walk_cost_ = _WALK_COST_DEFAULT
+            if walk_cost is not _WALK_COST_DEFAULT:
+                _walk_cost_ = _WALK_COST_FIELD.one(walk_cost)
+            _flow_ = _FLOW_DEFAULT
+            if flow is not _FLOW_DEFAULT:
+                _flow_ = _FLOW_FIELD.one(flow)
+            _explored_ = _EXPLORED_DEFAULT
+            if explored is not _EXPLORED_DEFAULT:
+                _explored_ = _EXPLORED_FIELD.one(explored)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -399,7 +388,7 @@ class TileManager(DirectIds, Gc):
         row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
         _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
         if _owner == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if row < data._allocated and data._id_generation_cells[row] == WORN_OUT:
             raise worn_out(data.MANAGER, row)
         if row >= data._allocated:
@@ -419,8 +408,8 @@ class TileManager(DirectIds, Gc):
             data._entity_cells[row] = entity
             data._height_cells[row] = _height_
             data._walk_cost_cells[row] = _walk_cost_
-            if _flow_ is FLOW_DEFAULT:
-                data._flow_words[row] = FLOW_WORD
+            if _flow_ is _FLOW_DEFAULT:
+                data._flow_words[row] = _FLOW_WORD
             else:
                 _at = 2 * row
                 data._flow_cells[_at] = _flow_[0]
@@ -475,28 +464,7 @@ class TileManager(DirectIds, Gc):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        height: float = HEIGHT_DEFAULT,
-        walk_cost: int = WALK_COST_DEFAULT,
-        flow: ArrayLike = FLOW_DEFAULT,
-        explored: bool = EXPLORED_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(
-            entity, height=height, walk_cost=walk_cost, flow=flow, explored=explored
-        )
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -514,31 +482,17 @@ class TileManager(DirectIds, Gc):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        end = self._end_without(gone)
-        try:
-            data._entity_column[gone] = NULL_ENTITY
-            data._n = end
-            data._count -= len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
 
 class TileRef(EntityProxy):
     """A row of a TileManager, which follows its entity."""
 
     __slots__ = ()
 
-    height = RowField.cell(TileManager.height, TileManager.set_height, _HEIGHT)
+    height = RowField.cell(TileManager.height, TileManager.set_height, _HEIGHT_FIELD)
     walk_cost = RowField.cell(
-        TileManager.walk_cost, TileManager.set_walk_cost, _WALK_COST
+        TileManager.walk_cost, TileManager.set_walk_cost, _WALK_COST_FIELD
     )
     flow = ArrayField.of(np.float32, TileManager.set_flow)
-    explored = RowField.cell(TileManager.explored, TileManager.set_explored, _EXPLORED)
+    explored = RowField.cell(
+        TileManager.explored, TileManager.set_explored, _EXPLORED_FIELD
+    )

@@ -15,20 +15,19 @@ One buffer of 48 bytes per row, column after column:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, Unpack
+from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import (
-    NIL,
     NULL_ENTITY,
     Columns,
     Entity,
@@ -42,8 +41,8 @@ from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.reductions import averaged
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.maps.sparse import indices, rows_spanned
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.placement.direct import Direct, DirectRows
-from ecsgen_runtime.placement.rows import duplicate_instance
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -54,41 +53,39 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("translation", np.dtype(np.float32), (3,), 12, ("hot",), 8),
     Column("rotation", np.dtype(np.float32), (4,), 16, ("hot",), 20),
     Column("scale", np.dtype(np.float32), (3,), 12, ("hot",), 36),
 )
-_TRANSLATION: Final = FloatField("Transform.translation", "f32", (3,))
-_ROTATION: Final = FloatField("Transform.rotation", "f32", (4,))
-_SCALE: Final = FloatField("Transform.scale", "f32", (3,))
-TRANSLATION_STRUCT: Final = Struct("=3f")
-ROTATION_STRUCT: Final = Struct("=4f")
-SCALE_STRUCT: Final = Struct("=3f")
-TRANSLATION_DEFAULT: Final = (0.0, 0.0, 0.0)
-ROTATION_DEFAULT: Final = (0.0, 0.0, 0.0, 1.0)
-SCALE_DEFAULT: Final = (1.0, 1.0, 1.0)
-CONVERTERS: Final[FieldTable] = {
-    "translation": (_TRANSLATION, TRANSLATION_DEFAULT),
-    "rotation": (_ROTATION, ROTATION_DEFAULT),
-    "scale": (_SCALE, SCALE_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(
-        _TRANSLATION,
+_TRANSLATION_FIELD: Final = FloatField("Transform.translation", "f32", (3,))
+_ROTATION_FIELD: Final = FloatField("Transform.rotation", "f32", (4,))
+_SCALE_FIELD: Final = FloatField("Transform.scale", "f32", (3,))
+_TRANSLATION_STRUCT: Final = Struct("=3f")
+_ROTATION_STRUCT: Final = Struct("=4f")
+_SCALE_STRUCT: Final = Struct("=3f")
+_TRANSLATION_DEFAULT: Final = (0.0, 0.0, 0.0)
+_ROTATION_DEFAULT: Final = (0.0, 0.0, 0.0, 1.0)
+_SCALE_DEFAULT: Final = (1.0, 1.0, 1.0)
+_FIELDS: Final = described(
+    (
+        _TRANSLATION_FIELD,
         "f32[3]",
-        TRANSLATION_DEFAULT,
+        _TRANSLATION_DEFAULT,
         ("hot",),
         "m",
         "Place of the origin.",
     ),
-    field_info(
-        _ROTATION, "f32[4]", ROTATION_DEFAULT, ("hot",), doc="Unit quaternion, x y z w."
+    (
+        _ROTATION_FIELD,
+        "f32[4]",
+        _ROTATION_DEFAULT,
+        ("hot",),
+        "",
+        "Unit quaternion, x y z w.",
     ),
-    field_info(
-        _SCALE, "f32[3]", SCALE_DEFAULT, ("hot",), doc="Factor along each axis."
-    ),
+    (_SCALE_FIELD, "f32[3]", _SCALE_DEFAULT, ("hot",), "", "Factor along each axis."),
 )
 _1_0_f32: Final = np.array(1.0, np.float32)
 _1e_minus_06_f32: Final = np.array(1e-06, np.float32)
@@ -97,13 +94,13 @@ _1e_minus_06_f32: Final = np.array(1e-06, np.float32)
 class Transform(NamedTuple):
     """One row of a TransformManager, copied out."""
 
-    translation: tuple[float, float, float] = TRANSLATION_DEFAULT
+    translation: tuple[float, float, float] = _TRANSLATION_DEFAULT
     """Place of the origin. [m]"""
 
-    rotation: tuple[float, float, float, float] = ROTATION_DEFAULT
+    rotation: tuple[float, float, float, float] = _ROTATION_DEFAULT
     """Unit quaternion, x y z w."""
 
-    scale: tuple[float, float, float] = SCALE_DEFAULT
+    scale: tuple[float, float, float] = _SCALE_DEFAULT
     """Factor along each axis."""
 
 
@@ -115,32 +112,24 @@ class TransformFields(TypedDict, total=False):
     scale: ArrayLike
 
 
-class TransformHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    translation: NDArray[np.float32]
-    rotation: NDArray[np.float32]
-    scale: NDArray[np.float32]
-
-
 class TransformColumns(QueryColumns):
     """The columns of Transform in a query's rows: one cell per entity."""
 
     __slots__ = ()
 
     translation = QueryColumn[np.float32](
-        "translation", _TRANSLATION, TRANSLATION_DEFAULT
+        "translation", _TRANSLATION_FIELD, _TRANSLATION_DEFAULT
     )
     """Place of the origin. [m] Shape (n, 3)."""
 
-    rotation = QueryColumn[np.float32]("rotation", _ROTATION, ROTATION_DEFAULT)
+    rotation = QueryColumn[np.float32]("rotation", _ROTATION_FIELD, _ROTATION_DEFAULT)
     """Unit quaternion, x y z w. Shape (n, 4)."""
 
-    scale = QueryColumn[np.float32]("scale", _SCALE, SCALE_DEFAULT)
+    scale = QueryColumn[np.float32]("scale", _SCALE_FIELD, _SCALE_DEFAULT)
     """Factor along each axis. Shape (n, 3)."""
 
 
-class TransformData(DirectRows, JoinedRows, KernelRows):
+class TransformData(DirectRows, JoinedRows, KernelRows, HotColumns):
     """The columns of a TransformManager: views of the rows in use."""
 
     __slots__ = (
@@ -157,10 +146,9 @@ class TransformData(DirectRows, JoinedRows, KernelRows):
         "_translation_column",
     )
     MANAGER: ClassVar = "TransformManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 48
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     def _straighten_blocks(self) -> Blocks:
         """Cut the columns of `straighten` into blocks; good until they move or n changes."""
@@ -193,7 +181,9 @@ class TransformData(DirectRows, JoinedRows, KernelRows):
     @translation.setter
     def translation(self, values: ArrayLike) -> None:
         if not is_same_view(self.translation, values):
-            self._translation_column[: self._n] = _TRANSLATION.many(values, self._n)
+            self._translation_column[: self._n] = _TRANSLATION_FIELD.many(
+                values, self._n
+            )
 
     @property
     def rotation(self) -> NDArray[np.float32]:
@@ -203,7 +193,7 @@ class TransformData(DirectRows, JoinedRows, KernelRows):
     @rotation.setter
     def rotation(self, values: ArrayLike) -> None:
         if not is_same_view(self.rotation, values):
-            self._rotation_column[: self._n] = _ROTATION.many(values, self._n)
+            self._rotation_column[: self._n] = _ROTATION_FIELD.many(values, self._n)
 
     @property
     def scale(self) -> NDArray[np.float32]:
@@ -213,13 +203,7 @@ class TransformData(DirectRows, JoinedRows, KernelRows):
     @scale.setter
     def scale(self, values: ArrayLike) -> None:
         if not is_same_view(self.scale, values):
-            self._scale_column[: self._n] = _SCALE.many(values, self._n)
-
-    def tagged(self, tag: Literal["hot"], /) -> TransformHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return TransformHotColumns(self.translation, self.rotation, self.scale)
-        raise ValueError(f"Transform has no tag {tag!r}; it has hot")
+            self._scale_column[: self._n] = _SCALE_FIELD.many(values, self._n)
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -240,15 +224,13 @@ class TransformManager(Direct, Gc):
     """
 
     __slots__ = ("_entities", "_rng")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     _STEPS: ClassVar = {
         "row": "direct",
         "create": "direct",
         "_destroy_row": "direct",
     }
     _ROWS: ClassVar = TransformData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     data: TransformData
 
     def translation(self, row: int, /) -> tuple[float, float, float]:
@@ -256,11 +238,11 @@ class TransformManager(Direct, Gc):
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
-        return TRANSLATION_STRUCT.unpack_from(data._translation_cells, 12 * row)
+        return _TRANSLATION_STRUCT.unpack_from(data._translation_cells, 12 * row)
 
     def set_translation(self, row: int, value: ArrayLike, /) -> None:
         """Set `translation` of a row: 3 values."""
-        _value = _TRANSLATION.one(value)
+        _value = _TRANSLATION_FIELD.one(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
@@ -274,11 +256,11 @@ class TransformManager(Direct, Gc):
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
-        return ROTATION_STRUCT.unpack_from(data._rotation_cells, 16 * row)
+        return _ROTATION_STRUCT.unpack_from(data._rotation_cells, 16 * row)
 
     def set_rotation(self, row: int, value: ArrayLike, /) -> None:
         """Set `rotation` of a row: 4 values."""
-        _value = _ROTATION.one(value)
+        _value = _ROTATION_FIELD.one(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
@@ -293,11 +275,11 @@ class TransformManager(Direct, Gc):
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
-        return SCALE_STRUCT.unpack_from(data._scale_cells, 12 * row)
+        return _SCALE_STRUCT.unpack_from(data._scale_cells, 12 * row)
 
     def set_scale(self, row: int, value: ArrayLike, /) -> None:
         """Set `scale` of a row: 3 values."""
-        _value = _SCALE.one(value)
+        _value = _SCALE_FIELD.one(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
@@ -312,9 +294,9 @@ class TransformManager(Direct, Gc):
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
             row = self._row(row)
         return Transform(
-            TRANSLATION_STRUCT.unpack_from(data._translation_cells, 12 * row),
-            ROTATION_STRUCT.unpack_from(data._rotation_cells, 16 * row),
-            SCALE_STRUCT.unpack_from(data._scale_cells, 12 * row),
+            _TRANSLATION_STRUCT.unpack_from(data._translation_cells, 12 * row),
+            _ROTATION_STRUCT.unpack_from(data._rotation_cells, 16 * row),
+            _SCALE_STRUCT.unpack_from(data._scale_cells, 12 * row),
         )
 
     translation_of = RowField.by_entity(translation)
@@ -344,9 +326,9 @@ class TransformManager(Direct, Gc):
         entity: Entity,
         /,
         *,
-        translation: ArrayLike = TRANSLATION_DEFAULT,
-        rotation: ArrayLike = ROTATION_DEFAULT,
-        scale: ArrayLike = SCALE_DEFAULT,
+        translation: ArrayLike = _TRANSLATION_DEFAULT,
+        rotation: ArrayLike = _ROTATION_DEFAULT,
+        scale: ArrayLike = _SCALE_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -358,15 +340,15 @@ class TransformManager(Direct, Gc):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _translation_ = TRANSLATION_DEFAULT
-            if translation is not TRANSLATION_DEFAULT:
-                _translation_ = _TRANSLATION.one(translation)
-            _rotation_ = ROTATION_DEFAULT
-            if rotation is not ROTATION_DEFAULT:
-                _rotation_ = _ROTATION.one(rotation)
-            _scale_ = SCALE_DEFAULT
-            if scale is not SCALE_DEFAULT:
-                _scale_ = _SCALE.one(scale)
+            _translation_ = _TRANSLATION_DEFAULT
+            if translation is not _TRANSLATION_DEFAULT:
+                _translation_ = _TRANSLATION_FIELD.one(translation)
+            _rotation_ = _ROTATION_DEFAULT
+            if rotation is not _ROTATION_DEFAULT:
+                _rotation_ = _ROTATION_FIELD.one(rotation)
+            _scale_ = _SCALE_DEFAULT
+            if scale is not _SCALE_DEFAULT:
+                _scale_ = _SCALE_FIELD.one(scale)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -383,7 +365,7 @@ class TransformManager(Direct, Gc):
         row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
         _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
         if _owner == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if row >= data._allocated:
             data._grow(row + 1, (translation, rotation, scale))
         if _owner != NULL_ENTITY:
@@ -454,27 +436,7 @@ class TransformManager(Direct, Gc):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        translation: ArrayLike = TRANSLATION_DEFAULT,
-        rotation: ArrayLike = ROTATION_DEFAULT,
-        scale: ArrayLike = SCALE_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(
-            entity, translation=translation, rotation=rotation, scale=scale
-        )
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -492,22 +454,6 @@ class TransformManager(Direct, Gc):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        end = self._end_without(gone)
-        try:
-            data._entity_column[gone] = NULL_ENTITY
-            data._n = end
-            data._count -= len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
     def straighten(self, *, rows: ArrayLike | None = None) -> None:
         """Let rotations be of length 1 again.
 
@@ -520,11 +466,9 @@ class TransformManager(Direct, Gc):
         _blocks = data._kernels.get("straighten")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._straighten_blocks()
-        _views = (
-            _blocks.views
-            if rows is None
-            else chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
-        )
+        _views: Iterable[tuple[Any, ...]] = _blocks.views
+        if rows is not None:
+            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
         with np.errstate(all="ignore"):
             for rotation, _where, _tmp, _tmp2, _tmp3 in _views:
                 # where abs(1 - dot(rotation, rotation)) > 1e-6

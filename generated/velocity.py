@@ -16,23 +16,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import index
 from struct import Struct
-from typing import Any, ClassVar, Final, Literal, Unpack
+from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.columns.front import FrontColumns
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.groups.grouped import Grouped, GroupedRows
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.bounds import fill_parts
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
@@ -43,23 +41,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("value", np.dtype(np.float32), (3,), 12, ("hot",), 8),
 )
-_VALUE: Final = FloatField("Velocity.value", "f32", (3,))
-VALUE_STRUCT: Final = Struct("=3f")
-VALUE_DEFAULT: Final = (0.0, 0.0, 0.0)
-CONVERTERS: Final[FieldTable] = {
-    "value": (_VALUE, VALUE_DEFAULT),
-}
-FIELDS: Final = (field_info(_VALUE, "f32[3]", VALUE_DEFAULT, ("hot",), "m/s"),)
+_VALUE_FIELD: Final = FloatField("Velocity.value", "f32", (3,))
+_VALUE_STRUCT: Final = Struct("=3f")
+_VALUE_DEFAULT: Final = (0.0, 0.0, 0.0)
+_FIELDS: Final = described(
+    (_VALUE_FIELD, "f32[3]", _VALUE_DEFAULT, ("hot",), "m/s"),
+)
 
 
 class Velocity(NamedTuple):
     """One row of a VelocityManager, copied out."""
 
-    value: tuple[float, float, float] = VALUE_DEFAULT
+    value: tuple[float, float, float] = _VALUE_DEFAULT
     """The value. [m/s]"""
 
 
@@ -69,19 +66,13 @@ class VelocityFields(TypedDict, total=False):
     value: ArrayLike
 
 
-class VelocityHotColumns(NamedTuple):
-    """The columns tagged `hot`: all that are not cold."""
-
-    value: NDArray[np.float32]
-
-
 class VelocityGroupedData(FrontColumns):
     """The columns of the rows in the group `bodies`: views, assigned to like those of
     `data`."""
 
     __slots__ = ("_data",)
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: VelocityData) -> None:
         self._data = data
@@ -106,7 +97,7 @@ class VelocityGroupedData(FrontColumns):
     def value(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.value, values):
-            checked = _VALUE.many(values, data._n_grouped)
+            checked = _VALUE_FIELD.many(values, data._n_grouped)
             data._value_column[: data._n_grouped] = checked
 
 
@@ -115,11 +106,11 @@ class VelocityColumns(QueryColumns):
 
     __slots__ = ()
 
-    value = QueryColumn[np.float32]("value", _VALUE, VALUE_DEFAULT)
+    value = QueryColumn[np.float32]("value", _VALUE_FIELD, _VALUE_DEFAULT)
     """The value of each row. [m/s] Shape (n, 3)."""
 
 
-class VelocityData(GroupedRows, JoinedRows):
+class VelocityData(GroupedRows, JoinedRows, HotColumns):
     """The columns of a VelocityManager: views of the rows in use."""
 
     __slots__ = (
@@ -132,10 +123,9 @@ class VelocityData(GroupedRows, JoinedRows):
         "_value_items",
     )
     MANAGER: ClassVar = "VelocityManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 20
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     @property
     def value(self) -> NDArray[np.float32]:
@@ -145,13 +135,7 @@ class VelocityData(GroupedRows, JoinedRows):
     @value.setter
     def value(self, values: ArrayLike) -> None:
         if not is_same_view(self.value, values):
-            self._value_column[: self._n] = _VALUE.many(values, self._n)
-
-    def tagged(self, tag: Literal["hot"], /) -> VelocityHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
-        if tag == "hot":
-            return VelocityHotColumns(self.value)
-        raise ValueError(f"Velocity has no tag {tag!r}; it has hot")
+            self._value_column[: self._n] = _VALUE_FIELD.many(values, self._n)
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -167,15 +151,13 @@ class VelocityData(GroupedRows, JoinedRows):
         self._value_items[dst] = self._value_items[src]
 
 
-class VelocityManager(Grouped, Sparse, One, Gc):
+class VelocityManager(Grouped, Sparse, MappedOne, Gc):
     """Owns every Velocity: lookup sparse, instances one, destroy gc.
 
     Where to and how fast an entity moves.
     """
 
     __slots__ = ("_entities", "_others", "_rng", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "bodies"
     _STEPS: ClassVar = {
         "row": "grouped",
@@ -183,7 +165,7 @@ class VelocityManager(Grouped, Sparse, One, Gc):
         "_destroy_row": "grouped sparse",
     }
     _ROWS: ClassVar = VelocityData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     data: VelocityData
 
     def value(self, row: int, /) -> tuple[float, float, float]:
@@ -191,11 +173,11 @@ class VelocityManager(Grouped, Sparse, One, Gc):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return VALUE_STRUCT.unpack_from(data._value_cells, 12 * row)
+        return _VALUE_STRUCT.unpack_from(data._value_cells, 12 * row)
 
     def set_value(self, row: int, value: ArrayLike, /) -> None:
         """Set `value` of a row: 3 values."""
-        _value = _VALUE.one(value)
+        _value = _VALUE_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -209,7 +191,7 @@ class VelocityManager(Grouped, Sparse, One, Gc):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return Velocity(VALUE_STRUCT.unpack_from(data._value_cells, 12 * row))
+        return Velocity(_VALUE_STRUCT.unpack_from(data._value_cells, 12 * row))
 
     value_of = RowField.by_entity(value)
     set_value_of = RowField.set_by_entity(set_value)
@@ -234,7 +216,7 @@ class VelocityManager(Grouped, Sparse, One, Gc):
         entity: Entity,
         /,
         *,
-        value: ArrayLike = VALUE_DEFAULT,
+        value: ArrayLike = _VALUE_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -246,9 +228,9 @@ class VelocityManager(Grouped, Sparse, One, Gc):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _value_ = VALUE_DEFAULT
-            if value is not VALUE_DEFAULT:
-                _value_ = _VALUE.one(value)
+            _value_ = _VALUE_DEFAULT
+            if value is not _VALUE_DEFAULT:
+                _value_ = _VALUE_FIELD.one(value)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -268,7 +250,7 @@ class VelocityManager(Grouped, Sparse, One, Gc):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1, (value,))
         if _map is not None:
@@ -331,23 +313,7 @@ class VelocityManager(Grouped, Sparse, One, Gc):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        value: ArrayLike = VALUE_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(entity, value=value)
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -370,39 +336,6 @@ class VelocityManager(Grouped, Sparse, One, Gc):
             self._break()
             raise
         return 1
-
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n, bound = data._n, data._n_grouped
-        src, dst = fill_parts(gone, bound, n)
-        leaving = gone[: gone.searchsorted(bound)]
-        moves = self._plan_moves(src, dst, gone)
-        others = self._others if len(leaving) else ()
-        parting = [member._plan_leaving(leaving) for member in others]
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            for leave in parting:
-                leave()
-            self._move_many(src, dst, moves)
-            data._n_grouped = bound - len(leaving)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-        for planned in moves:
-            planned()
 
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""

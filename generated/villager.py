@@ -34,20 +34,17 @@ from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.cold.cold import ColdRows, Indirect, IndirectRows
 from ecsgen_runtime.cold.indirect import default_cell, picked
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns.field_info import field_info
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.columns.front import FrontColumns
-from ecsgen_runtime.convert.base import FieldTable
 from ecsgen_runtime.convert.enums import EnumField
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.convert.text import TextField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.groups.grouped import Grouped, GroupedRows
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.one import One
+from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.placement.bounds import fill_parts
-from ecsgen_runtime.placement.moves import Planned
-from ecsgen_runtime.placement.rows import duplicate_instance
+from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.cold import ColdArray
@@ -58,106 +55,94 @@ from numpy.typing import ArrayLike, NDArray
 from .entities import INDEX_MASK, EntityManager
 from .enums import Loot
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
     Column("energy", np.dtype(np.float64), (), 8, ("hot",), 8),
     Column("goal", np.dtype(np.float32), (2,), 8, ("hot",), 16),
     Column("cold_row", np.dtype(np.uint32), (), 4, ("hot",), 24),
 )
-_ENERGY: Final = FloatField("Villager.energy", "f64")
-_GOAL: Final = FloatField("Villager.goal", "f32", (2,))
-_LOOT: Final = EnumField("Villager.loot", Loot, "u8")
-_CHANCE_OF_DROP: Final = FloatField("Villager.chance_of_drop", "f32")
-_HOME: Final = FloatField("Villager.home", "f32", (2,))
-_NICKNAME: Final = TextField("Villager.nickname", 16)
-GOAL_STRUCT: Final = Struct("=2f")
-ENERGY_DEFAULT: Final = 100.0
-GOAL_DEFAULT: Final = (0.0, 0.0)
-GOAL_WORD: Final = word(_GOAL, GOAL_DEFAULT)
-LOOT_DEFAULT: Final = Loot(0)
-LOOT_CELL: Final = _LOOT.one(LOOT_DEFAULT)
-CHANCE_OF_DROP_DEFAULT: Final = 0.1
-HOME_DEFAULT: Final = (0.0, 0.0)
-NICKNAME_DEFAULT: Final = ""
-NICKNAME_CELL: Final = _NICKNAME.one(NICKNAME_DEFAULT)
-CONVERTERS: Final[FieldTable] = {
-    "energy": (_ENERGY, ENERGY_DEFAULT),
-    "goal": (_GOAL, GOAL_DEFAULT),
-    "loot": (_LOOT, LOOT_DEFAULT),
-    "chance_of_drop": (_CHANCE_OF_DROP, CHANCE_OF_DROP_DEFAULT),
-    "home": (_HOME, HOME_DEFAULT),
-    "nickname": (_NICKNAME, NICKNAME_DEFAULT),
-}
-FIELDS: Final = (
-    field_info(
-        _ENERGY, "f64", ENERGY_DEFAULT, ("hot",), doc="Energy left to act with."
-    ),
-    field_info(_GOAL, "f32[2]", GOAL_DEFAULT, ("hot",), "m", "Where it is going."),
-    field_info(
-        _LOOT, "Loot", LOOT_DEFAULT, ("cold",), doc="What it drops when it dies."
-    ),
-    field_info(
-        _CHANCE_OF_DROP,
+_ENERGY_FIELD: Final = FloatField("Villager.energy", "f64")
+_GOAL_FIELD: Final = FloatField("Villager.goal", "f32", (2,))
+_LOOT_FIELD: Final = EnumField("Villager.loot", Loot, "u8")
+_CHANCE_OF_DROP_FIELD: Final = FloatField("Villager.chance_of_drop", "f32")
+_HOME_FIELD: Final = FloatField("Villager.home", "f32", (2,))
+_NICKNAME_FIELD: Final = TextField("Villager.nickname", 16)
+_GOAL_STRUCT: Final = Struct("=2f")
+_ENERGY_DEFAULT: Final = 100.0
+_GOAL_DEFAULT: Final = (0.0, 0.0)
+_GOAL_WORD: Final = word(_GOAL_FIELD, _GOAL_DEFAULT)
+_LOOT_DEFAULT: Final = Loot(0)
+_LOOT_CELL: Final = _LOOT_FIELD.one(_LOOT_DEFAULT)
+_CHANCE_OF_DROP_DEFAULT: Final = 0.1
+_HOME_DEFAULT: Final = (0.0, 0.0)
+_NICKNAME_DEFAULT: Final = ""
+_NICKNAME_CELL: Final = _NICKNAME_FIELD.one(_NICKNAME_DEFAULT)
+_FIELDS: Final = described(
+    (_ENERGY_FIELD, "f64", _ENERGY_DEFAULT, ("hot",), "", "Energy left to act with."),
+    (_GOAL_FIELD, "f32[2]", _GOAL_DEFAULT, ("hot",), "m", "Where it is going."),
+    (_LOOT_FIELD, "Loot", _LOOT_DEFAULT, ("cold",), "", "What it drops when it dies."),
+    (
+        _CHANCE_OF_DROP_FIELD,
         "f32",
-        CHANCE_OF_DROP_DEFAULT,
+        _CHANCE_OF_DROP_DEFAULT,
         ("cold",),
-        doc="Chance of dropping it, 0 to 1.",
+        "",
+        "Chance of dropping it, 0 to 1.",
     ),
-    field_info(
-        _HOME, "f32[2]", HOME_DEFAULT, ("cold",), "m", "Where it carries it to."
-    ),
-    field_info(
-        _NICKNAME,
+    (_HOME_FIELD, "f32[2]", _HOME_DEFAULT, ("cold",), "m", "Where it carries it to."),
+    (
+        _NICKNAME_FIELD,
         "str[16]",
-        NICKNAME_DEFAULT,
+        _NICKNAME_DEFAULT,
         ("cold",),
-        doc="What its neighbours call it.",
+        "",
+        "What its neighbours call it.",
     ),
 )
-COLD_COLUMNS: Final = (
+_COLD_COLUMNS: Final = (
     Column("row", np.dtype(np.uint32), (), 4, ("cold",), 0),
     Column("loot", np.dtype(np.uint8), (), 1, ("cold",), 4),
     Column("chance_of_drop", np.dtype(np.float32), (), 4, ("cold",), 5),
     Column("home", np.dtype(np.float32), (2,), 8, ("cold",), 9),
     Column("nickname", np.dtype("S16"), (), 16, ("cold",), 17),
 )
-LOOT_STRUCT: Final = Struct("=B")
-LOOT_DEFAULT_BYTES: Final = LOOT_STRUCT.pack(0)
-CHANCE_OF_DROP_STRUCT: Final = Struct("=f")
-CHANCE_OF_DROP_DEFAULT_BYTES: Final = CHANCE_OF_DROP_STRUCT.pack(0.1)
-HOME_STRUCT: Final = Struct("=2f")
-HOME_DEFAULT_BYTES: Final = HOME_STRUCT.pack(0.0, 0.0)
-NICKNAME_STRUCT: Final = Struct("=16s")
-NICKNAME_DEFAULT_BYTES: Final = NICKNAME_STRUCT.pack(b"")
-COLD_STRUCT: Final = Struct("=Bf2f16s")
-COLD_DEFAULT: Final = COLD_STRUCT.pack(0, 0.1, 0.0, 0.0, b"")
-COLD_DEFAULTS: Final[dict[str, NDArray[Any]]] = {
-    "loot": default_cell(_LOOT, LOOT_DEFAULT_BYTES),
-    "chance_of_drop": default_cell(_CHANCE_OF_DROP, CHANCE_OF_DROP_DEFAULT_BYTES),
-    "home": default_cell(_HOME, HOME_DEFAULT_BYTES),
-    "nickname": default_cell(_NICKNAME, NICKNAME_DEFAULT_BYTES),
+_LOOT_STRUCT: Final = Struct("=B")
+_LOOT_BYTES: Final = _LOOT_STRUCT.pack(0)
+_CHANCE_OF_DROP_STRUCT: Final = Struct("=f")
+_CHANCE_OF_DROP_BYTES: Final = _CHANCE_OF_DROP_STRUCT.pack(0.1)
+_HOME_STRUCT: Final = Struct("=2f")
+_HOME_BYTES: Final = _HOME_STRUCT.pack(0.0, 0.0)
+_NICKNAME_STRUCT: Final = Struct("=16s")
+_NICKNAME_BYTES: Final = _NICKNAME_STRUCT.pack(b"")
+_COLD_STRUCT: Final = Struct("=Bf2f16s")
+_COLD_DEFAULT: Final = _COLD_STRUCT.pack(0, 0.1, 0.0, 0.0, b"")
+_COLD_DEFAULTS: Final[dict[str, NDArray[Any]]] = {
+    "loot": default_cell(_LOOT_FIELD, _LOOT_BYTES),
+    "chance_of_drop": default_cell(_CHANCE_OF_DROP_FIELD, _CHANCE_OF_DROP_BYTES),
+    "home": default_cell(_HOME_FIELD, _HOME_BYTES),
+    "nickname": default_cell(_NICKNAME_FIELD, _NICKNAME_BYTES),
 }
 
 
 class Villager(NamedTuple):
     """One row of a VillagerManager, copied out."""
 
-    energy: float = ENERGY_DEFAULT
+    energy: float = _ENERGY_DEFAULT
     """Energy left to act with."""
 
-    goal: tuple[float, float] = GOAL_DEFAULT
+    goal: tuple[float, float] = _GOAL_DEFAULT
     """Where it is going. [m]"""
 
-    loot: Loot = LOOT_DEFAULT
+    loot: Loot = _LOOT_DEFAULT
     """What it drops when it dies."""
 
-    chance_of_drop: float = CHANCE_OF_DROP_DEFAULT
+    chance_of_drop: float = _CHANCE_OF_DROP_DEFAULT
     """Chance of dropping it, 0 to 1."""
 
-    home: tuple[float, float] = HOME_DEFAULT
+    home: tuple[float, float] = _HOME_DEFAULT
     """Where it carries it to. [m]"""
 
-    nickname: str = NICKNAME_DEFAULT
+    nickname: str = _NICKNAME_DEFAULT
     """What its neighbours call it."""
 
 
@@ -194,7 +179,7 @@ class VillagerGroupedData(FrontColumns):
 
     __slots__ = ("_data",)
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: VillagerData) -> None:
         self._data = data
@@ -219,7 +204,7 @@ class VillagerGroupedData(FrontColumns):
     def energy(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.energy, values):
-            checked = _ENERGY.many(values, data._n_grouped)
+            checked = _ENERGY_FIELD.many(values, data._n_grouped)
             data._energy_column[: data._n_grouped] = checked
 
     @property
@@ -232,7 +217,7 @@ class VillagerGroupedData(FrontColumns):
     def goal(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.goal, values):
-            checked = _GOAL.many(values, data._n_grouped)
+            checked = _GOAL_FIELD.many(values, data._n_grouped)
             data._goal_column[: data._n_grouped] = checked
 
 
@@ -258,11 +243,10 @@ class VillagerColdData(ColdRows):
         "_row_column",
     )
     MANAGER: ClassVar = "VillagerManager"
-    LAYOUT: ClassVar = COLD_COLUMNS
-    ROW_BYTES: ClassVar = 33
+    LAYOUT: ClassVar = _COLD_COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
-    DEFAULTS: ClassVar = COLD_DEFAULTS
+    FIELDS: ClassVar = _FIELDS.infos
+    DEFAULTS: ClassVar = _COLD_DEFAULTS
 
     @property
     def loot(self) -> NDArray[np.uint8]:
@@ -272,7 +256,7 @@ class VillagerColdData(ColdRows):
     @loot.setter
     def loot(self, values: ArrayLike) -> None:
         if not is_same_view(self.loot, values):
-            self._loot_column[: self._n] = _LOOT.many(values, self._n)
+            self._loot_column[: self._n] = _LOOT_FIELD.many(values, self._n)
 
     @property
     def chance_of_drop(self) -> NDArray[np.float32]:
@@ -282,7 +266,7 @@ class VillagerColdData(ColdRows):
     @chance_of_drop.setter
     def chance_of_drop(self, values: ArrayLike) -> None:
         if not is_same_view(self.chance_of_drop, values):
-            self._chance_of_drop_column[: self._n] = _CHANCE_OF_DROP.many(
+            self._chance_of_drop_column[: self._n] = _CHANCE_OF_DROP_FIELD.many(
                 values, self._n
             )
 
@@ -294,7 +278,7 @@ class VillagerColdData(ColdRows):
     @home.setter
     def home(self, values: ArrayLike) -> None:
         if not is_same_view(self.home, values):
-            self._home_column[: self._n] = _HOME.many(values, self._n)
+            self._home_column[: self._n] = _HOME_FIELD.many(values, self._n)
 
     @property
     def nickname(self) -> NDArray[np.bytes_]:
@@ -304,7 +288,7 @@ class VillagerColdData(ColdRows):
     @nickname.setter
     def nickname(self, values: ArrayLike) -> None:
         if not is_same_view(self.nickname, values):
-            self._nickname_column[: self._n] = _NICKNAME.many(values, self._n)
+            self._nickname_column[: self._n] = _NICKNAME_FIELD.many(values, self._n)
 
     def _place(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -342,7 +326,7 @@ class VillagerColdData(ColdRows):
         """Let a cold row hold the defaults."""
         self._loot_column[place] = 0
         self._chance_of_drop_column[place] = 0.1
-        self._home_column[place] = COLD_DEFAULTS["home"]
+        self._home_column[place] = _COLD_DEFAULTS["home"]
         self._nickname_column[place] = b""
 
     def _fill(
@@ -375,10 +359,9 @@ class VillagerData(GroupedRows, IndirectRows):
         "_n_grouped",
     )
     MANAGER: ClassVar = "VillagerManager"
-    LAYOUT: ClassVar = COLUMNS
-    ROW_BYTES: ClassVar = 28
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
-    FIELDS: ClassVar = FIELDS
+    FIELDS: ClassVar = _FIELDS.infos
     _COLD: ClassVar = VillagerColdData
     _cold: VillagerColdData
 
@@ -395,7 +378,7 @@ class VillagerData(GroupedRows, IndirectRows):
     @energy.setter
     def energy(self, values: ArrayLike) -> None:
         if not is_same_view(self.energy, values):
-            self._energy_column[: self._n] = _ENERGY.many(values, self._n)
+            self._energy_column[: self._n] = _ENERGY_FIELD.many(values, self._n)
 
     @property
     def goal(self) -> NDArray[np.float32]:
@@ -405,7 +388,7 @@ class VillagerData(GroupedRows, IndirectRows):
     @goal.setter
     def goal(self, values: ArrayLike) -> None:
         if not is_same_view(self.goal, values):
-            self._goal_column[: self._n] = _GOAL.many(values, self._n)
+            self._goal_column[: self._n] = _GOAL_FIELD.many(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> VillagerHotColumns: ...
@@ -447,17 +430,15 @@ class VillagerData(GroupedRows, IndirectRows):
         self._cold_row_column[dst] = self._cold_row_column[src]
 
 
-class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
+class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
     """Owns every Villager: lookup sparse, instances one, destroy gc.
 
     A peaceful creature with an AI; few of them carry anything.
     """
 
     __slots__ = ("_entities", "_others", "_rng", "_sparse", "_sparse_cells")
-    LAYOUT: ClassVar = COLUMNS
-    FIELDS: ClassVar = FIELDS
     GROUP: ClassVar = "actors"
-    LAYOUT_COLD: ClassVar = COLD_COLUMNS
+    LAYOUT_COLD: ClassVar = _COLD_COLUMNS
     _STEPS: ClassVar = {
         "row": "grouped",
         "create": "grouped sparse one indirect",
@@ -472,7 +453,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         "set_nickname": "indirect",
     }
     _ROWS: ClassVar = VillagerData
-    _CONVERTERS: ClassVar = CONVERTERS
+    _CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("energy", "loot", "chance_of_drop", "nickname")
     data: VillagerData
 
@@ -485,7 +466,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
 
     def set_energy(self, row: int, value: float, /) -> None:
         """Set `energy` of a row."""
-        _value = _ENERGY.one(value)
+        _value = _ENERGY_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -496,11 +477,11 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
-        return GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
+        return _GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
 
     def set_goal(self, row: int, value: ArrayLike, /) -> None:
         """Set `goal` of a row: 2 values."""
-        _value = _GOAL.one(value)
+        _value = _GOAL_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
@@ -515,18 +496,18 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
-            return LOOT_DEFAULT
+            return _LOOT_DEFAULT
         return Loot(data._cold._loot_cells[_place])
 
     def set_loot(self, row: int, value: Loot | int, /) -> None:
         """Set `loot` of a row."""
-        _value = _LOOT.one(value)
+        _value = _LOOT_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
-            if LOOT_STRUCT.pack(_value) == LOOT_DEFAULT_BYTES:
+            if _LOOT_STRUCT.pack(_value) == _LOOT_BYTES:
                 return
             _place = data._take_cold_row(row)
         data._cold._loot_cells[_place] = _value
@@ -543,13 +524,13 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
 
     def set_chance_of_drop(self, row: int, value: float, /) -> None:
         """Set `chance_of_drop` of a row."""
-        _value = _CHANCE_OF_DROP.one(value)
+        _value = _CHANCE_OF_DROP_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
-            if CHANCE_OF_DROP_STRUCT.pack(_value) == CHANCE_OF_DROP_DEFAULT_BYTES:
+            if _CHANCE_OF_DROP_STRUCT.pack(_value) == _CHANCE_OF_DROP_BYTES:
                 return
             _place = data._take_cold_row(row)
         data._cold._chance_of_drop_cells[_place] = _value
@@ -561,18 +542,18 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
-            return HOME_STRUCT.unpack(HOME_DEFAULT_BYTES)
-        return HOME_STRUCT.unpack_from(data._cold._home_cells, 8 * _place)
+            return _HOME_STRUCT.unpack(_HOME_BYTES)
+        return _HOME_STRUCT.unpack_from(data._cold._home_cells, 8 * _place)
 
     def set_home(self, row: int, value: ArrayLike, /) -> None:
         """Set `home` of a row: 2 values."""
-        _value = _HOME.one(value)
+        _value = _HOME_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
-            if HOME_STRUCT.pack(*_value) == HOME_DEFAULT_BYTES:
+            if _HOME_STRUCT.pack(*_value) == _HOME_BYTES:
                 return
             _place = data._take_cold_row(row, (value,))
         _at = 2 * _place
@@ -586,18 +567,18 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
-            return NICKNAME_DEFAULT
+            return _NICKNAME_DEFAULT
         return str(data._cold._nickname_column[_place], "utf-8")
 
     def set_nickname(self, row: int, value: str, /) -> None:
         """Set `nickname` of a row: at most 16 bytes of UTF-8."""
-        _value = _NICKNAME.one(value)
+        _value = _NICKNAME_FIELD.one(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
-            if NICKNAME_STRUCT.pack(_value) == NICKNAME_DEFAULT_BYTES:
+            if _NICKNAME_STRUCT.pack(_value) == _NICKNAME_BYTES:
                 return
             _place = data._take_cold_row(row)
         data._cold._nickname_column[_place] = _value
@@ -609,7 +590,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             row = self._row(row)
         return Villager(
             data._energy_cells[row],
-            GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row),
+            _GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row),
             self.loot(row),
             self.chance_of_drop(row),
             self.home(row),
@@ -649,12 +630,12 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         entity: Entity,
         /,
         *,
-        energy: float = ENERGY_DEFAULT,
-        goal: ArrayLike = GOAL_DEFAULT,
-        loot: Loot | int = LOOT_DEFAULT,
-        chance_of_drop: float = CHANCE_OF_DROP_DEFAULT,
-        home: ArrayLike = HOME_DEFAULT,
-        nickname: str = NICKNAME_DEFAULT,
+        energy: float = _ENERGY_DEFAULT,
+        goal: ArrayLike = _GOAL_DEFAULT,
+        loot: Loot | int = _LOOT_DEFAULT,
+        chance_of_drop: float = _CHANCE_OF_DROP_DEFAULT,
+        home: ArrayLike = _HOME_DEFAULT,
+        nickname: str = _NICKNAME_DEFAULT,
     ) -> Instance:
         """Give an entity an instance and return its row; O(1).
 
@@ -666,24 +647,24 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         """
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
-            _energy_ = ENERGY_DEFAULT
-            if energy is not ENERGY_DEFAULT:
-                _energy_ = _ENERGY.one(energy)
-            _goal_ = GOAL_DEFAULT
-            if goal is not GOAL_DEFAULT:
-                _goal_ = _GOAL.one(goal)
-            _loot_ = LOOT_CELL
-            if loot is not LOOT_DEFAULT:
-                _loot_ = _LOOT.one(loot)
-            _chance_of_drop_ = CHANCE_OF_DROP_DEFAULT
-            if chance_of_drop is not CHANCE_OF_DROP_DEFAULT:
-                _chance_of_drop_ = _CHANCE_OF_DROP.one(chance_of_drop)
-            _home_ = HOME_DEFAULT
-            if home is not HOME_DEFAULT:
-                _home_ = _HOME.one(home)
-            _nickname_ = NICKNAME_CELL
-            if nickname is not NICKNAME_DEFAULT:
-                _nickname_ = _NICKNAME.one(nickname)
+            _energy_ = _ENERGY_DEFAULT
+            if energy is not _ENERGY_DEFAULT:
+                _energy_ = _ENERGY_FIELD.one(energy)
+            _goal_ = _GOAL_DEFAULT
+            if goal is not _GOAL_DEFAULT:
+                _goal_ = _GOAL_FIELD.one(goal)
+            _loot_ = _LOOT_CELL
+            if loot is not _LOOT_DEFAULT:
+                _loot_ = _LOOT_FIELD.one(loot)
+            _chance_of_drop_ = _CHANCE_OF_DROP_DEFAULT
+            if chance_of_drop is not _CHANCE_OF_DROP_DEFAULT:
+                _chance_of_drop_ = _CHANCE_OF_DROP_FIELD.one(chance_of_drop)
+            _home_ = _HOME_DEFAULT
+            if home is not _HOME_DEFAULT:
+                _home_ = _HOME_FIELD.one(home)
+            _nickname_ = _NICKNAME_CELL
+            if nickname is not _NICKNAME_DEFAULT:
+                _nickname_ = _NICKNAME_FIELD.one(nickname)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -703,13 +684,13 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         except IndexError:
             _found, _map = NIL, grown_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
-            raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+            raise self._duplicate(entity)
         if data._n == data._allocated:
             data._grow(data._n + 1, (goal, home))
         if _map is not None:
             self._set_map(_map)
-        _packed = COLD_STRUCT.pack(_loot_, _chance_of_drop_, *_home_, _nickname_)
-        _is_cold = _packed != COLD_DEFAULT
+        _packed = _COLD_STRUCT.pack(_loot_, _chance_of_drop_, *_home_, _nickname_)
+        _is_cold = _packed != _COLD_DEFAULT
         if _is_cold:
             data._cold._make_room(1, (goal, home))
         if _found != NIL and data._entity_cells[_found] != entity:
@@ -729,8 +710,8 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
         try:
             data._entity_cells[row] = entity
             data._energy_cells[row] = _energy_
-            if _goal_ is GOAL_DEFAULT:
-                data._goal_words[row] = GOAL_WORD
+            if _goal_ is _GOAL_DEFAULT:
+                data._goal_words[row] = _GOAL_WORD
             else:
                 _at = 2 * row
                 data._goal_cells[_at] = _goal_[0]
@@ -797,36 +778,7 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             raise
         return rows
 
-    def ensure(
-        self,
-        entity: Entity,
-        /,
-        *,
-        energy: float = ENERGY_DEFAULT,
-        goal: ArrayLike = GOAL_DEFAULT,
-        loot: Loot | int = LOOT_DEFAULT,
-        chance_of_drop: float = CHANCE_OF_DROP_DEFAULT,
-        home: ArrayLike = HOME_DEFAULT,
-        nickname: str = NICKNAME_DEFAULT,
-    ) -> Instance:
-        """Return the entity's instance, or create one of these values; O(1).
-
-        Raises:
-            StaleEntityError: the entity is dead.
-        """
-        entity = self._entities.require(entity)
-        row = self.lookup(entity)
-        if row != NIL:
-            return row
-        return self.create(
-            entity,
-            energy=energy,
-            goal=goal,
-            loot=loot,
-            chance_of_drop=chance_of_drop,
-            home=home,
-            nickname=nickname,
-        )
+    ensure = ensured(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -852,42 +804,6 @@ class VillagerManager(Grouped, Sparse, One, Gc, Indirect):
             raise
         return 1
 
-    def _destroy_rows(self, gone: RowArray) -> int:
-        """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
-            return 0
-        data = self.data
-        n, bound = data._n, data._n_grouped
-        src, dst = fill_parts(gone, bound, n)
-        leaving = gone[: gone.searchsorted(bound)]
-        moves = self._plan_moves(src, dst, gone)
-        others = self._others if len(leaving) else ()
-        parting = [member._plan_leaving(leaving) for member in others]
-        cold = data._plan_removal(gone)
-        try:
-            self._sparse[indices(data._entity_column[gone], INDEX_MASK)] = NIL
-            data._drop_cold_rows(cold)
-            for leave in parting:
-                leave()
-            self._move_many(src, dst, moves)
-            data._n_grouped = bound - len(leaving)
-            data._n = n - len(gone)
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
-        return len(gone)
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers."""
-        if len(src):
-            data = self.data
-            data._move_rows(src, dst)
-            self._sparse[indices(data._entity_column[dst], INDEX_MASK)] = dst
-            data._follow_cold_rows(dst)
-        for planned in moves:
-            planned()
-
     def _move(self, src: Instance, dst: Instance) -> None:
         """Move one row, and tell what knows its number."""
         data = self.data
@@ -911,7 +827,9 @@ class VillagerRef(EntityProxy):
 
     __slots__ = ()
 
-    energy = RowField.cell(VillagerManager.energy, VillagerManager.set_energy, _ENERGY)
+    energy = RowField.cell(
+        VillagerManager.energy, VillagerManager.set_energy, _ENERGY_FIELD
+    )
     goal = ArrayField.of(np.float32, VillagerManager.set_goal)
     loot = RowField.of(VillagerManager.loot, VillagerManager.set_loot)
     chance_of_drop = RowField.of(

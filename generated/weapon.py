@@ -30,8 +30,7 @@ from typing import Any, ClassVar, Final, Literal, overload
 import numpy as np
 from ecsgen_runtime.archetypes.chunk_layout import ChunkColumns, RowCount
 from ecsgen_runtime.columns.buffers import Column, cells, nested
-from ecsgen_runtime.columns.field_info import field_info
-from ecsgen_runtime.convert.base import FieldTable
+from ecsgen_runtime.columns.field_info import described
 from ecsgen_runtime.convert.enums import EnumField
 from ecsgen_runtime.convert.numbers import BoolField, FloatField, HandleField
 from ecsgen_runtime.convert.objects import ObjectField
@@ -46,7 +45,7 @@ from numpy.typing import ArrayLike, NDArray
 from .entities import EntityManager
 from .enums import Element
 
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("damage", np.dtype(np.float32), (), 4, ("hot",), 0),
     Column("reach", np.dtype(np.float32), (2,), 8, ("hot",), 4),
     Column("direction_x", np.dtype(np.float32), (), 4, ("hot",), 12),
@@ -60,93 +59,70 @@ COLUMNS: Final = (
     Column("code", np.dtype("S4"), (), 4, ("cold",), 87),
     Column("model", np.dtype(np.object_), (), 0, ("cold",), 91),
 )
-_DAMAGE: Final = FloatField("Weapon.damage", "f32")
-_REACH: Final = FloatField("Weapon.reach", "f32", (2,))
-_DIRECTION: Final = FloatField("Weapon.direction", "f32", (3,))
-_GRIP: Final = FloatField("Weapon.grip", "f32", (3, 3))
-_ELEMENTS: Final = EnumField("Weapon.elements", Element, "u8", (2,))
-_SHARP: Final = BoolField("Weapon.sharp")
-_WIELDER: Final = HandleField("Weapon.wielder", "entity")
-_NAME: Final = TextField("Weapon.name", 16)
-_CODE: Final = BytesField("Weapon.code", 4)
-_MODEL: Final = ObjectField("Weapon.model")
-_DIRECTION_X: Final = FloatField("Weapon.direction_x", "f32")
-_DIRECTION_Y: Final = FloatField("Weapon.direction_y", "f32")
-_DIRECTION_Z: Final = FloatField("Weapon.direction_z", "f32")
-REACH_STRUCT: Final = Struct("=2f")
-ELEMENTS_STRUCT: Final = Struct("=2B")
-GRIP_STRUCT: Final = Struct("=9f")
-DAMAGE_DEFAULT: Final = 1.0
-REACH_DEFAULT: Final = (0.0, 1.5)
-DIRECTION_DEFAULT: Final = (0.0, 0.0, 0.0)
-GRIP_DEFAULT: Final = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-GRIP_CELL: Final = _GRIP.one(GRIP_DEFAULT)
-ELEMENTS_DEFAULT: Final = (Element(0), Element(0))
-ELEMENTS_CELL: Final = _ELEMENTS.one(ELEMENTS_DEFAULT)
-SHARP_DEFAULT: Final = False
-WIELDER_DEFAULT: Final = NULL_ENTITY
-NAME_DEFAULT: Final = "fist"
-NAME_CELL: Final = _NAME.one(NAME_DEFAULT)
-CODE_DEFAULT: Final = b""
-CONVERTERS: Final[FieldTable] = {
-    "damage": (_DAMAGE, DAMAGE_DEFAULT),
-    "reach": (_REACH, REACH_DEFAULT),
-    "direction": (_DIRECTION, DIRECTION_DEFAULT),
-    "grip": (_GRIP, GRIP_DEFAULT),
-    "elements": (_ELEMENTS, ELEMENTS_DEFAULT),
-    "sharp": (_SHARP, SHARP_DEFAULT),
-    "wielder": (_WIELDER, WIELDER_DEFAULT),
-    "name": (_NAME, NAME_DEFAULT),
-    "code": (_CODE, CODE_DEFAULT),
-    "model": (_MODEL, None),
-}
-FIELDS: Final = (
-    field_info(_DAMAGE, "f32", DAMAGE_DEFAULT, ("hot",)),
-    field_info(_REACH, "f32[2]", REACH_DEFAULT, ("hot",), "m", "Nearest and farthest."),
-    field_info(
-        _DIRECTION, "f32[3]", DIRECTION_DEFAULT, ("hot",), doc="Where it points."
-    ),
-    field_info(
-        _GRIP, "f32[3,3]", GRIP_DEFAULT, ("cold",), doc="How it lies in the hand."
-    ),
-    field_info(_ELEMENTS, "Element[2]", ELEMENTS_DEFAULT, ("hot",)),
-    field_info(_SHARP, "bool", SHARP_DEFAULT, ("hot",)),
-    field_info(_WIELDER, "entity", WIELDER_DEFAULT, ("hot",), doc="Whose it is."),
-    field_info(_NAME, "str[16]", NAME_DEFAULT, ("cold",)),
-    field_info(_CODE, "bytes[4]", CODE_DEFAULT.ljust(4, b"\0"), ("cold",)),
-    field_info(_MODEL, "object", None, ("cold",), doc="What draws it."),
+_DAMAGE_FIELD: Final = FloatField("Weapon.damage", "f32")
+_REACH_FIELD: Final = FloatField("Weapon.reach", "f32", (2,))
+_DIRECTION_FIELD: Final = FloatField("Weapon.direction", "f32", (3,))
+_GRIP_FIELD: Final = FloatField("Weapon.grip", "f32", (3, 3))
+_ELEMENTS_FIELD: Final = EnumField("Weapon.elements", Element, "u8", (2,))
+_SHARP_FIELD: Final = BoolField("Weapon.sharp")
+_WIELDER_FIELD: Final = HandleField("Weapon.wielder", "entity")
+_NAME_FIELD: Final = TextField("Weapon.name", 16)
+_CODE_FIELD: Final = BytesField("Weapon.code", 4)
+_MODEL_FIELD: Final = ObjectField("Weapon.model")
+_DIRECTION_X_FIELD: Final = FloatField("Weapon.direction_x", "f32")
+_DIRECTION_Y_FIELD: Final = FloatField("Weapon.direction_y", "f32")
+_DIRECTION_Z_FIELD: Final = FloatField("Weapon.direction_z", "f32")
+_REACH_STRUCT: Final = Struct("=2f")
+_ELEMENTS_STRUCT: Final = Struct("=2B")
+_GRIP_STRUCT: Final = Struct("=9f")
+_DAMAGE_DEFAULT: Final = 1.0
+_REACH_DEFAULT: Final = (0.0, 1.5)
+_DIRECTION_DEFAULT: Final = (0.0, 0.0, 0.0)
+_GRIP_DEFAULT: Final = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+_GRIP_CELL: Final = _GRIP_FIELD.one(_GRIP_DEFAULT)
+_ELEMENTS_DEFAULT: Final = (Element(0), Element(0))
+_ELEMENTS_CELL: Final = _ELEMENTS_FIELD.one(_ELEMENTS_DEFAULT)
+_SHARP_DEFAULT: Final = False
+_WIELDER_DEFAULT: Final = NULL_ENTITY
+_NAME_DEFAULT: Final = "fist"
+_NAME_CELL: Final = _NAME_FIELD.one(_NAME_DEFAULT)
+_CODE_DEFAULT: Final = b""
+_FIELDS: Final = described(
+    (_DAMAGE_FIELD, "f32", _DAMAGE_DEFAULT, ("hot",)),
+    (_REACH_FIELD, "f32[2]", _REACH_DEFAULT, ("hot",), "m", "Nearest and farthest."),
+    (_DIRECTION_FIELD, "f32[3]", _DIRECTION_DEFAULT, ("hot",), "", "Where it points."),
+    (_GRIP_FIELD, "f32[3,3]", _GRIP_DEFAULT, ("cold",), "", "How it lies in the hand."),
+    (_ELEMENTS_FIELD, "Element[2]", _ELEMENTS_DEFAULT, ("hot",)),
+    (_SHARP_FIELD, "bool", _SHARP_DEFAULT, ("hot",)),
+    (_WIELDER_FIELD, "entity", _WIELDER_DEFAULT, ("hot",), "", "Whose it is."),
+    (_NAME_FIELD, "str[16]", _NAME_DEFAULT, ("cold",)),
+    (_CODE_FIELD, "bytes[4]", _CODE_DEFAULT, ("cold",)),
+    (_MODEL_FIELD, "object", None, ("cold",), "", "What draws it."),
 )
 
 
 class Weapon(NamedTuple):
     """One row of an archetype chunk, copied out."""
 
-    damage: float = DAMAGE_DEFAULT
-    """The damage."""
+    damage: float = _DAMAGE_DEFAULT
 
-    reach: tuple[float, float] = REACH_DEFAULT
+    reach: tuple[float, float] = _REACH_DEFAULT
     """Nearest and farthest. [m]"""
 
-    direction: tuple[float, float, float] = DIRECTION_DEFAULT
+    direction: tuple[float, float, float] = _DIRECTION_DEFAULT
     """Where it points."""
 
-    grip: tuple[tuple[float, ...], ...] = GRIP_DEFAULT
+    grip: tuple[tuple[float, ...], ...] = _GRIP_DEFAULT
     """How it lies in the hand."""
 
-    elements: tuple[Element, Element] = ELEMENTS_DEFAULT
-    """The elements."""
+    elements: tuple[Element, Element] = _ELEMENTS_DEFAULT
+    sharp: bool = _SHARP_DEFAULT
 
-    sharp: bool = SHARP_DEFAULT
-    """The sharp."""
-
-    wielder: Entity = WIELDER_DEFAULT
+    wielder: Entity = _WIELDER_DEFAULT
     """Whose it is."""
 
-    name: str = NAME_DEFAULT
-    """The name."""
-
-    code: bytes = CODE_DEFAULT.ljust(4, b"\0")
-    """The code."""
+    name: str = _NAME_DEFAULT
+    code: bytes = _CODE_DEFAULT.ljust(4, b"\0")
 
     model: Any = None
     """What draws it."""
@@ -212,9 +188,9 @@ class WeaponData(ChunkColumns):
     """
 
     _ROW: ClassVar = Weapon
-    _CONVERTERS: ClassVar = CONVERTERS
-    FIELDS: ClassVar = FIELDS
-    LAYOUT: ClassVar = COLUMNS
+    _CONVERTERS: ClassVar = _FIELDS.converters
+    FIELDS: ClassVar = _FIELDS.infos
+    LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
 
     __slots__ = (
@@ -333,7 +309,7 @@ class WeaponData(ChunkColumns):
     def damage(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._damage_view
         if values is not view or len(view) != n:
-            self._damage_column[: self._rows.n] = _DAMAGE.many(values, n)
+            self._damage_column[: self._rows.n] = _DAMAGE_FIELD.many(values, n)
 
     @property
     def reach(self) -> NDArray[np.float32]:
@@ -346,7 +322,7 @@ class WeaponData(ChunkColumns):
     def reach(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._reach_view
         if values is not view or len(view) != n:
-            self._reach_column[: self._rows.n] = _REACH.many(values, n)
+            self._reach_column[: self._rows.n] = _REACH_FIELD.many(values, n)
 
     @property
     def direction_x(self) -> NDArray[np.float32]:
@@ -359,7 +335,9 @@ class WeaponData(ChunkColumns):
     def direction_x(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._direction_x_view
         if values is not view or len(view) != n:
-            self._direction_x_column[: self._rows.n] = _DIRECTION_X.many(values, n)
+            self._direction_x_column[: self._rows.n] = _DIRECTION_X_FIELD.many(
+                values, n
+            )
 
     @property
     def direction_y(self) -> NDArray[np.float32]:
@@ -372,7 +350,9 @@ class WeaponData(ChunkColumns):
     def direction_y(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._direction_y_view
         if values is not view or len(view) != n:
-            self._direction_y_column[: self._rows.n] = _DIRECTION_Y.many(values, n)
+            self._direction_y_column[: self._rows.n] = _DIRECTION_Y_FIELD.many(
+                values, n
+            )
 
     @property
     def direction_z(self) -> NDArray[np.float32]:
@@ -385,7 +365,9 @@ class WeaponData(ChunkColumns):
     def direction_z(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._direction_z_view
         if values is not view or len(view) != n:
-            self._direction_z_column[: self._rows.n] = _DIRECTION_Z.many(values, n)
+            self._direction_z_column[: self._rows.n] = _DIRECTION_Z_FIELD.many(
+                values, n
+            )
 
     @property
     def elements(self) -> NDArray[np.uint8]:
@@ -398,7 +380,7 @@ class WeaponData(ChunkColumns):
     def elements(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._elements_view
         if values is not view or len(view) != n:
-            self._elements_column[: self._rows.n] = _ELEMENTS.many(values, n)
+            self._elements_column[: self._rows.n] = _ELEMENTS_FIELD.many(values, n)
 
     @property
     def sharp(self) -> NDArray[np.bool_]:
@@ -411,7 +393,7 @@ class WeaponData(ChunkColumns):
     def sharp(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._sharp_view
         if values is not view or len(view) != n:
-            self._sharp_column[: self._rows.n] = _SHARP.many(values, n)
+            self._sharp_column[: self._rows.n] = _SHARP_FIELD.many(values, n)
 
     @property
     def wielder(self) -> NDArray[np.uint64]:
@@ -424,7 +406,7 @@ class WeaponData(ChunkColumns):
     def wielder(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._wielder_view
         if values is not view or len(view) != n:
-            self._wielder_column[: self._rows.n] = _WIELDER.many(values, n)
+            self._wielder_column[: self._rows.n] = _WIELDER_FIELD.many(values, n)
 
     @property
     def grip(self) -> NDArray[np.float32]:
@@ -437,7 +419,7 @@ class WeaponData(ChunkColumns):
     def grip(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._grip_view
         if values is not view or len(view) != n:
-            self._grip_column[: self._rows.n] = _GRIP.many(values, n)
+            self._grip_column[: self._rows.n] = _GRIP_FIELD.many(values, n)
 
     @property
     def name(self) -> NDArray[np.bytes_]:
@@ -450,7 +432,7 @@ class WeaponData(ChunkColumns):
     def name(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._name_view
         if values is not view or len(view) != n:
-            self._name_column[: self._rows.n] = _NAME.many(values, n)
+            self._name_column[: self._rows.n] = _NAME_FIELD.many(values, n)
 
     @property
     def code(self) -> NDArray[np.bytes_]:
@@ -463,7 +445,7 @@ class WeaponData(ChunkColumns):
     def code(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._code_view
         if values is not view or len(view) != n:
-            self._code_column[: self._rows.n] = _CODE.many(values, n)
+            self._code_column[: self._rows.n] = _CODE_FIELD.many(values, n)
 
     @property
     def model(self) -> NDArray[np.object_]:
@@ -476,7 +458,7 @@ class WeaponData(ChunkColumns):
     def model(self, values: object) -> None:
         n, view = self._rows.n, self._model_view
         if values is not view or len(view) != n:
-            checked = _MODEL.many(values, n)
+            checked = _MODEL_FIELD.many(values, n)
             # what ends may run code
             _left = self._model_column[: self._rows.n].copy()
             self._model_column[: self._rows.n] = checked
@@ -507,45 +489,45 @@ class WeaponData(ChunkColumns):
     @staticmethod
     def _one(
         *,
-        damage: float = DAMAGE_DEFAULT,
-        reach: ArrayLike = REACH_DEFAULT,
-        direction: ArrayLike = DIRECTION_DEFAULT,
-        grip: ArrayLike = GRIP_DEFAULT,
-        elements: ArrayLike = ELEMENTS_DEFAULT,
-        sharp: bool = SHARP_DEFAULT,
-        wielder: Entity | int = WIELDER_DEFAULT,
-        name: str = NAME_DEFAULT,
-        code: bytes = CODE_DEFAULT,
+        damage: float = _DAMAGE_DEFAULT,
+        reach: ArrayLike = _REACH_DEFAULT,
+        direction: ArrayLike = _DIRECTION_DEFAULT,
+        grip: ArrayLike = _GRIP_DEFAULT,
+        elements: ArrayLike = _ELEMENTS_DEFAULT,
+        sharp: bool = _SHARP_DEFAULT,
+        wielder: Entity | int = _WIELDER_DEFAULT,
+        name: str = _NAME_DEFAULT,
+        code: bytes = _CODE_DEFAULT,
         model: Any = None,
     ) -> tuple[Any, ...]:
         """Check the fields of one new row."""
-        _damage_ = DAMAGE_DEFAULT
-        if damage is not DAMAGE_DEFAULT:
-            _damage_ = _DAMAGE.one(damage)
-        _reach_ = REACH_DEFAULT
-        if reach is not REACH_DEFAULT:
-            _reach_ = _REACH.one(reach)
-        _direction_ = DIRECTION_DEFAULT
-        if direction is not DIRECTION_DEFAULT:
-            _direction_ = _DIRECTION.one(direction)
-        _grip_ = GRIP_CELL
-        if grip is not GRIP_DEFAULT:
-            _grip_ = _GRIP.one(grip)
-        _elements_ = ELEMENTS_CELL
-        if elements is not ELEMENTS_DEFAULT:
-            _elements_ = _ELEMENTS.one(elements)
-        _sharp_ = SHARP_DEFAULT
-        if sharp is not SHARP_DEFAULT:
-            _sharp_ = _SHARP.one(sharp)
-        _wielder_ = WIELDER_DEFAULT
-        if wielder is not WIELDER_DEFAULT:
-            _wielder_ = _WIELDER.one(wielder)
-        _name_ = NAME_CELL
-        if name is not NAME_DEFAULT:
-            _name_ = _NAME.one(name)
-        _code_ = CODE_DEFAULT
-        if code is not CODE_DEFAULT:
-            _code_ = _CODE.one(code)
+        _damage_ = _DAMAGE_DEFAULT
+        if damage is not _DAMAGE_DEFAULT:
+            _damage_ = _DAMAGE_FIELD.one(damage)
+        _reach_ = _REACH_DEFAULT
+        if reach is not _REACH_DEFAULT:
+            _reach_ = _REACH_FIELD.one(reach)
+        _direction_ = _DIRECTION_DEFAULT
+        if direction is not _DIRECTION_DEFAULT:
+            _direction_ = _DIRECTION_FIELD.one(direction)
+        _grip_ = _GRIP_CELL
+        if grip is not _GRIP_DEFAULT:
+            _grip_ = _GRIP_FIELD.one(grip)
+        _elements_ = _ELEMENTS_CELL
+        if elements is not _ELEMENTS_DEFAULT:
+            _elements_ = _ELEMENTS_FIELD.one(elements)
+        _sharp_ = _SHARP_DEFAULT
+        if sharp is not _SHARP_DEFAULT:
+            _sharp_ = _SHARP_FIELD.one(sharp)
+        _wielder_ = _WIELDER_DEFAULT
+        if wielder is not _WIELDER_DEFAULT:
+            _wielder_ = _WIELDER_FIELD.one(wielder)
+        _name_ = _NAME_CELL
+        if name is not _NAME_DEFAULT:
+            _name_ = _NAME_FIELD.one(name)
+        _code_ = _CODE_DEFAULT
+        if code is not _CODE_DEFAULT:
+            _code_ = _CODE_FIELD.one(code)
         return (
             _damage_,
             _reach_,
@@ -564,32 +546,34 @@ class WeaponData(ChunkColumns):
         count: int,
         /,
         *,
-        damage: ArrayLike = DAMAGE_DEFAULT,
-        reach: ArrayLike = REACH_DEFAULT,
-        direction: ArrayLike = DIRECTION_DEFAULT,
-        grip: ArrayLike = GRIP_DEFAULT,
-        elements: ArrayLike = ELEMENTS_DEFAULT,
-        sharp: ArrayLike = SHARP_DEFAULT,
-        wielder: ArrayLike = WIELDER_DEFAULT,
-        name: ArrayLike = NAME_DEFAULT,
-        code: ArrayLike = CODE_DEFAULT,
+        damage: ArrayLike = _DAMAGE_DEFAULT,
+        reach: ArrayLike = _REACH_DEFAULT,
+        direction: ArrayLike = _DIRECTION_DEFAULT,
+        grip: ArrayLike = _GRIP_DEFAULT,
+        elements: ArrayLike = _ELEMENTS_DEFAULT,
+        sharp: ArrayLike = _SHARP_DEFAULT,
+        wielder: ArrayLike = _WIELDER_DEFAULT,
+        name: ArrayLike = _NAME_DEFAULT,
+        code: ArrayLike = _CODE_DEFAULT,
         model: object = None,
     ) -> tuple[NDArray[Any], ...]:
         """Check fields for `count` new rows and return an array for each column."""
-        _direction_ = np.broadcast_to(_DIRECTION.many(direction, count), (count, 3))
+        _direction_ = np.broadcast_to(
+            _DIRECTION_FIELD.many(direction, count), (count, 3)
+        )
         return (
-            _DAMAGE.many(damage, count),
-            _REACH.many(reach, count),
+            _DAMAGE_FIELD.many(damage, count),
+            _REACH_FIELD.many(reach, count),
             _direction_[:, 0],
             _direction_[:, 1],
             _direction_[:, 2],
-            _ELEMENTS.many(elements, count),
-            _SHARP.many(sharp, count),
-            _WIELDER.many(wielder, count),
-            _GRIP.many(grip, count),
-            _NAME.many(name, count),
-            _CODE.many(code, count),
-            _MODEL.many(model, count),
+            _ELEMENTS_FIELD.many(elements, count),
+            _SHARP_FIELD.many(sharp, count),
+            _WIELDER_FIELD.many(wielder, count),
+            _GRIP_FIELD.many(grip, count),
+            _NAME_FIELD.many(name, count),
+            _CODE_FIELD.many(code, count),
+            _MODEL_FIELD.many(model, count),
         )
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
@@ -613,7 +597,7 @@ class WeaponData(ChunkColumns):
         self._direction_x_cells[row] = _direction_[0]
         self._direction_y_cells[row] = _direction_[1]
         self._direction_z_cells[row] = _direction_[2]
-        GRIP_STRUCT.pack_into(self._grip_cells, 36 * row, *_grip_)
+        _GRIP_STRUCT.pack_into(self._grip_cells, 36 * row, *_grip_)
         _at = 2 * row
         self._elements_cells[_at] = _elements_[0]
         self._elements_cells[_at + 1] = _elements_[1]
@@ -636,7 +620,7 @@ class WeaponData(ChunkColumns):
             self._direction_y_cells[row] = values["direction"][1]
             self._direction_z_cells[row] = values["direction"][2]
         if "grip" in values:
-            GRIP_STRUCT.pack_into(self._grip_cells, 36 * row, *values["grip"])
+            _GRIP_STRUCT.pack_into(self._grip_cells, 36 * row, *values["grip"])
         if "elements" in values:
             _at = 2 * row
             self._elements_cells[_at] = values["elements"][0]
@@ -657,16 +641,16 @@ class WeaponData(ChunkColumns):
         """Return a copy of a row."""
         return Weapon(
             self._damage_cells[row],
-            REACH_STRUCT.unpack_from(self._reach_cells, 8 * row),
+            _REACH_STRUCT.unpack_from(self._reach_cells, 8 * row),
             (
                 self._direction_x_cells[row],
                 self._direction_y_cells[row],
                 self._direction_z_cells[row],
             ),
-            nested(GRIP_STRUCT.unpack_from(self._grip_cells, 36 * row), (3, 3)),
+            nested(_GRIP_STRUCT.unpack_from(self._grip_cells, 36 * row), (3, 3)),
             nested(
                 map(
-                    Element, ELEMENTS_STRUCT.unpack_from(self._elements_cells, 2 * row)
+                    Element, _ELEMENTS_STRUCT.unpack_from(self._elements_cells, 2 * row)
                 ),
                 (2,),
             ),

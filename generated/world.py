@@ -141,32 +141,32 @@ from .villager import (
 )
 from .weapon import Weapon, WeaponFields, WeaponRef
 
-CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
-DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
-STRAY_STRENGTH_ARGUMENT: Final = FloatField("Game.stray.strength", "f32")
-SHOVE_PUSH_ARGUMENT: Final = FloatField("Game.shove.push", "f32", (3,))
-HAUL_SHARE_ARGUMENT: Final = FloatField("Game.haul.share", "f32")
-HAUL_DT_ARGUMENT: Final = FloatField("Game.haul.dt", "f32")
-SCORCH_DT_ARGUMENT: Final = FloatField("Game.scorch.dt", "f32")
-SCORCH_HEAT_ARGUMENT: Final = FloatField("Game.scorch.heat", "f32")
-STRAIN_TURN_ARGUMENT: Final = FloatField("Game.strain.turn", "f32", (3,))
-STRAIN_SHARE_ARGUMENT: Final = FloatField("Game.strain.share", "f32")
-PARRY_BLOW_ARGUMENT: Final = FloatField("Game.parry.blow", "f32", (3,))
-PARRY_FAR_ARGUMENT: Final = FloatField("Game.parry.far", "f32")
-INFECT_CHANCE_ARGUMENT: Final = FloatField("Game.infect.chance", "f64")
-SCATTER_SIGHT_ARGUMENT: Final = FloatField("Game.scatter.sight", "f32")
-HUDDLE_REACH_ARGUMENT: Final = FloatField("Game.huddle.reach", "f32")
-CHASE_SIGHT_ARGUMENT: Final = FloatField("Game.chase.sight", "f32")
-STRIKE_REACH_ARGUMENT: Final = FloatField("Game.strike.reach", "f32")
-SPREAD_APART_ARGUMENT: Final = FloatField("Game.spread.apart", "f64")
-FRAME_1_STRENGTH_ARGUMENT: Final = FloatField("Game.frame_1.strength", "f32")
-FRAME_1_DT_ARGUMENT: Final = FloatField("Game.frame_1.dt", "f32")
+_CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
+_DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
+_STRAY_STRENGTH_ARGUMENT: Final = FloatField("Game.stray.strength", "f32")
+_SHOVE_PUSH_ARGUMENT: Final = FloatField("Game.shove.push", "f32", (3,))
+_HAUL_SHARE_ARGUMENT: Final = FloatField("Game.haul.share", "f32")
+_HAUL_DT_ARGUMENT: Final = FloatField("Game.haul.dt", "f32")
+_SCORCH_DT_ARGUMENT: Final = FloatField("Game.scorch.dt", "f32")
+_SCORCH_HEAT_ARGUMENT: Final = FloatField("Game.scorch.heat", "f32")
+_STRAIN_TURN_ARGUMENT: Final = FloatField("Game.strain.turn", "f32", (3,))
+_STRAIN_SHARE_ARGUMENT: Final = FloatField("Game.strain.share", "f32")
+_PARRY_BLOW_ARGUMENT: Final = FloatField("Game.parry.blow", "f32", (3,))
+_PARRY_FAR_ARGUMENT: Final = FloatField("Game.parry.far", "f32")
+_INFECT_CHANCE_ARGUMENT: Final = FloatField("Game.infect.chance", "f64")
+_SCATTER_SIGHT_ARGUMENT: Final = FloatField("Game.scatter.sight", "f32")
+_HUDDLE_REACH_ARGUMENT: Final = FloatField("Game.huddle.reach", "f32")
+_CHASE_SIGHT_ARGUMENT: Final = FloatField("Game.chase.sight", "f32")
+_STRIKE_REACH_ARGUMENT: Final = FloatField("Game.strike.reach", "f32")
+_SPREAD_APART_ARGUMENT: Final = FloatField("Game.spread.apart", "f64")
+_FRAME_1_STRENGTH_ARGUMENT: Final = FloatField("Game.frame_1.strength", "f32")
+_FRAME_1_DT_ARGUMENT: Final = FloatField("Game.frame_1.dt", "f32")
 
-FRAME_STRENGTH_GIVEN: Final = FloatField("Game.frame.strength", "f32")
-FRAME_DT_GIVEN: Final = FloatField("Game.frame.dt", "f32")
-FRAME_GRAVITY_GIVEN: Final = FloatField("Game.frame.gravity", "f32")
-FRAME_HEAT_GIVEN: Final = FloatField("Game.frame.heat", "f32")
-ORBIT_DT_GIVEN: Final = FloatField("Game.orbit.dt", "f64")
+_FRAME_STRENGTH_GIVEN: Final = FloatField("Game.frame.strength", "f32")
+_FRAME_DT_GIVEN: Final = FloatField("Game.frame.dt", "f32")
+_FRAME_GRAVITY_GIVEN: Final = FloatField("Game.frame.gravity", "f32")
+_FRAME_HEAT_GIVEN: Final = FloatField("Game.frame.heat", "f32")
+_ORBIT_DT_GIVEN: Final = FloatField("Game.orbit.dt", "f64")
 
 _0_0_f32: Final = np.array(0.0, np.float32)
 _1_u8: Final = np.array(1, np.uint8)
@@ -922,7 +922,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     copies as a whole, without callbacks. Not thread-safe.
     """
 
-    MANAGERS: ClassVar = (
+    _MANAGERS: ClassVar = (
         "ai_state",
         "boid",
         "celestial_body",
@@ -949,7 +949,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "spark",
         "texture",
     )
-    QUERIES: ClassVar = (
+    _QUERIES: ClassVar = (
         "movers",
         "drawn",
         "visible",
@@ -960,8 +960,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "ablaze",
         "fighters",
     )
-    GROUPS: ClassVar = ("bodies", "actors")
-    BUNDLES: ClassVar = ("spawn_prop", "spawn_creature", "spawn_hero")
+    _GROUPS: ClassVar = ("bodies", "actors")
+    _BUNDLES: ClassVar = ("spawn_prop", "spawn_creature", "spawn_hero")
     _PARTS: ClassVar = (
         "entities",
         "ai_state",
@@ -1036,7 +1036,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         "strike": 0x703AEED8FAA1A0EF,
     }
     _FLAGS = Signature
-    FINGERPRINT: ClassVar = (
+    _FINGERPRINT: ClassVar = (
         "0af46510463f748e42dd09011f22b041a8ab8c886da7db53ba467285b9b3864e"
     )
 
@@ -1244,10 +1244,10 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         Spark.velocity, Spark.heat.
         pass 6: scorch reads Health.points; writes Health.points.
         """
-        FRAME_STRENGTH_GIVEN.one(strength)
-        FRAME_DT_GIVEN.one(dt)
-        FRAME_GRAVITY_GIVEN.one(gravity)
-        FRAME_HEAT_GIVEN.one(heat)
+        _FRAME_STRENGTH_GIVEN.one(strength)
+        _FRAME_DT_GIVEN.one(dt)
+        _FRAME_GRAVITY_GIVEN.one(gravity)
+        _FRAME_HEAT_GIVEN.one(heat)
         self._frame_1(strength, dt)
         self.carry(dt)
         self.point_mass.simulate(dt)
@@ -1268,7 +1268,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         pass 1: CelestialBody.kick reads CelestialBody.velocity,
         CelestialBody.acceleration; writes CelestialBody.velocity.
         """
-        ORBIT_DT_GIVEN.one(dt)
+        _ORBIT_DT_GIVEN.one(dt)
         self.celestial_body._orbit_1(dt)
 
     def carry(self, dt: float) -> None:
@@ -1277,7 +1277,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         Reads Transform.translation [m], PointMass.velocity [m/s]; writes
         Transform.translation [m]; `dt` is in s. O(n), n rows; no structural change.
         """
-        _dt = np.array(CARRY_DT_ARGUMENT.one(dt), np.float32)
+        _dt = np.array(_CARRY_DT_ARGUMENT.one(dt), np.float32)
         _found = self.movers._join.match()
         _blocks = self.transform.data._joined.get("carry")
         if _blocks is None or _blocks.stamp != _found:
@@ -1315,7 +1315,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         Reads Position.value [m], Velocity.value [m/s]; writes Position.value [m]; `dt`
         is in s. O(n), n rows; no structural change.
         """
-        _dt = np.array(DRIFT_DT_ARGUMENT.one(dt), np.float32)
+        _dt = np.array(_DRIFT_DT_ARGUMENT.one(dt), np.float32)
         _n = self.bodies.n
         _blocks = self.position.data._joined.get("drift")
         if _blocks is None or _blocks.stamp != _n:
@@ -1347,7 +1347,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         Reads Velocity.value [m/s]; writes Velocity.value [m/s]; draws random numbers;
         `strength` is in m/s. O(n), n rows; no structural change.
         """
-        _strength = np.float32(STRAY_STRENGTH_ARGUMENT.one(strength))
+        _strength = np.float32(_STRAY_STRENGTH_ARGUMENT.one(strength))
         _n = self.bodies.n
         _blocks = self.position.data._joined.get("stray")
         if _blocks is None or _blocks.stamp != _n:
@@ -1390,7 +1390,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         """
         _n = self.bodies.n
         _each_push = each_value(
-            SHOVE_PUSH_ARGUMENT, push, _n, self.velocity.data._buffer
+            _SHOVE_PUSH_ARGUMENT, push, _n, self.velocity.data._buffer
         )
         check_unchanged(_n, self.bodies.n)
         _blocks = self.velocity.data._joined.get("shove")
@@ -1421,10 +1421,10 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
 
         A value for each row: `share` (n), broadcast; n of as many entities.
         """
-        _dt = np.array(HAUL_DT_ARGUMENT.one(dt), np.float32)
+        _dt = np.array(_HAUL_DT_ARGUMENT.one(dt), np.float32)
         _found = self.movers._join.match()
         _each_share = each_value(
-            HAUL_SHARE_ARGUMENT, share, _found.count, self.transform.data._buffer
+            _HAUL_SHARE_ARGUMENT, share, _found.count, self.transform.data._buffer
         )
         check_unchanged(_found, self.movers._join.match())
         _blocks = self.transform.data._joined.get("haul")
@@ -1480,8 +1480,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         Reads Health.points; writes Health.points; `dt` is in s; `heat` is in 1/s. O(n),
         n rows; no structural change.
         """
-        _dt = np.array(SCORCH_DT_ARGUMENT.one(dt), np.float32)
-        _heat = np.array(SCORCH_HEAT_ARGUMENT.one(heat), np.float32)
+        _dt = np.array(_SCORCH_DT_ARGUMENT.one(dt), np.float32)
+        _heat = np.array(_SCORCH_HEAT_ARGUMENT.one(heat), np.float32)
         _blocks = self.archetypes._kept.get("scorch") or self._scorch_blocks()
         _once = np.multiply(_heat, _dt)
         for health_points, _tmp in _blocks.current():
@@ -1506,9 +1506,9 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         entities.
         """
         _before = len(self.fighters)
-        _each_turn = each_value(STRAIN_TURN_ARGUMENT, turn, _before)
+        _each_turn = each_value(_STRAIN_TURN_ARGUMENT, turn, _before)
         _each_turn = _each_turn.copy()
-        _each_share = each_value(STRAIN_SHARE_ARGUMENT, share, _before)
+        _each_share = each_value(_STRAIN_SHARE_ARGUMENT, share, _before)
         _each_share = _each_share.copy()
         check_unchanged(_before, len(self.fighters))
         _blocks = self.archetypes._kept.get("strain") or self._strain_blocks()
@@ -1536,8 +1536,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         Reads Weapon.reach [m], Weapon.direction; writes Weapon.direction. O(n), n rows;
         no structural change.
         """
-        _blow = np.array(PARRY_BLOW_ARGUMENT.one(blow), np.float32).reshape(3, 1)
-        _far = np.array(PARRY_FAR_ARGUMENT.one(far), np.float32)
+        _blow = np.array(_PARRY_BLOW_ARGUMENT.one(blow), np.float32).reshape(3, 1)
+        _far = np.array(_PARRY_FAR_ARGUMENT.one(far), np.float32)
         _blocks = self.archetypes._kept.get("parry") or self._parry_blocks()
         for (
             weapon_reach,
@@ -1582,7 +1582,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         Reads Meeting.other, Meeting.one; of others Person.condition; sends to
         Person.exposed; draws random numbers. O(n), n rows; no structural change.
         """
-        _chance = np.float64(INFECT_CHANCE_ARGUMENT.one(chance))
+        _chance = np.float64(_INFECT_CHANCE_ARGUMENT.one(chance))
         _n = self.meeting.data._n
         _blocks = self.meeting.data._joined.get("infect")
         if _blocks is None or _blocks.stamp != _n:
@@ -1662,7 +1662,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         it reads Hawk.hunger; `sight` is finite and above 0, or ValueError is raised;
         `sight` is in m. O(n log n + pairs in reach), n rows; no structural change.
         """
-        _sight = np.float32(SCATTER_SIGHT_ARGUMENT.one(sight))
+        _sight = np.float32(_SCATTER_SIGHT_ARGUMENT.one(sight))
         _radius = float(_sight)
         _n = self.boid.data._n
         _asked = self.hawks._join.match()
@@ -1745,7 +1745,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         `reach`; `reach` is finite and above 0, or ValueError is raised; `reach` is in
         m. O(n log n + pairs in reach), n rows; no structural change.
         """
-        _reach = np.float32(HUDDLE_REACH_ARGUMENT.one(reach))
+        _reach = np.float32(_HUDDLE_REACH_ARGUMENT.one(reach))
         _radius = float(_reach)
         _n = self.boid.data._n
         _blocks = self._huddle_blocks(_radius, _n)
@@ -1777,7 +1777,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         it reads Boid.heading; `sight` is finite and above 0, or ValueError is raised;
         `sight` is in m. O(n log n + pairs in reach), n rows; no structural change.
         """
-        _sight = np.float32(CHASE_SIGHT_ARGUMENT.one(sight))
+        _sight = np.float32(_CHASE_SIGHT_ARGUMENT.one(sight))
         _radius = float(_sight)
         _found = self.hawks._join.match()
         _asked = self.boid.data._n
@@ -1897,7 +1897,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         finite and above 0, or ValueError is raised; `reach` is in m. O(n log n + pairs
         in reach), n rows; no structural change.
         """
-        _reach = STRIKE_REACH_ARGUMENT.one(reach)
+        _reach = _STRIKE_REACH_ARGUMENT.one(reach)
         _radius = float(np.float32(_reach))
         _found = self.hawks._join.match()
         _asked = self.boid.data._n
@@ -1937,7 +1937,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         ValueError is raised; `apart` is in m. O(n log n + pairs in reach), n rows; no
         structural change.
         """
-        _apart = SPREAD_APART_ARGUMENT.one(apart)
+        _apart = _SPREAD_APART_ARGUMENT.one(apart)
         _radius = float(np.float64(_apart))
         _found = self.hawks._join.match()
         _boid_rows = joined_rows(_found.members[0])
@@ -1983,8 +1983,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
 
         Each block goes through all of them. O(n); no structural change.
         """
-        _strength = np.array(FRAME_1_STRENGTH_ARGUMENT.one(strength), np.float32)
-        _dt = np.array(FRAME_1_DT_ARGUMENT.one(dt), np.float32)
+        _strength = np.array(_FRAME_1_STRENGTH_ARGUMENT.one(strength), np.float32)
+        _dt = np.array(_FRAME_1_DT_ARGUMENT.one(dt), np.float32)
         _n = self.bodies.n
         _blocks = self.position.data._joined.get("frame_1")
         if _blocks is None or _blocks.stamp != _n:

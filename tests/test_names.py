@@ -68,6 +68,12 @@ TYPES = (
 )
 
 
+CONSTANTS = (
+    *("FINGERPRINT", "BUNDLES", "GROUPS", "QUERIES", "MANAGERS", "MANAGER", "LAYOUT", "COLUMNS"),
+    *("FIELDS", "CONVERTERS", "OBJECTS", "RENAMES"),
+)
+
+
 @cache
 def listed(kind: str) -> tuple[str, ...]:
     """Return the names in a list."""
@@ -187,7 +193,20 @@ def schemas_of_components() -> Iterator[str]:
     yield world
 
 
-SCHEMAS = {"fields": schemas_of_fields, "components": schemas_of_components}
+def schemas_of_constants() -> Iterator[str]:
+    """Yield components that are called like what modules and worlds name in capitals."""
+    chunked = ["PARTS", "SCHEMA"]
+    for name in (*CONSTANTS, *chunked):
+        yield f"component: {name}\nfields: {{mass: f32, more: {{type: f64, tags: [cold, x]}}}}\n"
+    world = f"world: Game\narchetypes: {{components: {chunked}}}\n"
+    yield f"{world}bundles: {{both: [LAYOUT, FIELDS]}}\n"
+
+
+SCHEMAS = {
+    "fields": schemas_of_fields,
+    "components": schemas_of_components,
+    "constants": schemas_of_constants,
+}
 
 
 def write(folder: Path, name: str, schemas: Iterable[str], backend: Backend = "numpy") -> Path:
@@ -257,7 +276,13 @@ def use(world: Any, manager: Any) -> None:
 
 @pytest.mark.skipif(not DEPTH, reason="make types does this")
 def test_types_of_real_names(tmp_path: Path) -> None:
-    write(tmp_path, "names", [text for schemas in SCHEMAS.values() for text in schemas()])
+    real = (*schemas_of_fields(), *schemas_of_components())
+    write(tmp_path, "names", real)
+    run(tmp_path, "mypy", "--strict", "--exclude=/tests/", "names")
+
+
+def test_types_of_constants(tmp_path: Path) -> None:
+    write(tmp_path, "names", schemas_of_constants())
     run(tmp_path, "mypy", "--strict", "--exclude=/tests/", "names")
 
 

@@ -21,7 +21,7 @@ POLICY = Policy(
             row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
             _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
             if _owner == entity:
-                raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+                raise self._duplicate(entity)
         """,
         "reserve_one": """
             if row >= data._allocated:
@@ -46,18 +46,11 @@ POLICY = Policy(
             if row == end - 1:
                 end = self._end_below(row)
         """,
-        "plan_removal": "end = self._end_without(gone)",
         "close_one": """
             data._entity_cells[row] = NULL_ENTITY
             <vacated_one>
             data._n = end
             data._count -= 1
-        """,
-        "close_many": """
-            data._entity_column[gone] = NULL_ENTITY
-            <vacated_many>
-            data._n = end
-            data._count -= len(gone)
         """,
     },
 )

@@ -34,14 +34,6 @@ POLICY = Policy(
             if joining is not None:
                 rows = self._join_group_many(joining)
         """,
-        "plan_removal": """
-            n, bound = data._n, data._n_grouped
-            src, dst = fill_parts(gone, bound, n)
-            leaving = gone[: gone.searchsorted(bound)]
-            moves = self._plan_moves(src, dst, gone)
-            others = self._others if len(leaving) else ()
-            parting = [member._plan_leaving(leaving) for member in others]
-        """,
         "close_one": """
             if row < data._n_grouped:
                 for member in self._others:
@@ -55,14 +47,6 @@ POLICY = Policy(
                 self._move(last, row)
             data._n = last
             <vacated_one>
-        """,
-        "close_many": """
-            for leave in parting:
-                leave()
-            self._move_many(src, dst, moves)
-            data._n_grouped = bound - len(leaving)
-            data._n = n - len(gone)
-            <vacated_many>
         """,
     },
 )

@@ -15,8 +15,6 @@ POLICY = Policy(
         "appended_one": for_one("self._rows[entity] = row"),
         "appended_many": for_one("remember(self._rows, entities, rows)"),
         "removing_one": for_one("del self._rows[data._entity_cells[row]]"),
-        "removing_many": for_one("forget(self._rows, data._entity_column[gone])"),
         "moved_one": for_one("self._rows[data._entity_cells[dst]] = dst"),
-        "moved_many": for_one("remember(self._rows, data._entity_column[dst], dst)"),
     },
 )

@@ -50,14 +50,8 @@ POLICY = Policy(
             slot = data._id_slot_cells[row]
             data._id_row_cells[slot] = NIL
         """,
-        "removing_many": """
-            slots = data._id_slot_column[gone]
-            data._id_row_column[slots] = NIL
-        """,
         "moved_one": "data._id_row_cells[data._id_slot_cells[dst]] = dst",
-        "moved_many": "data._id_row_column[data._id_slot_column[dst]] = dst",
         "vacated_one": "data._give_slot(slot)",
-        "vacated_many": "data._give_slots(slots)",
         "swapping": "free = data._id_slot_cells[spare]",
         "swapped": "data._id_slot_cells[spare] = free",
     },

@@ -28,16 +28,13 @@ POLICY = Policy(
     columns=_columns,
     template=True,
     calls={
-        "settings": "LAYOUT_COLD: ClassVar = COLD_COLUMNS",
+        "settings": "LAYOUT_COLD: ClassVar = _COLD_COLUMNS",
         "plan_append": "cold = data._plan_cold_rows(columns, count)",
         "appended_many": "data._append_cold_rows(rows, cold)",
-        "plan_again": "cold = data._plan_removal(gone)",
         "removing_one": _removing_one,
-        "removing_many": "data._drop_cold_rows(cold)",
         "moved_one": """
             if data._cold_row_cells[dst] != NIL:
                 data._cold._row_cells[data._cold_row_cells[dst]] = dst
         """,
-        "moved_many": "data._follow_cold_rows(dst)",
     },
 )

@@ -52,9 +52,7 @@ POLICY = Policy(
         "place_one": _left_in_hole("row"),
         "plan_append": _left_in_hole("rows"),
         "plan_removal_one": _left("row"),
-        "plan_again": _left("gone"),
         "vacated_one": _emptied("data._n", "row"),
-        "vacated_many": _emptied("data._n : n", "gone"),
         "swapped": _emptied("spare", "spare"),
     },
 )

@@ -8,12 +8,12 @@ POLICY = Policy(
     is_default=True,
     applies=lambda c: c.owner == "entity" and c.lookup != "direct",
     order=20,
-    base="One",
+    base="MappedOne",
     raises=("DuplicateInstanceError: the entity has an instance already.",),
     calls={
         "admit_one": """
             if _found != NIL and data._entity_cells[_found] == entity:
-                raise duplicate_instance(data.MANAGER, entity, self._entities._LAYOUT)
+                raise self._duplicate(entity)
         """,
     },
 )

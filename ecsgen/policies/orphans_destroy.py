@@ -12,8 +12,5 @@ POLICY = Policy(
     applies=lambda c: c.hierarchy == "destroy",
     order=26,
     base="OrphansDestroy",
-    calls={
-        "expand_one": WITH_ITS_DESCENDANTS,
-        "expand_many": "gone = self._with_descendants(gone)",
-    },
+    calls={"expand_one": WITH_ITS_DESCENDANTS},
 )

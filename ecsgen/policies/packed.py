@@ -36,11 +36,6 @@ POLICY = Policy(
         **AT_THE_END,
         "check_row": CHECK_ROW,
         "reserve_one": RESERVE_ONE,
-        "plan_removal": """
-            n = data._n
-            src, dst = fill(gone, n)
-            moves = self._plan_moves(src, dst, gone)
-        """,
         "close_one": """
             src, dst = data._n - 1, row
             if src != dst:
@@ -48,11 +43,6 @@ POLICY = Policy(
                 <moved_one>
             data._n = src
             <vacated_one>
-        """,
-        "close_many": """
-            self._move_many(src, dst, moves)
-            data._n = n - len(gone)
-            <vacated_many>
         """,
     },
 )

@@ -62,12 +62,6 @@ POLICY = Policy(
         "settings": lambda c: "_STARTS_ACTIVE: ClassVar = True" if c.partition == "active" else "",
         "check_row": CHECK_ROW,
         "reserve_one": RESERVE_ONE,
-        "plan_removal": """
-            n, bound = data._n, data._n_active
-            src, dst = fill_parts(gone, bound, n)
-            active = int(gone.searchsorted(bound))
-            moves = self._plan_moves(src, dst, gone)
-        """,
         "close_one": """
             if row < data._n_active:
                 last = Instance(data._n_active - 1)
@@ -79,12 +73,6 @@ POLICY = Policy(
                 self._move(last, row)
             data._n = last
             <vacated_one>
-        """,
-        "close_many": """
-            self._move_many(src, dst, moves)
-            data._n_active = bound - active
-            data._n = n - len(gone)
-            <vacated_many>
         """,
     },
 )

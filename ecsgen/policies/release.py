@@ -2,11 +2,6 @@
 
 from ecsgen.policies.policy import Policy
 
-GATHERED = """
-if not self._dispatch.is_open():
-    return self._dispatch.run(self._destroy_rows, gone)
-"""
-
 POLICY = Policy(
     name="release",
     applies=lambda c: c.release,
@@ -14,11 +9,9 @@ POLICY = Policy(
     base="Release",
     state=("_released",),
     calls={
-        "gathered": GATHERED,
         "release_one": """
             if not told and self._released.entries:
                 return self._destroy_told(row)
         """,
-        "release_many": "self._release(gone)",
     },
 )

@@ -31,8 +31,6 @@ POLICY = Policy(
         "appended_one": for_one("self._sparse_cells[_slot] = row"),
         "appended_many": for_one("self._sparse[slots] = rows.astype(np.uint32)"),
         "removing_one": for_one("self._sparse_cells[{slot_of_row}] = NIL"),
-        "removing_many": for_one("self._sparse[{slots_of_gone}] = NIL"),
         "moved_one": for_one("self._sparse_cells[{slot_of_dst}] = dst"),
-        "moved_many": for_one("self._sparse[{slots_of_dst}] = dst"),
     },
 )

@@ -25,8 +25,6 @@ POLICY = Policy(
         "appended_one": "data._enter_value(row)",
         "appended_many": "data._enter_values(rows)",
         "removing_one": "data._forget_value(row)",
-        "removing_many": "data._forget_values(gone)",
         "moved_one": "data._enter_value(dst)",
-        "moved_many": "data._enter_values(dst)",
     },
 )

@@ -52,7 +52,7 @@ def archetypes_module(
             base="ShardedStore" if sharded else "ArchetypeStore",
             chunk=chunk,
             imports_marker=MARKER,
-            parts_line=collection("PARTS: Final = ", [f"{name}Data" for name in names], 0),
+            parts_line=collection("_DATA: ClassVar = ", [f"{name}Data" for name in names], 4),
             any_row_line=disjunction("_AnyRow: TypeAlias = ", names),
             given_line=line,
             summary=f"{rows} rows with all of them fit into a chunk.",

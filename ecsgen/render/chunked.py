@@ -57,11 +57,11 @@ class ChunkedSpelling(ComponentSpelling):
         """The constant of the columns."""
         entries = [s.layout_arguments for s in self.columns]
         if not entries:
-            return "COLUMNS: Final[tuple[Column, ...]] = ()"
+            return "_COLUMNS: Final[tuple[Column, ...]] = ()"
         if len(entries) == 1:
-            return f"COLUMNS: Final = ({call('Column', entries[0], 0)},)"
+            return f"_COLUMNS: Final = ({call('Column', entries[0], 0)},)"
         lines = [call("Column", entry, 4, ",") for entry in entries]
-        return "\n".join(["COLUMNS: Final = (", *lines, ")"])
+        return "\n".join(["_COLUMNS: Final = (", *lines, ")"])
 
     @property
     def checked_line(self) -> str:

@@ -65,7 +65,7 @@ class _Field(Spelling):
     @property
     def default_constant(self) -> str:
         """The name of the default's bytes."""
-        return f"{self.name.upper()}_DEFAULT_BYTES"
+        return f"_{self.name.upper()}_BYTES"
 
     @property
     def format(self) -> str:
@@ -245,13 +245,13 @@ class ColdSpelling:
     def defaults_line(self) -> str:
         """The constant of the bytes of all defaults."""
         scalars = [scalar for field in self.stored_fields for scalar in field.default_scalars]
-        return call("COLD_DEFAULT: Final = COLD_STRUCT.pack", scalars, 0)
+        return call("_COLD_DEFAULT: Final = _COLD_STRUCT.pack", scalars, 0)
 
     @property
     def packed_line(self) -> str:
         """The statement that packs the converted values of a new row."""
         arguments = [field.packed(field.local) for field in self.stored_fields]
-        return call("_packed = COLD_STRUCT.pack", arguments, 0)
+        return call("_packed = _COLD_STRUCT.pack", arguments, 0)
 
     @property
     def borrowed_one(self) -> str:
@@ -262,6 +262,6 @@ class ColdSpelling:
     @property
     def differs(self) -> str:
         """The condition that a new row's converted values are not all defaults."""
-        stored = ["_packed != COLD_DEFAULT"] if self.stored_fields else []
+        stored = ["_packed != _COLD_DEFAULT"] if self.stored_fields else []
         objects = [f"{field.local} is not None" for field in self.object_fields]
         return " or ".join([*stored, *objects])

@@ -116,7 +116,7 @@ class ColumnSpelling:
     @property
     def constant(self) -> str:
         """The name of the field's converter."""
-        return f"_{self.name.upper()}"
+        return f"_{self.name.upper()}_FIELD"
 
     @property
     def local(self) -> str:
@@ -126,7 +126,7 @@ class ColumnSpelling:
     @property
     def struct(self) -> str:
         """The name of the packer of one cell."""
-        return f"{self.name.upper()}_STRUCT"
+        return f"_{self.name.upper()}_STRUCT"
 
     @property
     def struct_format(self) -> str:
@@ -166,6 +166,11 @@ class ColumnSpelling:
         ]
 
     # --- docs ------------------------------------------------------------------------------------
+
+    @property
+    def has_doc(self) -> bool:
+        """Whether the schema says more of it than its name."""
+        return bool(self.doc or self.unit)
 
     @property
     def summary(self) -> str:

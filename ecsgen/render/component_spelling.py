@@ -14,7 +14,7 @@ from ecsgen.render.calls import call, collection, keywords, signature
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
 from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.proxy_spelling import accessor_lines, field_line
-from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import distinct_bases
 from ecsgen.render.slots import refusal_line
 from ecsgen.render.spelling import (
@@ -130,11 +130,8 @@ class ComponentSpelling:
     def infos_lines(self) -> str:
         """The constant of what the schema says of each field."""
         infos = [field.info_arguments for field in self.fields]
-        one = call("field_info", infos[0], 0)
-        if len(infos) == 1 and len(one) + len("FIELDS: Final = (,)") <= WIDTH:
-            return f"FIELDS: Final = ({one},)"
-        lines = [call("field_info", arguments, 4, ",") for arguments in infos]
-        return "\n".join(["FIELDS: Final = (", *lines, ")"])
+        records = [call("", arguments, 4, ",") for arguments in infos]
+        return "\n".join(["_FIELDS: Final = described(", *records, ")"])
 
     # --- classes ---------------------------------------------------------------------------------
 
@@ -154,7 +151,7 @@ class ComponentSpelling:
     def row_bases(self) -> list[str]:
         """The classes that the class of its columns inherits from."""
         rows = [policy.rows_of(self.component) for policy in self._policies]
-        return distinct_bases(rows) or ["Rows"]
+        return [*(distinct_bases(rows) or ["Rows"]), *["HotColumns"] * self.is_untagged]
 
     @property
     def slots(self) -> str:
@@ -261,12 +258,13 @@ class ComponentSpelling:
             lines.append("ValueError, TypeError, OverflowError: a value does not fit its field.")
         return [*lines, "StructureLockedError: the manager is locked."]
 
-    def head(self, method: str) -> str:
-        """The lines that begin a method which takes an entity and a row's values."""
+    @property
+    def head(self) -> str:
+        """The lines that begin `create`."""
         whom = ["entity: Entity", "/"] if self.owned else []
         more = [policy.keyword for policy in self._policies if policy.keyword]
-        named = [*self.parameters, *(more if method == "create" else [])]
-        return self._head(method, [*whom, *keywords(named)], self.handle)
+        named = [*self.parameters, *more]
+        return self._head("create", [*whom, *keywords(named)], self.handle)
 
     @property
     def head_many(self) -> str:
@@ -297,6 +295,17 @@ class ComponentSpelling:
     def checked_fields(self) -> list[Spelling]:
         """The fields whose values are checked: all but objects."""
         return [spelling for spelling in self.fields if not spelling.is_object]
+
+    def store_new_lines(self, indent: int) -> str:
+        """The statements that write the values of a new row; neighbours of equally many scalars
+        have the same place."""
+        lines: list[str] = []
+        place, begins = "", f"{' ' * indent}_at = "
+        for line in "\n".join(f.store_new(indent) for f in self.row_fields).split("\n"):
+            if not line.startswith(begins) or line != place:
+                lines.append(line)
+            place = line if "_at = " in line else place
+        return "\n".join(lines)
 
     @property
     def views(self) -> list[str]:
@@ -340,6 +349,13 @@ class ComponentSpelling:
     def tag_class(self, tag: str) -> str:
         """The NamedTuple of the columns that bear a tag."""
         return f"{self.name}{''.join(part.capitalize() for part in tag.split('_'))}Columns"
+
+    @property
+    def is_untagged(self) -> bool:
+        """Whether each field is one hot column, and bears no tag beside."""
+        groups = self.tagged()
+        names = [field.name for field in self.fields]
+        return len(groups) == 1 and [s.name for s in groups["hot"]] == names
 
     def tagged(self) -> dict[str, list[Spelling]]:
         """The tags, and the fields that bear each."""

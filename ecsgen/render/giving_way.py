@@ -21,7 +21,7 @@ from ecsgen.render.imports import NUMPY, PACKAGE, STANDARD
 from ecsgen.render.runtime import COMPILED, RUNTIME, origins, shard_origins
 
 _BUILTINS: Final = frozenset(vars(builtins))
-_OWN: Final = frozenset(["self", "n", "np", "COLUMNS", "CONVERTERS", "FIELDS", "PARTS"])
+_OWN: Final = frozenset(["self", "n", "np"])
 """What else stands in generated modules without an underscore before it."""
 _OF_TESTS: Final = frozenset(["MEMBERS", "SUBJECTS", "UNOWNED"])
 

@@ -57,7 +57,7 @@ class Spelling(ColumnSpelling):
     @property
     def default(self) -> str:
         """The default as calls have it: a constant, so that `create` can tell it by identity."""
-        return "None" if self.is_object else f"{self.name.upper()}_DEFAULT"
+        return "None" if self.is_object else f"_{self.name.upper()}_DEFAULT"
 
     @property
     def default_lines(self) -> str:
@@ -91,21 +91,20 @@ class Spelling(ColumnSpelling):
     @property
     def info_arguments(self) -> list[str]:
         """What the schema says of the field beside what its converter knows."""
-        unit = [literal(self.unit)] if self.unit else []
-        doc = split_literal(self.doc, 8) if self.doc else ""
-        docs = [doc if unit else f"doc={doc}"] if doc else []
+        unit = [literal(self.unit)] if self.unit or self.doc else []
+        docs = [split_literal(self.doc, 8)] if self.doc else []
         tags = literal(self.column.tags)
-        return [self.constant, literal(self._type.text), self.row_default, tags, *unit, *docs]
+        return [self.constant, literal(self._type.text), self.default, tags, *unit, *docs]
 
     @property
     def _default_cell(self) -> str:
         """The constant of the converted default."""
         is_other = self._type.base is Base.STR or self.is_enum or len(self.column.shape) > 1
-        return f"{self.name.upper()}_CELL" if is_other else self.default
+        return f"_{self.name.upper()}_CELL" if is_other else self.default
 
     @property
     def _default_word(self) -> str:
-        return f"{self.name.upper()}_WORD"
+        return f"_{self.name.upper()}_WORD"
 
     @property
     def default_literal(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from operator import index
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike, NDArray
 
@@ -24,11 +24,13 @@ from .handles import Columns, EntityArray, Instance, RowArray
 from .locks import Lockable
 from .own import refuse_overriding
 from .parts import FixedParts
-from .per_class import copy_methods, per_class
+from .per_class import copy_methods, hooks_of, per_class
 from .placement.rows import locked, unused
 from .reprs import count_text, holder_repr
 
 _Made = TypeVar("_Made")
+
+Hooks: TypeAlias = tuple[Callable[..., Any], ...]
 
 
 class Manager(Lockable, FixedParts):
@@ -62,6 +64,18 @@ class Manager(Lockable, FixedParts):
     """Whether entities die when rows go."""
     _HOLDS_OBJECTS: ClassVar[bool] = False
     """Whether Python objects end when rows go, which may run any code."""
+    _FOLLOWED: ClassVar[bool] = False
+    """Whether other rows go with rows that go."""
+    _FORGETTING: ClassVar[tuple[str, ...]] = ()
+    """The methods that forget rows which go, and are still readable; each class names its own."""
+    _LEAVING: ClassVar[tuple[str, ...]] = ()
+    """Those that return what is to be done once rows are gone; likewise."""
+    _FOLLOWING: ClassVar[tuple[str, ...]] = ()
+    """Those that are told which rows have moved, where they are now; likewise."""
+    _REMOVAL: ClassVar[tuple[Hooks, Hooks, bool]]
+    """The first two, and whether callbacks are told, other rows go as well, or objects end."""
+    _MOVED: ClassVar[Hooks]
+    """The last ones."""
     _IS_LIST: ClassVar[bool] = False
     """Whether an entity may have several instances."""
     _MAY_BE_IN_C: ClassVar[bool] = True
@@ -75,8 +89,16 @@ class Manager(Lockable, FixedParts):
         if generated is not None:
             if MARK not in vars(cls):
                 refuse_overriding(cls, generated)
-        elif "LAYOUT" in vars(cls):
-            copy_methods(cls, cls._ROWS._ENTITIES._LAYOUT)
+        elif "_ROWS" in vars(cls):
+            rows = cls._ROWS
+            cls.LAYOUT, cls.FIELDS = rows.LAYOUT, rows.FIELDS
+            copy_methods(cls, rows._ENTITIES._LAYOUT)
+            cls._REMOVAL = (
+                hooks_of(cls, "_FORGETTING"),
+                hooks_of(cls, "_LEAVING"),
+                cls._RELEASES or cls._FOLLOWED or cls._HOLDS_OBJECTS,
+            )
+            cls._MOVED = hooks_of(cls, "_FOLLOWING")
             if cls._MAY_BE_IN_C:
                 speed_up(cls)
 
@@ -180,15 +202,56 @@ class Manager(Lockable, FixedParts):
         """Remove every instance; the capacity stays. O(n)."""
         if self._locks:
             self._refuse_locked()
-        self._destroy_rows(self._all_rows())
+        self._destroy_rows(self.data._used_rows())
 
     @abstractmethod
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
 
-    @abstractmethod
+    @per_class
     def _destroy_rows(self, gone: RowArray) -> int:
         """Remove rows in use, ascending and distinct, and return how many went."""
+        if len(gone) == 0:
+            return 0
+        forgetting, leaving, is_more = self._REMOVAL
+        if is_more:
+            if self._RELEASES and not self._dispatch.is_open():
+                # raises what callbacks raise when all is done
+                return self._dispatch.run(self._destroy_rows, gone)
+            gone = self._with_followers(gone)
+        closing = self._plan_closing(gone)
+        data = self.data
+        if is_more:
+            self._release(gone)
+            # callbacks may have changed values, but no row
+            _objects = data._objects_of(gone) if self._HOLDS_OBJECTS else None
+        left = []
+        for leave in leaving:
+            left.append(leave(self, gone))  # a comprehension takes longer
+        try:
+            for forget in forgetting:
+                forget(self, gone)
+            self._close_holes(gone, closing)
+            for planned in left:
+                planned()
+            if is_more and data.OBJECTS:
+                data._vacate(gone)
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return len(gone)
+
+    @abstractmethod
+    def _plan_closing(self, gone: RowArray) -> Any:
+        """Find out which rows are where without the ascending rows `gone`; allocate."""
+
+    @abstractmethod
+    def _close_holes(self, gone: RowArray, closing: Any) -> None:
+        """Let there be no such rows any more, as planned."""
+
+    def _release(self, rows: RowArray) -> None:
+        """Tell the callbacks of rows about to go, if there may be any."""
 
     @abstractmethod
     def _row(self, row: object) -> Instance:

@@ -41,6 +41,15 @@ def copy_methods(owner: type[Any], layout: HandleLayout | None = None) -> None:
                 setattr(owner, name, with_own_code(method, names=names))
 
 
+def hooks_of(owner: type[Any], listed: str) -> tuple[Callable[..., Any], ...]:
+    """Return the methods that classes which a class is made of list by name, in their order.
+
+    Chains of `super()` would take longer than what these methods do.
+    """
+    names = (name for base in owner.__mro__ for name in vars(base).get(listed, ()))
+    return tuple(getattr(owner, name) for name in dict.fromkeys(names))
+
+
 @cache
 def _marked(base: type[Any]) -> tuple[str, ...]:
     """Return the methods of a class that are marked, without those that it inherits."""

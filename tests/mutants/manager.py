@@ -32,6 +32,8 @@ GROUPS = (
     module(
         "_runtime/manager.py",
         ("test_point_mass.py", "test_particle.py", "test_world.py"),
+        Mutant("rows are not forgotten", r"^( +)forget\(self, gone\)", r"\1pass"),
+        Mutant("the removal of many is not counted", r"^( +)data\._version \+= 1$", r"\1pass"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant("it grows too early for many", r"needed = data\._rows_for\(count\)", r"\g<0> + 1"),
         Mutant("many have no room", r"if needed > data\._allocated:", "if False:"),
@@ -65,6 +67,10 @@ GROUPS = (
     module(
         "_runtime/manager.py",
         ("test_texture.py",),
+        Mutant("rows go unannounced", r"^( +)self\._release\(gone\)", r"\1pass"),
+        Mutant(
+            "failures stop a removal of many", r"and not self\._dispatch\.is_open\(\)", "and False"
+        ),
         Mutant(
             "a loaded one attaches to nothing",
             r"(_take_notes\(.*\n +)self\._attach\(\)",

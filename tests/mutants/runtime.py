@@ -110,14 +110,14 @@ GROUPS = (
         ),
         Mutant(
             "the row behind the last is accepted among many",
-            r"\(given >= n\)(?=\n    if wrong)",
+            r"\(given >= n\)(?=\n.*\n    if np.*wrong)",
             "(given > n)",
         ),
         Mutant("masks of any length", r"if len\(given\) != n:", "if False:"),
         Mutant(
             "survivors in the wrong order",
-            r"\(~leaves\)\.nonzero\(\)\[0\] \+ kept",
-            "(~leaves).nonzero()[0][::-1] + kept",
+            r"stays\.nonzero\(\)\[0\] \+ kept",
+            "stays.nonzero()[0][::-1] + kept",
         ),
         Mutant("the last one that stays does not move", r"if kept == 0:", "if kept <= 1:"),
         Mutant(

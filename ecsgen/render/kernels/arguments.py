@@ -42,7 +42,7 @@ class ArgumentSpelling:
         self.each = argument.each
         self.whole = f"_each_{self.name}"  # the values of all rows, if it has one for each
         self.text = f"_{self.name}"  # the converted value in the method
-        self.constant = f"{kernel.name.upper()}_{argument.name.upper()}_ARGUMENT"
+        self.constant = f"_{kernel.name.upper()}_{argument.name.upper()}_ARGUMENT"
 
     @property
     def converter(self) -> str:

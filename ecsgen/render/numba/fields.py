@@ -195,7 +195,7 @@ class Fields:
         numbers = [number(one, type_.scalar) for one in elements]
         if len(numbers) <= UNROLLED:
             return Value(type_, lambda place: numbers[int(place)])
-        constant = f"{name.upper()}_ABOVE_ROOTS"
+        constant = f"_{name.upper()}_ABOVE_ROOTS"
         array = self.array(f"above_roots_{name}", type_.scalar, constant)
         self.constants[constant] = type_.scalar, elements
         return Value(type_, lambda place: Code(f"{array}[{place}]"))

@@ -62,7 +62,7 @@ class LevelMethod(KernelMethod):
         values = dict(self._program.above_roots)[field.name]
         if not field.type.shape:
             return literal(values[0]), ""
-        name = f"{field.name.upper()}_ABOVE_ROOTS"
+        name = f"_{field.name.upper()}_ABOVE_ROOTS"
         array = call("np.array", [literal(values), SCALARS[field.type.scalar].numpy], 0)
         shape = ", ".join(map(str, (*field.type.shape, 1)))
         return name, f"{name}: Final = {array}.reshape({shape})"

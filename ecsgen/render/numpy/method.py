@@ -155,9 +155,12 @@ class KernelMethod(Method):
         line = f"_views = _blocks.views if {test} else {made}"
         if len(line) + 8 <= WIDTH:
             return [line]
-        made = call("else chosen_blocks", ["_blocks", rows, literal(tuple(written))], 12)
-        inner = ["    _blocks.views", f"    if {test}", *(line[8:] for line in made.split("\n"))]
-        return ["_views = (", *inner, ")"]
+        made = call("_views = chosen_blocks", ["_blocks", rows, literal(tuple(written))], 12)
+        return [
+            "_views: Iterable[tuple[Any, ...]] = _blocks.views",
+            f"if {test.replace(' is ', ' is not ')}:",
+            *(line[8:] for line in made.split("\n")),
+        ]
 
     @property
     def conversions(self) -> list[str]:

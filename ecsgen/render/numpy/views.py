@@ -46,7 +46,7 @@ class FieldViews:
         return "data"
 
     def column(
-        self, field: FieldValue, holder: str, rows: str = "", columns: str = "COLUMNS"
+        self, field: FieldValue, holder: str, rows: str = "", columns: str = "_COLUMNS"
     ) -> str:
         """The expression for the view of a whole column, or of its first rows.
 

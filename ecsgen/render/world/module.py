@@ -142,7 +142,7 @@ class Parts:
             "BUNDLES": [f"spawn_{name}" for name, _ in world.bundles],
         }
         return "\n".join(
-            collection(f"{kind}: ClassVar = ", [literal(name) for name in names], 4)
+            collection(f"_{kind}: ClassVar = ", [literal(name) for name in names], 4)
             for kind, names in kinds.items()
             if names
         )
@@ -203,7 +203,7 @@ def world_module(parts: Parts) -> str:
     own = {f"{m.name}{end}": f".{m.module}" for m in parts.members for end in DERIVED}
     own |= dict.fromkeys(parts.enums, ".enums")
     if parts.world.shards is not None:
-        own = {**shard_origins(), "PARTS": ".archetypes", **own}
+        own = {**shard_origins(), **own}
     if parts.backend == "numba":
         own |= origins(COMPILED)
     return text.replace(MARKER, import_lines(text, own))

@@ -59,7 +59,7 @@ class ScheduleMethod:
             unit = units[argument.name]
             kernel = type(one.kernel)(name, ())
             self.arguments.append(ArgumentSpelling(holder, kernel, argument, unit))
-            self.arguments[-1].constant = f"{name.upper()}_{argument.name.upper()}_GIVEN"
+            self.arguments[-1].constant = f"_{name.upper()}_{argument.name.upper()}_GIVEN"
 
     @property
     def signature(self) -> str:

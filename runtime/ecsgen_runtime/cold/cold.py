@@ -2,13 +2,14 @@
 
 An instance takes a cold row at the first value that is not the default, and keeps it until it goes.
 `cold_row` says where an instance's cold data are, the cold buffer's `row` whose they are. The last
-cold row moves into a hole, as rows do; holes close first, while all rows are where they were.
+cold row moves into a hole, as rows do: of many at once when all rows are where they stay.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,11 +33,10 @@ class NewColdRows(NamedTuple):
 
 
 class ColdRemoval(NamedTuple):
-    """Which cold rows move where, whose they are, and how many go."""
+    """Which cold rows move where, and how many go."""
 
     src: RowArray
     dst: RowArray
-    owners: NDArray[np.uint32]
     leaving: int
     left: list[NDArray[np.object_]]
     """The objects in them, which live until the rows are gone."""
@@ -67,10 +67,6 @@ class ColdRows(Rows):
         """Copy one row over another, column by column."""
 
     @abstractmethod
-    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
-        """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
-
-    @abstractmethod
     def _reset(self, place: int) -> None:
         """Let a cold row hold the defaults."""
 
@@ -99,12 +95,8 @@ class ColdRows(Rows):
         try:
             self._fill(slice(start, end), columns, count, wanted)
         except BaseException:
-            self._empty_objects(start, end)
+            self._empty_objects(slice(start, end))
             raise
-
-    def _empty_objects(self, start: int, end: int) -> None:
-        for name in self.OBJECTS:
-            getattr(self, name)[start:end] = None
 
 
 class IndirectRows(Rows):
@@ -172,7 +164,7 @@ class IndirectRows(Rows):
             cold._move_row(last, place)
             self._cold_row_cells[cold._row_cells[place]] = place
         cold._n = last
-        cold._empty_objects(last, last + 1)
+        cold._empty_objects(slice(last, last + 1))
         return left
 
     def _objects_of(self, rows: RowArray | list[int]) -> list[NDArray[np.object_]]:
@@ -189,15 +181,15 @@ class IndirectRows(Rows):
         places = np.sort(held[held != NIL]).astype(np.intp)
         src, dst = fill(places, cold._n)
         left = cold._objects_of(places)
-        return ColdRemoval(src, dst, cold._row_column[src], len(places), left)
+        return ColdRemoval(src, dst, len(places), left)
 
     def _drop_cold_rows(self, removal: ColdRemoval) -> None:
-        """Take back the cold rows of rows that go; the last ones move into their places."""
+        """Take back the cold rows of rows that are gone; the last ones move into their places."""
         cold, n = self._cold, self._cold._n
         cold._move_rows(removal.src, removal.dst)
-        self._cold_row_column[removal.owners] = removal.dst
+        self._cold_row_column[cold._row_column[removal.dst]] = removal.dst
         cold._n = n - removal.leaving
-        cold._empty_objects(cold._n, n)
+        cold._empty_objects(slice(cold._n, n))
 
     def _follow_cold_rows(self, dst: RowArray) -> None:
         """Tell cold rows that their instances are at `dst` now."""
@@ -208,6 +200,8 @@ class Indirect(Packed):
     """A manager whose cold fields lie in a second buffer."""
 
     __slots__ = NO_SLOTS
+    _LEAVING: ClassVar[tuple[str, ...]] = ("_plan_cold_removal",)
+    _FOLLOWING: ClassVar[tuple[str, ...]] = ("_move_cold_owners",)
     LAYOUT_COLD: ClassVar[tuple[Column, ...]]
     data: IndirectRows
 
@@ -224,6 +218,13 @@ class Indirect(Packed):
         # no more than there will be rows: those that make way leave theirs
         wanted = min(wanted, self.data._rows_for(count) - cold._n)
         cold._make_room(wanted, borrowed)
+
+    def _plan_cold_removal(self, gone: RowArray) -> Callable[[], None]:
+        data = self.data
+        return partial(data._drop_cold_rows, data._plan_removal(gone))
+
+    def _move_cold_owners(self, dst: RowArray) -> None:
+        self.data._follow_cold_rows(dst)
 
     def _column(self, name: str) -> NDArray[Any]:
         """Return a scalar field's value in each row, defaults included; O(n)."""

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..convert.base import Converter
+from ..convert.base import Converter, FieldTable
 from ..typed import NamedTuple
 
 _Enum: TypeAlias = type[IntEnum | IntFlag]
@@ -31,16 +31,33 @@ class FieldInfo(NamedTuple):
     tags: tuple[str, ...]
 
 
-def field_info(
+class Described(NamedTuple):
+    """The fields of a component."""
+
+    infos: tuple[FieldInfo, ...]
+    converters: FieldTable
+
+
+def described(*fields: tuple[Any, ...]) -> Described:
+    """Return what is known of fields, by their converters and by their schema: of each its
+    converter, type and default, its tags, and if there are some its unit and doc."""
+    infos = tuple(_info(*field) for field in fields)
+    return Described(
+        infos, {i.name: f[:3:2] for i, f in zip(infos, fields, strict=True)}
+    )
+
+
+def _info(
     field: Converter,
     type: str,
-    default: object,
+    default: Any,
     tags: tuple[str, ...],
     unit: str = "",
     doc: str = "",
 ) -> FieldInfo:
-    """Return what is known of a field: by its converter, and by its schema."""
-    name = field.name.rpartition(".")[2]
+    name, dtype = field.name.rpartition(".")[2], field.dtype
+    if dtype is not None and dtype.kind == "S" and isinstance(default, bytes):
+        default = default.ljust(dtype.itemsize, b"\0")
     return FieldInfo(
-        name, type, field.dtype, field.shape, field.enum, default, unit, doc, tags
+        name, type, dtype, field.shape, field.enum, default, unit, doc, tags
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import namedtuple
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from functools import cache
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +57,7 @@ class Rows(TextColumns, ArrowColumns):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "LAYOUT" in vars(cls):
+            cls.ROW_BYTES = sum(column.nbytes for column in cls.LAYOUT)
             copy_methods(cls)
 
     def __init__(self, capacity: int) -> None:
@@ -105,6 +108,10 @@ class Rows(TextColumns, ArrowColumns):
         column, rows = self.LAYOUT[number], self._allocated
         kind = item_type(column.nbytes)
         return np.ndarray(rows, kind, self._buffer, column.before * rows)
+
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column; of rows that may move."""
+        raise NotImplementedError
 
     def _start(self) -> None:
         """Set what policies know of the rows when there are none."""
@@ -210,6 +217,14 @@ class Rows(TextColumns, ArrowColumns):
         """
         return [getattr(self, name)[rows] for name in self.OBJECTS]
 
+    def _vacate(self, gone: RowArray) -> None:
+        """Let rows that are gone, or those behind the last one now, hold no objects."""
+        self._empty_objects(slice(self._n, self._n + len(gone)))
+
+    def _empty_objects(self, rows: RowArray | slice) -> None:
+        for name in self.OBJECTS:
+            getattr(self, name)[rows] = None
+
     def _saved_numbers(self) -> dict[str, int]:
         """Return what is to be saved beside the columns."""
         names = numbers_of(type(self))  # type: ignore[arg-type]  # classes are hashable
@@ -309,3 +324,22 @@ class OwnedRows(Rows):
         column = self._entity_column[: self._n]
         column.flags.writeable = False
         return column
+
+
+class HotColumns(TextColumns):
+    """Columns of fields of which none bears a tag of its own, so that all are `hot`."""
+
+    __slots__ = ()
+
+    def tagged(self, tag: Literal["hot"], /) -> Any:
+        """Return the columns, as a NamedTuple; ValueError for another tag, which none bears."""
+        component = type(self).__name__.removesuffix("Data")
+        if tag != "hot":
+            raise ValueError(f"{component} has no tag {tag!r}; it has hot")
+        names = tuple(field.name for field in self.FIELDS)
+        return _tuple_of(component, names)(*(getattr(self, name) for name in names))
+
+
+@cache
+def _tuple_of(component: str, names: tuple[str, ...]) -> Any:
+    return namedtuple(f"{component}HotColumns", names)

@@ -227,6 +227,8 @@ class Unique(Manager):
     """A manager that finds rows by the values of some fields, of which no two are the same."""
 
     __slots__ = NO_SLOTS
+    _FORGETTING: ClassVar[tuple[str, ...]] = ("_forget_values",)
+    _FOLLOWING: ClassVar[tuple[str, ...]] = ("_enter_moved_values",)
     _BY_ROW: ClassVar[bool] = False
     _SINGLY: ClassVar[bool] = False
     _DISPLACES: ClassVar[bool] = False
@@ -245,6 +247,12 @@ class Unique(Manager):
             len(entities), columns, lambda rows: self._displaced(rows, entities)
         )
         super()._make_room(entities, columns, borrowed)
+
+    def _forget_values(self, gone: RowArray) -> None:
+        self.data._forget_values(gone)
+
+    def _enter_moved_values(self, dst: RowArray) -> None:
+        self.data._enter_values(dst)
 
     def _check_columns(self, count: int, columns: Columns, going: GoingRows) -> None:
         """Raise DuplicateValueError unless `count` new rows may have these values."""

@@ -21,6 +21,7 @@ from .layout import (
     LAST_GENERATION,
     ONE_GENERATION,
     HandleLayout,
+    whole_mask,
 )
 from .queue import IndexQueue
 
@@ -76,7 +77,7 @@ class LivingEntities:
 
     def _indices(self, es: EntityArray) -> RowArray:
         """Return the entities' indices, ready to index an array with."""
-        return (es & self._LAYOUT.INDEX_MASK).view(np.intp)
+        return (es & whole_mask(self._LAYOUT.INDEX_MASK)).view(np.intp)
 
     @per_class
     def require(self, e: SupportsIndex) -> Entity:

@@ -21,8 +21,9 @@ from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..owners.owned import Owned
 from ..per_class import per_class
 from ..placement.bounded import Bounded
-from ..placement.bounds import exchange
+from ..placement.bounds import exchange, fill_parts
 from ..placement.moves import Moves, Planned
+from ..placement.packed import Closing
 from ..placement.rows import Remap
 from ..placement.sorting import key_values, sort_key
 from ..state import NO_SLOTS
@@ -65,6 +66,7 @@ class Grouped(Bounded, Owned):
     """
 
     __slots__ = NO_SLOTS
+    _LEAVING: ClassVar[tuple[str, ...]] = ("_plan_parting",)
     GROUP: ClassVar[str]
     _BY_ROW: ClassVar[bool] = False
     data: GroupedRows
@@ -187,6 +189,24 @@ class Grouped(Bounded, Owned):
         start = end - len(gone)
         src, dst = exchange(gone, start, end)
         return partial(self._cross, src, dst, start, self._plan_moves(src, dst))
+
+    def _plan_closing(self, gone: RowArray) -> Closing:
+        data = self.data
+        src, dst = fill_parts(gone, data._n_grouped, data._n)
+        return src, dst, self._plan_moves(src, dst, gone)
+
+    def _plan_parting(self, gone: RowArray) -> Callable[[], None]:
+        bound = self.data._n_grouped
+        leaving = gone[: gone.searchsorted(bound)]
+        others = self._others if len(leaving) else ()
+        parting = [member._plan_leaving(leaving) for member in others]
+        return partial(self._part, parting, bound - len(leaving))
+
+    def _part(self, parting: list[Callable[[], None]], bound: int) -> None:
+        """Let the other members' rows leave the group, too, and set the bound."""
+        for leave in parting:
+            leave()
+        self.data._n_grouped = bound
 
     def _cross(self, src: RowArray, dst: RowArray, bound: int, moves: Planned) -> None:
         """Bring rows across the bound, and set it."""

@@ -322,6 +322,7 @@ class OrphansDestroy(Hierarchy):
 
     __slots__ = NO_SLOTS
     _BY_ROW: ClassVar[bool] = False
+    _FOLLOWED: ClassVar[bool] = True
 
     def _with_followers(self, gone: RowArray) -> RowArray:
         return self._with_descendants(gone)

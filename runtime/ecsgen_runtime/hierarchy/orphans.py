@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar, Final
 
 import numpy as np
 
 from ..handles import Columns, EntityArray, RowArray
+from ..placement.moves import NO_ROWS, Planned
 from ..state import NO_SLOTS
 from .children import OwnedChildren
 from .hierarchy import OrphansDestroy
@@ -32,6 +34,14 @@ class OrphansDie(OrphansDestroy, OwnedChildren):
         super()._make_room(entities, columns, borrowed)
         self._orphaned(self._with_descendants(self._in_the_way(entities)))
 
+    def _plan_moves(
+        self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS
+    ) -> Planned:
+        # before callbacks are told: it may be refused
+        orphans = self._orphaned(gone)
+        planned = super()._plan_moves(src, dst, gone)
+        return (*planned, partial(self._let_die, orphans)) if len(orphans) else planned
+
     def _orphaned(self, gone: RowArray) -> EntityArray:
         """Return who dies with rows that go, their descendants among them.
 
@@ -51,8 +61,7 @@ class OrphansDie(OrphansDestroy, OwnedChildren):
 
     def _let_die(self, orphans: EntityArray) -> None:
         """Let them wait for their turn, which comes when the rows are gone."""
-        if len(orphans):
-            self._dispatch.queue.append(orphans)
+        self._dispatch.queue.append(orphans)
 
 
 def _difference(ones: EntityArray, others: EntityArray) -> EntityArray:

@@ -9,7 +9,8 @@ out of generations are in neither.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from operator import index
 from typing import ClassVar
 
@@ -121,6 +122,11 @@ class IdRows(Rows):
             self._id_slot_column[end : self._slots] = behind
         self._id_slot_column[n:end] = fresh
 
+    def _free_slots(self, slots: NDArray[np.uint32]) -> None:
+        """Let the slots of rows that are gone have no row."""
+        self._id_row_column[slots] = NIL
+        self._give_slots(slots)
+
     def _drop_slots(self) -> None:
         """Forget the free slots behind the last one in use; new ones begin where they ended."""
         n = self._n
@@ -187,12 +193,22 @@ class Ids(IdCalls, Packed):
     """A manager whose instances have stable ids."""
 
     __slots__ = NO_SLOTS
+    _LEAVING: ClassVar[tuple[str, ...]] = ("_plan_free_slots",)
+    _FOLLOWING: ClassVar[tuple[str, ...]] = ("_move_ids",)
     data: IdRows
 
     @per_class
     def _has_room(self, count: int) -> bool:
         data = self.data
         return data._rows_for(count) <= data._allocated
+
+    def _plan_free_slots(self, gone: RowArray) -> Callable[[], None]:
+        data = self.data
+        return partial(data._free_slots, data._id_slot_column[gone])
+
+    def _move_ids(self, dst: RowArray) -> None:
+        data = self.data
+        data._id_row_column[data._id_slot_column[dst]] = dst
 
     @per_class
     def id_of(self, row: int, /) -> Id:

@@ -87,6 +87,10 @@ class Hash(Mapped):
     def _forget(self, entity: Entity) -> None:
         del self._rows[entity]
 
+    @per_class
+    def _forget_rows(self, gone: RowArray) -> None:
+        forget(self._rows, self.data._entity_column[gone])
+
     def _forget_many(self, entities: EntityArray) -> None:
         forget(self._rows, entities)
 

@@ -33,6 +33,16 @@ class Mapped(Packed, Owned):
         rows = self._first_rows()
         self._enter_many(self.data._entity_column[rows], rows)
 
+    @per_class
+    def _forget_rows(self, gone: RowArray) -> None:
+        """Take the owners of rows out of the map."""
+        self._forget_many(self.data._entity_column[gone])
+
+    @per_class
+    def _enter_moved(self, dst: RowArray) -> None:
+        """Let the map have the rows that the owners of moved ones have now."""
+        self._enter_many(self.data._entity_column[dst], dst)
+
     @abstractmethod
     def _enter(self, entity: Entity, row: Instance) -> None:
         """Let the map have an entity's first row."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..columns.buffers import cells, whole_rows
 from ..entities.arrays import as_entities
-from ..entities.layout import INDEX_MASK
+from ..entities.layout import INDEX_MASK, whole_mask
 from ..few import few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..per_class import per_class
@@ -175,6 +175,16 @@ class Sparse(Mapped):
     def _forget(self, entity: Entity) -> None:
         self._sparse_cells[entity & INDEX_MASK] = NIL
 
+    @per_class
+    def _forget_rows(self, gone: RowArray) -> None:
+        owners = self.data._entity_column[gone]
+        self._sparse[indices(owners, INDEX_MASK)] = NIL
+
+    @per_class
+    def _enter_moved(self, dst: RowArray) -> None:
+        owners = self.data._entity_column[dst]
+        self._sparse[indices(owners, INDEX_MASK)] = dst
+
     def _forget_many(self, entities: EntityArray) -> None:
         self._sparse[self._entities._indices(entities)] = NIL
 
@@ -195,14 +205,14 @@ def grown_map(old: NDArray[np.uint32], index: int) -> NDArray[np.uint32]:
 
 def indices(entities: EntityArray, index_mask: int) -> RowArray:
     """Return the entities' indices, ready to index an array with."""
-    return (entities & np.uint64(index_mask)).view(np.intp)
+    return (entities & whole_mask(index_mask)).view(np.intp)
 
 
 def rows_spanned(entities: EntityArray, index_mask: int) -> int:
     """Return one more than the highest index of the entities, 0 without any; O(k)."""
     if len(entities) == 0:
         return 0
-    return int(np.maximum.reduce(entities & np.uint64(index_mask))) + 1
+    return int(np.maximum.reduce(entities & whole_mask(index_mask))) + 1
 
 
 def predecessors(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from operator import index
-from typing import Any, ClassVar
+from types import FunctionType
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,21 +14,31 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrow.columns import GivenTable
 from ..broken import break_since
 from ..callbacks import Dispatch
+from ..columns.field_names import unexpected_keyword
 from ..columns.rows import OwnedRows
 from ..convert.base import check_values
 from ..entities.arrays import as_entities
 from ..entities.manager import Entities
-from ..errors import EcsError, StaleInstanceError
+from ..errors import DuplicateInstanceError, EcsError, StaleInstanceError
 from ..few import FEW_GONE, few_numbers
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..manager import Manager
-from ..per_class import per_class
+from ..per_class import per_class, with_own_code
 from ..placement.moves import NO_ROWS
-from ..placement.rows import first_missing, has_row, is_integer, missing
+from ..placement.rows import (
+    duplicate_instance,
+    first_missing,
+    has_row,
+    is_integer,
+    missing,
+)
 from ..proxies.making import following, new_proxy
 from ..proxies.proxy import ProxyT
 from ..queries.members import QueryMember
 from ..state import NO_SLOTS
+
+_ManagerT = TypeVar("_ManagerT")
+_Fields = ParamSpec("_Fields")
 
 
 class Owned(Manager):
@@ -306,6 +317,11 @@ class Owned(Manager):
         """Return True if it is quickly seen that nothing has the indices of k >= 1 entities."""
         return False
 
+    def _duplicate(self, entity: Entity) -> DuplicateInstanceError:
+        """Return the error of a second instance."""
+        name = self.data.MANAGER
+        return duplicate_instance(name, entity, self._entities._LAYOUT)
+
     def _admit_many(self, entities: EntityArray) -> None:
         """Raise if one of the entities cannot have another instance."""
 
@@ -325,3 +341,33 @@ class Owned(Manager):
         They go at once: if that is refused, none has gone.
         """
         return self._destroy_rows(self._in_the_way(entities))
+
+
+def ensured(
+    create: Callable[Concatenate[_ManagerT, Entity, _Fields], Instance],
+) -> Callable[Concatenate[_ManagerT, Entity, _Fields], Instance]:
+    """Return a manager's `ensure`, which takes what its `create` takes."""
+    known = frozenset(cast(Any, create).__kwdefaults__)
+    are_known = known.issuperset
+
+    def ensure(self: Any, entity: Entity, /, **fields: Any) -> Instance:
+        """Return the entity's instance, or create one of these values; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            TypeError: there is no such field.
+        """
+        if fields and not are_known(fields):
+            raise unexpected_keyword(f"{type(self).__name__}.ensure", fields, known)
+        row: Instance = self.lookup(entity)
+        if row == NIL:
+            return self.create(entity, **fields)  # type: ignore[no-any-return]
+        self._entities.require(entity)  # rows of the dead may be there
+        return row
+
+    method: Any = with_own_code(cast(FunctionType, ensure))
+    method.__qualname__ = f"{create.__qualname__.rpartition('.')[0]}.ensure"
+    method.__module__ = create.__module__
+    method.__doc__ = ensure.__doc__
+    method.__wrapped__ = create  # what `help` shows the parameters of
+    return cast(Callable[Concatenate[_ManagerT, Entity, _Fields], Instance], method)

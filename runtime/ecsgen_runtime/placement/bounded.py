@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TypeAlias
 
 import numpy as np
 
-from ..handles import Instance, RowArray
+from ..handles import Instance
 from ..per_class import per_class
 from ..state import NO_SLOTS
-from .moves import Planned
-from .packed import Packed
-
-Swap: TypeAlias = tuple[RowArray, RowArray, Planned]
-"""What moves where, and what is planned with it."""
+from .packed import Closing, Packed
 
 
 class Bounded(Packed):
@@ -31,7 +26,7 @@ class Bounded(Packed):
         """Let two rows change places by way of a third, which is not in use."""
 
     @per_class
-    def _plan_swap(self, one: Instance, other: Instance) -> Swap | None:
+    def _plan_swap(self, one: Instance, other: Instance) -> Closing | None:
         """Find out how two rows change places where there is no spare row behind the last one."""
         data = self.data
         if data._n < data._allocated or one == other:
@@ -40,7 +35,7 @@ class Bounded(Packed):
         return src, dst, self._plan_moves(src, dst)
 
     @per_class
-    def _swap(self, one: Instance, other: Instance, swap: Swap | None) -> None:
+    def _swap(self, one: Instance, other: Instance, swap: Closing | None) -> None:
         """Let two rows change places, as planned, or over the spare row behind the last one."""
         if swap is not None:
             self._move_many(*swap)

@@ -55,6 +55,9 @@ class DirectRows(OwnedRows):
     def _used_rows(self) -> RowArray:
         return self._entity_column[: self._n].nonzero()[0]
 
+    def _vacate(self, gone: RowArray) -> None:
+        self._empty_objects(gone)
+
     def _shown_rows(self) -> slice | RowArray:
         return super()._shown_rows() if self._count == self._n else self._used_rows()
 
@@ -156,12 +159,12 @@ class Direct(One):
                 return end
         return last_owner(data._entity_column[: max(row - NEAR, 0)])
 
-    def _end_without(self, gone: RowArray) -> int:
+    def _plan_closing(self, gone: RowArray) -> int:
         """Return what `n` is going to be without the ascending rows `gone`."""
         data = self.data
         if len(gone) == data._count:
             return 0
-        if gone[-1] < data._n - 1:
+        if gone.item(-1) < data._n - 1:
             return data._n
         cells, left = data._entity_cells, gone[-NEAR:].tolist()
         end: int = left.pop()
@@ -174,6 +177,13 @@ class Direct(One):
         owners = data._entity_column[:end].copy()
         owners[gone[: gone.searchsorted(end)]] = NULL_ENTITY
         return last_owner(owners)
+
+    @per_class
+    def _close_holes(self, gone: RowArray, closing: int) -> None:
+        data = self.data
+        data._entity_column[gone] = NULL_ENTITY
+        data._n = closing
+        data._count -= len(gone)
 
     def _row(self, row: object) -> Instance:
         return Instance(present_row(row, self))
@@ -243,7 +253,7 @@ def present_rows(rows: ArrayLike, manager: Direct) -> RowArray:
     """Return `rows` (numbers, or a bool mask) as row numbers that are all in use; O(k)."""
     given = rows_in_use(rows, manager)
     holes = manager.data._entity_column[given] == 0
-    if holes.any():
+    if np.logical_or.reduce(holes):  # `any` is written in Python
         present_row(int(given[holes.argmax()]), manager)
     return given
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +12,11 @@ from ..manager import Manager
 from ..per_class import per_class
 from ..state import NO_SLOTS
 from .moves import NO_ROWS, Planned
-from .rows import integers, permutation, row_in_use, rows_in_use
+from .rows import fill, integers, permutation, row_in_use, rows_in_use
 from .sorting import key_values, sort_key, sort_order
+
+Closing: TypeAlias = tuple[RowArray, RowArray, Planned]
+"""Which rows move where, and what is planned with it."""
 
 
 class Packed(Manager):
@@ -77,9 +79,28 @@ class Packed(Manager):
         given = permutation(integers(order, name, "the order"), self.data._n, name)
         self._permute(self._checked_order(given))
 
-    @abstractmethod
+    @per_class
+    def _plan_closing(self, gone: RowArray) -> Closing:
+        src, dst = fill(gone, self.data._n)
+        return src, dst, self._plan_moves(src, dst, gone)
+
+    @per_class
+    def _close_holes(self, gone: RowArray, closing: Closing) -> None:
+        src, dst, moves = closing
+        if moves or len(src):
+            self._move_many(src, dst, moves)
+        data = self.data
+        data._n -= len(gone)
+
+    @per_class
     def _move_many(self, src: RowArray, dst: RowArray, moves: Planned) -> None:
         """Move rows src[k] to dst[k], and tell what knows their numbers, as planned."""
+        if len(src):
+            self.data._move_rows(src, dst)
+            for tell in self._MOVED:
+                tell(self, dst)
+        for planned in moves:
+            planned()
 
     def _plan_moves(
         self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +13,8 @@ from ..handles import Instance, RowArray
 from ..per_class import per_class
 from ..state import NO_SLOTS
 from .bounded import Bounded
-from .bounds import exchange, parts_sorted, within_parts
+from .bounds import exchange, fill_parts, parts_sorted, within_parts
+from .packed import Closing
 from .rows import Remap
 
 
@@ -31,6 +34,7 @@ class Partition(Bounded):
     """A manager whose rows are active or not."""
 
     __slots__ = NO_SLOTS
+    _LEAVING: ClassVar[tuple[str, ...]] = ("_plan_bound",)
     _BY_ROW: ClassVar[bool] = False
     _STARTS_ACTIVE: ClassVar[bool] = False
     """Whether new rows are active."""
@@ -100,6 +104,16 @@ class Partition(Bounded):
         chosen = ascending[ascending < end]
         start = end - len(chosen)
         return self._cross(given, chosen, start, end, bound=start)
+
+    def _plan_closing(self, gone: RowArray) -> Closing:
+        data = self.data
+        src, dst = fill_parts(gone, data._n_active, data._n)
+        return src, dst, self._plan_moves(src, dst, gone)
+
+    def _plan_bound(self, gone: RowArray) -> Callable[[], None]:
+        bound = self.data._n_active
+        left = bound - int(gone.searchsorted(bound))
+        return partial(setattr, self.data, "_n_active", left)
 
     def _sorted(self, keys: NDArray[Any]) -> RowArray:
         return parts_sorted(keys, self.data._n_active)

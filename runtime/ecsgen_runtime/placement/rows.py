@@ -75,7 +75,8 @@ def rows_in_use(rows: ArrayLike, manager: Manager) -> RowArray:
     if len(given) == 0:
         return np.empty(0, np.intp)
     wrong = (given < 0) | (given >= n)
-    if wrong.any():
+    # `any` and `all` are written in Python, and call these
+    if np.logical_or.reduce(wrong):
         raise manager._unused(int(given[wrong.argmax()]))
     return given.astype(np.intp, copy=given.base is not None)
 
@@ -132,7 +133,10 @@ def distinct(rows: RowArray, n: int, manager: str) -> RowArray:
         mask[rows] = True
         ascending = mask.nonzero()[0]
     else:
-        ascending = np.unique(rows)
+        ascending = rows.copy()
+        ascending.sort()  # `unique` is written in Python
+        if np.logical_or.reduce(ascending[1:] == ascending[:-1]):
+            raise repeated_row(rows, manager)
     if len(ascending) < len(rows):
         raise repeated_row(rows, manager)
     return ascending
@@ -162,9 +166,10 @@ def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
     if kept == 0:
         return NO_ROWS, NO_ROWS
     split = int(gone.searchsorted(kept))
-    leaves = np.zeros(n - kept, np.bool_)  # `ones` is written in Python
-    leaves[gone[split:] - kept] = True
-    return (~leaves).nonzero()[0] + kept, gone[:split]
+    stays = np.empty(n - kept, np.bool_)
+    stays.fill(True)  # `ones` is written in Python
+    stays[gone[split:] - kept] = False
+    return stays.nonzero()[0] + kept, gone[:split]
 
 
 def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
@@ -175,7 +180,6 @@ def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
     if given.dtype == np.bool_:
         raise ValueError(f"{manager}: an order takes row numbers, not a mask")
     seen = np.zeros(n, np.bool_)
-    # `any` and `all` are written in Python, and call these
     if len(given) == n and not np.logical_or.reduce((given < 0) | (given >= n)):
         seen[given] = True
     if len(given) != n or not np.logical_and.reduce(seen):

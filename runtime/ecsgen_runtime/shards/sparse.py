@@ -129,5 +129,12 @@ class ShardedSparse(Visited, Sparse):
     def _forget(self, entity: Entity) -> None:
         self._sparse_cells[self._entities._slot(entity)] = NIL
 
+    def _forget_rows(self, gone: RowArray) -> None:
+        owners = self.data._entity_column
+        self._sparse[self._entities._slots_of(owners, gone)] = NIL
+
+    def _enter_moved(self, dst: RowArray) -> None:
+        self._enter_many(self.data._entity_column[dst], dst)
+
     def _forget_many(self, entities: EntityArray) -> None:
         self._sparse[self._entities._slots(entities)] = NIL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
-from typing import Any, ClassVar, Never, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Never, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,6 +61,11 @@ NewRows: TypeAlias = tuple[WorldManager, Sequence[Mapping[str, Any]] | None]
 """Who gets rows, and the fields of each; None for the defaults."""
 
 
+_NAMES: Final = ("MANAGERS", "QUERIES", "GROUPS", "BUNDLES", "FINGERPRINT")
+"""What generated classes have with an underscore before it: in a class that has such a name itself,
+annotations could not mean a component that is called so."""
+
+
 class CollectingManager(Protocol):
     """What a world needs of a manager that collects."""
 
@@ -107,6 +112,9 @@ class WorldBase(LaterDeaths, SavedWorld):
             TypeError: no such component, or not a subclass of its manager.
         """
         super().__init_subclass__(**options)
+        for name in _NAMES:
+            if f"_{name}" in vars(cls):
+                setattr(cls, name, vars(cls)[f"_{name}"])
         if "_KINDS" in vars(cls) and cls._MAY_BE_IN_C:
             speed_up(cls)
         if managers is not None:

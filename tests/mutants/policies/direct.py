@@ -36,7 +36,11 @@ GROUPS = (
         Mutant("other owners are found", r"data\._entity_cells\[row\] == entity and ", ""),
         Mutant("no entity is found in holes", r" and entity:", ":"),
         Mutant("holes are taken for rows", r" and data\._entity_cells\[row\]\):", "):"),
-        Mutant("holes among many are taken for rows", r"if holes\.any\(\):", "if False:"),
+        Mutant(
+            "holes among many are taken for rows",
+            r"if np\.logical_or\.reduce\(holes\):",
+            "if False:",
+        ),
         Mutant("rows are taken as given", r"present_rows\(rows, .*\)", "np.asarray(rows, np.intp)"),
         Mutant("the last owner is missed", r"int\((\w+)\[-1\]\) \+ 1", r"int(\1[-1])"),
         Mutant(
@@ -63,8 +67,8 @@ GROUPS = (
         ),
         Mutant(
             "the last row is taken for one that goes",
-            r"if gone\[-1\] < data\._n - 1:",
-            "if gone[-1] < data._n - 2:",
+            r"if gone\.item\(-1\) < data\._n - 1:",
+            "if gone.item(-1) < data._n - 2:",
         ),
         Mutant(
             "owners between rows that go are passed over",
@@ -91,8 +95,8 @@ GROUPS = (
         Mutant("second instances of many are accepted", r"first_present\(.*\)", "pass"),
         Mutant(
             "a repeated entity is removed twice",
-            r"np\.unique\(rows\[rows != NIL\]\)",
-            "np.sort(rows[rows != NIL])",
+            r"return np\.unique\(rows\) if .* else rows",
+            "return rows",
         ),
     ),
 )

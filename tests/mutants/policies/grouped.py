@@ -8,12 +8,6 @@ GROUPS = (
     managers(
         "grouped",
         Mutant("mates do not let one leave", r"member\._leave_group\(row\)", "pass"),
-        Mutant("mates do not let many leave", r"^( +)leave\(\)$", r"\1pass"),
-        Mutant(
-            "mates let go whom they do not know",
-            r"leaving = gone\[: gone\.searchsorted\(bound\)\]",
-            "leaving = gone",
-        ),
         Mutant(
             "who has all does not join",
             r"row = self\._join_group\(row, entity\)",
@@ -25,16 +19,6 @@ GROUPS = (
             "pass",
         ),
         Mutant("the group stays when a row goes", r"data\._n_grouped = row = last", "row = last"),
-        Mutant(
-            "the group stays when rows go",
-            r"data\._n_grouped = bound - len\(leaving\)",
-            "pass",
-        ),
-        Mutant(
-            "holes of the group are filled from behind it",
-            r"fill_parts\(gone, bound, n\)",
-            "fill_parts(gone, n, n)",
-        ),
         Mutant("a swap is half a swap", r"self\._move\(spare, other\)", "pass"),
         Mutant(
             "grouped columns are whole columns",
@@ -45,6 +29,22 @@ GROUPS = (
     module(
         "_runtime/groups/grouped.py",
         MEMBERS,
+        Mutant("mates do not let many leave", r"^( +)leave\(\)$", r"\1pass"),
+        Mutant(
+            "mates let go whom they do not know",
+            r"leaving = gone\[: gone\.searchsorted\(bound\)\]",
+            "leaving = gone",
+        ),
+        Mutant(
+            "the group stays when rows go",
+            r"self\.data\._n_grouped = bound$",
+            "pass",
+        ),
+        Mutant(
+            "holes of the group are filled from behind it",
+            r"fill_parts\(gone, data\._n_grouped, data\._n\)",
+            "fill_parts(gone, data._n, data._n)",
+        ),
         Mutant("the group does not count who enters", r"data\._n_grouped = last \+ 1", "pass"),
         Mutant(
             "the group does not count the many who enter",

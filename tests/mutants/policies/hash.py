@@ -8,7 +8,6 @@ GROUPS = (
         Mutant("the map is not told", r"^( +)self\._rows\[.*\] = .*", r"\1pass"),
         Mutant("the map does not forget", r"^( +)del self\._rows\[.*\]", r"\1pass"),
         Mutant("the map is not told of many", r"^( +)remember\(.*\)", r"\1pass"),
-        Mutant("the map does not forget many", r"^( +)forget\(.*\)", r"\1pass"),
     ),
     module(
         "_runtime/maps/hash.py",

@@ -14,13 +14,7 @@ GROUPS = (
             r"data\._id_row_cells\[data\._id_slot_cells\[dst\]\] = dst",
             "pass",
         ),
-        Mutant(
-            "slots do not follow their rows",
-            r"data\._id_row_column\[data\._id_slot_column\[dst\]\] = dst",
-            "pass",
-        ),
         Mutant("a slot is not given back", r"data\._give_slot\(slot\)", "pass"),
-        Mutant("slots are not given back", r"data\._give_slots\(slots\)", "pass"),
         Mutant("the free slot of a swap is lost", r"data\._id_slot_cells\[spare\] = free", "pass"),
         Mutant(
             "a row moves over the free slots",
@@ -31,6 +25,12 @@ GROUPS = (
     module(
         "_runtime/ids/ids.py",
         WITH_IDS,
+        Mutant(
+            "slots do not follow their rows",
+            r"data\._id_row_column\[data\._id_slot_column\[dst\]\] = dst",
+            "pass",
+        ),
+        Mutant("slots are not given back", r"self\._give_slots\(slots\)", "pass"),
         Mutant("a freed slot keeps its generation", r"cells\[slot\] \+= 1", "cells[slot] += 0"),
         Mutant(
             "freed slots keep their generations", r"column\[fresh\] \+= 1", "column[fresh] += 0"

@@ -14,15 +14,17 @@ GROUPS = (
         ),
         Mutant("a new row has its predecessor's cold row", r"\[row\] = NIL", "[row] &= NIL"),
         Mutant("a cold row stays behind", r"(?:_left_cold = )?data\._drop_cold_row\(.*\)", "pass"),
-        Mutant("cold rows stay behind", r"data\._drop_cold_rows\(\w+\)", "pass"),
-        Mutant("moved rows are not known to their cold rows", r"data\._follow_cold.*", "pass"),
         Mutant("new rows are never cold", r"data\._append_cold_rows\(.*\)", "pass"),
-        Mutant("defaults take a cold row", r"_packed != COLD_DEFAULT", "True"),
+        Mutant("defaults take a cold row", r"_packed != _COLD_DEFAULT", "True"),
         Mutant("a default takes a cold row", r"if \w+_STRUCT\.pack\(.*\) == \w+:", "if False:"),
     ),
     module(
         "_runtime/cold/cold.py",
         ("test_villager.py",),
+        Mutant("cold rows stay behind", r"partial\(data\._drop_cold_rows, .*\)", "tuple"),
+        Mutant(
+            "moved rows are not known to their cold rows", r"self\.data\._follow_cold.*", "pass"
+        ),
         Mutant(
             "a moved row's cold row belongs to the old one",
             r"follow\(self\._cold_row_column\[dst\], (.*), dst\)",
@@ -35,7 +37,7 @@ GROUPS = (
         ),
         Mutant(
             "the owners of moved cold rows look at their old places",
-            r"(\[removal\.owners\] = )removal\.dst",
+            r"(\[cold\._row_column\[removal\.dst\]\] = )removal\.dst",
             r"\1removal.src",
         ),
         Mutant("moved cold rows lose their values", r"cold\._move_rows\(.*\)", "pass"),

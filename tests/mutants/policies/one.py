@@ -5,7 +5,7 @@ from tests.mutants._base import Mutant, managers, module
 GROUPS = (
     managers(
         "one",
-        Mutant("a second instance is accepted", r"raise duplicate_instance\(.*\)", "pass"),
+        Mutant("a second instance is accepted", r"raise self\._duplicate\(.*\)", "pass"),
     ),
     module(
         "_runtime/instances/one.py",
@@ -14,8 +14,8 @@ GROUPS = (
         Mutant("second instances of many are accepted", r"first_present\(.*\)", "pass"),
         Mutant(
             "a repeated entity is removed twice",
-            r"np\.unique\(rows\[rows != NIL\]\)",
-            "np.sort(rows[rows != NIL])",
+            r"return np\.unique\(rows\) if .* else rows",
+            "return rows",
         ),
         Mutant(
             "who is new is looked for, who is not is let in",

@@ -10,11 +10,11 @@ GROUPS = (
             r"( +)return self\._destroy_rows\(np\.array\(\[row\]\)\)",
             r"\1pass",
         ),
-        Mutant(
-            "rows go without their descendants",
-            r"( +)gone = self\._with_descendants\(.*\)",
-            r"\1pass",
-        ),
+    ),
+    module(
+        "_runtime/hierarchy/hierarchy.py",
+        ("test_scene_node.py",),
+        Mutant("rows go without their descendants", r"(_FOLLOWED: .*) = True", r"\1 = False"),
     ),
     module(
         "_runtime/hierarchy/links.py",

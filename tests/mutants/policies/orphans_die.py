@@ -10,16 +10,11 @@ GROUPS = (
             r"( +)return self\._destroy_rows\(np\.array\(\[row\]\)\)\n(?! +with|.*_followed)",
             r"\1pass\n",
         ),
-        Mutant(
-            "rows go without their descendants",
-            r"( +)gone = self\._with_descendants\(.*\)",
-            r"\1pass",
-        ),
-        Mutant("nobody dies", r"self\._let_die\(orphans\)", "pass"),
     ),
     module(
         "_runtime/hierarchy/orphans.py",
         ("test_limb.py", "test_spore.py"),
+        Mutant("nobody dies", r"partial\(self\._let_die, orphans\)", "tuple"),
         Mutant(
             "whoever owns a topmost row dies, too",
             r"_difference\(owners\[is_below\], owners\[~is_below\]\)",

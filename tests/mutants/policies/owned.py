@@ -16,6 +16,16 @@ GROUPS = (
         "_runtime/owners/owned.py",
         ("test_point_mass.py", "test_sound_source.py"),
         Mutant(
+            "whoever has one gets another",
+            r"return self\.create\(entity, \*\*fields\)",
+            "return row",
+        ),
+        Mutant(
+            "what is no field is passed over",
+            r"if fields and not are_known\(fields\):",
+            "if False:",
+        ),
+        Mutant(
             "bad values count for more than death",
             r"self\._entities\.require_many\(\w+\)  # a dead.*",
             "pass",

@@ -13,22 +13,9 @@ GROUPS = (
         Mutant("the last row but one does not move", r"if src != dst:", "if src > dst + 1:"),
         Mutant("the last row stays in use", r"data\._n = src$", "data._n = src + 1"),
         Mutant(
-            "holes take survivors in another order",
-            r"(src, dst = fill\(gone, n\))",
-            r"\1; dst = dst[::-1]",
-        ),
-        Mutant(
-            "one row too many is kept", r"data\._n = n - len\(gone\)", "data._n = n - len(gone) + 1"
-        ),
-        Mutant(
             "a column does not move",
             r"^( +)((self|data)\._\w+\[dst\] = (self|data)\._\w+\[src\])",
             r"\1pass",
-        ),
-        Mutant(
-            "rows are permuted the wrong way",
-            r"data\._move_rows\(src, dst\)$",
-            "data._move_rows(dst, src)",
         ),
         Mutant("one new row is not in use", r"data\._n = end$", "data._n = end - 1"),
         Mutant("a new row is not in use", r"data\._n = row \+ 1$", "data._n = row"),
@@ -36,6 +23,17 @@ GROUPS = (
     module(
         "_runtime/placement/packed.py",
         ("test_point_mass.py", "test_particle.py"),
+        Mutant(
+            "holes take survivors in another order",
+            r"(src, dst = fill\(gone, self\.data\._n\))",
+            r"\1; dst = dst[::-1]",
+        ),
+        Mutant("one row too many is kept", r"data\._n -= len\(gone\)", "data._n -= len(gone) - 1"),
+        Mutant(
+            "rows are permuted the wrong way",
+            r"data\._move_rows\(src, dst\)$",
+            "data._move_rows(dst, src)",
+        ),
         Mutant("a permutation is not counted", r"self\.data\._version \+= 1$", "pass"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant("it sorts by any field", r"if name not in self\._SORT_KEYS:", "if False:"),

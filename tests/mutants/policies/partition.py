@@ -24,16 +24,16 @@ GROUPS = (
             r"(data\._\w+_column)\[: data\._n_active\]",
             r"\1[: data._n]",
         ),
-        Mutant(
-            "destroying forgets the bound",
-            r"fill_parts\(gone, bound, n\)",
-            "fill_parts(gone, n, n)",
-        ),
-        Mutant("the bound stays when active rows go", r"data\._n_active = bound - active", "pass"),
     ),
     module(
         "_runtime/placement/partition.py",
         PARTED,
+        Mutant(
+            "destroying forgets the bound",
+            r"fill_parts\(gone, data\._n_active, data\._n\)",
+            "fill_parts(gone, data._n, data._n)",
+        ),
+        Mutant("the bound stays when active rows go", r"partial\(setattr, .*\)", "tuple"),
         Mutant("activation forgets the bound", r"(Instance\(row\), bound, bound) \+ 1\)", r"\1)"),
         Mutant(
             "deactivation forgets the bound",

@@ -7,15 +7,7 @@ ANNOUNCED = ("test_texture.py", "test_every_type.py")
 GROUPS = (
     managers(
         "release",
-        Mutant("rows go unannounced", r"^( +)self\._release(?:_row)?\(.*\)", r"\1pass"),
         Mutant("rows go before they are announced", r"if not told and .*:", "if False:"),
-        Mutant(
-            "a creation goes on with what callbacks changed",
-            # Where rows go with their entity, none is in the way.
-            r"(\A.*destroy gc, release\.[\s\S]*?)return self\.create\("
-            r"(?:.*\)$|\n[\s\S]*?\n +\)$)",
-            r"\1pass",
-        ),
     ),
     module(
         "_runtime/destroy/release.py",

@@ -12,7 +12,7 @@ GROUPS = (
         ),
         Mutant(
             "arguments are not checked at first",
-            r"^        FRAME_HEAT_GIVEN\.one\(heat\)",
+            r"^        _FRAME_HEAT_GIVEN\.one\(heat\)",
             "        pass",
         ),
         Mutant("a pass is left out", r"self\._frame_1\(strength, dt\)", "pass"),
