@@ -1,5 +1,5 @@
-"""What a kernel of the world runs over: how many entities there are, where their rows are, and
-until when that is good; or in which chunks they are."""
+"""What kernels run over: which rows there are, where their cells are, and until when that is good;
+or in which chunks they are. Data, no class per kind."""
 
 from __future__ import annotations
 
@@ -7,95 +7,120 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ecsgen.layout import layout
-from ecsgen.model import Component, Field, World
-from ecsgen.model.columns import field_columns
-from ecsgen.model.programs import ENTITY, FieldValue
+from ecsgen.model import Component, Field, Kernel, World
+from ecsgen.model.columns import KEPT_FIELDS, field_columns
+from ecsgen.model.programs import ENTITY, OWN, PARENT, FieldValue
 from ecsgen.render.kernels.arguments import ArgumentSpelling
+from ecsgen.render.kernels.finding import OtherManagers
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A set of entities, an attribute of the world, that have all of several components."""
+    """Rows that have all of several components: those of one manager, the first ones of several,
+    or those that a query finds."""
 
-    name: str
     components: Mapping[str, Component]
-    """Those whose fields a kernel sees, by name."""
-    others: Mapping[str, Component] = field(default_factory=dict, kw_only=True)
-    """Those to whose rows it may refer."""
-
-
-@dataclass(frozen=True, slots=True)
-class JoinedSource(Source):
-    """Rows of several managers: the first ones of each, or those that a query finds."""
-
-    current: str
-    """The expression for the stamp: another value when the rows are others."""
+    """By `FieldValue.owner`: of a component's own kernel it is `OWN`, else its name."""
+    managers: OtherManagers
+    """Where other rows are."""
+    holders: Mapping[str, str]
+    """By owner, and of the world by component, the expression for its columns."""
+    whole: Component
+    """Whose kernels they are: all fields as these spell them."""
+    found: str
+    """The expression that finds the rows: another value when the rows are others."""
     good: str
-    """How long the stamp stays the same, as words after `until`."""
-    places: Mapping[str, int] | None = None
-    """Of a query: which component of its join each is. None: rows are the first ones in all."""
-    has_holes: bool = False
+    """How long that value stays the same, as words after `until`."""
+    at: Mapping[str, int] | None = field(default=None, kw_only=True)
+    """Of a query: which of the match's members each component is. None: in all of them the rows
+    are the first ones."""
+    has_holes: bool = field(default=False, kw_only=True)
     """Whether there are rows that are not in use."""
 
     @property
-    def follow(self) -> bool:
-        """Whether rows are the first ones in all components."""
-        return self.places is None
+    def is_world(self) -> bool:
+        """Whether it is no component's own."""
+        return self.managers.is_world
 
     @property
     def variable(self) -> str:
-        """What the value of `current` is called, where no name of the schema is near."""
-        return "n" if self.places is None else "found"
+        """What the value of `found` is called in a method; nothing where it is read anew."""
+        if not self.is_world:
+            return ""
+        return "_n" if self.at is None else "_found"
 
     @property
     def annotation(self) -> str:
         """The type of that value."""
-        return "int" if self.places is None else "QueryMatch"
+        return "int" if self.at is None else "QueryMatch"
 
     @property
     def count(self) -> str:
-        """The expression for the number of entities."""
-        return "n" if self.places is None else "found.count"
+        """The expression for how many rows there are."""
+        return f"{self.variable}.count" if self.at is not None else self.variable or self.found
+
+    def field(self, owner: str, name: str) -> Field:
+        """The field as its component has it."""
+        fields = self.components[_holding(owner)].fields
+        return KEPT_FIELDS.get(name) or next(one for one in fields if one.name == name)
+
+    def prefix(self, owner: str) -> str:
+        """What stands before the names of a component's columns."""
+        return f"{self.components[owner].module}_" if self.is_world else ""
+
+    def holder(self, owner: str) -> str:
+        """The expression for a component's columns."""
+        return self.holders[_holding(owner)]
+
+    def rows(self, owner: str, variable: str = "") -> str:
+        """The expression for the rows in a component, a slice or an array; `variable`: what the
+        value of `found` is called there."""
+        variable = variable or self.variable
+        if self.at is None:
+            return f"slice(0, {variable or self.found})"
+        return f"{variable}.members[{self.at[owner]}]"
+
+    def picked(self, owner: str) -> str:
+        """What picks the rows' cells out of a column in the kernel's method."""
+        if self.at is None:
+            return f"[:{self.count}]"
+        return f"[{self.variable}.rows[{self.at[owner]}]]"
+
+    def numbers(self, owner: str) -> str | None:
+        """The expression for the rows as compiled loops take them; None where all are [0, n)."""
+        return None if self.at is None else f"{self.variable}.numbers({self.at[owner]})"
 
     def each_lines(self, each: Sequence[ArgumentSpelling], writes: Sequence[str]) -> list[str]:
         """The statements that check the values of arguments that have one for each entity."""
         written = dict.fromkeys(text.partition(".")[0] for text in writes)
-        buffers = [f"self.{self.components[name].module}.data._buffer" for name in written]
-        lines = [one.each_line(f"_{self.count}", buffers) for one in each]
-        return [*lines, *([f"check_unchanged(_{self.variable}, {self.current})"] if each else [])]
-
-    def rows(self, component: str) -> str:
-        """The expression for the rows in a component: a slice, or an array."""
-        if self.places is None:
-            return "slice(0, n)"
-        return f"found.members[{self.places[component]}]"
-
-    def picked(self, component: str) -> str:
-        """What picks the rows' cells out of a column in the kernel's method."""
-        if self.places is None:
-            return "[:_n]"
-        return f"[_found.rows[{self.places[component]}]]"
-
-    def numbers(self, component: str) -> str | None:
-        """The expression for the rows as compiled loops take them; None where all are [0, n)."""
-        return None if self.places is None else f"found.numbers({self.places[component]})"
+        buffers = [f"{self.holders[name]}._buffer" for name in written]
+        lines = [one.each_line(self.count, buffers) for one in each]
+        return [*lines, *([f"check_unchanged({self.variable}, {self.found})"] if each else [])]
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkSource(Source):
+class ChunkSource:
     """The chunks that a query finds."""
 
-    numbers: Mapping[str, int] = field(default_factory=dict)
+    components: Mapping[str, Component]
+    """Those whose fields a kernel sees, by name."""
+    managers: OtherManagers
+    """Where other rows are."""
+    whole: Component
+    """Whose kernels they are: all fields as these spell them."""
+    query: str
+    """The expression for what finds them."""
+    numbers: Mapping[str, int]
     """By component, which of those in archetypes it is."""
 
     def each_lines(self, each: Sequence[ArgumentSpelling]) -> list[str]:
         """The statements that check the values of arguments that have one for each entity."""
         if not each:
             return []
-        lines = [f"_before = len(self.{self.name})"]
+        lines = [f"_before = len({self.query})"]
         for one in each:
             lines += [one.each_line("_before", []), f"{one.whole} = {one.whole}.copy()"]
-        return [*lines, f"check_unchanged(_before, len(self.{self.name}))"]
+        return [*lines, f"check_unchanged(_before, len({self.query}))"]
 
     def place(self, node: FieldValue) -> tuple[int, int]:
         """Which component and which of its columns a field is, or begins with.
@@ -105,50 +130,62 @@ class ChunkSource(Source):
         if node.name == ENTITY:
             return -1, 0
         component = self.components[node.owner]
-        field = next(one for one in component.fields if one.name == node.name)
-        return self.numbers[node.owner], first_column(component, field)
+        found = next(one for one in component.fields if one.name == node.name)
+        return self.numbers[node.owner], first_column(component, found)
 
 
-def source_of(
-    world: World, name: str, components: Mapping[str, Component]
-) -> JoinedSource | ChunkSource:
+def own_source(component: Component, kernel: Kernel) -> Source:
+    """Return the rows of a component for a kernel of its own: with a partition perhaps the active
+    ones."""
+    name = "_n_active" if kernel.rows == "active" else "_n"
+    managers = OtherManagers({component.name: component}, False)
+    given = {OWN: component}, managers, {OWN: "data"}, component, f"data.{name}"
+    has_holes = component.lookup == "direct"
+    return Source(*given, f"{name[1:]} changes", has_holes=has_holes)
+
+
+def source_of(world: World, name: str, components: Mapping[str, Component]) -> Source | ChunkSource:
     """Return the group, component or query of that name; `components` are all that kernels may
     see."""
-    if name in dict(world.groups):
-        seen = {member: components[member] for member in dict(world.groups)[name]}
-        good = "the group's length changes"
-        return JoinedSource(name, seen, f"self.{name}.n", good, others=components)
+    managers = OtherManagers(components, True)
+    holders = {key: f"self.{one.module}.data" for key, one in components.items()}
     if name in components:
-        return _rows_of(components[name], components)
-    query = next(query for query in world.queries if query.name == name)
-    seen = {member: components[member] for member in query.all}
+        one = components[name]
+        found = f"self.{one.module}.data._n{'_active' if one.partition else ''}"
+        given = {name: one}, managers, holders, all_fields(world, [one]), found
+        return Source(*given, "their number changes", has_holes=one.lookup == "direct")
+    query = next((query for query in world.queries if query.name == name), None)
+    members = dict(world.groups)[name] if query is None else query.all
+    seen = {member: components[member] for member in members}
+    whole = all_fields(world, seen.values())
+    if query is None:
+        good = "the group's length changes"
+        return Source(seen, managers, holders, whole, f"self.{name}.n", good)
     if query.chunked:
         order = sorted(world.archetypes)
-        return ChunkSource(name, seen, {member: order.index(member) for member in query.all})
-    places = {member: place for place, member in enumerate(query.all)}
-    current, good = f"self.{name}._join.match()", "the query matches anew"
-    return JoinedSource(name, seen, current, good, places, others=components)
+        numbers = {member: order.index(member) for member in members}
+        return ChunkSource(seen, managers, whole, f"self.{name}", numbers)
+    found, good = f"self.{name}._join.match()", "the query matches anew"
+    at = {member: place for place, member in enumerate(members)}
+    return Source(seen, managers, holders, whole, found, good, at=at)
 
 
-def _rows_of(component: Component, components: Mapping[str, Component]) -> JoinedSource:
-    """The rows of one component, with a partition the active ones."""
-    current = f"self.{component.module}.data._n{'_active' if component.partition else ''}"
-    has_holes, seen = component.lookup == "direct", {component.name: component}
-    good = "their number changes"
-    return JoinedSource(component.name, seen, current, good, has_holes=has_holes, others=components)
+def _holding(owner: str) -> str:
+    """Who has a parent's fields: the component itself."""
+    return OWN if owner == PARENT else owner
 
 
-def first_column(component: Component, field: Field) -> int:
+def first_column(component: Component, found: Field) -> int:
     """Return which of a component's columns in chunks is a field's only or first one."""
     columns = [column.name for column in layout(component).columns if column.field]
-    return columns.index(field_columns(field)[0].name)
+    return columns.index(field_columns(found)[0].name)
 
 
 def all_fields(world: World, components: Iterable[Component]) -> Component:
     """The fields as a kernel of the world spells them, as if they were one component's."""
     fields = (
-        replace(field, name=f"{component.name}.{field.name}")
+        replace(found, name=f"{component.name}.{found.name}")
         for component in components
-        for field in component.fields
+        for found in component.fields
     )
     return Component(name=world.name, module="world", fields=tuple(fields))

@@ -7,7 +7,7 @@ from ecsgen.model.programs import FieldValue, Program
 from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.printed import Printed, function_text
-from ecsgen.render.kernels.sources import ChunkSource, all_fields
+from ecsgen.render.kernels.sources import ChunkSource
 from ecsgen.render.numba.code import Names
 from ecsgen.render.numba.fields import Fields, Origin, Parameter
 from ecsgen.render.numba.joined import SeveralComponents
@@ -46,7 +46,7 @@ class ChunkKernel(CompiledKernel):
 
     def __init__(self, world: World, kernel: Kernel, source: ChunkSource) -> None:
         self.source = source
-        super().__init__(all_fields(world, source.components.values()), kernel)
+        super().__init__(source.whole, kernel)
         take = self.loop.names.take
         self._chunk, self._starts = take("k", "_k"), take("starts", "_starts")
         array = "NDArray[np.intp]"
@@ -164,6 +164,6 @@ class ChunkKernel(CompiledKernel):
         fields = [call("ChunkField", list(map(literal, p)), 0) for p in self._fields.places]
         return [
             for_macro(collection("fields = ", fields, 8)),
-            f"    found = ChunkCells(self.{self.source.name}, fields)",
+            f"    found = ChunkCells({self.source.query}, fields)",
             f"    return found.keep({literal(self.name)})",
         ]

@@ -15,7 +15,7 @@ from ecsgen.render.kernels.fused import (
     summary_of,
 )
 from ecsgen.render.kernels.method import for_macro
-from ecsgen.render.kernels.sources import JoinedSource, all_fields
+from ecsgen.render.kernels.sources import Source
 from ecsgen.render.numba.code import USED, Names
 from ecsgen.render.numba.fields import Parameter
 from ecsgen.render.numba.joined import JoinedKernel
@@ -146,12 +146,12 @@ class FusedKernel(CompiledPass):
 class FusedJoined(CompiledPass):
     """A pass over a group or a query."""
 
-    def __init__(self, world: World, fused: Fused, source: JoinedSource) -> None:
+    def __init__(self, world: World, fused: Fused, source: Source) -> None:
         self.source = source
         parts = [JoinedKernel(world, kernel, source) for kernel in fused.kernels]
-        super().__init__(all_fields(world, source.components.values()), fused, parts)
+        super().__init__(source.whole, fused, parts)
 
     @property
     def before(self) -> list[str]:
         """The statement that gets the rows."""
-        return [f"_{self.source.variable} = {self.source.current}"]
+        return [f"{self.source.variable} = {self.source.found}"]

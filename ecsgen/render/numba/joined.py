@@ -10,7 +10,7 @@ from ecsgen.model.columns import KEPT_FIELDS
 from ecsgen.model.programs import FieldValue, Program
 from ecsgen.render.calls import conjunction
 from ecsgen.render.kernels.finding import OtherManagers
-from ecsgen.render.kernels.sources import JoinedSource, all_fields
+from ecsgen.render.kernels.sources import Source
 from ecsgen.render.kernels.turns import order_text
 from ecsgen.render.numba.code import Names
 from ecsgen.render.numba.fields import Fields, Origin, Parameter
@@ -44,7 +44,7 @@ class ScatteredFields(Fields):
     """Fields of several components, each of which has rows of its own."""
 
     def __init__(
-        self, source: JoinedSource, origin: Origin, program: Program, names: Names, is_flat: bool
+        self, source: Source, origin: Origin, program: Program, names: Names, is_flat: bool
     ) -> None:
         super().__init__(origin, program, names, is_flat)
         self.numbers: dict[str, Parameter] = {}
@@ -70,7 +70,8 @@ class ScatteredFields(Fields):
         if node.owner not in self._rows:
             module = self._source.components[node.owner].module
             rows, row = self._names.take(f"{module}_rows"), self._names.take(f"{module}_row")
-            passed = f"_{self._source.numbers(node.owner)}"
+            passed = self._source.numbers(node.owner)
+            assert passed is not None  # of rows that follow each other nobody asks
             self.numbers[node.owner] = Parameter(rows, "RowArray", passed)
             self.preamble.append(f"{row} = row_at({rows}, {self.row})")
             self._rows[node.owner] = row
@@ -87,7 +88,7 @@ class ScatteredLoop:
     def __init__(
         self,
         origin: Origin,
-        source: JoinedSource,
+        source: Source,
         name: str,
         program: Program,
         is_plain: bool = False,
@@ -100,7 +101,7 @@ class ScatteredLoop:
             program,
             may_be_flat=False,
             fields=self._fields_of,
-            managers=OtherManagers(source.others, True),
+            managers=source.managers,
             is_plain=is_plain,
             annotated=annotated,
         )
@@ -137,10 +138,10 @@ class JoinedKernel(CompiledKernel):
     all of them, which is the one over a group, and another for all other rows.
     """
 
-    def __init__(self, world: World, kernel: Kernel, source: JoinedSource) -> None:
+    def __init__(self, world: World, kernel: Kernel, source: Source) -> None:
         self.source = source
         self._origin = SeveralComponents(source.components)
-        super().__init__(all_fields(world, source.components.values()), kernel)
+        super().__init__(source.whole, kernel)
         self._scattered: ScatteredLoop | None = None
         if any(source.numbers(component) for component in source.components):
             given = self._origin, source, self._own_name, self._program, self.is_plain
@@ -155,11 +156,11 @@ class JoinedKernel(CompiledKernel):
 
     @property
     def _managers(self) -> OtherManagers:
-        return OtherManagers(self.source.others, True)
+        return self.source.managers
 
     @property
     def before(self) -> list[str]:
-        return [f"_{self.source.variable} = {self.source.current}"]
+        return [f"{self.source.variable} = {self.source.found}"]
 
     @property
     def is_scattered(self) -> bool:
@@ -186,7 +187,7 @@ class JoinedKernel(CompiledKernel):
 
     @property
     def _which(self) -> list[Parameter]:
-        count = Parameter(self.loop.rows, "int", f"_{self.source.count}")
+        count = Parameter(self.loop.rows, "int", self.source.count)
         if self.is_ordered:
             count = self._order
         return [count, *(self._scattered.numbers if self._scattered is not None else ())]

@@ -8,10 +8,9 @@ from typing import ClassVar
 from ecsgen.model import Component, Kernel, World
 from ecsgen.model.programs import Program
 from ecsgen.render.calls import call
-from ecsgen.render.kernels.among import Among
-from ecsgen.render.kernels.finding import OtherManagers
+from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.kernels.method import for_macro
-from ecsgen.render.kernels.sources import JoinedSource, all_fields
+from ecsgen.render.kernels.sources import Source
 from ecsgen.render.numba.code import Names
 from ecsgen.render.numba.fields import Fields, Origin, Parameter
 from ecsgen.render.numba.joined import ScatteredFields, SeveralComponents
@@ -67,17 +66,17 @@ class JoinedNearKernel(NearKernel):
 
     loop: JoinedNearLoop
 
-    def __init__(self, world: World, kernel: Kernel, source: JoinedSource, among: Among) -> None:
+    def __init__(self, world: World, kernel: Kernel, source: Source, among: Asked) -> None:
         self.source = source
         self._among = among
-        super().__init__(all_fields(world, source.components.values()), kernel)
+        super().__init__(source.whole, kernel)
         self._beginning = self.loop.beginning  # the rows that it needs are known now
 
     def _looped(self) -> Loop:
         sides = {**self.source.components, **self._among.components}
         fields = self._fields_of if self._is_scattered else Fields
         given = SeveralComponents(sides), self._own_name, self._program
-        managers = OtherManagers(self.source.others, True)
+        managers = self.source.managers
         loop = self._kind(*given, False, fields, managers, self.is_plain)
         loop.components, loop.rows_of = self._among.components, {}
         loop.ask()

@@ -174,7 +174,7 @@ class JoinedTurnNearKernel(JoinedNearKernel, TurnNearKernel):
     def orders(self) -> list[str]:
         who = self._program.who
         if self.kernel.turns == "rows":
-            return [f"_order = np.arange(_{self.source.count})"]
+            return [f"_order = np.arange({self.source.count})"]
         assert who is not None
         holder = f"self.{self.source.components[who.owner].module}.data"
         picked = self.source.picked(who.owner)

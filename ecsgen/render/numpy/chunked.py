@@ -42,7 +42,7 @@ class ChunkMethod(WorldMethod):
     @property
     def cut_body(self) -> list[str]:
         fields = [call("ChunkField", self._place(field), 0) for field in self.fields]
-        blocks = call("blocks = ChunkBlocks", [f"self.{self.source.name}", "fields", "working"], 8)
+        blocks = call("blocks = ChunkBlocks", [f"{self.source.query}", "fields", "working"], 8)
         return [
             for_macro(collection("fields = ", fields, 8)),
             self.working,

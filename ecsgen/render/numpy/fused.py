@@ -15,7 +15,7 @@ from ecsgen.render.kernels.fused import (
     signature_of,
 )
 from ecsgen.render.kernels.method import Method, for_macro
-from ecsgen.render.kernels.sources import JoinedSource, all_fields
+from ecsgen.render.kernels.sources import Source
 from ecsgen.render.numpy.joined import JoinedMethod
 from ecsgen.render.numpy.method import KernelMethod
 from ecsgen.render.numpy.values import Slot
@@ -166,10 +166,10 @@ class FusedMethod(_Fused):
 class FusedJoined(_Fused, JoinedMethod):
     """A pass over a group or a query."""
 
-    def __init__(self, world: World, fused: Fused, source: JoinedSource) -> None:
+    def __init__(self, world: World, fused: Fused, source: Source) -> None:
         self.source = source
         parts = [_InJoinedBlock(world, kernel, source) for kernel in fused.kernels]
-        self._begin(all_fields(world, source.components.values()), fused, parts)
+        self._begin(source.whole, fused, parts)
         self._views = JoinedViews(source.components.values(), [])
 
     @property

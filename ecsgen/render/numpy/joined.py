@@ -11,7 +11,7 @@ from ecsgen.render.calls import call, collection
 from ecsgen.render.kernels.finding import OtherManagers
 from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.printed import Printed
-from ecsgen.render.kernels.sources import JoinedSource, Source, all_fields
+from ecsgen.render.kernels.sources import ChunkSource, Source
 from ecsgen.render.numpy.method import KernelMethod
 from ecsgen.render.numpy.views import JoinedViews, Views
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
@@ -20,11 +20,11 @@ from ecsgen.render.quoting import WIDTH, docstring_text, literal
 class WorldMethod(KernelMethod, ABC):
     """A kernel of the world, which sees the fields of several components."""
 
-    source: Source
+    source: Source | ChunkSource
 
-    def __init__(self, world: World, kernel: Kernel, source: Source) -> None:
+    def __init__(self, world: World, kernel: Kernel, source: Source | ChunkSource) -> None:
         self.source = source
-        super().__init__(all_fields(world, source.components.values()), kernel)
+        super().__init__(source.whole, kernel)
         self.beside = self.statements.emitter.beside
 
     @property
@@ -46,7 +46,7 @@ class WorldMethod(KernelMethod, ABC):
         """What that does, and how long it is good."""
 
     def _managers(self) -> OtherManagers:
-        return OtherManagers(self.source.others, True)
+        return self.source.managers
 
     def _seen(self) -> Views:
         return JoinedViews(self.source.components.values(), self._own_names)
@@ -62,7 +62,7 @@ class WorldMethod(KernelMethod, ABC):
 class JoinedMethod(WorldMethod):
     """A kernel over rows of managers, in kept blocks, as its template lays it out."""
 
-    source: JoinedSource
+    source: Source
 
     # --- the method ------------------------------------------------------------------------------
 
@@ -75,19 +75,19 @@ class JoinedMethod(WorldMethod):
         return self.with_each("_blocks")
 
     def _handles_of_all(self, field: FieldValue) -> str:
-        if not self.source.follow:
+        if self.source.at is not None:
             return ""
         return self._views.column(field, self._holder(field.owner), self.stamp)
 
     @property
     def stamp(self) -> str:
-        return f"_{self.source.variable}"
+        return self.source.variable
 
     @property
     def lookup(self) -> list[str]:
         """The statements that get the blocks: those that are kept, if they are good."""
         return [
-            f"{self.stamp} = {self.source.current}",
+            f"{self.stamp} = {self.source.found}",
             *self.source.each_lines(self.each, self._program.effects.writes),
             f"_blocks = {self.holders[0]}._joined.get({literal(self.name)})",
             f"if _blocks is None or _blocks.stamp != {self.stamp}:",
@@ -102,8 +102,13 @@ class JoinedMethod(WorldMethod):
     def cut_signature(self) -> str:
         """The first line of the method that cuts the columns into blocks."""
         source = self.source
-        parameters = ["self", f"{source.variable}: {source.annotation}"]
+        parameters = ["self", f"{self._found}: {source.annotation}"]
         return call(f"def _{self.name}_blocks", parameters, 4, f" -> {self.made}:").lstrip()
+
+    @property
+    def _found(self) -> str:
+        """What the value is called there, where no argument is near."""
+        return self.source.variable[1:]
 
     @property
     def cut_docstring(self) -> str:
@@ -121,7 +126,7 @@ class JoinedMethod(WorldMethod):
     def _column(self, field: FieldValue) -> list[str]:
         cells = self._views.column(field, self._holder(field.owner))
         used = (self.is_gathered(field), field.text in self._program.effects.writes)
-        return [cells, self.source.rows(field.owner), *(literal(one) for one in used)]
+        return [cells, self.source.rows(field.owner, self._found), *(literal(one) for one in used)]
 
     @property
     def holders(self) -> list[str]:
@@ -134,8 +139,7 @@ class JoinedMethod(WorldMethod):
     @property
     def cut_body(self) -> list[str]:
         """The statements that make the blocks and have them kept."""
-        source = self.source
-        given = [source.variable, source.count, "columns", "working", *self.shared]
+        given = [self._found, self.source.count[1:], "columns", "working", *self.shared]
         return [
             "    columns = [",
             *self.columns,

@@ -6,9 +6,9 @@ from __future__ import annotations
 from ecsgen.model import Component, Kernel, World
 from ecsgen.model.programs import ENTITY, FieldValue
 from ecsgen.render.calls import call, collection
-from ecsgen.render.kernels.among import Among
+from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.kernels.method import for_macro
-from ecsgen.render.kernels.sources import JoinedSource
+from ecsgen.render.kernels.sources import Source
 from ecsgen.render.numpy.joined import WorldMethod
 from ecsgen.render.numpy.method import cells_of
 from ecsgen.render.numpy.near import NearMethod
@@ -19,9 +19,9 @@ from ecsgen.render.quoting import WIDTH, docstring_text
 class JoinedNearMethod(NearMethod, WorldMethod):
     """Such a kernel as its template lays it out."""
 
-    source: JoinedSource
+    source: Source
 
-    def __init__(self, world: World, kernel: Kernel, source: JoinedSource, among: Among) -> None:
+    def __init__(self, world: World, kernel: Kernel, source: Source, among: Asked) -> None:
         self._among = among
         super().__init__(world, kernel, source)
 

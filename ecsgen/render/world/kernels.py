@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self, TypeVar
 
 from ecsgen.model import Component, Fused, Kernel, Project, World
-from ecsgen.render.kernels.among import Among
+from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.kernels.fused import kernel_of
 from ecsgen.render.kernels.method import Method, number_constants
 from ecsgen.render.kernels.printed import Printed, constants_of, functions_of
-from ecsgen.render.kernels.sources import ChunkSource, JoinedSource, all_fields, source_of
+from ecsgen.render.kernels.sources import ChunkSource, Source, source_of
 from ecsgen.render.numba.chunked import ChunkKernel
 from ecsgen.render.numba.fused import FusedJoined as FusedKernels
 from ecsgen.render.numba.joined import JoinedKernel
@@ -47,13 +47,13 @@ class KernelSubject:
         return cls(project.world, tuple(c for c in project.components if c.name in seen))
 
     @property
-    def sources(self) -> list[tuple[Kernel, JoinedSource | ChunkSource]]:
+    def sources(self) -> list[tuple[Kernel, Source | ChunkSource]]:
         """The kernels, with what each runs over."""
         known = {component.name: component for component in self.components}
         kernels = self.world.kernels
         return [(kernel, source_of(self.world, kernel.over, known)) for kernel in kernels]
 
-    def among(self, kernel: Kernel, source: JoinedSource, prefix: str = "") -> Among:
+    def among(self, kernel: Kernel, source: Source, prefix: str = "") -> Asked:
         """Return whose rows a kernel asks."""
         near = kernel.program.near
         assert near is not None
@@ -61,13 +61,13 @@ class KernelSubject:
         if near.among not in ("", kernel.over):
             known = {component.name: component for component in self.components}
             found = source_of(self.world, near.among, known)
-            assert isinstance(found, JoinedSource)  # there are no spaces in chunks
+            assert isinstance(found, Source)  # there are no spaces in chunks
             other = found
-        return Among(name, near, source, other, prefix)
+        return Asked(name, near, source, other, prefix)
 
     def made(
         self,
-        joined: Callable[[World, Kernel, JoinedSource], JoinedT],
+        joined: Callable[[World, Kernel, Source], JoinedT],
         chunked: Callable[[World, Kernel, ChunkSource], ChunkedT],
     ) -> list[JoinedT | ChunkedT]:
         """Return the kernels as a backend spells those over rows of managers and over chunks."""
@@ -83,13 +83,13 @@ class KernelSubject:
         return methods
 
     @property
-    def passes(self) -> list[tuple[Fused, JoinedSource]]:
+    def passes(self) -> list[tuple[Fused, Source]]:
         """The passes of schedules, with what each goes through."""
         known = {component.name: component for component in self.components}
         found = []
         for fused in self.world.fused:
             source = source_of(self.world, fused.kernels[0].over, known)
-            assert isinstance(source, JoinedSource)
+            assert isinstance(source, Source)
             found.append((fused, source))
         return found
 
@@ -100,14 +100,8 @@ class KernelArguments(KernelSubject):
     @property
     def converters(self) -> list[str]:
         """The constants that check arguments."""
-        methods = [
-            Method(all_fields(self.world, source.components.values()), kernel)
-            for kernel, source in self.sources
-        ]
-        methods += [
-            Method(all_fields(self.world, source.components.values()), kernel_of(fused))
-            for fused, source in self.passes
-        ]
+        methods = [Method(source.whole, kernel) for kernel, source in self.sources]
+        methods += [Method(source.whole, kernel_of(fused)) for fused, source in self.passes]
         number_constants(methods)
         return [argument.converter for method in methods for argument in method.arguments]
 
@@ -137,9 +131,7 @@ class WorldMethods(KernelSubject):
         number_constants(methods)
         return WorldTexts.of([method.printed for method in methods])
 
-    def _joined(
-        self, world: World, kernel: Kernel, source: JoinedSource
-    ) -> WorldMethod | PlainLoop:
+    def _joined(self, world: World, kernel: Kernel, source: Source) -> WorldMethod | PlainLoop:
         """Return a kernel over rows of managers as its template lays it out."""
         program = kernel.program
         if program.takes_turns and program.near is not None:
@@ -163,7 +155,7 @@ class CompiledWorldKernels(KernelSubject):
         return WorldTexts.of([method.printed for method in methods])
 
     def _joined(
-        self, world: World, kernel: Kernel, source: JoinedSource
+        self, world: World, kernel: Kernel, source: Source
     ) -> JoinedKernel | JoinedNearKernel:
         if kernel.program.near is None:
             return JoinedKernel(world, kernel, source)

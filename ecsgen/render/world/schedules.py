@@ -13,7 +13,7 @@ from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.kernels.fused import kernel_of
 from ecsgen.render.kernels.method import for_macro
-from ecsgen.render.kernels.sources import JoinedSource, source_of
+from ecsgen.render.kernels.sources import Source, source_of
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 from ecsgen.render.world.kernel_tests import sample
 
@@ -124,9 +124,9 @@ class ScheduleMethod:
         if one.component:
             return f"self.{self._known[one.component].module}.data._n"
         source = source_of(self._world, one.over, self._known)
-        if isinstance(source, JoinedSource) and one.over in self._known:
-            return source.current
-        return f"len(self.{source.name})"
+        if isinstance(source, Source) and one.over in self._known:
+            return source.found
+        return f"len(self.{one.over})"
 
     @property
     def calls(self) -> list[str]:

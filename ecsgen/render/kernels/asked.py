@@ -1,4 +1,4 @@
-"""Whose rows a kernel of the world asks: where they are, as expressions."""
+"""Whose rows a kernel asks: where they are, as expressions and statements of its method."""
 
 from __future__ import annotations
 
@@ -9,26 +9,86 @@ from ecsgen.model import Component
 from ecsgen.model.programs import Near
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.method import for_macro
-from ecsgen.render.kernels.sources import JoinedSource
+from ecsgen.render.kernels.sources import Source
 from ecsgen.render.quoting import literal
 
 
 @dataclass(frozen=True, slots=True)
-class Among:
-    """The rows that ask, and those that are asked."""
+class Asked:
+    """The rows that ask, and those that are asked: a neighbourhood."""
 
-    kernel: str  # as messages have it
+    label: str
+    """The kernel as errors have it."""
     near: Near
-    own: JoinedSource
-    other: JoinedSource | None
+    own: Source
+    other: Source | None
     """None: the same."""
-    prefix: str = ""
-    """Of variables, where arguments have names without it."""
+    prefix: str = "_"
+    """Of variables: nothing where no argument is near."""
 
     @property
     def components(self) -> Mapping[str, Component]:
-        """Those of the rows that are asked."""
+        """Those of the rows that are asked, by owner."""
         return (self.other or self.own).components
+
+    @property
+    def space(self) -> str:
+        """The owner of the field with the places."""
+        return self.near.place.owner
+
+    @property
+    def is_two(self) -> bool:
+        """Whether others are asked than those who ask."""
+        return self.other is not None
+
+    @property
+    def has_ghosts(self) -> bool:
+        """Whether ghosts are asked as well."""
+        return self.components[self.space].sees_ghosts
+
+    @property
+    def asks_ghosts(self) -> bool:
+        """Whether rows ask each other, and ghosts, which stand behind them."""
+        return self.other is None and self.has_ghosts
+
+    @property
+    def asking(self) -> str:
+        """The expression for how many rows ask: those behind them are ghosts."""
+        return f"len({self.own_rows(self.space)})" if self.own.is_world else self.own.count
+
+    # --- the statements of a method --------------------------------------------------------------
+
+    def finding(self, turns: bool, owners: Iterable[str], radius: str) -> list[str]:
+        """The statements that find places of both, as a function takes them: `_given`.
+
+        `owners`: the components whose fields are asked for; `radius`: an expression.
+        """
+        if not self.own.is_world:
+            own = "turn_given" if turns else "self._near_given"
+            rest = ["self", radius] if turns else [radius, self.own.count]
+            return _statement(f"_given = {own}", [literal(self.label), *rest])
+        made = "joined_turn_given" if turns else "joined_given"
+        given = self.given("_radius", are_one=self.asks_ghosts and not turns)
+        return [
+            self.radius_line(radius),
+            *self.lines,
+            *self.defined([], owners),
+            *_statement(f"_given = {made}", given),
+        ]
+
+    def members(self, owner: str) -> str | None:
+        """The expression for the rows of those who are asked in a component; None: each is a row
+        itself."""
+        return self.other_rows(owner) if self.own.is_world else None
+
+    def owners(self, owner: str) -> str:
+        """The expression for owners of rows and ghosts, where one column does not have them."""
+        if not self.components[owner].hides_owners:
+            return ""
+        manager = f"self.{self.components[owner].module}" if self.own.is_world else "self"
+        return f"{manager}._owners_near()"
+
+    # --- the same in parts, of kernels of the world ----------------------------------------------
 
     def radius_line(self, radius: str) -> str:
         """The statement that makes a radius a float of Python."""
@@ -37,25 +97,20 @@ class Among:
 
     @property
     def lines(self) -> list[str]:
-        """The statements that find both."""
-        found = [f"_{self.own.variable} = {self.own.current}"]
-        return found if self.other is None else [*found, f"_asked = {self.other.current}"]
+        """The statements that find both sets of rows."""
+        found = [f"{self.own.variable} = {self.own.found}"]
+        return found if self.other is None else [*found, f"_asked = {self.other.found}"]
 
     @property
     def passed(self) -> list[str]:
         """What these find."""
-        return [f"_{self.own.variable}", *(["_asked"] if self.other else [])]
+        return [self.own.variable, *(["_asked"] if self.other else [])]
 
     @property
     def parameters(self) -> list[str]:
         """The same as parameters."""
-        own = f"{self.own.variable}: {self.own.annotation}"
+        own = f"{self.own.variable[1:]}: {self.own.annotation}"
         return [own] if self.other is None else [own, f"asked: {self.other.annotation}"]
-
-    @property
-    def has_ghosts(self) -> bool:
-        """Whether ghosts are asked as well."""
-        return self.components[self.near.place.owner].sees_ghosts
 
     def own_rows(self, component: str) -> str:
         """The variable with the rows that ask."""
@@ -69,14 +124,12 @@ class Among:
 
     def defined(self, asking: Iterable[str], asked: Iterable[str]) -> list[str]:
         """The statements that define these variables, for components whose fields are used."""
-        space = self.near.place.owner
-        found = {}
+        space, found = self.space, {}
         for name in dict.fromkeys([space, *asking, *(asked if self.other is None else ())]):
-            found[self.own_rows(name)] = _named(self.own.rows(name), self.prefix)
+            found[self.own_rows(name)] = self.own.rows(name, self._own_variable)
         if self.other is not None:
             for name in dict.fromkeys([space, *asked]):
-                rows = _named(self.other.rows(name), self.prefix, "asked")
-                found[self.other_rows(name)] = rows
+                found[self.other_rows(name)] = self.other.rows(name, f"{self.prefix}asked")
         lines = [f"{name} = joined_rows({rows})" for name, rows in found.items()]
         if self._parted:
             members = self.own_rows(space) if self.other is None else self.other_rows(space)
@@ -85,17 +138,20 @@ class Among:
         return [*lines, *self._with_ghosts(asked)] if self.has_ghosts else lines
 
     @property
+    def _own_variable(self) -> str:
+        return f"{self.prefix}{self.own.variable[1:]}"
+
+    @property
     def _parted(self) -> list[Component]:
         """Those in which the rows that are asked may be inactive, the space's own left out: it
         tells of itself."""
-        space = self.near.place.owner
-        return [one for one in self.components.values() if one.partition and one.name != space]
+        return [one for one in self.components.values() if one.partition and one.name != self.space]
 
     def _part(self, component: Component) -> str:
         """The rows in a component with a partition, and how many are active."""
-        rows = (self.other or self.own).rows(component.name)
-        named = _named(rows, self.prefix, "asked" if self.other else "")
-        return f"({named}, self.{component.module}.data._n_active)"
+        variable = f"{self.prefix}asked" if self.other else self._own_variable
+        rows = (self.other or self.own).rows(component.name, variable)
+        return f"({rows}, self.{component.module}.data._n_active)"
 
     @property
     def _hidden(self) -> str:
@@ -104,7 +160,7 @@ class Among:
 
     def _with_ghosts(self, asked: Iterable[str]) -> list[str]:
         """The statements that put ghosts behind the rows that are asked."""
-        space, ghosts = self.near.place.owner, f"{self.prefix}ghosts"
+        space, ghosts = self.space, f"{self.prefix}ghosts"
         modules = [
             self.components[name].module for name in dict.fromkeys([space, *self.components])
         ]
@@ -116,28 +172,17 @@ class Among:
             lines.append(f"{self.other_rows(name)} = with_ghosts({rows}, {manager}, {ghosts})")
         return lines
 
-    @property
-    def asks_ghosts(self) -> bool:
-        """Whether rows ask each other, and ghosts."""
-        return self.other is None and self.has_ghosts
-
     def given(self, radius: str, are_one: bool = False) -> list[str]:
         """The arguments with which the places of both are found; `are_one`: those of ghosts are
         among those of the rows that ask."""
-        space = self.near.place.owner
+        space = self.space
         manager = f"self.{self.own.components[space].module}"
         rows = dict.fromkeys([self.own_rows(space), self.other_rows(space)])
         given = [self.other_rows(space)] if are_one else list(rows)
         hidden = [f"hidden={self._hidden}"] if self._parted else []
-        return [literal(self.kernel), manager, radius, *given, *hidden]
+        return [literal(self.label), manager, radius, *given, *hidden]
 
 
 def _statement(called: str, given: list[str]) -> list[str]:
     """The lines of a call."""
     return for_macro(call(called, given, 8)).lstrip().split("\n    ")
-
-
-def _named(rows: str, prefix: str, variable: str = "") -> str:
-    """An expression for rows, in which what a source finds has another name."""
-    found, count = (variable or name for name in ("found", "n"))
-    return rows.replace("found.", f"{prefix}{found}.").replace("(0, n)", f"(0, {prefix}{count})")
