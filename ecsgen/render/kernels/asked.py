@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ecsgen.model import Component
+from ecsgen.model import Component, Kernel, World
 from ecsgen.model.programs import Near
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.method import for_macro
-from ecsgen.render.kernels.sources import Source
+from ecsgen.render.kernels.sources import Source, source_of
 from ecsgen.render.quoting import literal
 
 
@@ -181,6 +181,20 @@ class Asked:
         given = [self.other_rows(space)] if are_one else list(rows)
         hidden = [f"hidden={self._hidden}"] if self._parted else []
         return [literal(self.label), manager, radius, *given, *hidden]
+
+
+def asked_of(kernel: Kernel, source: Source, world: World | None = None) -> Asked | None:
+    """Return whose rows a kernel asks, if it asks; `world`: where it is one of the world."""
+    near = kernel.program.near
+    if near is None:
+        return None
+    if world is None:
+        return Asked(kernel.name, near, source, None)
+    if near.among in ("", kernel.over):
+        return Asked(f"{world.name}.{kernel.name}", near, source, None)
+    other = source_of(world, near.among, source.managers.components)
+    assert isinstance(other, Source)  # there are no spaces in chunks
+    return Asked(f"{world.name}.{kernel.name}", near, source, other)
 
 
 def _statement(called: str, given: list[str]) -> list[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self, TypeVar
 
 from ecsgen.model import Component, Fused, Kernel, Project, World
-from ecsgen.render.kernels.asked import Asked
+from ecsgen.render.kernels.asked import Asked, asked_of
 from ecsgen.render.kernels.fused import kernel_of
 from ecsgen.render.kernels.method import Method, number_constants
 from ecsgen.render.kernels.printed import Printed, constants_of, functions_of
@@ -55,15 +55,9 @@ class KernelSubject:
 
     def among(self, kernel: Kernel, source: Source, prefix: str = "") -> Asked:
         """Return whose rows a kernel asks."""
-        near = kernel.program.near
-        assert near is not None
-        name, other = f"{self.world.name}.{kernel.name}", None
-        if near.among not in ("", kernel.over):
-            known = {component.name: component for component in self.components}
-            found = source_of(self.world, near.among, known)
-            assert isinstance(found, Source)  # there are no spaces in chunks
-            other = found
-        return Asked(name, near, source, other, prefix)
+        asked = asked_of(kernel, source, self.world)
+        assert asked is not None
+        return replace(asked, prefix=prefix)
 
     def made(
         self,
