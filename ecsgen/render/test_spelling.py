@@ -10,7 +10,7 @@ from ecsgen.model import Base, Component, Default, Field
 from ecsgen.model.columns import Column, field_columns
 from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
-from ecsgen.render.kernels.check import KernelCheck, ReductionCheck, checks
+from ecsgen.render.kernels.oracle import KernelCheck, ReductionCheck, checks
 from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.support import import_lines
 

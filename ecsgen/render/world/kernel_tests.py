@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ecsgen.model import Component, Default, Kernel, Project
 from ecsgen.model.programs import Argument
 from ecsgen.render.calls import collection
-from ecsgen.render.kernels.check import KernelCheck
+from ecsgen.render.kernels.oracle import KernelCheck
 from ecsgen.render.quoting import literal
 from ecsgen.schema.names import module_name
 from ecsgen.world_features.members import checkable_kernels, steps_kernels

@@ -1,4 +1,7 @@
-"""A kernel in the generated tests: its steps for one row, in plain Python."""
+"""A kernel in the generated tests: its steps for one row, in plain Python.
+
+Written from the checked program, with no part of what prints kernels, so that it can tell on them.
+"""
 
 from __future__ import annotations
 
