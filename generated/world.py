@@ -180,12 +180,12 @@ _0_05_f32: Final = np.array(0.05, np.float32)
 def _strike_kernel(
     order: list[int],
     cells_now: TurnCells,
-    hawk_rows: RowArray,
     boid_rows: RowArray,
+    hawk_rows: RowArray,
     boid_members: RowArray,
-    hawk_prey: NDArray[np.uint64],
     boid_position: NDArray[np.float32],
     boid_entity: NDArray[np.uint64],
+    hawk_prey: NDArray[np.uint64],
     hawk_hunger: NDArray[np.float32],
     boid_heading: NDArray[np.float32],
     other_boid_owners: NDArray[np.uint64],
@@ -211,9 +211,9 @@ def _strike_kernel(
     half_y = cells_now.sizes[1, 1]
     found = np.empty(len(cells_now.names) + 1, np.intp)
     for i in order:
-        hawk_row = row_at(hawk_rows, i)
         boid_row = row_at(boid_rows, i)
         boid_j = 2 * boid_row
+        hawk_row = row_at(hawk_rows, i)
         # Hawk.prey = nearest(other.entity)
         x = boid_position[boid_j]
         y = boid_position[boid_j + 1]
@@ -1913,12 +1913,12 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             _strike_kernel(
                 _order.tolist(),
                 _cells,
-                _found.numbers(1),
                 _found.numbers(0),
+                _found.numbers(1),
                 _boid_members,
-                self.hawk.data._prey_column,
                 self.boid.data._position_column.reshape(-1),
                 self.boid.data._entity_column,
+                self.hawk.data._prey_column,
                 self.hawk.data._hunger_column,
                 self.boid.data._heading_column.reshape(-1),
                 self.boid.data._entity_column[: self.boid.data._n],

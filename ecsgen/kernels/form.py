@@ -55,6 +55,11 @@ class Find:
     row: Row
     handle: Expression
 
+    @property
+    def component(self) -> str:
+        """Whose row it is; nothing for whether someone is alive."""
+        return self.row.component
+
 
 @dataclass(frozen=True, slots=True)
 class There:

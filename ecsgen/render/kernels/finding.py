@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from ecsgen.kernels.form import Find
 from ecsgen.model import Component
 from ecsgen.model.programs import Exists, Program, Referred
 
@@ -50,7 +51,7 @@ class OtherManagers:
         """Whether indices of entities and slots of ids do not tell where rows are."""
         return any(component.sharded for component in self.components.values())
 
-    def way(self, node: Referred | Exists) -> Way:
+    def way(self, node: Referred | Exists | Find) -> Way:
         """How its row is found."""
         if not node.component:
             return "alive"

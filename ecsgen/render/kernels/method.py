@@ -37,6 +37,11 @@ class Method:
         return not (self.kernel.over or self._program.climbs)
 
     @property
+    def spellings(self) -> dict[str, ArgumentSpelling]:
+        """The arguments by name."""
+        return {argument.name: argument for argument in self.arguments}
+
+    @property
     def each(self) -> list[ArgumentSpelling]:
         """The arguments with a value for each row."""
         return [argument for argument in self.arguments if argument.each]

@@ -12,17 +12,12 @@ from ecsgen.render.kernels.fused import kernel_of
 from ecsgen.render.kernels.method import Method, number_constants
 from ecsgen.render.kernels.printed import Printed, constants_of, functions_of
 from ecsgen.render.kernels.sources import ChunkSource, Source, source_of
-from ecsgen.render.numba.chunked import ChunkKernel
-from ecsgen.render.numba.fused import FusedJoined as FusedKernels
-from ecsgen.render.numba.joined import JoinedKernel
-from ecsgen.render.numba.joined_near import JoinedNearKernel
-from ecsgen.render.numba.looped import LoopMethod
-from ecsgen.render.numba.near_turns import JoinedTurnNearKernel
+from ecsgen.render.loops.loop_method import LoopKernel
+from ecsgen.render.loops.parts import ChunkLoop, LoopPass
 from ecsgen.render.numpy.chunked import ChunkMethod
 from ecsgen.render.numpy.fused import FusedJoined as FusedMethods
 from ecsgen.render.numpy.joined import JoinedMethod, WorldMethod
 from ecsgen.render.numpy.joined_near import JoinedNearMethod
-from ecsgen.render.plain.turns import JoinedPlainLoop, JoinedPlainNearLoop, PlainLoop
 
 JoinedT = TypeVar("JoinedT", bound=Method)
 ChunkedT = TypeVar("ChunkedT", bound=Method)
@@ -125,13 +120,11 @@ class WorldMethods(KernelSubject):
         number_constants(methods)
         return WorldTexts.of([method.printed for method in methods])
 
-    def _joined(self, world: World, kernel: Kernel, source: Source) -> WorldMethod | PlainLoop:
+    def _joined(self, world: World, kernel: Kernel, source: Source) -> WorldMethod | LoopKernel:
         """Return a kernel over rows of managers as its template lays it out."""
         program = kernel.program
-        if program.takes_turns and program.near is not None:
-            return JoinedPlainNearLoop(world, kernel, source, self.among(kernel, source, "_"))
         if program.takes_turns:
-            return JoinedPlainLoop(world, kernel, source)
+            return LoopKernel(kernel, source, asked_of(kernel, source, world), is_plain=True)
         if program.near is not None:
             return JoinedNearMethod(world, kernel, source, self.among(kernel, source))
         return JoinedMethod(world, kernel, source)
@@ -143,16 +136,15 @@ class CompiledWorldKernels(KernelSubject):
     @property
     def texts(self) -> WorldTexts:
         """All of them, made anew: those over rows of managers, then those over chunks."""
-        passes = [FusedKernels(self.world, fused, source) for fused, source in self.passes]
-        methods: list[LoopMethod] = [*self.made(self._joined, ChunkKernel), *passes]
-        methods.sort(key=lambda method: isinstance(method, ChunkKernel))
+        methods: list[LoopKernel | ChunkLoop | LoopPass] = [
+            self._loop(kernel, source) for kernel, source in self.sources
+        ]
+        methods += [LoopPass(fused, source) for fused, source in self.passes]
+        number_constants(methods)
+        methods.sort(key=lambda method: isinstance(method, ChunkLoop))
         return WorldTexts.of([method.printed for method in methods])
 
-    def _joined(
-        self, world: World, kernel: Kernel, source: Source
-    ) -> JoinedKernel | JoinedNearKernel:
-        if kernel.program.near is None:
-            return JoinedKernel(world, kernel, source)
-        takes_turns = kernel.program.takes_turns
-        kind = JoinedTurnNearKernel if takes_turns else JoinedNearKernel
-        return kind(world, kernel, source, self.among(kernel, source, "_"))
+    def _loop(self, kernel: Kernel, source: Source | ChunkSource) -> LoopKernel | ChunkLoop:
+        if isinstance(source, ChunkSource):
+            return ChunkLoop(kernel, source)
+        return LoopKernel(kernel, source, asked_of(kernel, source, self.world))

@@ -6,14 +6,16 @@ from textwrap import indent
 from typing import Final
 
 from ecsgen.model import Component, Reduction
-from ecsgen.model.programs import Local, Program, Step
+from ecsgen.model.programs import OWN, Local, Program, Step
 from ecsgen.model.scalars import FLOATS, SCALARS
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.printed import Printed, function_text, functions_of
 from ecsgen.render.kernels.reducing import ReducingMethod
-from ecsgen.render.numba.code import Code, Level, cut, infix, number
-from ecsgen.render.numba.fields import OneComponent, Parameter
-from ecsgen.render.numba.loops import Loop
+from ecsgen.render.kernels.sources import own_source
+from ecsgen.render.loops.code import Code, Level, cut, infix, number
+from ecsgen.render.loops.columns import Parameter
+from ecsgen.render.loops.frame import LoopFrame
+from ecsgen.render.loops.loop_body import LoopBody
 from ecsgen.render.quoting import literal
 
 FOLDS: Final = {
@@ -32,13 +34,11 @@ class CompiledReduction(ReducingMethod):
         super().__init__(component, reduction)
         value = reduction.program.value
         step = Step(Local(value.type, "value"), value)
-        self.loop = Loop(
-            OneComponent(component),
-            self.name,
-            Program(where=reduction.program.where, steps=(step,)),
-            may_be_flat=False,
-        )
-        take = self.loop.names.take
+        program = Program(where=reduction.program.where, steps=(step,))
+        source = own_source(component, self.kernel)
+        self.frame = LoopFrame(f"_{self.name}", source, program)
+        self.loop = LoopBody(self.frame, {OWN: self.frame.row})
+        take = self.frame.names.take
         self.folded, self.values = take("folded", "_folded"), take("values", "_values")
         self.block, self.start = take("block", "_block"), take("start", "_start")
         self.count, self.place = take("count", "_count"), take("k", "_k")
@@ -102,8 +102,8 @@ class CompiledReduction(ReducingMethod):
     @property
     def _present(self) -> Code:
         """Whether the row is in use."""
-        owners = self.loop.fields.array("entity", "u64", "data._entity_column")
-        return Code(f"{owners}[{self.loop.fields.row}] != 0", Level.COMPARISON)
+        owners = self.frame.columns.array("entity", "u64", "data._entity_column")
+        return Code(f"{owners}[{self.frame.row}] != 0", Level.COMPARISON)
 
     @property
     def _neutral(self) -> str:
@@ -128,14 +128,14 @@ class CompiledReduction(ReducingMethod):
 
     @property
     def parameters(self) -> list[Parameter]:
-        rows = Parameter(self.loop.rows, "int", f"data.{self.rows}")
-        return [rows, *self.loop.fields.parameters.values()]
+        rows = Parameter(self.frame.count, "int", f"data.{self.rows}")
+        return [rows, *self.frame.columns.own.values()]
 
     @property
     def body(self) -> str:
         """The function's statements."""
         loop, dtype, pad = self.loop, SCALARS[self._stored].numpy, "    "
-        sizes = [f"blocks_of({loop.rows})", "BLOCK"]
+        sizes = [f"blocks_of({self.frame.count})", "BLOCK"]
         line = f"[{self.line}]" if self.has_lines else ""
         if self.has_lines:
             sizes = [f"({self.lines}, {size})" for size in sizes]
@@ -143,14 +143,14 @@ class CompiledReduction(ReducingMethod):
         each_line = [f"for {self.line} in range({self.lines}):"] if self.has_lines else []
         inside = " " * 4 * len(each_line)
         fold = [*each_line, f"{inside}{self._cell} = {self.fold}({values}, {self.count})"]
-        row = [*loop.fields.preamble, *loop.emit.lines]
+        row = [*loop.lines]
         inner = self._of_matching(row, fold) if self.is_choosy else self._of_all(row, fold)
         text = [
             f"{self.folded} = np.empty({sizes[0]}, {dtype})",
             f"{self.values} = np.empty({sizes[1]}, {dtype})",
             *loop.emit.arrays,
             *([f"{self.parts} = 0", f"{self.matching} = 0"] if self.is_choosy else []),
-            f"for {self.block} in range(blocks_of({loop.rows})):",
+            f"for {self.block} in range(blocks_of({self.frame.count})):",
             f"{pad}{self.start} = BLOCK * {self.block}",
             *(pad + one for one in inner),
         ]
@@ -159,19 +159,19 @@ class CompiledReduction(ReducingMethod):
     def _of_all(self, row: list[str], fold: list[str]) -> list[str]:
         """The statements of a block: the values of all rows, which are folded."""
         return [
-            f"{self.count} = min(BLOCK, {self.loop.rows} - {self.start})",
+            f"{self.count} = min(BLOCK, {self.frame.count} - {self.start})",
             f"for {self.place} in range({self.count}):",
-            f"    {self.loop.fields.row} = {self.start} + {self.place}",
+            f"    {self.frame.row} = {self.start} + {self.place}",
             *(f"    {one}" for one in row),
             *fold,
         ]
 
     def _of_matching(self, row: list[str], fold: list[str]) -> list[str]:
         """The statements of a block: the values of rows that match, which are folded if any do."""
-        beyond = f"min({self.start} + BLOCK, {self.loop.rows})"
+        beyond = f"min({self.start} + BLOCK, {self.frame.count})"
         return [
             f"{self.count} = 0",
-            f"for {self.loop.fields.row} in range({self.start}, {beyond}):",
+            f"for {self.frame.row} in range({self.start}, {beyond}):",
             *(f"    {one}" for one in row),
             f"if {self.count} > 0:",
             f"    {self.matching} += {self.count}",
@@ -192,11 +192,11 @@ class CompiledReduction(ReducingMethod):
 
     def _ending(self, folded: str) -> list[str]:
         """The statements that fold what the blocks gave."""
-        parts = self.parts if self.is_choosy else f"blocks_of({self.loop.rows})"
+        parts = self.parts if self.is_choosy else f"blocks_of({self.frame.count})"
         how_many = f"{self.matching}, " if self._tells_how_many else ""
         last = f"{self.fold}({folded}, {parts})"
         last = f"int(np.int64({last}))" if self._is_wrapping and not self.has_lines else last
-        result = self.loop.names.take("result", "_result")
+        result = self.frame.names.take("result", "_result")
         if not self.has_lines:
             return [f"{result}: {self.returns} = {last}", f"return {how_many}{result}"]
         return [

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-from ecsgen.model.programs import (
-    Distance,
-    Exists,
-    Expression,
-    FieldValue,
-    Local,
-    Offset,
-    OtherField,
-    Question,
-    Referred,
-    changed,
-    walk,
-)
+from ecsgen.kernels.form import Ask
+from ecsgen.model.programs import Distance, Expression, Offset, OtherField, walk
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
-from ecsgen.render.numba.code import Code, Level, called, cut
-from ecsgen.render.numba.elementwise import extreme_of, sum_of
-from ecsgen.render.numba.fields import Fields
-from ecsgen.render.numba.values import Emitter, Place, Value
+from ecsgen.render.loops.code import Code, Level, called, cut
+from ecsgen.render.loops.elements import extreme_of, sum_of
+from ecsgen.render.loops.lookup import numbered
+from ecsgen.render.loops.values import Emitter, Place, Value
 
 _NAMES: Final = {
     "count": "number",
@@ -44,16 +33,15 @@ class Around:
 
     axes: int
     scalar: str  # of places
-    place: str  # of the neighbour, in the order of cells
+    place: str  # of the neighbour among all that may be asked
     found: str  # the places of all that are in reach
     count: str  # how many they are
     offsets: list[str]
     """The way to the neighbour, along each axis."""
     way: Callable[[], list[str]]
     """The statements that find it."""
-    copies: dict[str, tuple[str, int, str, str]] = field(default_factory=dict)
-    """Columns in the order of cells: by name, what each is of, elements of a row, type, and
-    component."""
+    has: Callable[[OtherField], Value]
+    """The elements of what a neighbour has in a field."""
 
     @property
     def square(self) -> str:
@@ -64,67 +52,33 @@ class Around:
 class Questions:
     """What a kernel's rows ask."""
 
-    def __init__(self, emit: Emitter, fields: Fields, around: Around) -> None:
+    def __init__(self, emit: Emitter, around: Around) -> None:
         self._emit = emit
-        self._fields = fields
-        self.around = around
+        self._around = around
 
     def of_other(self, node: OtherField | Offset | Distance) -> Value:
         """The elements of what a neighbour is or has."""
-        around = self.around
+        around = self._around
         if isinstance(node, Offset):
             return Value(node.type, lambda place: Code(around.offsets[int(place)]))
         if isinstance(node, Distance):
             return Value(node.type, lambda place: called("np.sqrt", Code(around.square)))
-        return self._of_field(node)
-
-    def _of_field(self, node: OtherField) -> Value:
-        """The elements of a neighbour's field, as it was before the kernel."""
-        around = self.around
-        parts = self._fields.passed_columns(FieldValue(node.type, node.name, node.owner))
-        names = [
-            self._copy(array, elements, scalar, node.owner) for array, elements, scalar in parts
-        ]
-        if len(names) > 1 or not node.type.shape:
-            return Value(
-                node.type,
-                lambda place: Code(f"{names[int(place)]}[{around.place}]"),
-                len(names) > 1,
-            )
-        return Value(node.type, lambda place: Code(f"{names[0]}[{place}, {around.place}]"))
-
-    def _copy(self, array: str, elements: int, scalar: str, owner: str) -> str:
-        """The name of a column in the order of cells."""
-        for name, (source, *_) in self.around.copies.items():
-            if source == array:
-                return name
-        name = self._emit.names.take(f"other_{array}")
-        self.around.copies[name] = array, elements, scalar, owner
-        return name
+        return around.has(node)
 
     # --- a loop for each question ----------------------------------------------------------------
 
-    def answer(self, node: Question) -> Value:
+    def answer(self, node: Ask) -> Value:
         """The statements that ask, and the answers."""
-        if node.value is None:
-            return Value(node.type, lambda place: called("np.int64", Code(self.around.count)))
-        value = changed(node.value, self._looked_up)
+        value = node.value
+        if value is None:
+            return Value(node.to.type, lambda place: called("np.int64", Code(self._around.count)))
         if node.how == "nearest":
-            return self._nearest(node, value)
+            return self._nearest(node.to.type, value)
         if node.how == "count":
-            return self._counted(node, value)
+            return self._counted(node.to.type, value)
         if node.how in ("min", "max"):
-            return self._extreme(node, value)
-        return self._added(node, value)
-
-    def _looked_up(self, node: Expression) -> Expression:
-        """What other rows have is found before the loop, as if it were a local."""
-        if not isinstance(node, Referred | Exists):
-            return node
-        emit = self._emit
-        local = Local(node.type, f"their {len(emit.locals_)}")  # no schema has such a name
-        emit.locals_[local.name] = emit.value(node)
-        return local
+            return self._extreme(node.to.type, node.how, value)
+        return self._added(node.to.type, node.how, value)
 
     def _start(self, how: str, type_: Type, code: Code) -> Value:
         """New variables that all begin with a number."""
@@ -135,7 +89,7 @@ class Questions:
     @contextmanager
     def _each(self, value: Expression) -> Iterator[str]:
         """Statements for each neighbour in reach; gives the variable that counts them."""
-        emit, around = self._emit, self.around
+        emit, around = self._emit, self._around
         variable = emit.names.take("f", "_f")
         with emit.block(f"for {variable} in range({around.count})"):
             self._meet(f"{around.found}[{variable}]", value)
@@ -144,9 +98,9 @@ class Questions:
 
     def _meet(self, which: str, value: Expression) -> None:
         """Statements that begin with a neighbour."""
-        self._emit.write(f"{self.around.place} = {which}")
+        self._emit.write(f"{self._around.place} = {which}")
         if any(isinstance(node, Offset | Distance) for node in walk(value)):
-            for line in self.around.way():
+            for line in self._around.way():
                 self._emit.write(line)
 
     def _put(self, held: Value, change: Callable[[Place, Code], str], value: Value) -> None:
@@ -159,21 +113,21 @@ class Questions:
                 code = cut(value.at(place), value.type.scalar)
                 emit.write(f"{held.at(place).text} = {change(place, code)}")
 
-    def _counted(self, node: Question, value: Expression) -> Value:
-        held = self._start("count", node.type, self._emit.constants.of(0, "i64"))
+    def _counted(self, type_: Type, value: Expression) -> Value:
+        held = self._start("count", type_, self._emit.constants.of(0, "i64"))
         name = held.at(0).text
         with self._each(value):
             test = self._emit.value(value).at(0)
             self._emit.write(f"{name} += 1 if {test.within(Level.OR)} else 0")
         return held
 
-    def _added(self, node: Question, value: Expression) -> Value:
+    def _added(self, type_: Type, how: str, value: Expression) -> Value:
         """Floats in f64, one after the other."""
-        is_float = node.type.is_float
-        total = node.type.of_scalar("f64") if is_float else node.type
+        is_float = type_.is_float
+        total = type_.of_scalar("f64") if is_float else type_
         one = Type(total.scalar)
         zero = self._emit.constants.of(0.0 if is_float else 0, total.scalar)
-        held = self._start(node.how, total, zero)
+        held = self._start(how, total, zero)
         wide = SCALARS[total.scalar].numpy
 
         def add(place: Place, code: Code) -> str:
@@ -186,33 +140,33 @@ class Questions:
 
         def at(place: Place) -> Code:
             code = held.at(place)
-            if node.how == "mean":
-                code = Code(f"{code.text} / {self.around.count}", Level.PRODUCT)
-            return code if node.type.scalar == "f64" or not is_float else called("np.float32", code)
+            if how == "mean":
+                code = Code(f"{code.text} / {self._around.count}", Level.PRODUCT)
+            return code if type_.scalar == "f64" or not is_float else called("np.float32", code)
 
-        return self._emit.stored(Value(node.type, at), *_wishes("asked"))
+        return self._emit.stored(Value(type_, at), *_wishes("asked"))
 
-    def _extreme(self, node: Question, value: Expression) -> Value:
-        none = Code(f"{SCALARS[node.type.scalar].numpy}(np.nan)")
-        if not node.type.is_float:
-            none = self._emit.constants.of(0, node.type.scalar)
-        held = self._start(node.how, node.type, cut(none, node.type.scalar))
-        one = Type(node.type.scalar)
+    def _extreme(self, type_: Type, how: str, value: Expression) -> Value:
+        none = Code(f"{SCALARS[type_.scalar].numpy}(np.nan)")
+        if not type_.is_float:
+            none = self._emit.constants.of(0, type_.scalar)
+        held = self._start(how, type_, cut(none, type_.scalar))
+        one = Type(type_.scalar)
         with self._each(value) as variable:
 
             def choose(place: Place, code: Code) -> str:
-                other = cut(extreme_of(node.how, one, held.at(place), code), one.scalar)
+                other = cut(extreme_of(how, one, held.at(place), code), one.scalar)
                 return f"{code.within(Level.OR)} if {variable} == 0 else {other.text}"
 
             self._put(held, choose, self._emit.named(self._emit.value(value)))
         return held
 
-    def _nearest(self, node: Question, value: Expression) -> Value:
-        emit, around = self._emit, self.around
-        scalar = node.type.scalar
-        none: bool | int | float = 0.0 if node.type.is_float else 0
-        zero = emit.constants.of(False if node.type.is_bool else none, scalar)
-        held = self._start("nearest", node.type, cut(zero, scalar))
+    def _nearest(self, type_: Type, value: Expression) -> Value:
+        emit, around = self._emit, self._around
+        scalar = type_.scalar
+        none: bool | int | float = 0.0 if type_.is_float else 0
+        zero = emit.constants.of(False if type_.is_bool else none, scalar)
+        held = self._start("nearest", type_, cut(zero, scalar))
         first, least = emit.names.take("first", "_first"), emit.names.take("closest", "_closest")
         square = emit.names.take("square", "_square")
         emit.write(f"{first} = {around.count}")
@@ -228,7 +182,6 @@ class Questions:
         return held
 
 
-def _wishes(how: str) -> list[str]:
+def _wishes(how: str) -> tuple[str, ...]:
     """What the answers of several questions of a kind are called."""
-    name = _NAMES.get(how, how)
-    return [name, *(f"{name}{count}" for count in range(2, 100))]
+    return numbered(_NAMES.get(how, how))

@@ -8,7 +8,7 @@ from typing import Final
 from ecsgen.model.programs import Cast, Operation
 from ecsgen.model.scalars import SCALARS, UNSIGNED
 from ecsgen.model.types import Type
-from ecsgen.render.numba.code import Code, Level, called, cut, infix, number
+from ecsgen.render.loops.code import Code, Level, called, cut, infix, number
 
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
 FUNCTIONS: Final = {

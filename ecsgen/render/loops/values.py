@@ -26,8 +26,8 @@ from ecsgen.model.programs import (
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
-from ecsgen.render.numba.code import Code, Constants, Names, called, cut
-from ecsgen.render.numba.elementwise import cast_of, element_of
+from ecsgen.render.loops.code import Code, Constants, Names, called, cut
+from ecsgen.render.loops.elements import cast_of, element_of
 
 UNROLLED: Final = 16
 """Shapes of up to this many elements are written out; longer ones become inner loops."""
@@ -69,8 +69,7 @@ Composer = Callable[["Emitter", Operation], Value]
 class Emitter:
     """Writes the statements of a function's loop.
 
-    `field`, `argument` and `others` give the elements of such; in a flat loop every shape is one
-    element.
+    `field` and `argument` give the elements of such; in a flat loop every shape is one element.
     """
 
     def __init__(
@@ -78,7 +77,6 @@ class Emitter:
         names: Names,
         field: Callable[[FieldValue], Value],
         argument: Callable[[Argument], Value],
-        others: Callable[[Emitter, Referred | Exists], Value],
         composers: Mapping[str, Composer],
         is_flat: bool,
         constants: Constants,
@@ -91,12 +89,9 @@ class Emitter:
         self.indent = 0
         self._field = field
         self._argument = argument
-        self._others = others
         self._composers = composers
         self._is_flat = is_flat
         self.constants = constants
-        self.answer: Callable[[Question], Value] | None = None
-        """Of questions to neighbours."""
         self.of_other: Callable[[OtherField | Offset | Distance], Value] | None = None
         """What a neighbour is or has."""
         self.stem = ""
@@ -154,14 +149,11 @@ class Emitter:
                 return composer(self, node) if composer else self._elementwise(node)
             case Draw():
                 return self._drawn(node)
-            case Referred() | Exists():
-                return self._others(self, node)
-            case Question():
-                assert self.answer is not None
-                return self.answer(node)
             case OtherField() | Offset() | Distance():
                 assert self.of_other is not None
                 return self.of_other(node)
+            case Referred() | Exists() | Question():
+                raise TypeError("these are statements in a form")
 
     def _part(self, node: Element) -> Value:
         return part_of(self.value(node.base), node.base.type.shape, node.index, node.type)

@@ -7,9 +7,9 @@ from typing import Final
 
 from ecsgen.model.programs import Operation
 from ecsgen.model.types import Type
-from ecsgen.render.numba.code import Code, Level, called, cut, infix
-from ecsgen.render.numba.elementwise import difference_of, product_of, sum_of
-from ecsgen.render.numba.values import UNROLLED, Composer, Emitter, Place, Value
+from ecsgen.render.loops.code import Code, Level, called, cut, infix
+from ecsgen.render.loops.elements import difference_of, product_of, sum_of
+from ecsgen.render.loops.values import UNROLLED, Composer, Emitter, Place, Value
 
 
 def _one(type_: Type, code: Code) -> Value:

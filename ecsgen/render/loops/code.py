@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
@@ -95,27 +96,41 @@ def _shown(value: bool | int | float) -> str:
     return text.replace("inf", "np.inf").replace("nan", "np.nan")
 
 
-@dataclass(slots=True)
 class Names:
     """The names inside one function: the schema's own, and what is still free for others."""
 
-    taken: set[str]
-    promised: set[str] = field(default_factory=set)
-    """Names of the schema that nothing else may take."""
+    def __init__(self, taken: Iterable[str], promised: Iterable[str] = ()) -> None:
+        """`promised`: names of the schema that nothing else may take."""
+        self.taken = {*taken}
+        self._whole = {*taken}
+        """Those of the function as a whole, whatever its loops call something."""
+        self._promised = {*promised}
+        self._promises = frozenset(self._promised)
+
+    def again(self) -> None:
+        """Let another loop of the function call something as the one before it did."""
+        self.taken = {*self._whole}
+        self._promised = {*self._promises} - self._whole
 
     def claim(self, name: str) -> str:
-        """A name of the schema, as it is spelled in the function."""
-        return self.take(self.released(name))
+        """A name of the schema, as it is spelled in the whole function."""
+        return self.kept(self.released(name))
+
+    def kept(self, *wishes: str) -> str:
+        """What `take` gives, for the whole function."""
+        name = self.take(*wishes)
+        self._whole.add(name)
+        return name
 
     def released(self, name: str) -> str:
         """What a name of the schema is spelled like if that is free: not as what modules import.
         Nothing else keeps from taking it any longer."""
-        self.promised.discard(name)
+        self._promised.discard(name)
         return f"{name}_" if may_be_own(name) else name
 
     def take(self, *wishes: str) -> str:
         """The first wish that is free; the last one is lengthened until it is."""
-        used = self.taken | self.promised
+        used = self.taken | self._promised
         name = next((wish for wish in wishes if wish not in used), wishes[-1])
         while name in used:
             name += "_"
@@ -146,7 +161,7 @@ class NamedConstants(Constants):
         text = f"{SCALARS[scalar].numpy}({_shown(value)})"
         if text not in self._known:
             shown = re.sub(r"\W", "_", repr(value).replace("-", "minus_"))
-            name = self._names.take(f"{scalar}_{shown}")
+            name = self._names.kept(f"{scalar}_{shown}")
             self._setup.append(f"{name} = {text}")
             self._known[text] = Code(name)
         return self._known[text]

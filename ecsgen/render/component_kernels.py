@@ -1,0 +1,34 @@
+"""The kernels of a component with `backend: numba`."""
+
+from __future__ import annotations
+
+from ecsgen.model import Component, Kernel
+from ecsgen.render.kernels.asked import asked_of
+from ecsgen.render.kernels.method import number_constants
+from ecsgen.render.kernels.printed import constants_of, functions_of
+from ecsgen.render.kernels.sources import own_source
+from ecsgen.render.loops.loop_method import LoopKernel
+from ecsgen.render.loops.parts import LoopPass
+
+
+def loop_of(component: Component, kernel: Kernel, is_plain: bool = False) -> LoopKernel:
+    """Return a kernel of a component as a loop; `is_plain`: which Python itself runs."""
+    source = own_source(component, kernel)
+    return LoopKernel(kernel, source, asked_of(kernel, source), is_plain)
+
+
+class CompiledKernels:
+    """The kernels of a component, and the passes of schedules over it."""
+
+    def __init__(self, component: Component) -> None:
+        methods: list[LoopKernel | LoopPass] = [
+            loop_of(component, kernel) for kernel in component.kernels
+        ]
+        methods += [
+            LoopPass(fused, own_source(component, fused.kernels[0])) for fused in component.fused
+        ]
+        number_constants(methods)
+        self.printed = [method.printed for method in methods]
+        self.functions = functions_of(self.printed)
+        converters = [argument.converter for method in methods for argument in method.arguments]
+        self.constants = [*constants_of(self.printed), *converters]

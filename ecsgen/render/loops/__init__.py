@@ -1,0 +1,1 @@
+"""Kernels as loops over rows: for numba, or for Python itself."""

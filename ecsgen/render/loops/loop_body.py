@@ -1,0 +1,391 @@
+"""What a loop does with a row: a method for each kind of statement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ecsgen.kernels.form import (
+    Ask,
+    Fetch,
+    Find,
+    Form,
+    Hear,
+    List,
+    Moved,
+    Place,
+    Row,
+    Say,
+    Send,
+    Set,
+    Statement,
+    Store,
+    There,
+)
+from ecsgen.model.programs import (
+    ID_SLOT,
+    OWN,
+    PARENT,
+    Argument,
+    Element,
+    Expression,
+    FieldValue,
+    Operation,
+)
+from ecsgen.model.scalars import SCALARS
+from ecsgen.render.loops.asking import Questions
+from ecsgen.render.loops.code import Code, Level, cut, infix, number
+from ecsgen.render.loops.columns import cells_of, sum_text
+from ecsgen.render.loops.composed import COMPOSERS
+from ecsgen.render.loops.elements import element_of
+from ecsgen.render.loops.frame import LoopFrame
+from ecsgen.render.loops.lookup import Lookup, numbered
+from ecsgen.render.loops.mixing import is_mixing
+from ecsgen.render.loops.near import Now
+from ecsgen.render.loops.values import UNROLLED, Emitter, Value, part_of
+from ecsgen.render.quoting import comment_text, literal
+
+_IN_PLACE: Final = ("+", "-", "*", "/")
+
+
+class LoopBody:
+    """The statements of one row: `lines`; and what a second loop does after the last one:
+    `delivery`."""
+
+    def __init__(
+        self, frame: LoopFrame, rows: Mapping[str, str] | None = None, is_flat: bool = False
+    ) -> None:
+        """`rows`: the variables with the rows of components, as far as these are known; `is_flat`:
+        whether every element is a row of its own."""
+        self.frame = frame
+        self.is_flat = is_flat
+        self.first: list[str] = []
+        """Statements that begin a row."""
+        self.delivery: list[str] = []
+        self.names = frame.names
+        self.emit = Emitter(
+            frame.names, self._field, self._argument, COMPOSERS, is_flat, frame.constants
+        )
+        self._index = frame.place or frame.row
+        """What counts rows: where messages wait."""
+        self._rows = {**(rows or {})}
+        self._found: dict[Row, Code] = {}
+        self._starts: dict[tuple[str, int], str] = {}
+        self._letters = {frame.row: "j"}
+        """What the places of a row's elements are called."""
+        self._heard = ""
+        if frame.near is not None:
+            self._questions = Questions(self.emit, frame.near.around)
+            self.emit.of_other = self._questions.of_other
+
+    @property
+    def lines(self) -> list[str]:
+        """All statements of a row."""
+        return [*self.first, *self.emit.lines]
+
+    def write(self, form: Form) -> None:
+        """Write all statements, of the rows for which the condition is true at the beginning."""
+        if form.program.who is not None and form.program.effects.draws:
+            self._write_stem(form.program.who)
+        self.run(form.head)
+        if form.where is None:
+            self.run(form.body)
+            return
+        with self.emit.block(f"if {self.emit.value(form.where).at(0).text}"):
+            self.run(form.body)
+
+    def _write_stem(self, who: FieldValue) -> None:
+        """What tells rows apart is read before the steps, which may change it."""
+        stem, frame = self.names.take("stem", "_stem"), self.frame
+        given, function = [self._field(who).at(0).text], "stem_of"
+        if who.name == ID_SLOT:
+            function = "id_stem_of"
+            passed = f"{frame.source.holder(who.owner)}._id_generation_column"
+            generations = frame.columns.array("id_generation", "u32", passed)
+            given.append(f"{generations}[{given[0]}]")
+        self.first.append(f"{stem} = {function}({', '.join([*given, frame.key])})")
+        self.emit.stem = stem
+
+    # --- fields and arguments --------------------------------------------------------------------
+
+    def _field(self, node: FieldValue) -> Value:
+        """The elements of a field of this row, or of its parent's."""
+        if node.owner == PARENT:
+            return self._of_parent(node)
+        return self._cells(node, self._row_of(node.owner))
+
+    def _cells(self, node: FieldValue, row: str) -> Value:
+        arrays, type_ = self.frame.arrays(node), node.type
+        if self.is_flat:
+            return Value(type_, lambda place: Code(f"{arrays[0]}[{row}]"))
+        is_shape = type_.shape and len(arrays) == 1
+        return cells_of(arrays, type_, row, self._start(row, type_.elements) if is_shape else "")
+
+    def _start(self, row: str, elements: int) -> str:
+        """The variable that says where a row of so many elements begins."""
+        if (row, elements) not in self._starts:
+            letter = self._letters[row]
+            self._starts[row, elements] = name = self.names.take(letter, f"{letter}{elements}")
+            self.first.append(f"{name} = {elements} * {row}")
+        return self._starts[row, elements]
+
+    def _row_of(self, owner: str) -> str:
+        """The variable with the row of a component."""
+        if owner not in self._rows:
+            frame = self.frame
+            module, rows = frame.source.components[owner].module, frame.rows_of(owner)
+            self._rows[owner] = row = self.names.take(f"{module}_row")
+            self._letters[row] = f"{module}_j"
+            self.first.append(f"{row} = row_at({rows}, {frame.row})")
+        return self._rows[owner]
+
+    def _of_parent(self, node: FieldValue) -> Value:
+        """Elements that are read at the beginning of a row: the default for a root's parent.
+
+        A kernel never writes them.
+        """
+        emit, known = self.emit, f"parent {node.name}"  # no schema has such a name
+        if known not in emit.locals_:
+            row = self._parent()
+            there, above = self._cells(node, row), self._above_root(node)
+            emit.locals_[known] = held = emit.variables(node.type, f"parent_{node.name}")
+
+            def write() -> None:
+                with emit.block(f"if {row} == NIL"):
+                    emit.store(above, held)
+                with emit.block("else"):
+                    emit.store(there, held)
+
+            self.first += emit.captured(write)
+        return emit.locals_[known]
+
+    def _parent(self) -> str:
+        """The variable with the parent's row."""
+        if PARENT not in self._rows:
+            frame = self.frame
+            parents = frame.columns.array("parent", "u32", "data._parent_column")
+            self._rows[PARENT] = row = self.names.take("p", "_p")
+            self._letters[row] = "q"
+            self.first.append(f"{row} = np.intp({parents}[{frame.row}])")
+        return self._rows[PARENT]
+
+    def _above_root(self, node: FieldValue) -> Value:
+        """What a root reads as its parent's."""
+        elements = dict(self.frame.program.above_roots)[node.name]
+        numbers = [number(one, node.type.scalar) for one in elements]
+        if len(numbers) <= UNROLLED:
+            return Value(node.type, lambda place: numbers[int(place)])
+        array = self.frame.above_root(node)
+        return Value(node.type, lambda place: Code(f"{array}[{place}]"))
+
+    def _argument(self, argument: Argument) -> Value:
+        if not argument.each:
+            return self.frame.argument_value(argument)
+        name, type_, row = self.frame.argument(argument), argument.type, self.frame.row
+        if self.is_flat or not type_.shape:
+            return Value(type_, lambda place: Code(f"{name}[{row}]"))
+        start = self._start(row, type_.elements)
+        return Value(type_, lambda place: Code(f"{name}[{sum_text(start, place)}]"))
+
+    # --- statements ------------------------------------------------------------------------------
+
+    def run(self, statements: Sequence[Statement]) -> None:
+        """Write what statements do."""
+        for one in statements:
+            self._run(one)
+
+    def _run(self, one: Statement) -> None:
+        match one:
+            case Say():
+                if not self.is_flat:
+                    self.emit.write(f"# {comment_text(one.text)}")
+            case Find():
+                self._find(one)
+            case There():
+                self._there(one)
+            case Fetch():
+                self._fetch(one)
+            case List():
+                self._list()
+            case Ask():
+                self.emit.locals_[one.to.name] = self._questions.answer(one)
+            case Set():
+                self._set(one)
+            case Store():
+                self._store(one)
+            case Moved():
+                row, place = self._row_of(one.place.owner), self._field(one.place)
+                self.emit.write(self._now.moved(row, place))
+            case Hear():
+                self._hear(one.bearer)
+            case Send():
+                self._send(one)
+
+    @property
+    def _now(self) -> Now:
+        assert isinstance(self.frame.near, Now)
+        return self.frame.near
+
+    def _list(self) -> None:
+        """In turns; otherwise each row's list is there when it begins."""
+        near, asks = self.frame.near, self.frame.program.near
+        if isinstance(near, Now):
+            assert asks is not None
+            for line in near.listed(self.frame.row, self._field(asks.place)):
+                self.emit.write(line)
+
+    def _find(self, one: Find) -> None:
+        emit, lookups = self.emit, self.frame.lookups
+        handle = emit.kept(emit.value(one.handle)).at(0).text
+        if not one.component:
+            living = lookups.alive(emit, handle)
+            self._found[one.row] = emit.assign(living, *numbered("is_alive"))
+            return
+        stem = lookups.managers.stem(one.component)
+        name = self.names.take(*numbered(f"{stem}_row"))
+        self._found[one.row] = Code(name)
+        Lookup(lookups, emit, one.component, name, handle).write(lookups.way(one))
+
+    def _there(self, one: There) -> None:
+        found = self._found[one.row]
+        if one.row.component:
+            found = infix("!=", Level.COMPARISON, found, Code("NIL"))
+        self.emit.locals_[one.to.name] = Value(one.to.type, lambda place: found)
+
+    def _fetch(self, one: Fetch) -> None:
+        emit, row = self.emit, self._found[one.place.row].text
+        there, default = self._other_cells(one.place, row, one.before), self._default(one)
+        held = emit.variables(one.to.type, *numbered(f"their_{one.place.name}"))
+        with emit.block(f"if {row} == NIL"):
+            emit.store(default, held)
+        with emit.block("else"):
+            emit.store(there, held)
+        emit.locals_[one.to.name] = held
+
+    def _other_cells(self, place: Place, row: str, before: bool = False) -> Value:
+        """The elements of a field in a row that was found."""
+        managers, component = self.frame.lookups.managers, place.row.component
+        fields = managers.components[component].fields
+        field = next(one for one in fields if one.name == place.name)
+        given = field, place.type, managers.stem(component), managers.data(component), before
+        arrays = self.frame.columns.found_arrays(*given)
+        return cells_of(arrays, place.type, row, f"{place.type.elements} * {row}")
+
+    def _default(self, one: Fetch) -> Value:
+        """What stands for a row that is not there."""
+        type_ = one.place.type
+        numbers = [self.emit.constants.of(each, type_.scalar) for each in one.default]
+        if len({*map(repr, one.default)}) == 1:
+            return Value(type_, lambda place: numbers[0])
+        if len(numbers) <= UNROLLED:
+            return Value(type_, lambda place: numbers[int(place)])
+        array = self.names.take(f"without_{one.place.name}")
+        elements = f"{literal(one.default)}, {SCALARS[type_.scalar].numpy}"
+        self.emit.arrays.append(f"{array} = np.array({elements})")
+        return Value(type_, lambda place: Code(f"{array}[{place}]"))
+
+    def _set(self, one: Set) -> None:
+        emit, name = self.emit, one.to.name
+        value = emit.value(one.value)
+        if one.is_new:
+            emit.locals_[name] = emit.stored(value, self.names.released(name))
+            return
+        if is_mixing(one.value, one.to):
+            value = emit.stored(value, "t", "u", "w", "_t")
+        emit.store(value, emit.locals_[name])
+
+    def _store(self, one: Store) -> None:
+        emit = self.emit
+        place: Expression = Element(one.type, one.to, one.index) if one.index else one.to
+        target, mixes = emit.value(place), is_mixing(one.value, one.to)
+        increment = None if mixes else _increment(one, place)
+        if increment is not None:
+            sign, operand = increment
+            emit.store(emit.spread(operand, one.type), target, f"{sign}=")
+            return
+        value = emit.value(one.value)
+        if mixes and emit.count(one.type) > 1:
+            value = emit.stored(value, "t", "u", "w", "_t")
+        emit.store(value, target)
+
+    # --- messages: at once, or in a second loop --------------------------------------------------
+
+    def _hear(self, bearer: FieldValue) -> None:
+        """Find out whether the row's own entity is alive."""
+        owner, component = self._field(bearer).at(0).text, bearer.owner
+        lookups = self.frame.lookups
+        living = lookups.alive(self.emit, owner)
+        if component and not lookups.managers.is_sharded:
+            living = Code(lookups.living_in(component, owner), Level.ATOM)
+            if lookups.managers.components[component].lookup == "direct":  # rows may be nobody's
+                living = Code(f"{owner} != 0 and {living.text}", Level.AND)
+        self._heard = self.emit.assign(living, "is_heard").text
+
+    def _send(self, one: Send) -> None:
+        emit, row = self.emit, self._found[one.to.row].text
+        value = emit.spread(one.value, one.type)
+        if self._is_undone(one):
+            value = emit.stored(value, "t", "u", "w", "_t")
+        tests = [f"{row} != NIL", *([self._heard] if self._heard else [])]
+        with emit.block(f"if {' and '.join(tests)}"):
+            if one.held:
+                self._keep(one, row, value)
+                return
+            self._change(one, row, value)
+            if one.moves:
+                emit.write(self._now.moved(row, self._other_cells(one.to, row)))
+
+    def _is_undone(self, one: Send) -> bool:
+        """Whether the first elements that arrive would change the others, if the row is its own
+        receiver."""
+        owner = one.to.row.component if self.frame.source.is_world else OWN
+        own = FieldValue(one.to.type, one.to.name, owner)
+        at_once = self.frame.program.takes_turns and self.emit.count(one.type) > 1
+        return at_once and is_mixing(one.value, own)
+
+    def _change(self, one: Send, row: str, value: Value) -> None:
+        """Do with what is there what the message says."""
+        emit, scalar = self.emit, one.type.scalar
+        cells = self._other_cells(one.to, row)
+        there = part_of(cells, one.to.type.shape, one.to.index, one.type)
+        if one.how == "=" or (one.how in ("+", "-") and scalar != "i64"):
+            emit.store(value, there, "=" if one.how == "=" else f"{one.how}=")
+            return
+        node = Operation(one.type, one.how, (one.value, one.value))
+        with emit.looped(emit.count(one.type), value.is_split or there.is_split) as places:
+            for place in places:
+                code = element_of(node, [there.at(place), value.at(place)])
+                emit.write(f"{there.at(place).text} = {cut(code, scalar).text}")
+
+    def _keep(self, one: Send, row: str, value: Value) -> None:
+        """Keep where the message goes and what it says, and have it delivered later."""
+        emit, rows, index = self.emit, self.frame.count, self._index
+        kept, sent = self.names.take(f"{one.to.name}_to"), self.names.take(f"{one.to.name}_sent")
+        count = emit.count(one.type)
+        size, first = (f"{count} * {text}" if count > 1 else text for text in (rows, index))
+        emit.arrays.append(f"{kept} = np.full({rows}, NIL, np.int64)")
+        emit.arrays.append(f"{sent} = np.empty({size}, {SCALARS[one.type.scalar].numpy})")
+        said = Value(one.type, lambda place: Code(f"{sent}[{sum_text(first, place)}]"))
+        emit.write(f"{kept}[{index}] = {row}")
+        emit.store(value, said)
+
+        def deliver() -> None:
+            emit.write(f"{row} = {kept}[{index}]")
+            with emit.block(f"if {row} != NIL"):
+                self._change(one, row, said)
+
+        self.delivery += emit.captured(deliver)
+
+
+def _increment(one: Store, place: Expression) -> tuple[str, Expression] | None:
+    """The sign and the operand of a step that can be written as `target += operand`.
+
+    Not of an i64, whose sums are calls.
+    """
+    value = one.value
+    if not isinstance(value, Operation) or value.name not in _IN_PLACE:
+        return None
+    if value.type.scalar == "i64":
+        return None
+    left, right = value.operands
+    return (value.name, right) if left == place else None

@@ -1,0 +1,216 @@
+"""Functions of kernels that are called on parts of columns: on blocks of rows, one kernel after the
+other, and on chunks."""
+
+from __future__ import annotations
+
+from ecsgen.model import Fused, Kernel
+from ecsgen.render.calls import call, collection
+from ecsgen.render.kernels.fused import (
+    aliases,
+    docstring_of,
+    kernel_of,
+    key_lines_of,
+    signature_of,
+    summary_of,
+)
+from ecsgen.render.kernels.method import Method, for_macro
+from ecsgen.render.kernels.printed import Printed, function_text
+from ecsgen.render.kernels.sources import ChunkSource, Source
+from ecsgen.render.loops.code import USED, Names
+from ecsgen.render.loops.columns import Parameter
+from ecsgen.render.loops.function import LoopFunction
+from ecsgen.render.loops.loop_method import LoopKernel, converted, decorator, header_of
+from ecsgen.render.quoting import WIDTH, docstring_text, literal
+
+BLOCK = 1024
+"""Rows that are still in the nearest cache when the next kernel comes to them."""
+
+
+class LoopPass(Method):
+    """Several kernels as one method: a loop over blocks that calls their functions."""
+
+    def __init__(self, fused: Fused, source: Source) -> None:
+        super().__init__(source.whole, kernel_of(fused))
+        self._fused = fused
+        self._source = source
+        self._kernels = [LoopKernel(kernel, source) for kernel in fused.kernels]
+        called = {kernel.function.name for kernel in self._kernels}
+        self._names = Names({*USED, *called, f"_{self.name}"})
+        self._rows = self._names.take("n", "_n")
+        self._start, self._end = self._names.take("start"), self._names.take("end")
+        self._given: dict[str, Parameter] = {}
+        """The parameters by what the method passes."""
+        self._calls = [self._call(place, one) for place, one in enumerate(self._kernels)]
+
+    @property
+    def takes_rows(self) -> bool:
+        """Not: schedules run over all rows, or the active ones."""
+        return False
+
+    @property
+    def signature(self) -> str:
+        return signature_of(self)
+
+    @property
+    def docstring(self) -> str:
+        return docstring_of(self._fused)
+
+    @property
+    def printed(self) -> Printed:
+        """The texts of the module."""
+        name, source = f"_{self.name}", self._source
+        first = next(iter(self._kernels)).parameters[0]
+        parameters = [Parameter(self._rows, "int", first.passed), *self._given.values()]
+        said = docstring_text(summary_of(self._fused), WIDTH - 10).replace("\n", "\n    ")
+        function = function_text(decorator(False), header_of(name, parameters), said, self._body)
+        used = {one.name for kernel in self._kernels for one in kernel.function.frame.arguments}
+        found = f"{source.variable} = {source.found}" if source.is_world else "data = self.data"
+        statements = [
+            *converted(self.arguments, used),
+            *aliases(self, self._kernels),
+            found,
+            *key_lines_of(self._fused.kernels),
+        ]
+        run = for_macro(call(name, [one.passed for one in parameters], 8))
+        return Printed(self.text(statements, run), function)
+
+    @property
+    def _body(self) -> str:
+        """The function's statements."""
+        head = f"    for {self._start} in range(0, {self._rows}, {BLOCK}):"
+        end = f"        {self._end} = min({self._start} + {BLOCK}, {self._rows})"
+        return "\n".join([head, end, *self._calls])
+
+    def _call(self, place: int, kernel: LoopKernel) -> str:
+        """The call of a kernel's function with its part of the columns."""
+        given, function = [], kernel.function
+        for parameter in kernel.parameters:
+            passed = parameter.passed if parameter.passed != "_key" else f"_key_{place}"
+            if parameter.name == function.frame.count:
+                given.append(f"{self._end} - {self._start}")
+                continue
+            known = self._given.get(passed)
+            if known is None:
+                name = self._names.take(parameter.name, f"{parameter.name}_{place}")
+                known = self._given[passed] = Parameter(name, parameter.annotation, passed)
+            given.append(self._part_of(function, known))
+        return call(function.name, given, 8)
+
+    def _part_of(self, function: LoopFunction, parameter: Parameter) -> str:
+        """What a block has of a parameter."""
+        name, start, end = parameter.name, self._start, self._end
+        if parameter.annotation == "RowArray":
+            return f"rows_of_block({name}, {start}, {end})"
+        cells = function.frame.columns.cells.get(parameter.passed)
+        if cells is None or function.is_scattered:
+            return name
+        if cells.elements == 1:
+            return f"{name}[{start}:{end}]"
+        return f"{name}[{cells.elements} * {start} : {cells.elements} * {end}]"
+
+
+class ChunkLoop(Method):
+    """A kernel over chunks: a loop over a chunk's rows, and one over all chunks around it."""
+
+    def __init__(self, kernel: Kernel, source: ChunkSource) -> None:
+        super().__init__(source.whole, kernel)
+        self._source = source
+        holders = {name: name for name in source.components}
+        rows = Source(source.components, source.managers, holders, source.whole, "", "")
+        self._function = LoopFunction(f"_{self.name}_kernel", kernel, rows, is_part=True)
+        take, array = self._function.frame.names.take, "NDArray[np.intp]"
+        self._chunk, self._starts = take("k", "_k"), take("starts", "_starts")
+        self._rows = Parameter(take("rows", "_rows"), array, "_rows")
+        self._addresses = Parameter(take("addresses", "_addresses"), array, "_addresses")
+
+    @property
+    def printed(self) -> Printed:
+        """The texts of the module."""
+        function, chunks = self._function, f"_{self.name}_chunks"
+        of_rows = function.parameters(self.spellings)
+        header = header_of(function.name, of_rows)
+        rows = function_text(decorator(False), header, self.function_docstring, function.body)
+        given = [self._rows, self._addresses, *self._common]
+        said = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
+        texts = header_of(chunks, given), said, "\n".join(self._body)
+        over_chunks = function_text(decorator(self.kernel.parallel), *texts)
+        run = for_macro(call(chunks, [one.passed for one in given], 8))
+        method = self.text([*self.conversions, *self._lookup, *self.key_lines], run)
+        return Printed("\n".join([method, "", *self._cells_method]), f"{rows}\n\n\n{over_chunks}")
+
+    @property
+    def _common(self) -> list[Parameter]:
+        """The kernel's arguments, which are the same for all chunks."""
+        return self._function.frame.common(self.spellings)
+
+    # --- the loop over all chunks ----------------------------------------------------------------
+
+    @property
+    def _body(self) -> list[str]:
+        """The statements that run the loop over rows in each chunk."""
+        n, each = self._function.frame.count, "prange" if self.kernel.parallel else "range"
+        starts = f"    {self._starts} = np.cumsum({self._rows.name}) - {self._rows.name}"
+        arguments = [self._of_chunk(parameter) for parameter in self._common]
+        return [
+            *([starts] if self.each else []),
+            f"    for {self._chunk} in {each}(len({self._rows.name})):",
+            f"        {n} = {self._rows.name}[{self._chunk}]",
+            call(self._function.name, [n, *arguments, *self._cells], 8),
+        ]
+
+    def _of_chunk(self, parameter: Parameter) -> str:
+        """What a chunk takes of a parameter: all of it, or the values for its rows."""
+        if not parameter.passed.startswith("flat_cells("):
+            return parameter.name
+        frame = self._function.frame
+        found = {name: argument for argument, name in frame.arguments.items()}
+        elements = found[parameter.name].type.elements
+        start, n = f"{self._starts}[{self._chunk}]", frame.count
+        if elements == 1:
+            return f"{parameter.name}[{start} : {start} + {n}]"
+        return f"{parameter.name}[{elements} * {start} : {elements} * ({start} + {n})]"
+
+    @property
+    def _cells(self) -> list[str]:
+        """The expressions for the columns of a chunk."""
+        columns, n, found = self._function.frame.columns, self._function.frame.count, []
+        for place, (passed, column) in enumerate(columns.own.items()):
+            elements = columns.cells[passed].elements
+            count = f"{elements} * {n}" if elements > 1 else n
+            address = f"{self._addresses.name}[{self._chunk}, {place}]"
+            dtype = column.annotation.removeprefix("NDArray[").removesuffix("]")
+            found.append(f"cells_at({address}, {count}, {dtype})")
+        return found
+
+    # --- the method ------------------------------------------------------------------------------
+
+    @property
+    def conversions(self) -> list[str]:
+        """The statements that check the arguments."""
+        return converted(self.arguments, {one.name for one in self._function.frame.arguments})
+
+    @property
+    def _lookup(self) -> list[str]:
+        """The statements that get the chunks."""
+        kept = f"self.archetypes._kept.get({literal(self.name)})"
+        return [
+            *self._source.each_lines(self.each),
+            f"_chunks = {kept} or self._{self.name}_cells()",
+            "_rows, _addresses = _chunks.current()",
+        ]
+
+    @property
+    def _cells_method(self) -> list[str]:
+        """The method that has chunks looked up."""
+        found = []
+        for cells in self._function.frame.columns.cells.values():
+            component, first = self._source.place(cells.field)
+            given = [literal(component), literal(first + cells.part)]
+            found.append(call("ChunkField", given, 0))
+        return [
+            f"def _{self.name}_cells(self) -> ChunkCells:",
+            f'    """Have the chunks looked up for `{self.name}`; what is found is kept."""',
+            for_macro(collection("fields = ", found, 8)),
+            f"    found = ChunkCells({self._source.query}, fields)",
+            f"    return found.keep({literal(self.name)})",
+        ]
