@@ -11,12 +11,15 @@ import pytest
 from ecsgen.config import Backend
 from tests.world_package import world_package
 
-STEPS = "[best = nearest(other.number), least = min(other.size), most = max(other.size)]"
+STEPS = """\
+[best = nearest(other.number), least = min(other.size), most = max(other.size),
+ alone = sum(other.alone)]"""
 SCHEMA = f"""\
 world: Plane
 ---
 component: Dot
-fields: {{at: "f32[2]", number: i32, best: i32, size: f32, least: f32, most: f32, hops: bool}}
+fields: {{at: "f32[2]", number: i32, best: i32, size: f32, least: f32, most: f32, hops: bool,
+         alone: "f32[1]"}}
 space: {{field: at}}
 kernels:
   ask: {{near: 3, steps: {STEPS}}}
@@ -88,3 +91,11 @@ def test_what_is_no_number_passes_on(backend: Backend, kernel: str, place: int) 
     data.size[place] = np.nan
     getattr(world.dot, kernel)()
     assert np.isnan([data.least[0], data.most[0]]).all()
+
+
+@pytest.mark.parametrize(("backend", "kernel"), KERNELS)
+def test_a_shape_of_one_element_is_asked_for(backend: Backend, kernel: str) -> None:
+    world = dots(backend, *AROUND)
+    world.dot.data.alone = 1
+    getattr(world.dot, kernel)(rows=[0])
+    assert world.dot.data.alone[:, 0].tolist() == [4, 1, 1, 1, 1]
