@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from ecsgen.kernels.form import Form
 from ecsgen.kernels.lower import lowered
@@ -18,6 +18,18 @@ from ecsgen.render.loops.frame import LoopFrame
 from ecsgen.render.loops.loop_body import LoopBody
 from ecsgen.render.loops.mixing import is_across
 from ecsgen.render.loops.near import Before
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """In which order a loop goes through the rows."""
+
+    parameters: list[Parameter]
+    """What the function is given to know it."""
+    heads: list[str]
+    """The first lines of the loops, one inside the other."""
+    first: list[str] = field(default_factory=list)
+    """Statements that begin a row."""
 
 
 class LoopFunction:
@@ -62,57 +74,31 @@ class LoopFunction:
 
     def parameters(self, spellings: Mapping[str, ArgumentSpelling]) -> list[Parameter]:
         """What the function is given; `spellings`: the method's arguments, by name."""
-        columns = self.frame.columns
+        frame, owners = self.frame, self._owners
+        columns = [*frame.columns.own.values(), *frame.columns.found.values()]
         return [
-            *self._which,
-            *self.frame.numbers.values(),
-            *self.frame.members.values(),
-            *self.frame.common(spellings),
-            *map(self._with_owners, columns.own.values()),
-            *map(self._with_owners, columns.found.values()),
+            *self._order(frame.count).parameters,
+            *frame.numbers.values(),
+            *frame.members.values(),
+            *frame.common(spellings),
+            *(
+                replace(one, passed=owners[one.passed]) if one.passed in owners else one
+                for one in columns
+            ),
         ]
 
     @property
-    def _which(self) -> list[Parameter]:
-        """The parameters that say which rows there are, and who is near."""
-        frame, count = self.frame, self._source.count
-        if frame.near is not None and not self.is_ordered:
-            return [*frame.near.parameters, *self._some.values()]
-        if self.is_ordered:
-            near = [] if frame.near is None else frame.near.parameters
-            return [self._order, *near]
-        if frame.chosen:
-            told = f"{count} if _chosen is None else len(_rows)"
-            chosen = Parameter(frame.chosen, "RowArray", "_rows")
-            return [Parameter(frame.count, "int", told), chosen]
-        rows = [Parameter(frame.count, "int", count)]
-        if not self.program.climbs:
-            return rows
-        order = Parameter(frame.order, "RowArray", "self._levels.rows")
-        return [*rows, order] if self._is_partial else [order]
-
-    @property
-    def _order(self) -> Parameter:
-        """The parameter with the rows as they take turns; Python's own integers are quick to
-        use."""
-        kind, passed = ("list[int]", "_order.tolist()") if self.is_plain else ("RowArray", "_order")
-        return Parameter(self.frame.order, kind, passed)
-
-    @property
-    def _is_partial(self) -> bool:
-        """Whether some rows of a hierarchy are left out."""
-        return self._kernel.rows == "active"
-
-    def _with_owners(self, parameter: Parameter) -> Parameter:
-        """A column of owners that does not have those of ghosts is another where these ask or are
-        asked."""
-        asked = self._asked
-        for owner in () if asked is None else asked.components:
-            assert asked is not None
-            if parameter.passed == f"{(asked.other or asked.own).holder(owner)}._entity_column":
-                passed = asked.owners(owner) or parameter.passed
-                return replace(parameter, passed=passed)
-        return parameter
+    def _owners(self) -> dict[str, str]:
+        """Columns of owners that do not have those of ghosts, who are asked → expressions that have
+        both."""
+        if self._asked is None:
+            return {}
+        side = self._asked.other or self._asked.own
+        found = {
+            f"{side.holder(owner)}._entity_column": self._asked.owners(owner)
+            for owner in side.components
+        }
+        return {column: both for column, both in found.items() if both}
 
     def _asking(self, names_rows: bool) -> dict[str, Parameter]:
         """The parameters that say which of the rows that have cells ask."""
@@ -176,31 +162,42 @@ class LoopFunction:
         setup = [] if near is None else near.setup(self.frame.row)
         if isinstance(near, Before) and body.delivery:
             setup.append(f"{self.frame.count} = len({near.order})")
-        heads, first = self._heads(body)
+        order = self._order(self._count(body))
+        inside = [*order.first, *body.lines]
         if self.is_parallel:
-            before, inside = setup, [*arrays, *first, *body.lines]
+            inside = [*arrays, *inside]
         else:
-            before, inside = [*setup, *arrays], [*first, *body.lines]
-        pad = " " * 4 * len(heads)
-        return [*before, *heads, *(pad + line for line in inside), *self._delivery(body)]
+            setup += arrays
+        pad = " " * 4 * len(order.heads)
+        return [*setup, *order.heads, *(pad + line for line in inside), *self._delivery(body)]
 
-    def _heads(self, body: LoopBody) -> tuple[list[str], list[str]]:
-        """The first lines of the loops over the rows, and those at the beginning of a row."""
-        frame, row = self.frame, self.frame.row
-        near = frame.near
+    def _order(self, count: str) -> Order:
+        """How a loop goes through the rows; `count`: how often, if it is told no rows."""
+        frame, row, near = self.frame, self.frame.row, self.frame.near
+        around = [] if near is None else near.parameters
         if isinstance(near, Before):
             found = [*self._skipping(near), *near.rows_around, f"{row} = {near.number}"]
-            return near.heads, found
-        if self.is_ordered:
-            return [f"for {row} in {frame.order}:"], []
+            return Order([*around, *self._some.values()], near.heads, found)
+        if self.is_ordered:  # Python's own integers are quick to use
+            given = ("list[int]", "_order.tolist()") if self.is_plain else ("RowArray", "_order")
+            return Order(
+                [Parameter(frame.order, *given), *around], [f"for {row} in {frame.order}:"]
+            )
+        rows = Parameter(frame.count, "int", self._source.count)
         if self.program.climbs:
-            beyond = [f"if {row} >= {frame.count}:", "    continue"] if self._is_partial else []
-            return [f"for {row} in {frame.order}:"], beyond
+            order = Parameter(frame.order, "RowArray", "self._levels.rows")
+            heads = [f"for {row} in {frame.order}:"]
+            if self._kernel.rows != "active":
+                return Order([order], heads)
+            return Order([rows, order], heads, [f"if {row} >= {frame.count}:", "    continue"])
         if frame.chosen:
+            told = f"{rows.passed} if _chosen is None else len(_rows)"
+            chosen = Parameter(frame.chosen, "RowArray", "_rows")
             named = f"{row} = row_at({frame.chosen}, {frame.place})"
-            return [f"for {frame.place} in range({frame.count}):"], [named]
+            head = f"for {frame.place} in range({frame.count}):"
+            return Order([replace(rows, passed=told), chosen], [head], [named])
         each = "prange" if self.is_parallel else "range"
-        return [f"for {row} in {each}({self._count(body)}):"], []
+        return Order([rows], [f"for {row} in {each}({count}):"])
 
     def _count(self, body: LoopBody) -> str:
         """How often the loop over rows runs, or over their elements."""
