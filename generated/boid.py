@@ -145,6 +145,7 @@ class BoidData(OwnedRows, JoinedRows, KernelRows, HotColumns):
             ("f4", (2,), False),
             ("f4", (2,), False),
             ("f4", (2,), False),
+            ("f4", (2,), False),
             ("i8", (), False),
             ("f4", (), False),
             ("f4", (), False),
@@ -446,13 +447,14 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
                 _pairs,
                 heading,
                 _other_heading,
-                push,
                 _tmp,
-                turn,
+                push,
                 _tmp2,
+                turn,
                 _tmp3,
                 _tmp4,
                 _tmp5,
+                _tmp6,
                 _each,
                 _each2,
             ) in _blocks:
@@ -464,24 +466,24 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
                 push[...] = _tmp
                 # turn = sum(offset) * 0.03 - push * 0.015 + sum(other.heading) * 0.05
                 _pairs.sum(_pairs.offset, _tmp)
-                _tmp *= _0_03_f32
-                np.multiply(push, _0_015_f32, out=_tmp2)
-                _tmp -= _tmp2
                 _pairs.sum(_other_heading, _tmp2)
+                _tmp *= _0_03_f32
+                np.multiply(push, _0_015_f32, out=_tmp3)
+                _tmp -= _tmp3
                 _tmp2 *= _0_05_f32
                 np.add(_tmp, _tmp2, out=turn)
                 # heading = normalize(heading + turn / f32(max(count(), 1)))
-                _pairs.count(True, _tmp3)
-                np.maximum(_tmp3, _1_i64, out=_tmp3)
-                _tmp4[...] = _tmp3
-                np.divide(turn, _tmp4, out=_tmp)
-                np.add(heading, _tmp, out=_tmp)
-                np.multiply(_tmp[0], _tmp[0], out=_tmp4)
-                np.multiply(_tmp[1], _tmp[1], out=_tmp5)
-                _tmp4 += _tmp5
-                np.sqrt(_tmp4, out=_tmp4)
-                np.putmask(_tmp4, _tmp4 == 0, 1)
-                np.divide(_tmp, _tmp4, out=heading)
+                _pairs.count(True, _tmp4)
+                np.maximum(_tmp4, _1_i64, out=_tmp4)
+                _tmp5[...] = _tmp4
+                np.divide(turn, _tmp5, out=_tmp3)
+                np.add(heading, _tmp3, out=_tmp3)
+                np.multiply(_tmp3[0], _tmp3[0], out=_tmp5)
+                np.multiply(_tmp3[1], _tmp3[1], out=_tmp6)
+                _tmp5 += _tmp6
+                np.sqrt(_tmp5, out=_tmp5)
+                np.putmask(_tmp5, _tmp5 == 0, 1)
+                np.divide(_tmp3, _tmp5, out=heading)
 
     def fly(
         self, way: float, width: float, height: float, *, rows: ArrayLike | None = None

@@ -33,7 +33,7 @@ from ecsgen_runtime.convert.text import TextField
 from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.instances.one import MappedOne
-from ecsgen_runtime.kernels.blocks import Blocks, Cells, fused_views, rows_last
+from ecsgen_runtime.kernels.blocks import Blocks, Cells, rows_last
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.reductions import added
@@ -224,7 +224,6 @@ class CelestialBodyData(OwnedRows, KernelRows):
         )
         working: tuple[Cells, ...] = (("f8", (3,), True),)
         blocks = Blocks(n, columns, working, self._kernels.get("orbit_1"), 3)
-        blocks.views = fused_views(blocks.views, ((0, 1, 3), (2, 0, 3), (0, 1, 3)))
         self._kernels["orbit_1"] = blocks
         return blocks
 
@@ -726,19 +725,16 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         _blocks = data._kernels.get("orbit_1")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._orbit_1_blocks()
-        for _parts in _blocks.views:
-            for velocity, acceleration, _tmp in _parts[0]:
-                # velocity += acceleration * dt
-                np.multiply(acceleration, _dt, out=_tmp)
-                velocity += _tmp
-            for position, velocity, _tmp in _parts[1]:
-                # position += velocity * dt
-                np.multiply(velocity, _dt, out=_tmp)
-                position += _tmp
-            for velocity, acceleration, _tmp in _parts[2]:
-                # velocity += acceleration * dt
-                np.multiply(acceleration, _dt, out=_tmp)
-                velocity += _tmp
+        for velocity, acceleration, position, _tmp in _blocks.views:
+            # velocity += acceleration * dt
+            np.multiply(acceleration, _dt, out=_tmp)
+            velocity += _tmp
+            # position += velocity * dt
+            np.multiply(velocity, _dt, out=_tmp)
+            position += _tmp
+            # velocity += acceleration * dt
+            np.multiply(acceleration, _dt, out=_tmp)
+            velocity += _tmp
 
     def kinetic_energy(self) -> float:
         """Return the energy of motion, times the constant of gravitation.

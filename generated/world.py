@@ -1591,10 +1591,10 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         _to_person_exposed = Messages(
             self.person.data._exposed_column, np.logical_or, 2
         )
-        _all_person_condition = self.person.data._condition_column
         _all_led = living_rows(
             self.person, self.meeting.data._other_column[:_n], self.entities._is_clean
         )
+        _all_person_condition = self.person.data._condition_column
         _all_led2 = living_rows(
             self.person, self.meeting.data._one_column[:_n], self.entities._is_clean
         )
@@ -1605,8 +1605,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             _bits,
             _where,
             _tmp,
-            there,
             _tmp2,
+            there,
             here,
             _led,
             _led2,
@@ -1646,8 +1646,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             ("u8", (), False),
             ("?", (), False),
             ("f8", (), False),
-            ("?", (), False),
             ("u1", (), False),
+            ("?", (), False),
             ("?", (), False),
         )
         holders = (self.meeting.data,)
@@ -1674,8 +1674,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 _other_hawk_hunger,
                 _where,
                 _tmp,
-                fear,
                 _tmp2,
+                fear,
                 _tmp3,
                 _tmp4,
                 _each,
@@ -1990,26 +1990,25 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         if _blocks is None or _blocks.stamp != _n:
             _blocks = self._frame_1_blocks(_n)
         _key_0 = self._draw_key("stray")
-        for _parts in _blocks:
-            _key = _key_0
+        for (
+            position_entity,
+            velocity_value,
+            position_value,
+            _stem,
+            _word,
+            _bits,
+            _tmp,
+            _tmp2,
+        ) in _blocks:
             with np.errstate(all="ignore"):
-                for (
-                    position_entity,
-                    velocity_value,
-                    _stem,
-                    _word,
-                    _bits,
-                    _tmp,
-                ) in _parts[0]:
-                    draw_stems(position_entity, _key, _stem, _bits)
-                    # Velocity.value += normal(3) * strength
-                    draw_normal(_stem, 0, _tmp, _word, _bits)
-                    _tmp *= _strength
-                    velocity_value += _tmp
-            for position_value, velocity_value, _tmp in _parts[1]:
-                # Position.value += Velocity.value * dt
-                np.multiply(velocity_value, _dt, out=_tmp)
-                position_value += _tmp
+                draw_stems(position_entity, _key_0, _stem, _bits)
+                # Velocity.value += normal(3) * strength
+                draw_normal(_stem, 0, _tmp, _word, _bits)
+                _tmp *= _strength
+                velocity_value += _tmp
+            # Position.value += Velocity.value * dt
+            np.multiply(velocity_value, _dt, out=_tmp2)
+            position_value += _tmp2
 
     def _frame_1_blocks(self, n: int) -> JoinedBlocks:
         """Cut the columns of `frame_1` into blocks; good until they move or the group's
@@ -2032,7 +2031,6 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         )
         holders = (self.position.data, self.velocity.data)
         blocks = JoinedBlocks(n, n, columns, working, 2)
-        blocks.fuse(((0, 1, 3, 4, 5, 6), (2, 1, 7)))
         return blocks.keep("frame_1", holders)
 
     def __getitem__(self, entity: Entity, /) -> EntityView:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.numpy.constants import Constants
-from ecsgen.render.numpy.values import Layout, Value
+from ecsgen.render.blocks.array_values import Layout, Value
+from ecsgen.render.blocks.constants import Constants
 
 
 def column(scalar: str) -> Value:

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from ecsgen.model import Component
-from ecsgen.render.component_kernels import CompiledKernels
+from ecsgen.render.blocks.block_folds import Reductions
+from ecsgen.render.component_kernels import CompiledKernels, Kernels
 from ecsgen.render.kernels.drawing import Drawing
 from ecsgen.render.loops.flat_columns import FlatColumns
 from ecsgen.render.loops.loop_folds import CompiledReductions
-from ecsgen.render.numpy.reduction import Reductions
-from ecsgen.render.plain.component import Kernels
 from ecsgen.render.spacing import Spacing
 
 _BY_POLICY: Final[dict[str, Callable[[Component], object]]] = {

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 from ecsgen.model import Component, Fused, Kernel, Project, World
-from ecsgen.render.kernels.asked import Asked, asked_of
+from ecsgen.render.blocks.block_method import BlockMethod, PassMethod
+from ecsgen.render.kernels.asked import asked_of
 from ecsgen.render.kernels.fused import kernel_of
 from ecsgen.render.kernels.method import Method, number_constants
 from ecsgen.render.kernels.printed import Printed, constants_of, functions_of
 from ecsgen.render.kernels.sources import ChunkSource, Source, source_of
 from ecsgen.render.loops.loop_method import LoopKernel
 from ecsgen.render.loops.parts import ChunkLoop, LoopPass
-from ecsgen.render.numpy.chunked import ChunkMethod
-from ecsgen.render.numpy.fused import FusedJoined as FusedMethods
-from ecsgen.render.numpy.joined import JoinedMethod, WorldMethod
-from ecsgen.render.numpy.joined_near import JoinedNearMethod
-
-JoinedT = TypeVar("JoinedT", bound=Method)
-ChunkedT = TypeVar("ChunkedT", bound=Method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +41,6 @@ class KernelSubject:
         known = {component.name: component for component in self.components}
         kernels = self.world.kernels
         return [(kernel, source_of(self.world, kernel.over, known)) for kernel in kernels]
-
-    def among(self, kernel: Kernel, source: Source, prefix: str = "") -> Asked:
-        """Return whose rows a kernel asks."""
-        asked = asked_of(kernel, source, self.world)
-        assert asked is not None
-        return replace(asked, prefix=prefix)
-
-    def made(
-        self,
-        joined: Callable[[World, Kernel, Source], JoinedT],
-        chunked: Callable[[World, Kernel, ChunkSource], ChunkedT],
-    ) -> list[JoinedT | ChunkedT]:
-        """Return the kernels as a backend spells those over rows of managers and over chunks."""
-        methods = [
-            (
-                chunked(self.world, kernel, source)
-                if isinstance(source, ChunkSource)
-                else joined(self.world, kernel, source)
-            )
-            for kernel, source in self.sources
-        ]
-        number_constants(methods)
-        return methods
 
     @property
     def passes(self) -> list[tuple[Fused, Source]]:
@@ -115,19 +86,19 @@ class WorldMethods(KernelSubject):
     @property
     def texts(self) -> WorldTexts:
         """All of them, made anew."""
-        passes = [FusedMethods(self.world, fused, source) for fused, source in self.passes]
-        methods = [*self.made(self._joined, ChunkMethod), *passes]
+        methods = [self._method(kernel, source) for kernel, source in self.sources]
+        methods += [PassMethod(fused, source) for fused, source in self.passes]
         number_constants(methods)
         return WorldTexts.of([method.printed for method in methods])
 
-    def _joined(self, world: World, kernel: Kernel, source: Source) -> WorldMethod | LoopKernel:
-        """Return a kernel over rows of managers as its template lays it out."""
-        program = kernel.program
-        if program.takes_turns:
-            return LoopKernel(kernel, source, asked_of(kernel, source, world), is_plain=True)
-        if program.near is not None:
-            return JoinedNearMethod(world, kernel, source, self.among(kernel, source))
-        return JoinedMethod(world, kernel, source)
+    def _method(self, kernel: Kernel, source: Source | ChunkSource) -> BlockMethod | LoopKernel:
+        """Return a kernel over blocks, or, where rows take turns, as a loop."""
+        if isinstance(source, ChunkSource):
+            return BlockMethod(kernel, source)
+        asked = asked_of(kernel, source, self.world)
+        if kernel.program.takes_turns:
+            return LoopKernel(kernel, source, asked, is_plain=True)
+        return BlockMethod(kernel, source, asked)
 
 
 class CompiledWorldKernels(KernelSubject):

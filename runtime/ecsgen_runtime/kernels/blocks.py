@@ -103,16 +103,6 @@ class Blocks:
         self._memory = []
 
 
-def fused_views(
-    views: Sequence[tuple[Any, ...]], picked: Sequence[Sequence[int]]
-) -> list[tuple[Any, ...]]:
-    """Return, for each block, a list per kernel with the one tuple of the arrays that it has."""
-    return [
-        tuple((tuple(arrays[place] for place in own),) for own in picked)
-        for arrays in views
-    ]
-
-
 def working_bytes(working: Sequence[Cells]) -> int:
     """Return the bytes of working memory that go with one row."""
     return sum(cells_bytes(cells[1], cells[0]) for cells in working)

@@ -15,7 +15,6 @@ from ..kernels.blocks import (
     Cells,
     block_rows,
     cells_bytes,
-    fused_views,
     put_rows,
     row_cells,
     take_rows,
@@ -100,10 +99,6 @@ class JoinedBlocks:
             scattered = [part.scattered(rows) for part in parts]
             self._scattered.append([each for each in scattered if each is not None])
         self._moves = bool(self._ordered) or any(self._scattered)
-
-    def fuse(self, picked: Sequence[Sequence[int]]) -> None:
-        """Let each block have, for each of several kernels, the arrays that it works on."""
-        self._views = fused_views(self._views, picked)
 
     def keep(self, name: str, holders: Sequence[JoinedHolder]) -> Self:
         """Let all whose columns these are know them by the kernel's name."""

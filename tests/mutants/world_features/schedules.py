@@ -19,7 +19,11 @@ GROUPS = (
     ),
     managers(
         "kernels_numpy",
-        Mutant("the first kernel of a pass runs for all", r"in _parts\[1\]", "in _parts[0]"),
+        Mutant(
+            "the second kernel of a pass runs before the first",
+            r"( +# velocity \+= .*\n.*\n.*\n)( +# position \+= .*\n.*\n.*\n)",
+            r"\2\1",
+        ),
     ),
     managers(
         "kernels_numba",

@@ -1,18 +1,22 @@
-"""A reduction as a method: every block gives a part, the parts are put together at the end."""
+"""Reductions as methods: every block gives a part, the parts are put together at the end."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from ecsgen.model import Component, Reduction
-from ecsgen.model.programs import Expression
+from ecsgen.kernels.lower import lowered
+from ecsgen.model import Component
 from ecsgen.model.scalars import SCALARS
+from ecsgen.render.blocks.array_values import Layout
+from ecsgen.render.blocks.block_body import BlockBody
+from ecsgen.render.blocks.block_method import block_loop, may_warn
+from ecsgen.render.blocks.drivers import cut
+from ecsgen.render.blocks.views import Views
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.method import for_macro
-from ecsgen.render.kernels.printed import data_methods_of
+from ecsgen.render.kernels.printed import Printed, data_methods_of
 from ecsgen.render.kernels.reducing import ReducingMethod
-from ecsgen.render.numpy.method import KernelMethod
-from ecsgen.render.numpy.values import Layout
+from ecsgen.render.kernels.sources import own_source
 from ecsgen.render.quoting import literal
 
 _PARTS: Final = {"sum": "add", "mean": "add", "min": "minimum", "max": "maximum"}
@@ -25,24 +29,26 @@ _WHOLE: Final = {
 }
 
 
-class ReductionMethod(ReducingMethod, KernelMethod):
+class ReductionMethod(ReducingMethod):
     """The method of a reduction."""
 
-    def __init__(self, component: Component, reduction: Reduction) -> None:
-        super().__init__(component, reduction)
-        self._emit()
-
-    def _kept_constants(self) -> None:
-        """A reduction shares its module with kernels."""
-
     @property
-    def _expressions(self) -> list[Expression]:
-        where = self._program.where
-        return [self._value] if where is None else [where, self._value]
+    def printed(self) -> Printed:
+        """The texts of the module, of whose constants a reduction has none."""
+        source = own_source(self._component, self.kernel)
+        is_quiet = may_warn(self._program.where, [self._value], self._has_holes)
+        body = BlockBody(Views(source.components), source.managers, 16 if is_quiet else 12)
+        body.add(lowered(self._program, self._component.name), {}, self.reduction.where)
+        self._fold(body)
+        driver = cut(self, body, source, has_owners=self._has_holes)
+        before = ["_parts: list[Any] = []", *(["_matching = 0"] if self._counts else [])]
+        loop = block_loop(driver, body, is_quiet, before)
+        statements = ["data = self.data", *driver.lookup]
+        return Printed(self.text(statements, f"{loop}\n{self._result}"), data_method=driver.making)
 
-    def _emit(self) -> None:
-        """The part of one block."""
-        emit, type_ = self.statements.emitter, self._value.type
+    def _fold(self, body: BlockBody) -> None:
+        """Write what gives the part of a block."""
+        emit, type_ = body.emit, self._value.type
         mask = "_where" if self._program.where is not None else ""
         if self._has_holes:
             mask = "_present"
@@ -72,24 +78,7 @@ class ReductionMethod(ReducingMethod, KernelMethod):
         return self.reduction.how == "mean" and self._program.where is not None
 
     @property
-    def before_loop(self) -> list[str]:
-        return ["_parts: list[Any] = []", *(["_matching = 0"] if self._counts else [])]
-
-    @property
-    def names(self) -> list[str]:
-        return [*(["_owners"] if self._has_holes else []), *super().names] or ["_"]
-
-    @property
-    def columns(self) -> list[str]:
-        owners = ["self._entity_column[:n]"] if self._has_holes else []
-        return [*owners, *super().columns]
-
-    @property
-    def _loop(self) -> str:
-        return f"{super()._loop}\n{self.result}"
-
-    @property
-    def result(self) -> str:
+    def _result(self) -> str:
         """The statements that put the parts together."""
         how, shape = self.reduction.how, literal(self._value.type.shape)
         rows = "_matching" if self._counts else self.running

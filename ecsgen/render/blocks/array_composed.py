@@ -6,8 +6,8 @@ from typing import Final
 
 from ecsgen.model.programs import FieldValue, Local, Operation, walk
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.numpy.expressions import Composer, Emitter
-from ecsgen.render.numpy.values import Layout, Shape, Value
+from ecsgen.render.blocks.array_values import Layout, Shape, Value
+from ecsgen.render.blocks.expressions import Composer, Emitter
 
 
 def _choice(emit: Emitter, node: Operation, target: Value | None) -> Value:

@@ -9,8 +9,8 @@ import re
 from typing import Final
 
 from ecsgen.model.scalars import FLOATS, INTEGERS, SCALARS
+from ecsgen.render.blocks.array_values import Value
 from ecsgen.render.calls import call
-from ecsgen.render.numpy.values import Value
 
 _NUMBER: Final = re.compile(r"(-?)(\d+)(\.\d+)?(e[+-]?\d+)?")
 _EXACT: Final = 2**53

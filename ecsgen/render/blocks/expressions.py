@@ -5,32 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Protocol
 
 from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.model.programs import (
     Argument,
     Cast,
     Constant,
-    Distance,
     Draw,
     Element,
-    Exists,
     Expression,
     FieldValue,
     Local,
-    Offset,
     Operation,
-    OtherField,
-    Question,
-    Referred,
 )
 from ecsgen.model.scalars import FLOATS, SCALARS
 from ecsgen.model.types import promote
+from ecsgen.render.blocks.array_values import Layout, Shape, Value, Working
+from ecsgen.render.blocks.constants import Constants
+from ecsgen.render.blocks.ufuncs import IN_PLACE, UFUNCS
 from ecsgen.render.calls import MARK, call
-from ecsgen.render.numpy.constants import Constants
-from ecsgen.render.numpy.ufuncs import IN_PLACE, UFUNCS
-from ecsgen.render.numpy.values import Layout, Shape, Value, Working
 from ecsgen.render.quoting import literal
 
 _COMPARING = (Rule.ORDER, Rule.EQUALITY)
@@ -40,14 +33,6 @@ Composer = Callable[["Emitter", Operation, Value | None], Value]
 """Writes an operation that takes several ufuncs, to a target if that is as good."""
 
 
-class Others(Protocol):
-    """What an emitter needs to read other rows."""
-
-    def layout(self, emit: Emitter, node: Referred | Exists) -> Layout: ...
-
-    def value(self, emit: Emitter, node: Referred | Exists, target: Value | None) -> Value: ...
-
-
 @dataclass(slots=True)
 class Emitter:
     """Writes the statements of one kernel: `before` the loop over blocks, in it, and `after`."""
@@ -55,7 +40,6 @@ class Emitter:
     view: Callable[[FieldValue], Value]  # of a field
     arguments: Mapping[str, str]  # converted values
     composers: Mapping[str, Composer]  # of operations that take several ufuncs
-    others: Others
     indent: int
     working: Working = field(default_factory=Working)
     before: list[str] = field(default_factory=list)
@@ -66,7 +50,6 @@ class Emitter:
     locals_: dict[str, Value] = field(default_factory=dict)
     _uniforms: int = 0
     _made: dict[str, int] = field(default_factory=dict)
-    answer: Callable[[Question], Value] | None = None  # of questions to neighbours
     constants: Constants | None = None  # None: there is no place for them
 
     def value(self, node: Expression, target: Value | None = None) -> Value:
@@ -93,13 +76,7 @@ class Emitter:
                 return self._operation(node, target)
             case Draw():
                 return self._draw(node, target)
-            case Referred() | Exists():
-                return self.others.value(self, node, target)
-            case Question():
-                assert self.answer is not None
-                return self.answer(node)
-            case OtherField() | Offset() | Distance():
-                raise TypeError(node)  # there are no pairs
+        raise TypeError(node)  # it is a statement of its own, or there are no pairs
 
     def layout(self, node: Expression) -> Layout:
         """The layout that the value of an expression will have."""
@@ -118,10 +95,9 @@ class Emitter:
                 inner = self.layout(node.base)
                 planes = Layout.PLANES if node.type.shape else Layout.ROWS
                 return inner if inner is Layout.UNIFORM else planes
-            case Draw() | Question() | OtherField() | Offset() | Distance():
+            case Draw():
                 return Layout.PLANES if node.type.shape else Layout.ROWS
-            case Referred() | Exists():
-                return self.others.layout(self, node)
+        assert isinstance(node, Operation)
         layouts = [self.layout(operand) for operand in node.operands]
         shapes = [operand.type.shape for operand in node.operands]
         if node.name in UFUNCS or node.name == "if":

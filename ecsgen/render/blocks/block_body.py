@@ -1,0 +1,406 @@
+"""Forms as ufuncs over blocks of rows: a method for each kind of statement.
+
+Rows to which a column of handles leads are looked up for all rows at once, where that column is at
+hand: tables are searched one after the other then, and each is in the cache meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
+
+from ecsgen.kernels.form import (
+    Ask,
+    Fetch,
+    Find,
+    Form,
+    Hear,
+    Place,
+    Row,
+    Say,
+    Send,
+    Set,
+    Statement,
+    Store,
+    There,
+)
+from ecsgen.model.programs import (
+    ID_SLOT,
+    Element,
+    Expression,
+    FieldValue,
+    Local,
+    Program,
+)
+from ecsgen.model.scalars import SCALARS
+from ecsgen.render.blocks.array_composed import COMPOSED
+from ecsgen.render.blocks.array_values import Layout, Shape, Slot, Value
+from ecsgen.render.blocks.constants import Constants
+from ecsgen.render.blocks.expressions import Emitter
+from ecsgen.render.blocks.pairs import PAIRS, PairEmitter, layout_of
+from ecsgen.render.blocks.posts import Post, posts_of
+from ecsgen.render.blocks.views import Views, column_view, field_of
+from ecsgen.render.calls import call
+from ecsgen.render.giving_way import marked
+from ecsgen.render.kernels.finding import OtherManagers
+from ecsgen.render.quoting import comment_text, literal
+
+QUIET = 'with np.errstate(all="ignore"):'
+
+
+class BlockBody:
+    """The statements of a block: of a kernel, or of those of a pass one after the other."""
+
+    def __init__(
+        self,
+        views: Views,
+        managers: OtherManagers,
+        indent: int,
+        whole: Callable[[FieldValue], str] = lambda field: "",
+        constants: Constants | None = None,
+    ) -> None:
+        """`whole`: the expression for a field of all rows in their order, if there is one;
+        `constants`: where numbers go that stay the same, if the module has a place for them."""
+        self.views = views
+        self.read: dict[FieldValue, None] = {}
+        self.gathered: set[FieldValue] = set()
+        """Fields of which a row's own value counts, and not only what is written over it."""
+        self.written: set[str] = set()
+        self._managers = managers
+        self._whole = whole
+        self._arguments: dict[str, str] = {}
+        self.emit = Emitter(self._view, self._arguments, COMPOSED, indent, constants=constants)
+        self.pairs = PairEmitter.of(self.emit)
+        self._rows: dict[Row, Value] = {}
+        self._columns: dict[str, str] = {}
+        self._defaults: dict[tuple[object, ...], str] = {}
+        self._posts: list[Post] = []
+        self._heard = ""
+
+    def add(
+        self,
+        form: Form,
+        arguments: Mapping[str, str],
+        where: str = "",  # as the schema has it
+        key: str = "_key",
+        is_last: bool = True,
+    ) -> None:
+        """Write the statements of one kernel; `is_last`: none of another one follow."""
+        program, emit = form.program, self.emit
+        self._form, self._written = form, {step.target for step in program.steps}
+        self._arguments.update(arguments)
+        emit.locals_.clear()
+        self._own: dict[str, Slot] = {}
+        self._posts = posts_of([one for one in form.body if isinstance(one, Send)], self._managers)
+        for post in self._posts:
+            post.begin(emit, self._managers, program.near is not None)
+        self._seen: dict[FieldValue, None] = {}
+        first = len(emit.lines)
+        if program.who is not None and program.effects.draws:
+            self._stem(program.who, key)
+        if form.where is not None:
+            self._mask(form.head, form.where, where)
+        if form.where is None:
+            self._body(form.statements, first)
+        elif is_last:
+            emit.write("if not _where.any():")
+            emit.write("    continue")
+            self._body(form.body, first)
+        else:
+            with self.inside("if _where.any():"):
+                self._body(form.body, len(emit.lines))
+        self.written.update(program.effects.writes)
+        self.gathered.update(field for field in self._seen if _counts(program, field))
+
+    @contextmanager
+    def inside(self, head: str) -> Iterator[None]:
+        """Write what follows behind the head of a compound statement, if there is one."""
+        if not head:
+            yield
+            return
+        self.emit.write(head)
+        self.emit.indent += 4
+        yield
+        self.emit.indent -= 4
+
+    def _body(self, statements: Sequence[Statement], first: int) -> None:
+        """What stands behind the mask; `first`: the line with which the block of code begins."""
+        emit = self.emit
+        self._heard = "_where" if self._form.where is not None else ""
+        self._run(statements)
+        for post in self._posts:
+            post.end(emit, self._heard)
+        is_idle = all(line.lstrip().startswith("#") for line in emit.lines[first:])
+        if is_idle and self._form.program.steps:
+            emit.write("pass")  # no step does anything, as in `x = x`
+
+    @property
+    def slots(self) -> list[Slot]:
+        """The working memory that goes with each block."""
+        return self.emit.working.slots
+
+    @property
+    def fields(self) -> list[FieldValue]:
+        """The fields that blocks have."""
+        return list(self.read)
+
+    @property
+    def values(self) -> list[Value]:
+        """What they are there."""
+        return [self.views.value(field) for field in self.read]
+
+    def is_used(self, field: FieldValue) -> list[str]:
+        """Whether a field is gathered, and whether it is written, as literals."""
+        return [literal(field in self.gathered), literal(field.text in self.written)]
+
+    def _view(self, field: FieldValue) -> Value:
+        self.read[field] = self._seen[field] = None
+        return self.views.value(field)
+
+    def _named(self, slot: Slot) -> Slot:
+        """Memory under a name, which a kernel before it in the pass may have used."""
+        if slot not in self.slots:
+            self.slots.append(slot)
+        return slot
+
+    def _stem(self, who: FieldValue, key: str) -> None:
+        """What tells rows apart is read before the steps, which may change it."""
+        for name in ("_stem", "_word", "_bits"):
+            self._named(Slot(name, "u64", (), Layout.ROWS))
+        found = self._view(who).text
+        if who.name == ID_SLOT:
+            found = f"ids_of({found}, {self.views.holder(who)}._id_generation_column)"
+        self.emit.run("draw_stems", found, key, "_stem", "_bits")
+
+    def _mask(self, head: Sequence[Statement], where: Expression, text: str) -> None:
+        """Which rows match: found before the first step, whatever the steps change."""
+        slot = self._named(Slot("_where", "bool", (), Layout.ROWS))
+        self.emit.write(f"# where {comment_text(text)}")
+        self._run(head)
+        self._fill(where, slot)
+
+    def _run(self, statements: Sequence[Statement]) -> None:
+        for one, following in zip_longest(statements, statements[1:]):
+            match one:
+                case Say():
+                    self.emit.write(f"# {comment_text(one.text)}")
+                case Find():
+                    self._rows[one.row] = self._find(one)
+                case There():
+                    self.emit.locals_[one.to.name] = self._there(one)
+                case Fetch():
+                    self.emit.locals_[one.to.name] = self._fetch(one, following)
+                case Ask():
+                    self.emit.locals_[one.to.name] = self._ask(one)
+                case Set():
+                    self._set(one)
+                case Store():
+                    self._store(one)
+                case Hear():
+                    self._hear(one)
+                case Send():
+                    self._send(one)
+
+    # --- the row's own values --------------------------------------------------------------------
+
+    def _fill(self, node: Expression, slot: Slot) -> None:
+        found = self.emit.value(node, slot.value.held)
+        if found.text != slot.name:
+            self.emit.write(f"{slot.name}[...] = {found.text}")
+            self.emit.working.give_back(found)
+
+    def _set(self, one: Set) -> None:
+        emit, layout = self.emit, self.emit.layout(one.value)
+        if layout is Layout.UNIFORM or self._is_fixed(one.value):
+            emit.locals_[one.to.name] = emit.value(one.value).held
+            return
+        slot = self._slot_of(one.to, layout)
+        self._fill(one.value, slot)
+        emit.locals_[one.to.name] = slot.value.held
+
+    def _slot_of(self, local: Local, layout: Layout) -> Slot:
+        """The memory of a local: what it has, or some that fits its first value."""
+        before, own = self.emit.locals_.get(local.name), self._own.get(local.name)
+        if before is not None and own is not None and before.text == own.name:
+            return own
+        type_ = local.type
+        names = (marked(local.name), *(f"_{number}_of_{local.name}" for number in range(2, 1000)))
+        kinds = (Slot(name, type_.scalar, type_.shape, layout) for name in names)
+        taken = {slot.name: slot for slot in self.slots}
+        wanted = next(one for one in kinds if taken.get(one.name, one) == one)
+        self._own[local.name] = self._named(wanted)
+        return wanted
+
+    def _is_fixed(self, node: Expression) -> bool:
+        """Whether a local may be another name for a field that no step changes."""
+        base = node.base if isinstance(node, Element) else node
+        return isinstance(base, FieldValue) and base not in self._written
+
+    def _store(self, one: Store) -> None:
+        emit, target = self.emit, self._target(one)
+        if self._form.where is not None:
+            found = emit.value(one.value)
+            emit.run("put_where", target.text, "_where", found.text)
+        else:
+            found = emit.value(one.value, target)
+            if found.text != target.text:
+                emit.write(f"{target.text}[...] = {found.text}")
+        if found.text != target.text:
+            emit.working.give_back(found)
+
+    def _target(self, one: Store) -> Value:
+        target = self._view(one.to)
+        return target.part(one.index) if one.index else target
+
+    # --- other rows ------------------------------------------------------------------------------
+
+    def _find(self, one: Find) -> Value:
+        """The rows that handles lead to, NIL where they lead to none, or whether who they are is
+        alive."""
+        emit, handle = self.emit, one.handle
+        whole = ""
+        if isinstance(handle, FieldValue) and one.component:
+            is_written = handle.text in self._form.program.effects.writes
+            whole = "" if is_written else self._whole(handle)
+        if whole:
+            return emit.cut("led", self._lookup(one, whole, 0), "i64")
+        found = emit.value(handle)
+        handles = f"np.atleast_1d({found.text})" if found.is_uniform else found.text
+        if one.component:
+            rows = self._lookup(one, handles, emit.indent)
+            made = emit.made("theirs", rows, "i64", found.is_uniform)
+        else:
+            living = f"{self._managers.entities}.alive_many({handles})"
+            made = emit.made("exists", living, "bool", found.is_uniform)
+        emit.working.give_back(found)
+        return made
+
+    def _lookup(self, one: Find, handles: str, indent: int) -> str:
+        """The expression for the rows to which handles lead."""
+        managers, component = self._managers, one.component
+        manager, way = managers.manager(component), managers.way(one)
+        if way == "id":
+            return f"{manager}.resolve_many({handles})"
+        clean = managers.clean(component)
+        given = [manager, handles, *([clean] if clean else [])]
+        found = "living_id_rows" if way in ("living_id", "direct_id") else "living_rows"
+        if managers.is_sharded:
+            found = f"{found}_here"
+        return call(found, given, indent).lstrip()
+
+    def _there(self, one: There) -> Value:
+        rows = self._rows[one.row]
+        if not one.row.component:
+            return rows
+        return self.emit.made("exists", f"{rows.text} != NIL", "bool", rows.is_uniform)
+
+    def _fetch(self, one: Fetch, following: Statement | None) -> Value:
+        emit, type_, rows = self.emit, one.place.type, self._rows[one.place.row]
+        column, default = self._column(one), self._default(one)
+        if rows.is_uniform:
+            given = ", ".join([column, rows.text, default])
+            return emit.uniform(f"other_cells({given})", type_.scalar, type_.shape)
+        out = self._gathered_into(one, following)
+        emit.run("take_others", column, rows.text, default, out.text)
+        return out
+
+    def _gathered_into(self, one: Fetch, following: Statement | None) -> Value:
+        """Where cells go: at once to where the next statement has them, if that is as good."""
+        type_ = one.place.type
+        kind = type_.scalar, type_.shape, self._gathered_layout(one.place)
+        match following:
+            case Store(value=one.to) if self._form.where is None:
+                target = self._target(following)
+                if _is_whole(target, kind):
+                    return target.held
+            case Set(value=one.to):
+                target = self._slot_of(following.to, kind[2]).value
+                if _is_whole(target, kind):
+                    return target.held
+        return self.emit.working.take(*kind).value
+
+    def _gathered_layout(self, place: Place) -> Layout:
+        component = self._managers.components[place.row.component]
+        if not place.type.shape:
+            return Layout.ROWS
+        return Layout.PLANES if field_of(component, place.name).split else Layout.TOGETHER
+
+    def _column(self, one: Fetch) -> str:
+        """The variable with a whole column: a copy if the kernel writes it."""
+        managers, place = self._managers, one.place
+        component, given = place.row.component, FieldValue(place.type, place.name)
+        name = f"{managers.stem(component).replace('other', '_all', 1)}_{place.name}"
+        if name not in self._columns:
+            holder, columns = managers.data(component), f"{managers.manager(component)}.LAYOUT"
+            rows = f" {holder}._n" if one.before else ""
+            text = column_view(managers.components[component], given, holder, columns, rows)
+            if one.before:
+                is_turned = text.startswith("rows_last(")
+                text = f"{text[:-1]}.copy())" if is_turned else f"{text}.copy()"
+            self._columns[name] = text
+            self.emit.before.append(f"{name} = {text}")
+        return name
+
+    def _default(self, one: Fetch) -> str:
+        """What stands for a row that is not there."""
+        type_ = one.place.type
+        if len({*map(repr, one.default)}) == 1:
+            return literal(one.default[0])
+        key = repr(one.default), type_
+        if key not in self._defaults:
+            shape = ", ".join(map(str, (*type_.shape, 1)))
+            given = [literal(one.default), SCALARS[type_.scalar].numpy]
+            array = f"{call('np.array', given, 0)}.reshape({shape})"
+            self._defaults[key] = self.emit.uniform(array, type_.scalar, type_.shape).text
+        return self._defaults[key]
+
+    # --- neighbours and messages -----------------------------------------------------------------
+
+    def _ask(self, one: Ask) -> Value:
+        emit, type_ = self.emit, one.to.type
+        self.pairs.indent = emit.indent
+        out = emit.working.take(type_.scalar, type_.shape, layout_of(type_)).value
+        if one.value is None:
+            emit.run(f"{PAIRS}.{one.how}", "True", out.text)
+            return out
+        found = self.pairs.value(one.value)
+        emit.run(f"{PAIRS}.{one.how}", found.text, out.text)
+        self.pairs.working.give_back(found)
+        return out
+
+    def _hear(self, one: Hear) -> None:
+        """No one hears the rows that `where` leaves out, nor those of dead entities."""
+        managers, component = self._managers, one.bearer.owner
+        living = f"{managers.entities}.alive_many({self._view(one.bearer).text})"
+        living = f"{self._heard} & {living}" if self._heard else living
+        clean = managers.clean(component) if component else ""
+        if clean and managers.components[component].lookup != "direct":
+            living = f"{self._heard or None} if {clean} else {living}"
+        self._heard = self.emit.made("heard", living, "bool", False).text
+
+    def _send(self, one: Send) -> None:
+        emit, rows = self.emit, self._rows[one.to.row]
+        bearer = self._form.program.bearer
+        assert bearer is not None
+        bearers = self._view(bearer).text  # a column that every row has
+        to = f"np.broadcast_to({rows.text}, {bearers}.shape)" if rows.is_uniform else rows.text
+        value = emit.value(one.value)
+        for post in self._posts:
+            if one in post.sends:
+                post.send(emit, one, to, value, self._heard)
+        emit.working.give_back(value)
+
+
+def _counts(program: Program, field: FieldValue) -> bool:
+    """Whether a row's own value counts: not if a kernel only overwrites it."""
+    if field == program.who or (field == program.bearer and program.may_be_dead):
+        return True
+    parts = any(step.target == field and step.index for step in program.steps)
+    return parts or program.where is not None or field.text in program.effects.reads
+
+
+def _is_whole(target: Value, kind: tuple[str, Shape, Layout]) -> bool:
+    """Whether cells can be gathered there: a row of a matrix has another layout in memory."""
+    is_part_of_matrix = target.shape and not target.text.isidentifier()
+    return not is_part_of_matrix and (target.scalar, target.shape, target.layout) == kind

@@ -1,0 +1,179 @@
+"""Kernels and passes as methods over blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from textwrap import indent
+
+from ecsgen.kernels.lower import lowered
+from ecsgen.model import Fused, Kernel
+from ecsgen.model.programs import Cast, Expression, FieldValue, Local, Operation, Program, walk
+from ecsgen.render.blocks.block_body import QUIET, BlockBody
+from ecsgen.render.blocks.constants import Constants
+from ecsgen.render.blocks.drivers import Driver, chunks, cut, joined, levels, near
+from ecsgen.render.blocks.ufuncs import COMPLAINING
+from ecsgen.render.blocks.views import Views
+from ecsgen.render.calls import exploded
+from ecsgen.render.kernels.asked import Asked
+from ecsgen.render.kernels.fused import docstring_of, kernel_of, key_lines_of, signature_of
+from ecsgen.render.kernels.method import Method, for_macro
+from ecsgen.render.kernels.printed import Printed
+from ecsgen.render.kernels.sources import ChunkSource, Source
+from ecsgen.render.quoting import WIDTH
+
+
+class BlockMethod(Method):
+    """A kernel over blocks of rows."""
+
+    def __init__(
+        self, kernel: Kernel, source: Source | ChunkSource, asked: Asked | None = None
+    ) -> None:
+        super().__init__(source.whole, kernel)
+        self._source, self._asked = source, asked
+
+    @property
+    def _kernels(self) -> Sequence[Kernel]:
+        """What runs in a block, one after the other."""
+        return (self.kernel,)
+
+    @property
+    def printed(self) -> Printed:
+        """The texts of the module."""
+        kernels, is_one = self._kernels, len(self._kernels) == 1
+        complain = [complains(one.program, self._has_holes) for one in kernels]
+        is_quiet = all(complain)
+        constants = Constants()
+        body = self._body(is_quiet, constants)
+        arguments = {argument.name: argument.text for argument in self.arguments}
+        for place, (kernel, one) in enumerate(zip(kernels, complain, strict=True)):
+            where, key = " ".join(kernel.where.split()), "_key" if is_one else f"_key_{place}"
+            form = lowered(kernel.program, self._home)
+            with body.inside(QUIET if one and not is_quiet else ""):
+                body.add(form, arguments, where, key, is_last=is_one)
+        driver = self._driver(body)
+        text = self.text(self._statements(driver), block_loop(driver, body, is_quiet))
+        lines = (*constants.lines, *driver.constants)
+        if self._source.managers.is_world:
+            return Printed(f"{text}\n\n{driver.making}", constants=lines)
+        return Printed(text, data_method=driver.making, constants=lines)
+
+    @property
+    def _has_holes(self) -> bool:
+        """Whether there are rows that are not in use, with whatever was there before."""
+        return isinstance(self._source, Source) and self._source.has_holes
+
+    @property
+    def _home(self) -> str:
+        """The component whose kernel it is."""
+        return "" if self._source.managers.is_world else self._source.whole.name
+
+    def _body(self, is_quiet: bool, constants: Constants) -> BlockBody:
+        """What takes the statements of a block, in which nothing stands."""
+        source, sides = self._source, dict(self._source.components)
+        if self._asked is not None:
+            sides |= self._asked.components
+        targets = [step.target for one in self._kernels for step in one.program.steps]
+        taken = [target.name for target in targets if isinstance(target, Local)]
+        views = Views(sides, [*taken, *(argument.text for argument in self.arguments)])
+
+        def whole(field: FieldValue) -> str:
+            """Of all rows, where these are the first ones of all managers."""
+            if self._asked is not None or isinstance(source, ChunkSource) or not source.is_world:
+                return ""
+            return views.column(field, source.variable) if source.at is None else ""
+
+        return BlockBody(views, source.managers, 16 if is_quiet else 12, whole, constants)
+
+    def _driver(self, body: BlockBody) -> Driver:
+        """What brings columns into blocks."""
+        if self._asked is not None:
+            return near(self, body, replace(self._asked, prefix=""))
+        if isinstance(self._source, ChunkSource):
+            return chunks(self, body, self._source)
+        if self._source.is_world:
+            return joined(self, body, self._source, len(self._kernels))
+        if self._program.climbs:
+            return levels(self, body)
+        return cut(self, body, self._source, len(self._kernels))
+
+    def _statements(self, driver: Driver) -> list[str]:
+        """What stands before the loop."""
+        converted = self.conversions
+        if self._asked is None and not self._program.effects.draws:
+            converted = [f"{a.text} = {a.array}" for a in self.arguments if not a.each]
+        own: list[str] = []
+        if not self._source.managers.is_world:
+            own = ["data = self.data", *(self.choosing if self.each else [])]
+        return [*converted, *own, *driver.lookup, *self.key_lines]
+
+
+class PassMethod(BlockMethod):
+    """Kernels of a schedule in one pass: in each block one after the other."""
+
+    def __init__(self, fused: Fused, source: Source) -> None:
+        kernel = kernel_of(fused)
+        who = next((one.program.who for one in fused.kernels if one.program.who is not None), None)
+        super().__init__(replace(kernel, program=replace(kernel.program, who=who)), source)
+        self._fused = fused
+
+    @property
+    def _kernels(self) -> Sequence[Kernel]:
+        return self._fused.kernels
+
+    @property
+    def takes_rows(self) -> bool:
+        """Not: schedules run over all rows, or the active ones."""
+        return False
+
+    @property
+    def signature(self) -> str:
+        return signature_of(self)
+
+    @property
+    def docstring(self) -> str:
+        return docstring_of(self._fused)
+
+    @property
+    def key_lines(self) -> list[str]:
+        return key_lines_of(self._fused.kernels)
+
+
+def block_loop(driver: Driver, body: BlockBody, is_quiet: bool, before: Sequence[str] = ()) -> str:
+    """The loop over blocks with what is done once, quiet if it must be."""
+    pad, emit = " " * (12 if is_quiet else 8), body.emit
+    names = driver.names
+    listed = f"({names[0]},)" if len(names) == 1 else ", ".join(names)
+    line = f"for {listed} in {driver.blocks}:"
+    if len(pad) + len(line) > WIDTH:
+        line = exploded("for ", names, len(pad)).lstrip() + f" in {driver.blocks}:"
+    once = [indent(text, pad) for text in (*emit.before, *before)]
+    after = [indent(text, pad) for text in emit.after]
+    text = for_macro("\n".join([*once, pad + line, *emit.lines, *after]))
+    return f"    {QUIET}\n{text}" if is_quiet else text
+
+
+def complains(program: Program, has_holes: bool) -> bool:
+    """Whether floating point warnings must be off: some operation may well cause one."""
+    values = [step.value for step in program.steps]
+    return program.near is not None or may_warn(program.where, values, has_holes)
+
+
+def may_warn(where: Expression | None, values: Sequence[Expression], has_holes: bool) -> bool:
+    """Whether numpy may warn: of values that fields may well have, or of rows that are unused."""
+    computed = [*values, *([where] if where is not None else [])]
+    return any(_warns(node, has_holes) for node in _nodes(computed))
+
+
+def _nodes(expressions: Sequence[Expression]) -> Iterator[Expression]:
+    for one in expressions:
+        yield from walk(one)
+
+
+def _warns(node: Expression, is_garbage: bool) -> bool:
+    match node:
+        case Cast():
+            return node.operand.type.scalar == "f64" and node.type.scalar == "f32"
+        case Operation():
+            return node.name in COMPLAINING or (is_garbage and node.type.is_float)
+    return False

@@ -1,0 +1,97 @@
+"""Messages: each statement says where a block's rows send and what, then all are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+from ecsgen.kernels.form import Send
+from ecsgen.model.programs import FieldValue
+from ecsgen.render.blocks.array_values import Shape, Value
+from ecsgen.render.blocks.expressions import Emitter, as_typed
+from ecsgen.render.blocks.views import column_view
+from ecsgen.render.calls import call
+from ecsgen.render.kernels.finding import OtherManagers
+
+UFUNCS: Final = {
+    "min": "np.minimum",
+    "max": "np.maximum",
+    "or": "np.logical_or",
+    "and": "np.logical_and",
+    "-": "np.subtract",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """Messages to a field, or to an element of it."""
+
+    name: str
+    index: Shape
+    sends: tuple[Send, ...]
+
+    @property
+    def ufunc(self) -> str:
+        """What is done with what is there: all of it is added if some of it is."""
+        hows = {send.how for send in self.sends}
+        return UFUNCS[hows.pop()] if len(hows) == 1 and "+" not in hows else "np.add"
+
+    def begin(self, emit: Emitter, managers: OtherManagers, is_near: bool) -> None:
+        """Write the statements before the loop, and after it; `is_near`: rows come in another
+        order than their messages."""
+        target = self.sends[0].to
+        component, given = target.row.component, FieldValue(target.type, target.name)
+        columns = f"{managers.manager(component)}.LAYOUT"
+        holder = managers.data(component)
+        column = column_view(managers.components[component], given, holder, columns)
+        index = f"[{', '.join(map(str, self.index))}]" if self.index else ""
+        arguments = [f"{column}{index}", self.ufunc, str(len(self.sends))]
+        is_held = self.sends[0].held
+        kind = "HeldMessages" if is_held else "Messages"
+        if is_near:
+            kind = "CellMessages"
+            arguments.append("_blocks")
+        made = call(f"{self.name} = {kind}", arguments, 0, taken=emit.indent - 4)
+        emit.before.append(made)
+        if is_held:
+            emit.after.append(f"{self.name}.arrive()")
+
+    def send(self, emit: Emitter, one: Send, rows: str, value: Value, heard: str) -> None:
+        """Write what is sent by one statement; `heard`: of which rows, nothing if of all."""
+        index = self.index[len(one.to.index) :]
+        text = as_typed(value.part(index) if value.shape and index else value)
+        if len(self.sends) == 1:
+            emit.run(f"{self.name}.send", rows, text, *([heard] if heard else []))
+            return
+        if one.how == "-" and self.ufunc == "np.add":
+            text = f"np.negative({text})"
+        emit.run(f"{self.name}.put", str(self.sends.index(one)), rows, text)
+
+    def end(self, emit: Emitter, heard: str) -> None:
+        """Write the statement at the end of a block that sends what several ones put there."""
+        if len(self.sends) > 1:
+            emit.write(f"{self.name}.send_all({heard})")
+
+
+def posts_of(sends: Sequence[Send], managers: OtherManagers) -> list[Post]:
+    """The posts that a kernel's messages need, field by field."""
+    fields: dict[str, list[Send]] = {}
+    for send in sends:
+        fields.setdefault(send.to.text, []).append(send)
+    return [post for own in fields.values() for post in _posts_of(own, managers)]
+
+
+def _posts_of(sends: Sequence[Send], managers: OtherManagers) -> Iterator[Post]:
+    """Those to one field: one if each statement sends to all of it, or to the same element."""
+    target = sends[0].to
+    stem = managers.stem(target.row.component).replace("other", "_to", 1)
+    name = f"{stem}_{target.name}"
+    if len({send.to.index for send in sends}) == 1:
+        yield Post(name, target.index, tuple(sends))
+        return
+    for index in product(*map(range, target.type.shape)):
+        own = tuple(send for send in sends if index[: len(send.to.index)] == send.to.index)
+        if own:
+            yield Post(f"{name}_{'_'.join(map(str, index))}", index, own)

@@ -1,1 +1,0 @@
-"""Kernels with `backend: numpy`: blocks of rows, or loops over rows that Python itself runs."""
