@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from ecsgen.kernels.form import Find
 from ecsgen.model import Component
-from ecsgen.model.programs import Exists, Program, Referred
 
 Way = Literal["alive", "sparse", "direct", "hash", "id", "living_id", "direct_id", "any", "any_id"]
 """How a row is found, or whether somebody is alive; the last two wherever entities and ids come
@@ -51,33 +50,13 @@ class OtherManagers:
         """Whether indices of entities and slots of ids do not tell where rows are."""
         return any(component.sharded for component in self.components.values())
 
-    def way(self, node: Referred | Exists | Find) -> Way:
+    def way(self, one: Find) -> Way:
         """How its row is found."""
-        if not node.component:
+        if not one.component:
             return "alive"
-        component = self.components[node.component]
-        if node.handle.type.kind == "entity":
+        component = self.components[one.component]
+        if one.handle.type.kind == "entity":
             return component.lookup
         if component.lookup == "direct":
             return "direct_id"
         return "id" if component.owner == "none" else "living_id"
-
-
-def is_before(node: Referred, program: Program, is_world: bool) -> bool:
-    """Whether a kernel may have written a field when it reads that of another row."""
-    own = node.text if is_world else node.name
-    return own in program.effects.writes and not program.takes_turns
-
-
-def is_touched(node: Referred, program: Program, is_world: bool) -> bool:
-    """Whether a kernel itself reads or writes a field that it sends messages to, or its rows come
-    in another order than their messages."""
-    if program.takes_turns:
-        return False  # messages arrive at once
-    if program.near is not None:
-        return True
-    own, effects = node.text if is_world else node.name, program.effects
-    return node.text in effects.refers or own in (*effects.reads, *effects.writes)
-
-
-NO_MANAGERS: Final = OtherManagers({}, False)
