@@ -10,16 +10,16 @@ from typing import Final
 
 from ecsgen.model import Component
 from ecsgen.render.blocks.block_folds import Reductions
-from ecsgen.render.component_kernels import CompiledKernels, Kernels
 from ecsgen.render.kernels.drawing import Drawing
 from ecsgen.render.loops.flat_columns import FlatColumns
 from ecsgen.render.loops.loop_folds import CompiledReductions
+from ecsgen.render.printers import ComponentKernels
 from ecsgen.render.spacing import Spacing
 
 _BY_POLICY: Final[dict[str, Callable[[Component], object]]] = {
-    "kernels_numpy": Kernels,
+    "kernels_numpy": ComponentKernels,
     "reductions_numpy": Reductions,
-    "kernels_numba": CompiledKernels,
+    "kernels_numba": ComponentKernels,
     "reductions_numba": CompiledReductions,
     "flat_columns": FlatColumns,
     "seeded": Drawing,

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
+from ecsgen.config import Backend
 from ecsgen.model import Component, Fused, Kernel, Project, World
-from ecsgen.render.blocks.block_method import BlockMethod, PassMethod
-from ecsgen.render.kernels.asked import asked_of
 from ecsgen.render.kernels.fused import kernel_of
 from ecsgen.render.kernels.method import Method, number_constants
 from ecsgen.render.kernels.printed import Printed, constants_of, functions_of
 from ecsgen.render.kernels.sources import ChunkSource, Source, source_of
-from ecsgen.render.loops.loop_method import LoopKernel
-from ecsgen.render.loops.parts import ChunkLoop, LoopPass
+from ecsgen.render.printers import method_of, pass_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,42 +78,23 @@ class WorldTexts(NamedTuple):
         return cls(constants_of(printed), functions_of(printed), methods)
 
 
-class WorldMethods(KernelSubject):
-    """The kernels with `backend: numpy`."""
+@dataclass(frozen=True, slots=True)
+class WorldKernels(KernelSubject):
+    """The kernels, as the backend has them."""
+
+    backend: Backend
+
+    @classmethod
+    def of(cls, project: Project) -> Self:
+        subject = KernelSubject.of(project)
+        return cls(subject.world, subject.components, project.backend)
 
     @property
     def texts(self) -> WorldTexts:
         """All of them, made anew."""
-        methods = [self._method(kernel, source) for kernel, source in self.sources]
-        methods += [PassMethod(fused, source) for fused, source in self.passes]
-        number_constants(methods)
-        return WorldTexts.of([method.printed for method in methods])
-
-    def _method(self, kernel: Kernel, source: Source | ChunkSource) -> BlockMethod | LoopKernel:
-        """Return a kernel over blocks, or, where rows take turns, as a loop."""
-        if isinstance(source, ChunkSource):
-            return BlockMethod(kernel, source)
-        asked = asked_of(kernel, source, self.world)
-        if kernel.program.takes_turns:
-            return LoopKernel(kernel, source, asked, is_plain=True)
-        return BlockMethod(kernel, source, asked)
-
-
-class CompiledWorldKernels(KernelSubject):
-    """The kernels with `backend: numba`."""
-
-    @property
-    def texts(self) -> WorldTexts:
-        """All of them, made anew: those over rows of managers, then those over chunks."""
-        methods: list[LoopKernel | ChunkLoop | LoopPass] = [
-            self._loop(kernel, source) for kernel, source in self.sources
+        methods = [
+            *(method_of(kernel, one, self.backend, self.world) for kernel, one in self.sources),
+            *(pass_of(fused, source, self.backend) for fused, source in self.passes),
         ]
-        methods += [LoopPass(fused, source) for fused, source in self.passes]
         number_constants(methods)
-        methods.sort(key=lambda method: isinstance(method, ChunkLoop))
         return WorldTexts.of([method.printed for method in methods])
-
-    def _loop(self, kernel: Kernel, source: Source | ChunkSource) -> LoopKernel | ChunkLoop:
-        if isinstance(source, ChunkSource):
-            return ChunkLoop(kernel, source)
-        return LoopKernel(kernel, source, asked_of(kernel, source, self.world))
