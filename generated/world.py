@@ -141,6 +141,12 @@ from .villager import (
 )
 from .weapon import Weapon, WeaponFields, WeaponRef
 
+_FRAME_STRENGTH_GIVEN: Final = FloatField("Game.frame.strength", "f32")
+_FRAME_DT_GIVEN: Final = FloatField("Game.frame.dt", "f32")
+_FRAME_GRAVITY_GIVEN: Final = FloatField("Game.frame.gravity", "f32")
+_FRAME_HEAT_GIVEN: Final = FloatField("Game.frame.heat", "f32")
+_ORBIT_DT_GIVEN: Final = FloatField("Game.orbit.dt", "f64")
+
 _CARRY_DT_ARGUMENT: Final = FloatField("Game.carry.dt", "f32")
 _DRIFT_DT_ARGUMENT: Final = FloatField("Game.drift.dt", "f32")
 _STRAY_STRENGTH_ARGUMENT: Final = FloatField("Game.stray.strength", "f32")
@@ -161,13 +167,6 @@ _STRIKE_REACH_ARGUMENT: Final = FloatField("Game.strike.reach", "f32")
 _SPREAD_APART_ARGUMENT: Final = FloatField("Game.spread.apart", "f64")
 _FRAME_1_STRENGTH_ARGUMENT: Final = FloatField("Game.frame_1.strength", "f32")
 _FRAME_1_DT_ARGUMENT: Final = FloatField("Game.frame_1.dt", "f32")
-
-_FRAME_STRENGTH_GIVEN: Final = FloatField("Game.frame.strength", "f32")
-_FRAME_DT_GIVEN: Final = FloatField("Game.frame.dt", "f32")
-_FRAME_GRAVITY_GIVEN: Final = FloatField("Game.frame.gravity", "f32")
-_FRAME_HEAT_GIVEN: Final = FloatField("Game.frame.heat", "f32")
-_ORBIT_DT_GIVEN: Final = FloatField("Game.orbit.dt", "f64")
-
 _0_0_f32: Final = np.array(0.0, np.float32)
 _1_u8: Final = np.array(1, np.uint8)
 _0_i64: Final = np.array(0, np.int64)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ecsgen.config import BACKENDS, Backend
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.render.world.kernels import WorldTexts
+from ecsgen.render.printers import Texts
 from ecsgen.render.world.module import Parts, world_module
 from ecsgen.schema import load
 from tests.generated_package import SCHEMAS
@@ -343,12 +343,12 @@ def test_kernels_are_made_once(backend: Backend, monkeypatch: pytest.MonkeyPatch
     """Each is laid out once, though several blocks of the template are about it."""
     project = load(SCHEMAS, Diagnostics())
     assert project is not None
-    parts, made, make = Parts.of(project.made_for(backend)), [], WorldTexts.of
+    parts, made, make = Parts.of(project.made_for(backend)), [], Texts.of
 
     def counted(*given: Any) -> Any:
         made.append(given)
         return make(*given)
 
-    monkeypatch.setattr(WorldTexts, "of", counted)
+    monkeypatch.setattr(Texts, "of", counted)
     world_module(parts)
     assert len(made) == 1

@@ -1,54 +1,77 @@
-"""Which printer a kernel gets: loops for numba, ufuncs over blocks for numpy; where rows take turns
-it is a loop, which Python itself runs if numba does not."""
+"""Which printer a kernel, a pass or a reduction gets: loops for numba, blocks for numpy; where rows
+take turns a loop, which Python itself runs if numba does not. And what a module gets of all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple, Self
+
 from ecsgen.config import Backend
 from ecsgen.model import Component, Fused, Kernel, World
+from ecsgen.render.blocks.block_folds import BlockFold
 from ecsgen.render.blocks.block_method import BlockMethod, PassMethod
 from ecsgen.render.kernels.asked import asked_of
 from ecsgen.render.kernels.method import number_constants
-from ecsgen.render.kernels.printed import constants_of, data_methods_of, functions_of
 from ecsgen.render.kernels.sources import ChunkSource, Source, own_source
+from ecsgen.render.loops.loop_folds import LoopFold
 from ecsgen.render.loops.loop_method import LoopKernel
 from ecsgen.render.loops.parts import ChunkLoop, LoopPass
 
-KernelMethod = LoopKernel | ChunkLoop | LoopPass | BlockMethod
+Printer = LoopKernel | ChunkLoop | LoopPass | LoopFold | BlockMethod | PassMethod | BlockFold
 
 
 def method_of(
     kernel: Kernel, source: Source | ChunkSource, backend: Backend, world: World | None = None
-) -> KernelMethod:
+) -> Printer:
     """Return a kernel as a backend has it; `world`: where it is one of the world."""
-    is_compiled = backend == "numba"
+    is_plain = backend == "numpy"
     if isinstance(source, ChunkSource):
-        return ChunkLoop(kernel, source) if is_compiled else BlockMethod(kernel, source)
+        return BlockMethod(kernel, source) if is_plain else ChunkLoop(kernel, source)
     asked = asked_of(kernel, source, world)
-    if is_compiled or kernel.program.takes_turns:
-        return LoopKernel(kernel, source, asked, is_plain=not is_compiled)
-    return BlockMethod(kernel, source, asked)
+    if is_plain and not kernel.program.takes_turns:
+        return BlockMethod(kernel, source, asked)
+    return LoopKernel(kernel, source, asked, is_plain)
 
 
-def pass_of(fused: Fused, source: Source, backend: Backend) -> KernelMethod:
+def pass_of(fused: Fused, source: Source, backend: Backend) -> Printer:
     """Return the kernels of a pass as one method."""
-    return LoopPass(fused, source) if backend == "numba" else PassMethod(fused, source)
+    return PassMethod(fused, source) if backend == "numpy" else LoopPass(fused, source)
 
 
-class ComponentKernels:
-    """The kernels of a component, and the passes of schedules over it."""
+class Texts(NamedTuple):
+    """Kernels, passes and reductions as texts of a module, none of them indented."""
 
-    def __init__(self, component: Component) -> None:
-        backend = component.backend
-        methods = [
-            *(method_of(one, own_source(component, one), backend) for one in component.kernels),
-            *(
-                pass_of(fused, own_source(component, fused.kernels[0]), backend)
-                for fused in component.fused
-            ),
-        ]
+    constants: list[str]
+    functions: list[str]
+    data_methods: list[str]
+    """Of a component's columns."""
+    methods: list[str]
+
+    @classmethod
+    def of(cls, printers: Iterable[Printer]) -> Self:
+        """Return those of some printers; constants of arguments get different names."""
+        methods = list(printers)
         number_constants(methods)
-        self.printed = [method.printed for method in methods]
-        self.functions = functions_of(self.printed)
-        self.data_methods = data_methods_of(self.printed)
         converters = [argument.converter for method in methods for argument in method.arguments]
-        self.constants = [*dict.fromkeys(converters), *constants_of(self.printed)]
+        printed = [method.printed for method in methods]
+        constants = [*converters, *(line for one in printed for line in one.constants)]
+        return cls(
+            list(dict.fromkeys(constants)),
+            [one.function for one in printed if one.function],
+            [one.data_method for one in printed if one.data_method],
+            [one.method for one in printed],
+        )
+
+
+def texts_of(component: Component) -> Texts:
+    """Return the kernels of a component, the passes of schedules over it, and its reductions."""
+    backend = component.backend
+    fold = BlockFold if backend == "numpy" else LoopFold
+    kernels = [
+        method_of(kernel, own_source(component, kernel), backend) for kernel in component.kernels
+    ]
+    passes = [
+        pass_of(fused, own_source(component, fused.kernels[0]), backend)
+        for fused in component.fused
+    ]
+    return Texts.of([*kernels, *passes, *(fold(component, one) for one in component.reductions)])

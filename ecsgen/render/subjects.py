@@ -9,18 +9,13 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from ecsgen.model import Component
-from ecsgen.render.blocks.block_folds import Reductions
 from ecsgen.render.kernels.drawing import Drawing
 from ecsgen.render.loops.flat_columns import FlatColumns
-from ecsgen.render.loops.loop_folds import CompiledReductions
-from ecsgen.render.printers import ComponentKernels
+from ecsgen.render.printers import texts_of
 from ecsgen.render.spacing import Spacing
 
 _BY_POLICY: Final[dict[str, Callable[[Component], object]]] = {
-    "kernels_numpy": ComponentKernels,
-    "reductions_numpy": Reductions,
-    "kernels_numba": ComponentKernels,
-    "reductions_numba": CompiledReductions,
+    "kernels": texts_of,
     "flat_columns": FlatColumns,
     "seeded": Drawing,
     "spaced": Spacing,

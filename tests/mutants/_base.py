@@ -37,7 +37,8 @@ class Group:
 
 
 def managers(policy: str, *mutants: Mutant) -> Group:
-    """Break every manager whose component has a storage policy."""
+    """Break every manager whose component has a storage policy, `kernels_numba` say of one backend
+    only."""
 
     def targets(project: Project) -> Targets:
         return {f"{c.module}.py": _tests(c) for c in _having(policy, project)}
@@ -64,10 +65,11 @@ def chunked_components(*mutants: Mutant) -> Group:
 
 
 def world(feature: str, *mutants: Mutant) -> Group:
-    """Break what a feature adds to the world."""
+    """Break what a feature adds to the world, `kernel_methods_numba` say with one backend only."""
 
     def targets(project: Project) -> Targets:
-        names = {f.name for f in world_features.active(project)}
+        active = [f.name for f in world_features.active(project)]
+        names = {*active, *(f"{name}_{project.backend}" for name in active)}
         return {"world.py": ("test_world.py",)} if feature in names else {}
 
     return Group(f"world.py, {feature}", targets, mutants)
@@ -86,7 +88,12 @@ def _managed(project: Project) -> list[Component]:
 
 
 def _having(policy: str, project: Project) -> list[Component]:
-    return [c for c in _managed(project) if policy in {f.name for f in policies.active(c)}]
+    return [c for c in _managed(project) if policy in _names(c)]
+
+
+def _names(component: Component) -> set[str]:
+    active = [policy.name for policy in policies.active(component)]
+    return {*active, *(f"{name}_{component.backend}" for name in active)}
 
 
 def _tests(component: Component) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from ecsgen.model import Project
 from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
 from ecsgen.render.kernels.drawing import drawing_lines
 from ecsgen.render.world import kernel_tests
-from ecsgen.render.world.kernels import KernelArguments, WorldKernels
+from ecsgen.render.world.kernels import KernelSubject
 from ecsgen.render.world.members import bundles, flags, groups
 from ecsgen.render.world.queries import chunk_queries, joined_queries
 from ecsgen.render.world.schedules import ScheduleSubject
@@ -23,7 +23,7 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "chunk_kernels": kernel_tests.chunked_cases,
     "chunk_queries": chunk_queries,
     "groups": groups,
-    "kernel_arguments": KernelArguments.of,
+    "kernel_methods": KernelSubject.of,
     "queries": joined_queries,
     "saving": lambda project: schema_fingerprint(schema_text(saved_schema(project))),
     "schedules": ScheduleSubject.of,
@@ -32,8 +32,6 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "signature": flags,
     "world_kernel_steps": kernel_tests.steps_cases,
     "world_kernels": kernel_tests.joined_cases,
-    "world_kernels_numba": WorldKernels.of,
-    "world_kernels_numpy": WorldKernels.of,
 }
 
 

@@ -18,7 +18,7 @@ GROUPS = (
         Mutant("of those in turn nobody is heard", r"is_heard = handles\[.*", "is_heard = False"),
     ),
     world(
-        "world_kernels_numpy",
+        "kernel_methods_numpy",
         Mutant("rows that do not match send", r"send_all\(_where\)", "send_all()"),
         Mutant(
             "one leads where another does",

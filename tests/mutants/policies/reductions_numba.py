@@ -4,7 +4,7 @@ from tests.mutants._base import Mutant, managers
 
 GROUPS = (
     managers(
-        "reductions_numba",
+        "kernels_numba",
         Mutant("every block is the first", r"start = BLOCK \* block", "start = 0"),
         Mutant("blocks are not cut off", r"min\(BLOCK, n - start\)", "min(BLOCK, n)"),
         Mutant(

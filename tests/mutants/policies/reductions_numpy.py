@@ -4,7 +4,7 @@ from tests.mutants._base import Mutant, managers
 
 GROUPS = (
     managers(
-        "reductions_numpy",
+        "kernels_numpy",
         Mutant("a part is forgotten", r"_parts\.append\((.*)\)$", r"_parts[:] = [\1]"),
         Mutant("a mean is of all rows", r"_matching \+= .*", "_matching = len(self)"),
         Mutant("what does not match counts", r"\[\.\.\., _where\]", "[...]"),

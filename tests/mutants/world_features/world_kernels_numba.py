@@ -4,7 +4,7 @@ from tests.mutants._base import Mutant, world
 
 GROUPS = (
     world(
-        "world_kernels_numba",
+        "kernel_methods_numba",
         Mutant("all rows of a member", r"_n = self\.(\w+)\.n$", r"_n = self.\1._first.data.n"),
         Mutant("the first row is left out", r"for i in range\(n\):", "for i in range(1, n):"),
         Mutant("all rows match", r"^( +)if \w+\[\w+\] .*:$", r"\1if True:"),

@@ -4,7 +4,7 @@ from tests.mutants._base import Mutant, world
 
 GROUPS = (
     world(
-        "world_kernels_numpy",
+        "kernel_methods_numpy",
         Mutant("blocks are kept whatever changes", r" or _blocks\.stamp != \w+:$", ":"),
         Mutant(
             "what is written is not put back",

@@ -1,9 +1,9 @@
-"""Arguments of the world's kernels: what checks them, whatever the kernels are compiled to."""
+"""Kernels of the world: a method each, with the loop or the blocks that it runs over."""
 
 from ecsgen.world_features.feature import WorldFeature
 
 FEATURE = WorldFeature(
-    name="kernel_arguments",
+    name="kernel_methods",
     applies=lambda project: bool(project.world.kernels),
-    order=5,
+    order=6,
 )
