@@ -128,3 +128,8 @@ def isort_key(name: str) -> tuple[int, str]:
     if name.isupper():
         return 0, name
     return (1 if name[0].isupper() else 2), name
+
+
+def for_macro(text: str) -> str:
+    """Text for a macro, which stands less far in than what it becomes."""
+    return "\n".join(line[4:] for line in text.split("\n"))

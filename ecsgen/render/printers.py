@@ -11,7 +11,6 @@ from ecsgen.model import Component, Fused, Kernel, World
 from ecsgen.render.blocks.block_folds import BlockFold
 from ecsgen.render.blocks.block_method import BlockMethod, PassMethod
 from ecsgen.render.kernels.asked import asked_of
-from ecsgen.render.kernels.method import number_constants
 from ecsgen.render.kernels.sources import ChunkSource, Source, own_source
 from ecsgen.render.loops.loop_folds import LoopFold
 from ecsgen.render.loops.loop_method import LoopKernel
@@ -51,7 +50,7 @@ class Texts(NamedTuple):
     def of(cls, printers: Iterable[Printer]) -> Self:
         """Return those of some printers; constants of arguments get different names."""
         methods = list(printers)
-        number_constants(methods)
+        _number_constants(methods)
         converters = [argument.converter for method in methods for argument in method.arguments]
         printed = [method.printed for method in methods]
         constants = [*converters, *(line for one in printed for line in one.constants)]
@@ -75,3 +74,11 @@ def texts_of(component: Component) -> Texts:
         for fused in component.fused
     ]
     return Texts.of([*kernels, *passes, *(fold(component, one) for one in component.reductions)])
+
+
+def _number_constants(printers: Iterable[Printer]) -> None:
+    """Give arguments of different kernels different constants."""
+    seen: dict[str, int] = {}
+    for argument in (one for printer in printers for one in printer.arguments):
+        count = seen[argument.constant] = seen.get(argument.constant, 0) + 1
+        argument.constant += f"_{count}" if count > 1 else ""

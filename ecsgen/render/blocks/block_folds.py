@@ -12,9 +12,8 @@ from ecsgen.render.blocks.block_body import BlockBody
 from ecsgen.render.blocks.block_method import block_loop, may_warn
 from ecsgen.render.blocks.drivers import cut
 from ecsgen.render.blocks.views import Views
-from ecsgen.render.calls import call
+from ecsgen.render.calls import call, for_macro
 from ecsgen.render.kernels.folding import Folding
-from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.printed import Printed
 from ecsgen.render.quoting import literal
 

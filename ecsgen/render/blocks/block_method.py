@@ -7,17 +7,17 @@ from dataclasses import replace
 from textwrap import indent
 
 from ecsgen.kernels.lower import lowered
-from ecsgen.model import Fused, Kernel
+from ecsgen.model import Kernel
 from ecsgen.model.programs import Cast, Expression, FieldValue, Local, Operation, Program, walk
 from ecsgen.render.blocks.block_body import QUIET, BlockBody
 from ecsgen.render.blocks.constants import Constants
 from ecsgen.render.blocks.drivers import Driver, chunks, cut, joined, levels, near
 from ecsgen.render.blocks.ufuncs import COMPLAINING
 from ecsgen.render.blocks.views import Views
-from ecsgen.render.calls import exploded
+from ecsgen.render.calls import exploded, for_macro
 from ecsgen.render.kernels.asked import Asked
-from ecsgen.render.kernels.fused import docstring_of, kernel_of, key_lines_of, signature_of
-from ecsgen.render.kernels.method import Method, for_macro
+from ecsgen.render.kernels.methods import Method
+from ecsgen.render.kernels.passes import Pass
 from ecsgen.render.kernels.printed import Printed
 from ecsgen.render.kernels.sources import ChunkSource, Source
 from ecsgen.render.quoting import WIDTH
@@ -29,18 +29,12 @@ class BlockMethod(Method):
     def __init__(
         self, kernel: Kernel, source: Source | ChunkSource, asked: Asked | None = None
     ) -> None:
-        super().__init__(source.whole, kernel)
-        self._source, self._asked = source, asked
-
-    @property
-    def _kernels(self) -> Sequence[Kernel]:
-        """What runs in a block, one after the other."""
-        return (self.kernel,)
+        super().__init__(kernel, source, asked)
 
     @property
     def printed(self) -> Printed:
         """The texts of the module."""
-        kernels, is_one = self._kernels, len(self._kernels) == 1
+        kernels, is_one = self.kernels, len(self.kernels) == 1
         complain = [complains(one.program, self._has_holes) for one in kernels]
         is_quiet = all(complain)
         constants = Constants()
@@ -54,32 +48,32 @@ class BlockMethod(Method):
         driver = self._driver(body)
         text = self.text(self._statements(driver), block_loop(driver, body, is_quiet))
         lines = (*constants.lines, *driver.constants)
-        if self._source.managers.is_world:
+        if self.source.managers.is_world:
             return Printed(f"{text}\n\n{driver.making}", constants=lines)
         return Printed(text, data_method=driver.making, constants=lines)
 
     @property
     def _has_holes(self) -> bool:
         """Whether there are rows that are not in use, with whatever was there before."""
-        return isinstance(self._source, Source) and self._source.has_holes
+        return isinstance(self.source, Source) and self.source.has_holes
 
     @property
     def _home(self) -> str:
         """The component whose kernel it is."""
-        return "" if self._source.managers.is_world else self._source.whole.name
+        return "" if self.source.managers.is_world else self.source.whole.name
 
     def _body(self, is_quiet: bool, constants: Constants) -> BlockBody:
         """What takes the statements of a block, in which nothing stands."""
-        source, sides = self._source, dict(self._source.components)
-        if self._asked is not None:
-            sides |= self._asked.components
-        targets = [step.target for one in self._kernels for step in one.program.steps]
+        source, sides = self.source, dict(self.source.components)
+        if self.asked is not None:
+            sides |= self.asked.components
+        targets = [step.target for one in self.kernels for step in one.program.steps]
         taken = [target.name for target in targets if isinstance(target, Local)]
         views = Views(sides, [*taken, *(argument.text for argument in self.arguments)])
 
         def whole(field: FieldValue) -> str:
             """Of all rows, where these are the first ones of all managers."""
-            if self._asked is not None or isinstance(source, ChunkSource) or not source.is_world:
+            if self.asked is not None or isinstance(source, ChunkSource) or not source.is_world:
                 return ""
             return views.column(field, source.variable) if source.at is None else ""
 
@@ -87,56 +81,29 @@ class BlockMethod(Method):
 
     def _driver(self, body: BlockBody) -> Driver:
         """What brings columns into blocks."""
-        if self._asked is not None:
-            return near(self, body, replace(self._asked, prefix=""))
-        if isinstance(self._source, ChunkSource):
-            return chunks(self, body, self._source)
-        if self._source.is_world:
-            return joined(self, body, self._source, len(self._kernels))
+        if self.asked is not None:
+            return near(self, body, replace(self.asked, prefix=""))
+        if isinstance(self.source, ChunkSource):
+            return chunks(self, body, self.source)
+        if self.source.is_world:
+            return joined(self, body, self.source, len(self.kernels))
         if self._program.climbs:
             return levels(self, body)
-        return cut(self, body, self._source, len(self._kernels))
+        return cut(self, body, self.source, len(self.kernels))
 
     def _statements(self, driver: Driver) -> list[str]:
         """What stands before the loop."""
         converted = self.conversions
-        if self._asked is None and not self._program.effects.draws:
+        if self.asked is None and not self._program.effects.draws:
             converted = [f"{a.text} = {a.array}" for a in self.arguments if not a.each]
         own: list[str] = []
-        if not self._source.managers.is_world:
+        if not self.source.managers.is_world:
             own = ["data = self.data", *(self.choosing if self.each else [])]
         return [*converted, *own, *driver.lookup, *self.key_lines]
 
 
-class PassMethod(BlockMethod):
+class PassMethod(Pass, BlockMethod):
     """Kernels of a schedule in one pass: in each block one after the other."""
-
-    def __init__(self, fused: Fused, source: Source) -> None:
-        kernel = kernel_of(fused)
-        who = next((one.program.who for one in fused.kernels if one.program.who is not None), None)
-        super().__init__(replace(kernel, program=replace(kernel.program, who=who)), source)
-        self._fused = fused
-
-    @property
-    def _kernels(self) -> Sequence[Kernel]:
-        return self._fused.kernels
-
-    @property
-    def takes_rows(self) -> bool:
-        """Not: schedules run over all rows, or the active ones."""
-        return False
-
-    @property
-    def signature(self) -> str:
-        return signature_of(self)
-
-    @property
-    def docstring(self) -> str:
-        return docstring_of(self._fused)
-
-    @property
-    def key_lines(self) -> list[str]:
-        return key_lines_of(self._fused.kernels)
 
 
 def block_loop(driver: Driver, body: BlockBody, is_quiet: bool, before: Sequence[str] = ()) -> str:

@@ -9,9 +9,9 @@ from ecsgen.model.programs import ENTITY, PARENT, Argument, FieldValue, Near
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.blocks.array_values import Layout, Slot
 from ecsgen.render.blocks.block_body import BlockBody
-from ecsgen.render.calls import call, collection
+from ecsgen.render.calls import call, collection, for_macro
 from ecsgen.render.kernels.asked import Asked
-from ecsgen.render.kernels.method import Method, for_macro
+from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import ChunkSource, Source
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 

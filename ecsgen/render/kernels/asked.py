@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from ecsgen.model import Component, Kernel, World
 from ecsgen.model.programs import Near
-from ecsgen.render.calls import call
-from ecsgen.render.kernels.method import for_macro
+from ecsgen.render.calls import call, for_macro
 from ecsgen.render.kernels.sources import Source, source_of
 from ecsgen.render.quoting import literal
 

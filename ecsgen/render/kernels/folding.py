@@ -10,8 +10,8 @@ from ecsgen.model.programs import Effects, Local, Program, Step
 from ecsgen.model.scalars import FLOATS
 from ecsgen.model.types import Type
 from ecsgen.render.giving_way import marked
-from ecsgen.render.kernels.method import Method
-from ecsgen.render.kernels.sources import own_source
+from ecsgen.render.kernels.methods import Method
+from ecsgen.render.kernels.sources import Source, own_source
 from ecsgen.render.wording import tuple_type
 
 _SAYS: Final = {
@@ -26,6 +26,7 @@ _SAYS: Final = {
 class Folding(Method):
     """The method: of all rows, or of the active ones."""
 
+    source: Source
     takes_rows = False
 
     def __init__(self, component: Component, reduction: Reduction) -> None:
@@ -40,8 +41,8 @@ class Folding(Method):
         effects = Effects(reads=reduction.program.reads)
         program = Program(where=self.where, steps=(step,), effects=effects)
         kernel = Kernel(reduction.name, (), doc=doc, where=reduction.where, program=program)
-        super().__init__(component, replace(kernel, rows=reduction.rows))
-        self.source = own_source(component, self.kernel)
+        kernel = replace(kernel, rows=reduction.rows)
+        super().__init__(kernel, own_source(component, kernel))
 
     @property
     def type(self) -> Type:

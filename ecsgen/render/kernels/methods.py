@@ -1,23 +1,190 @@
-"""A kernel as a method: what stands before either printer's loop, in the order of a call."""
+"""A kernel as a method of a manager or of the world: its arguments, its docstring, and what stands
+before either printer's loop, in the order of a call."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from ecsgen.model import Kernel
-from ecsgen.model.programs import Argument
+from ecsgen.model.programs import Argument, Near
+from ecsgen.render.calls import call, for_macro
+from ecsgen.render.giving_way import marked
+from ecsgen.render.kernels.arguments import ArgumentSpelling, argument_spellings
 from ecsgen.render.kernels.asked import Asked
-from ecsgen.render.kernels.method import Method
-from ecsgen.render.kernels.sources import Source
+from ecsgen.render.kernels.sources import ChunkSource, Source
 from ecsgen.render.kernels.turns import order_lines
-from ecsgen.render.quoting import literal
+from ecsgen.render.quoting import WIDTH, docstring_text, literal
+from ecsgen.render.wording import sentence
+
+
+class Method:
+    """What is the same whoever prints it."""
+
+    def __init__(
+        self, kernel: Kernel, source: Source | ChunkSource, asked: Asked | None = None
+    ) -> None:
+        self.kernel = kernel
+        self.name = kernel.name
+        self.source = source
+        self.asked = asked
+        self.kernels: Sequence[Kernel] = (kernel,)
+        """What runs, one after the other."""
+        self._program = kernel.program
+        self.arguments = argument_spellings(source.whole, kernel)
+        self.rows = "_n_active" if kernel.rows == "active" else "_n"
+
+    @property
+    def signature(self) -> str:
+        parameters = ["self", *(argument.parameter for argument in self.arguments)]
+        if self.takes_rows:
+            parameters += ["*", "rows: ArrayLike | None = None"]
+        return for_macro(call(f"def {marked(self.name)}", parameters, 4, " -> None:"))
+
+    @property
+    def takes_rows(self) -> bool:
+        """Whether a call can name rows: those of one component, in whatever order."""
+        return not (self.kernel.over or self._program.climbs)
+
+    @property
+    def spellings(self) -> dict[str, ArgumentSpelling]:
+        """The arguments by name."""
+        return {argument.name: argument for argument in self.arguments}
+
+    @property
+    def each(self) -> list[ArgumentSpelling]:
+        """The arguments with a value for each row."""
+        return [argument for argument in self.arguments if argument.each]
+
+    @property
+    def summary(self) -> str:
+        return sentence(self.kernel.doc or f"Run the kernel `{self.name}` over the rows")
+
+    @property
+    def function_docstring(self) -> str:
+        """The docstring of the function that does the method's work."""
+        return docstring_text(self.summary, WIDTH - 10).replace("\n", "\n    ")
+
+    @property
+    def docstring(self) -> str:
+        """What it does, then fields, units and cost."""
+        texts = [docstring_text(self.summary, WIDTH - 11), docstring_text(self._effects, WIDTH - 8)]
+        texts += [docstring_text(text, WIDTH - 8) for text in self._inputs]
+        return "\n\n".join(texts).replace("\n", "\n    ").replace("\n    \n", "\n\n")
+
+    def text(self, statements: Iterable[str], end: str) -> str:
+        """The method, with statements before its last ones, which are indented already."""
+        head = f'{self.signature}\n    """{self.docstring}\n    """'
+        return "\n".join([head, *(f"    {line}" for line in statements), end])
+
+    @property
+    def _effects(self) -> str:
+        effects = self._program.effects
+        reads, writes = effects.reads, effects.writes
+        which = "active rows" if self.rows == "_n_active" else "rows"
+        given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
+        if self._program.near is not None:
+            given = [*self._neighbours(self._program.near), *given]
+        if effects.draws:
+            given = ["draws random numbers", *given]
+        if self.kernel.turns:
+            order = "at random" if self.kernel.turns == "random" else "in their order"
+            given = [f"rows take turns {order}", *given]
+        read = [f"reads {self._with_units(reads)}"] if reads else []
+        if effects.refers:
+            read.append(f"{'' if reads else 'reads '}of others {', '.join(effects.refers)}")
+        done = [f"writes {self._with_units(writes)}"] if writes else []
+        done += [f"sends to {', '.join(effects.sends)}"] if effects.sends else []
+        said = "; ".join([*read, *done, *given])
+        cost = "O(n)" if self._program.near is None else "O(n log n + pairs in reach)"
+        return f"{said[0].upper()}{said[1:]}. {cost}, n {which}; no structural change."
+
+    def _neighbours(self, near: Near) -> list[str]:
+        """What is said of neighbours, and of the radius, which may be refused."""
+        asks = self._program.effects.asks
+        read = f", of whom it reads {self._with_units(asks)}" if asks else ""
+        if not isinstance(near.radius, Argument):
+            return [f"asks neighbours within {near.radius:g}{read}"]
+        name = near.radius.name
+        wanted = f"`{name}` is finite and above 0, or ValueError is raised"
+        return [f"asks neighbours within `{name}`{read}", wanted]
+
+    @property
+    def _inputs(self) -> list[str]:
+        """What is to be said of arguments with a value per row, and of `rows`."""
+        said = []
+        each = self.each
+        if each:
+            shapes = [f"`{a.name}` ({', '.join(['n', *map(str, a.type.shape)])})" for a in each]
+            whole = "of as many entities" if self.kernel.over else "of all rows, or of those given"
+            said.append(f"A value for each row: {', '.join(shapes)}, broadcast; n {whole}.")
+        if self.takes_rows:
+            said.append(
+                "`rows`: only these, distinct and in this order, or a mask; StaleInstanceError for "
+                "one that is not in use or given twice."
+            )
+        return said
+
+    def _with_units(self, names: tuple[str, ...]) -> str:
+        units = {field.name: field.unit for field in self.source.whole.fields}
+        shown = (f"{n} [{units[n]}]" if units.get(n) else n for n in names)
+        return ", ".join(shown)
+
+    @property
+    def key_lines(self) -> list[str]:
+        """The statements that count a call that draws random numbers."""
+        if self._program.who is None:
+            return []
+        return [f'_key = self._draw_key("{self.name}")']
+
+    @property
+    def conversions(self) -> list[str]:
+        """The statements that check the arguments."""
+        return [f"{a.text} = {a.conversion}" for a in self.arguments if not a.each]
+
+    @property
+    def chosen(self) -> str:
+        """The expression for the rows that a call names."""
+        bound = ", data._n_active" if self.rows == "_n_active" else ""
+        return f"ChosenRows(self, rows{bound})"
+
+    @property
+    def choosing(self) -> list[str]:
+        """The statements that check the rows that a call names, and the values for each row."""
+        if not self.takes_rows:
+            return []
+        chosen = [f"_chosen = None if rows is None else {self.chosen}"]
+        if not self.each:
+            return chosen
+        count = "_count = data._n if _chosen is None else _chosen.count"
+        picked = [f"    {a.whole} = {self._picked(a.whole)}" for a in self.each]
+        return [
+            "_before = data._version",
+            *chosen,
+            count,
+            *(a.each_line("_count", ["data._buffer"]) for a in self.each),
+            "check_unchanged(_before, data._version)",
+            "if _chosen is not None:",
+            *picked,
+        ]
+
+    def _picked(self, values: str) -> str:
+        """The expression for values of the rows that a call names, as its loop takes them."""
+        return f"_chosen.of_each({values})"
+
+    @property
+    def radius(self) -> str:
+        """The expression for how far rows ask, as converted."""
+        assert self._program.near is not None
+        radius = self._program.near.radius
+        if not isinstance(radius, Argument):
+            return literal(radius)
+        return next(one.text for one in self.arguments if one.name == radius.name)
 
 
 class RowsMethod(Method):
-    """A kernel over the rows of a source, perhaps asking others."""
+    """The method of a kernel over rows: what stands before its loop."""
 
-    def __init__(self, kernel: Kernel, source: Source, asked: Asked | None = None) -> None:
-        super().__init__(source.whole, kernel)
-        self.source = source
-        self.asked = asked
+    source: Source
 
     @property
     def is_ordered(self) -> bool:
@@ -42,12 +209,3 @@ class RowsMethod(Method):
     def orders(self) -> list[str]:
         """The statements that find out whose turn it is when."""
         return order_lines(self.kernel, self.source) if self.is_ordered else []
-
-    @property
-    def radius(self) -> str:
-        """The expression for how far rows ask, as converted."""
-        assert self._program.near is not None
-        radius = self._program.near.radius
-        if not isinstance(radius, Argument):
-            return literal(radius)
-        return next(one.text for one in self.arguments if one.name == radius.name)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from ecsgen.model import Kernel
 from ecsgen.model.programs import OWN, Argument
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.calls import call, collection
+from ecsgen.render.calls import call, collection, for_macro
 from ecsgen.render.kernels.arguments import ArgumentSpelling, is_local
 from ecsgen.render.kernels.asked import Asked
-from ecsgen.render.kernels.method import for_macro
 from ecsgen.render.kernels.methods import RowsMethod
 from ecsgen.render.kernels.printed import Printed, function_text
 from ecsgen.render.kernels.sources import Source

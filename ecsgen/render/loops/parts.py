@@ -4,72 +4,49 @@ other, and on chunks."""
 from __future__ import annotations
 
 from ecsgen.model import Fused, Kernel
-from ecsgen.render.calls import call, collection
-from ecsgen.render.kernels.fused import (
-    aliases,
-    docstring_of,
-    kernel_of,
-    key_lines_of,
-    signature_of,
-    summary_of,
-)
-from ecsgen.render.kernels.method import Method, for_macro
+from ecsgen.render.calls import call, collection, for_macro
+from ecsgen.render.kernels.methods import Method
+from ecsgen.render.kernels.passes import Pass, aliases
 from ecsgen.render.kernels.printed import Printed, function_text
 from ecsgen.render.kernels.sources import ChunkSource, Source
 from ecsgen.render.loops.code import USED, Names
 from ecsgen.render.loops.columns import Parameter
 from ecsgen.render.loops.function import LoopFunction
 from ecsgen.render.loops.loop_method import LoopKernel, converted, decorator, header_of
-from ecsgen.render.quoting import WIDTH, docstring_text, literal
+from ecsgen.render.quoting import literal
 
 BLOCK = 1024
 """Rows that are still in the nearest cache when the next kernel comes to them."""
 
 
-class LoopPass(Method):
-    """Several kernels as one method: a loop over blocks that calls their functions."""
+class LoopPass(Pass):
+    """A loop over blocks that calls the functions of several kernels."""
 
     def __init__(self, fused: Fused, source: Source) -> None:
-        super().__init__(source.whole, kernel_of(fused))
-        self._fused = fused
-        self._source = source
-        self._kernels = [LoopKernel(kernel, source) for kernel in fused.kernels]
-        called = {kernel.function.name for kernel in self._kernels}
+        super().__init__(fused, source)
+        self._parts = [LoopKernel(kernel, source) for kernel in fused.kernels]
+        called = {part.function.name for part in self._parts}
         self._names = Names({*USED, *called, f"_{self.name}"})
         self._rows = self._names.take("n", "_n")
         self._start, self._end = self._names.take("start"), self._names.take("end")
         self._given: dict[str, Parameter] = {}
         """The parameters by what the method passes."""
-        self._calls = [self._call(place, one) for place, one in enumerate(self._kernels)]
-
-    @property
-    def takes_rows(self) -> bool:
-        """Not: schedules run over all rows, or the active ones."""
-        return False
-
-    @property
-    def signature(self) -> str:
-        return signature_of(self)
-
-    @property
-    def docstring(self) -> str:
-        return docstring_of(self._fused)
+        self._calls = [self._call(place, one) for place, one in enumerate(self._parts)]
 
     @property
     def printed(self) -> Printed:
         """The texts of the module."""
-        name, source = f"_{self.name}", self._source
-        first = next(iter(self._kernels)).parameters[0]
+        name, source, said = f"_{self.name}", self.source, self.function_docstring
+        first = next(iter(self._parts)).parameters[0]
         parameters = [Parameter(self._rows, "int", first.passed), *self._given.values()]
-        said = docstring_text(summary_of(self._fused), WIDTH - 10).replace("\n", "\n    ")
         function = function_text(decorator(False), header_of(name, parameters), said, self._body)
-        used = {one.name for kernel in self._kernels for one in kernel.function.frame.arguments}
+        used = {one.name for part in self._parts for one in part.function.frame.arguments}
         found = f"{source.variable} = {source.found}" if source.is_world else "data = self.data"
         statements = [
             *converted(self.arguments, used),
-            *aliases(self, self._kernels),
+            *aliases(self, self._parts),
             found,
-            *key_lines_of(self._fused.kernels),
+            *self.key_lines,
         ]
         run = for_macro(call(name, [one.passed for one in parameters], 8))
         return Printed(self.text(statements, run), function)
@@ -112,9 +89,10 @@ class LoopPass(Method):
 class ChunkLoop(Method):
     """A kernel over chunks: a loop over a chunk's rows, and one over all chunks around it."""
 
+    source: ChunkSource
+
     def __init__(self, kernel: Kernel, source: ChunkSource) -> None:
-        super().__init__(source.whole, kernel)
-        self._source = source
+        super().__init__(kernel, source)
         holders = {name: name for name in source.components}
         rows = Source(source.components, source.managers, holders, source.whole, "", "")
         self._function = LoopFunction(f"_{self.name}_kernel", kernel, rows, is_part=True)
@@ -194,7 +172,7 @@ class ChunkLoop(Method):
         """The statements that get the chunks."""
         kept = f"self.archetypes._kept.get({literal(self.name)})"
         return [
-            *self._source.each_lines(self.each),
+            *self.source.each_lines(self.each),
             f"_chunks = {kept} or self._{self.name}_cells()",
             "_rows, _addresses = _chunks.current()",
         ]
@@ -204,13 +182,13 @@ class ChunkLoop(Method):
         """The method that has chunks looked up."""
         found = []
         for cells in self._function.frame.columns.cells.values():
-            component, first = self._source.place(cells.field)
+            component, first = self.source.place(cells.field)
             given = [literal(component), literal(first + cells.part)]
             found.append(call("ChunkField", given, 0))
         return [
             f"def _{self.name}_cells(self) -> ChunkCells:",
             f'    """Have the chunks looked up for `{self.name}`; what is found is kept."""',
             for_macro(collection("fields = ", found, 8)),
-            f"    found = ChunkCells({self._source.query}, fields)",
+            f"    found = ChunkCells({self.source.query}, fields)",
             f"    return found.keep({literal(self.name)})",
         ]

@@ -8,11 +8,10 @@ from typing import Self
 from ecsgen.model import Component, Project, World
 from ecsgen.model.programs import Argument
 from ecsgen.model.schedules import Call, arguments_of, called, fused_passes, passes
-from ecsgen.render.calls import call
+from ecsgen.render.calls import call, for_macro
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.arguments import ArgumentSpelling
-from ecsgen.render.kernels.fused import kernel_of
-from ecsgen.render.kernels.method import for_macro
+from ecsgen.render.kernels.passes import kernel_of
 from ecsgen.render.kernels.sources import Source, source_of
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 from ecsgen.render.world.kernel_tests import sample
