@@ -175,15 +175,3 @@ class Form:
     def statements(self) -> tuple[Statement, ...]:
         """All of them."""
         return (*self.head, *self.body)
-
-
-def expressions_in(one: Statement) -> tuple[Expression, ...]:
-    """The expressions that a statement computes."""
-    match one:
-        case Find():
-            return (one.handle,)
-        case Ask():
-            return () if one.value is None else (one.value,)
-        case Set() | Store() | Send():
-            return (one.value,)
-    return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ecsgen.model.programs import ENTITY, PARENT, Argument, FieldValue, Near
+from ecsgen.model.programs import ENTITY, PARENT, FieldValue
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.blocks.array_values import Layout, Slot
 from ecsgen.render.blocks.block_body import BlockBody
@@ -174,7 +174,7 @@ def _near_of_component(method: Method, body: BlockBody, asked: Asked) -> tuple[l
     named = f"None if rows is None else {method.chosen}.rows"
     if method.each:
         named = "None if _chosen is None else _chosen.rows"
-    given = [literal(method.name), _radius(method, asked.near), asked.own.found, named]
+    given = [literal(method.name), method.radius, asked.own.found, named]
     owners = ""
     if any(one.name == ENTITY for one in body.pairs.asked):
         owners = asked.owners(asked.space)  # of rows and ghosts
@@ -197,7 +197,7 @@ def _near_of_component(method: Method, body: BlockBody, asked: Asked) -> tuple[l
 
 def _near_of_world(method: Method, body: BlockBody, asked: Asked) -> tuple[list[str], str]:
     lookup = [
-        asked.radius_line(_radius(method, asked.near)),
+        asked.radius_line(method.radius),
         *asked.lines,
         *asked.own.each_lines(method.each, sorted(body.written)),
         f"_blocks = self._{method.name}_blocks({', '.join(['_radius', *asked.passed])})",
@@ -236,12 +236,6 @@ def _near_lines(body: BlockBody, columns: list[str], others: list[str]) -> list[
 def _asked_fields(body: BlockBody) -> list[FieldValue]:
     """The neighbours' fields."""
     return [FieldValue(one.type, one.name, one.owner) for one in body.pairs.asked]
-
-
-def _radius(method: Method, found: Near) -> str:
-    if isinstance(found.radius, Argument):
-        return next(one.text for one in method.arguments if one.name == found.radius.name)
-    return literal(found.radius)
 
 
 def _above_roots(method: Method, field: FieldValue) -> tuple[str, str]:

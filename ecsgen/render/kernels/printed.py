@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -18,21 +17,6 @@ class Printed:
     """Of the component's columns, if these are cut into blocks that are kept."""
     constants: tuple[str, ...] = ()
     """Lines of the module."""
-
-
-def functions_of(printed: Sequence[Printed]) -> list[str]:
-    """The functions of a module."""
-    return [one.function for one in printed if one.function]
-
-
-def data_methods_of(printed: Sequence[Printed]) -> list[str]:
-    """The methods of a component's columns."""
-    return [one.data_method for one in printed if one.data_method]
-
-
-def constants_of(printed: Sequence[Printed]) -> list[str]:
-    """The constants of a module, each once."""
-    return list(dict.fromkeys(line for one in printed for line in one.constants))
 
 
 def function_text(decorator: str, header: str, docstring: str, body: str) -> str:
