@@ -618,18 +618,11 @@ class AiStateManager(Grouped, Sparse, MappedOne, Gc):
     set_chance_of_drop_of = RowField.set_by_entity(set_chance_of_drop)
 
     def __getitem__(self, entity: Entity, /) -> AiStateRef:
-        """Return the entity's row, which has the fields as attributes and follows it; O(1).
-
-        Raises:
-            MissingInstanceError: it has none.
-        """
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(AiStateRef, entity)
 
     def rows(self) -> Iterator[AiStateRef]:
-        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
-
-        Those that go before their turn are skipped.
-        """
+        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
         return self._proxies(AiStateRef)
 
     def create(

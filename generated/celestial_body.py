@@ -492,18 +492,11 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
     set_name_of = RowField.set_by_entity(set_name)
 
     def __getitem__(self, entity: Entity, /) -> CelestialBodyRef:
-        """Return the entity's row, which has the fields as attributes and follows it; O(1).
-
-        Raises:
-            MissingInstanceError: it has none.
-        """
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(CelestialBodyRef, entity)
 
     def rows(self) -> Iterator[CelestialBodyRef]:
-        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
-
-        Those that go before their turn are skipped.
-        """
+        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
         return self._proxies(CelestialBodyRef)
 
     def create(

@@ -1384,18 +1384,11 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
     set_note_of = RowField.set_by_entity(set_note)
 
     def __getitem__(self, entity: Entity, /) -> EveryTypeRef:
-        """Return the entity's row, which has the fields as attributes and follows it; O(1).
-
-        Raises:
-            MissingInstanceError: it has none.
-        """
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(EveryTypeRef, entity)
 
     def rows(self) -> Iterator[EveryTypeRef]:
-        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
-
-        Those that go before their turn are skipped.
-        """
+        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
         return self._proxies(EveryTypeRef)
 
     def create(

@@ -296,18 +296,11 @@ class FootprintManager(Many, Sparse, Ring):
     set_depth_of = RowField.set_by_entity(set_depth)
 
     def __getitem__(self, entity: Entity, /) -> FootprintRef:
-        """Return the entity's row, which has the fields as attributes and follows it; O(1).
-
-        Raises:
-            MissingInstanceError: it has none.
-        """
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(FootprintRef, entity)
 
     def rows(self) -> Iterator[FootprintRef]:
-        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
-
-        A structural change ends the loop with StaleInstanceError.
-        """
+        """Iterate over proxies of the rows; a structural change ends that; O(n)."""
         return self._proxies(FootprintRef)
 
     def create(

@@ -201,18 +201,11 @@ class MeetingManager(Unowned, Ids):
     set_other_of = RowField.set_by_id(set_other)
 
     def __getitem__(self, id: Id, /) -> MeetingRef:
-        """Return the row of an id, which has the fields as attributes and follows it; O(1).
-
-        Raises:
-            StaleIdError: there is none.
-        """
+        """Return a proxy of the id's row, or raise StaleIdError; O(1)."""
         return self._proxy(MeetingRef, id)
 
     def rows(self) -> Iterator[MeetingRef]:
-        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
-
-        Those that go before their turn are skipped.
-        """
+        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
         return self._proxies(MeetingRef)
 
     def create(

@@ -88,18 +88,11 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
         return Predator()
 
     def __getitem__(self, entity: Entity, /) -> PredatorRef:
-        """Return the entity's row, which has the fields as attributes and follows it; O(1).
-
-        Raises:
-            MissingInstanceError: it has none.
-        """
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(PredatorRef, entity)
 
     def rows(self) -> Iterator[PredatorRef]:
-        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
-
-        Those that go before their turn are skipped.
-        """
+        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
         return self._proxies(PredatorRef)
 
     def create(self, entity: Entity, /) -> Instance:

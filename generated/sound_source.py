@@ -432,18 +432,11 @@ class SoundSourceManager(Many, Hash):
     set_looping_of = RowField.set_by_entity(set_looping)
 
     def __getitem__(self, entity: Entity, /) -> SoundSourceRef:
-        """Return the entity's row, which has the fields as attributes and follows it; O(1).
-
-        Raises:
-            MissingInstanceError: it has none.
-        """
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(SoundSourceRef, entity)
 
     def rows(self) -> Iterator[SoundSourceRef]:
-        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
-
-        A structural change ends the loop with StaleInstanceError.
-        """
+        """Iterate over proxies of the rows; a structural change ends that; O(n)."""
         return self._proxies(SoundSourceRef)
 
     def create(

@@ -441,18 +441,11 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
     set_heat_of = RowField.set_by_id(set_heat)
 
     def __getitem__(self, id: Id, /) -> SparkRef:
-        """Return the row of an id, which has the fields as attributes and follows it; O(1).
-
-        Raises:
-            StaleIdError: there is none.
-        """
+        """Return a proxy of the id's row, or raise StaleIdError; O(1)."""
         return self._proxy(SparkRef, id)
 
     def rows(self) -> Iterator[SparkRef]:
-        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
-
-        Those that go before their turn are skipped.
-        """
+        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
         return self._proxies(SparkRef)
 
     def create(

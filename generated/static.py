@@ -81,18 +81,11 @@ class StaticManager(Tag, Sparse, MappedOne, Gc):
         return Static()
 
     def __getitem__(self, entity: Entity, /) -> StaticRef:
-        """Return the entity's row, which has the fields as attributes and follows it; O(1).
-
-        Raises:
-            MissingInstanceError: it has none.
-        """
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(StaticRef, entity)
 
     def rows(self) -> Iterator[StaticRef]:
-        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
-
-        Those that go before their turn are skipped.
-        """
+        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
         return self._proxies(StaticRef)
 
     def create(self, entity: Entity, /) -> Instance:

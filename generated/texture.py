@@ -383,18 +383,11 @@ class TextureManager(Unique, Unowned, Ids, Release):
     set_staging_of = RowField.set_by_id(set_staging)
 
     def __getitem__(self, id: Id, /) -> TextureRef:
-        """Return the row of an id, which has the fields as attributes and follows it; O(1).
-
-        Raises:
-            StaleIdError: there is none.
-        """
+        """Return a proxy of the id's row, or raise StaleIdError; O(1)."""
         return self._proxy(TextureRef, id)
 
     def rows(self) -> Iterator[TextureRef]:
-        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
-
-        Those that go before their turn are skipped.
-        """
+        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
         return self._proxies(TextureRef)
 
     def create(

@@ -307,18 +307,11 @@ class TransformManager(Direct, Gc):
     set_scale_of = RowField.set_by_entity(set_scale)
 
     def __getitem__(self, entity: Entity, /) -> TransformRef:
-        """Return the entity's row, which has the fields as attributes and follows it; O(1).
-
-        Raises:
-            MissingInstanceError: it has none.
-        """
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(TransformRef, entity)
 
     def rows(self) -> Iterator[TransformRef]:
-        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
-
-        Those that go before their turn are skipped.
-        """
+        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
         return self._proxies(TransformRef)
 
     def create(

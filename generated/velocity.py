@@ -197,18 +197,11 @@ class VelocityManager(Grouped, Sparse, MappedOne, Gc):
     set_value_of = RowField.set_by_entity(set_value)
 
     def __getitem__(self, entity: Entity, /) -> VelocityRef:
-        """Return the entity's row, which has the fields as attributes and follows it; O(1).
-
-        Raises:
-            MissingInstanceError: it has none.
-        """
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(VelocityRef, entity)
 
     def rows(self) -> Iterator[VelocityRef]:
-        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
-
-        Those that go before their turn are skipped.
-        """
+        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
         return self._proxies(VelocityRef)
 
     def create(

@@ -611,18 +611,11 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
     set_nickname_of = RowField.set_by_entity(set_nickname)
 
     def __getitem__(self, entity: Entity, /) -> VillagerRef:
-        """Return the entity's row, which has the fields as attributes and follows it; O(1).
-
-        Raises:
-            MissingInstanceError: it has none.
-        """
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(VillagerRef, entity)
 
     def rows(self) -> Iterator[VillagerRef]:
-        """Iterate over the present rows as `m[…]` gives them, in row order; O(n).
-
-        Those that go before their turn are skipped.
-        """
+        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
         return self._proxies(VillagerRef)
 
     def create(

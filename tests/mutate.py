@@ -188,15 +188,14 @@ def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
 def mutate(count: int, only: str, workers: int, share: str = "0/1") -> list[Outcome]:
     """Run `count` mutants (0: all) of a share, say the first of four ("0/4"), whose title matches a
     pattern; print as they come."""
-    first, step = map(int, share.split("/"))
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "whole"
         every = list(jobs(build_all(folder), folder))
         hasten(folder)
         if lost := idle(every):
             raise SystemExit("\n".join(["these mutants match nothing:", *lost]))
-        shared = every[first::step]
-        todo = spread([job for job in shared if re.search(only, job.title)], count)
+        shared = [job for job in every if _is_in(share, job) and re.search(only, job.title)]
+        todo = spread(shared, count)
         if not todo:
             raise SystemExit(f"no mutant's title matches {only!r}")
         if flaws := [flaw for job in todo if (flaw := senseless(job))]:
@@ -207,6 +206,12 @@ def mutate(count: int, only: str, workers: int, share: str = "0/1") -> list[Outc
             verdict = f"killed by {outcome.killed_by}" if outcome.killed_by else "SURVIVED"
             print(f"{outcome.seconds:5.1f} s  {outcome.job.title:<90} {verdict}", flush=True)
     return outcomes
+
+
+def _is_in(share: str, job: Job) -> bool:
+    """Return whether a job is in a share, whatever other jobs there are."""
+    number, of = map(int, share.split("/"))
+    return zlib.crc32(job.title.encode()) % of == number
 
 
 def report(outcomes: list[Outcome]) -> int:

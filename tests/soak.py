@@ -13,7 +13,7 @@ from hypothesis import settings
 
 SOAK = {
     "test_benchmarks.py": "",
-    "test_black.py": "random_modules.*[1-4]-|with_shards|shipped.*numba",
+    "test_black.py": r"random_modules.*[1-4]-|with_shards|shipped.*numba|alone\[[f-z]",
     "test_both_ways.py": "unshipped|compiled|imports_differs.*(shipped|numba)",
     "test_chunk_kernels.py": "compiled|large",
     "test_combinations.py": r"every_combination.*\[[2-9]",
@@ -39,7 +39,9 @@ SOAK = {
     "test_references.py": "of_the_world.*numba",
     "test_schedules.py": "numba-(step|any)_[1-9]",
     "test_shards_neighbours.py": "any_number_of_ranks.*numba",
+    "test_shards_mpi.py": "flock_of_kernels",
     "test_snapshot_fuzz.py": r"\[[^0]",
+    "test_source.py": r"quickly\[text8-.*True",
     "test_turns.py": "of_the_world.*numba",
     "test_wheel.py": "",
     "test_world_neighbours.py": "both_backends",

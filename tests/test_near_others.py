@@ -139,7 +139,7 @@ def crowded(module: Any, project: Project, count: int, seed: int) -> Any:
     return world
 
 
-@settings(max_examples=examples(6), deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 @given(
     count=st.sampled_from([0, 1, 2, 30, 70]),
     seed=st.integers(0, 2**32 - 1),

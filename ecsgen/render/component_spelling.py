@@ -186,8 +186,8 @@ class ComponentSpelling:
     def rows_note(self) -> str:
         """What the docstring of `rows` says of changes meanwhile."""
         if self.component.instances == "many":
-            return "A structural change ends the loop with StaleInstanceError."
-        return "Those that go before their turn are skipped."
+            return "a structural change ends that"
+        return "those that go meanwhile are skipped"
 
     @property
     def proxy_fields(self) -> list[str]:

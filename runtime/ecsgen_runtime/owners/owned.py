@@ -348,7 +348,6 @@ def ensured(
 ) -> Callable[Concatenate[_ManagerT, Entity, _Fields], Instance]:
     """Return a manager's `ensure`, which takes what its `create` takes."""
     known = frozenset(cast(Any, create).__kwdefaults__)
-    are_known = known.issuperset
 
     def ensure(self: Any, entity: Entity, /, **fields: Any) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
@@ -357,13 +356,21 @@ def ensured(
             StaleEntityError: the entity is dead.
             TypeError: there is no such field.
         """
-        if fields and not are_known(fields):
-            raise unexpected_keyword(f"{type(self).__name__}.ensure", fields, known)
         row: Instance = self.lookup(entity)
-        if row == NIL:
-            return self.create(entity, **fields)  # type: ignore[no-any-return]
+        try:
+            if row == NIL:
+                return self.create(entity, **fields)  # type: ignore[no-any-return]
+        except TypeError:
+            refuse_others(self, fields)
+            raise
+        if fields:
+            refuse_others(self, fields)
         self._entities.require(entity)  # rows of the dead may be there
         return row
+
+    def refuse_others(self: Any, fields: dict[str, Any]) -> None:
+        if not known.issuperset(fields):
+            raise unexpected_keyword(f"{type(self).__name__}.ensure", fields, known)
 
     method: Any = with_own_code(cast(FunctionType, ensure))
     method.__qualname__ = f"{create.__qualname__.rpartition('.')[0]}.ensure"

@@ -22,7 +22,7 @@ GROUPS = (
         ),
         Mutant(
             "what is no field is passed over",
-            r"if fields and not are_known\(fields\):",
+            r"if not known\.issuperset\(fields\):",
             "if False:",
         ),
         Mutant(
