@@ -48,7 +48,10 @@ kernels:
   turn: {args: {dt: f32}, steps: [angle += dt]}
   halve: {steps: [angle /= 2]}
   whole: {rows: all, args: {dt: f32}, steps: [angle += dt]}
-  stir: {rows: all, args: {key: f32}, steps: ["angle += f32(random()) * key"]}
+  stir:
+    rows: all
+    args: {key: f32, key_1: f32, stem: f32}
+    steps: ["angle += f32(random()) * key + stem - key_1"]
 ---
 component: Fuel
 fields: {left: f64, use: "f64[2]"}
@@ -112,7 +115,15 @@ ALL = [
     "Shot.fly, Shot.flicker, Shot.fly, Spin.whole, Spin.stir, Bone.bend, Bone.bend, Bone.follow",
     "wish, wish, Body.cores, Body.cores, Body.drift, Body.each, Body.drift, drift_2",
 ]
-VALUES = {"k": 0.5, "dt": 0.25, "force": (1.0, -2.0, 0.5), "use": (0.5, 2.0), "key": 2.0}
+VALUES = {
+    "k": 0.5,
+    "dt": 0.25,
+    "force": (1.0, -2.0, 0.5),
+    "use": (0.5, 2.0),
+    "key": 2.0,
+    "key_1": 0.75,
+    "stem": 0.5,
+}
 
 
 def schedules() -> dict[str, list[str]]:
@@ -263,7 +274,7 @@ def test_says_what_it_does(package: Any) -> None:
 
 
 TABLE = """\
-step_2(dt: f32, key: f32)
+step_2(dt: f32, key: f32, key_1: f32, stem: f32)
 pass  kernel        over  reads           writes
    1  Shot.fly      Shot  life            life
    1  Shot.flicker  Shot  life, random    life
