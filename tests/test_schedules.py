@@ -230,6 +230,13 @@ def test_the_same_as_the_calls(package: Any, name: str, count: int, seed: int) -
             by = np.concatenate([by, np.ones(70)])
 
 
+def test_a_pass_is_as_quiet_as_its_kernels(package: Any) -> None:
+    """What `push` makes of its arguments for all rows may be infinite."""
+    w = package.Game()
+    with np.errstate(all="raise"):
+        w.step_0(k=0.5, dt=1e30, force=(3e38, 1.0, 1.0))
+
+
 def test_arguments_are_checked_before_anything_runs(package: Any) -> None:
     w = filled(package, 40, 1)
     before, calls = columns(w), dict(w.body._chance.calls)
