@@ -48,7 +48,10 @@ kernels:
   turn: {args: {dt: f32}, steps: [angle += dt]}
   halve: {steps: [angle /= 2]}
   whole: {rows: all, args: {dt: f32}, steps: [angle += dt]}
-  stir: {rows: all, args: {key: f32}, steps: ["angle += f32(random()) * key"]}
+  stir:
+    rows: all
+    args: {key: f32, key_1: f32, stem: f32}
+    steps: ["angle += f32(random()) * key + stem - key_1"]
 ---
 component: Fuel
 fields: {left: f64, use: "f64[2]"}
@@ -112,7 +115,15 @@ ALL = [
     "Shot.fly, Shot.flicker, Shot.fly, Spin.whole, Spin.stir, Bone.bend, Bone.bend, Bone.follow",
     "wish, wish, Body.cores, Body.cores, Body.drift, Body.each, Body.drift, drift_2",
 ]
-VALUES = {"k": 0.5, "dt": 0.25, "force": (1.0, -2.0, 0.5), "use": (0.5, 2.0), "key": 2.0}
+VALUES = {
+    "k": 0.5,
+    "dt": 0.25,
+    "force": (1.0, -2.0, 0.5),
+    "use": (0.5, 2.0),
+    "key": 2.0,
+    "key_1": 0.75,
+    "stem": 0.5,
+}
 
 
 def schedules() -> dict[str, list[str]]:
@@ -219,6 +230,13 @@ def test_the_same_as_the_calls(package: Any, name: str, count: int, seed: int) -
             by = np.concatenate([by, np.ones(70)])
 
 
+def test_a_pass_is_as_quiet_as_its_kernels(package: Any) -> None:
+    """What `push` makes of its arguments for all rows may be infinite."""
+    w = package.Game()
+    with np.errstate(all="raise"):
+        w.step_0(k=0.5, dt=1e30, force=(3e38, 1.0, 1.0))
+
+
 def test_arguments_are_checked_before_anything_runs(package: Any) -> None:
     w = filled(package, 40, 1)
     before, calls = columns(w), dict(w.body._chance.calls)
@@ -263,7 +281,7 @@ def test_says_what_it_does(package: Any) -> None:
 
 
 TABLE = """\
-step_2(dt: f32, key: f32)
+step_2(dt: f32, key: f32, key_1: f32, stem: f32)
 pass  kernel        over  reads           writes
    1  Shot.fly      Shot  life            life
    1  Shot.flicker  Shot  life, random    life

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
+from textwrap import indent
 
 from ecsgen.kernels.form import (
     Ask,
@@ -115,14 +116,20 @@ class BlockBody:
 
     @contextmanager
     def inside(self, head: str) -> Iterator[None]:
-        """Write what follows behind the head of a compound statement, if there is one."""
-        if not head:
-            yield
-            return
+        """Write what follows behind the head of a compound statement."""
         self.emit.write(head)
         self.emit.indent += 4
         yield
         self.emit.indent -= 4
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Write what numpy may warn of, while what surrounds it is not quiet, nor what is done
+        before the loop."""
+        before, first = self.emit.before, len(self.emit.before)
+        with self.inside(QUIET):
+            yield
+        before[first:] = [f"{QUIET}\n{indent(line, '    ')}" for line in before[first:]]
 
     def _body(self, statements: Sequence[Statement], first: int) -> None:
         """What stands behind the mask; `first`: the line with which the block of code begins."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from textwrap import indent
 
@@ -43,7 +44,7 @@ class BlockMethod(Method):
         for place, (kernel, one) in enumerate(zip(kernels, complain, strict=True)):
             where, key = " ".join(kernel.where.split()), "_key" if is_one else f"_key_{place}"
             form = lowered(kernel.program, self._home)
-            with body.inside(QUIET if one and not is_quiet else ""):
+            with body.quiet() if one and not is_quiet else nullcontext():
                 body.add(form, arguments, where, key, is_last=is_one)
         driver = self._driver(body)
         text = self.text(self._statements(driver), block_loop(driver, body, is_quiet))

@@ -20,7 +20,7 @@ _OWN_NAMES: Final = re.compile(
     r"|kept|given|among|order|search|pairs|views|chosen|count|before|cells|n"
     r"|(all|parent|other|to|each)_.*"
 )
-_DRAWING: Final = ("key", "stem", "word", "bits")
+_DRAWING: Final = re.compile(r"key(_\d+)?|stem|word|bits")
 """Arguments whose converted values would have the names of something else in the method; the
 second ones where it draws random numbers."""
 
@@ -89,7 +89,7 @@ def _base(type_: Type) -> Base:
 
 def is_local(name: str, kernel: Kernel) -> bool:
     """Whether the method of a kernel may have a local of this name behind an underscore."""
-    draws = kernel.program.who is not None and name in _DRAWING
+    draws = kernel.program.who is not None and _DRAWING.fullmatch(name) is not None
     return draws or _OWN_NAMES.fullmatch(name) is not None
 
 
