@@ -347,7 +347,7 @@ def ensured(
     create: Callable[Concatenate[_ManagerT, Entity, _Fields], Instance],
 ) -> Callable[Concatenate[_ManagerT, Entity, _Fields], Instance]:
     """Return a manager's `ensure`, which takes what its `create` takes."""
-    known = frozenset(cast(Any, create).__kwdefaults__)
+    known: dict[str, Any] = cast(Any, create).__kwdefaults__
 
     def ensure(self: Any, entity: Entity, /, **fields: Any) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
@@ -369,7 +369,7 @@ def ensured(
         return row
 
     def refuse_others(self: Any, fields: dict[str, Any]) -> None:
-        if not known.issuperset(fields):
+        if not known.keys() >= fields.keys():
             raise unexpected_keyword(f"{type(self).__name__}.ensure", fields, known)
 
     method: Any = with_own_code(cast(FunctionType, ensure))

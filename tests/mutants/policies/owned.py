@@ -22,7 +22,7 @@ GROUPS = (
         ),
         Mutant(
             "what is no field is passed over",
-            r"if not known\.issuperset\(fields\):",
+            r"if not known\.keys\(\) >= fields\.keys\(\):",
             "if False:",
         ),
         Mutant(

@@ -362,6 +362,8 @@ class Cases(base.Cases):
         with pytest.raises(TypeError):
             m.ensure(entity, no_such_field=1)
         assert same(m.row(m.ensure(entity)), self.subject.read({}))
+        with pytest.raises(TypeError, match=r"ensure\(\).*no_such_field"):
+            m.ensure(entity, no_such_field=1)  # those of an instance are ignored, but must be fields
 
     def test_owners_can_not_be_written(self) -> None:
         _, m, _ = self.filled(2)
