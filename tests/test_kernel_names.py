@@ -11,6 +11,7 @@ import pytest
 
 from ecsgen.config import BACKENDS, Backend
 from tests.kernel_package import built, forget
+from tests.world_package import world_package
 
 SCHEMA = """\
 component: Dial
@@ -63,3 +64,36 @@ def test_names(tmp_path: Path, backend: Backend) -> None:
     circles.own(7)
     assert circles.row(0) == (4, 4.0, 4.0, (float(f32(math.sqrt(32))), 0.0), 26)
     list(forget(name))
+
+
+WORLD = """\
+world: Hearth
+groups: {pair: [Pot, Coal]}
+kernels:
+  heat:
+    over: pair
+    turns: rows
+    args: {heat_kernel: f32, heat_kernel_: f32, heat_chunks: f32}
+    steps: [Pot.warmth += heat_kernel * Coal.glow + heat_kernel_ * heat_chunks]
+  cool:
+    over: pair
+    args: {cool_kernel: f32}
+    steps: [Pot.warmth -= cool_kernel]
+---
+component: Pot
+fields: {warmth: f32}
+---
+component: Coal
+fields: {glow: f32}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arguments_called_like_functions_of_the_world(backend: Backend) -> None:
+    pytest.importorskip(backend)
+    world = world_package(WORLD, f"hearth_{backend}", backend).Hearth()
+    world.spawn(3, pot={"warmth": 1}, coal={"glow": 2})
+    world.heat(3, 4, 5)
+    assert world.pot.data.warmth.tolist() == [27, 27, 27]
+    world.cool(7)
+    assert world.pot.data.warmth.tolist() == [20, 20, 20]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from ecsgen.model import Kernel
 from ecsgen.model.programs import OWN, Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection, for_macro
 from ecsgen.render.kernels.arguments import ArgumentSpelling, is_local
 from ecsgen.render.kernels.asked import Asked
-from ecsgen.render.kernels.methods import RowsMethod
+from ecsgen.render.kernels.methods import Method, RowsMethod
 from ecsgen.render.kernels.printed import Printed, function_text
 from ecsgen.render.kernels.sources import Source
 from ecsgen.render.loops.columns import Parameter
@@ -50,17 +52,12 @@ class LoopKernel(RowsMethod):
 
     @property
     def _function_name(self) -> str:
-        """What the function is called: not as a local of the method is."""
+        """What the function is called; the world's module has functions of other names."""
         if self.source.is_world:
-            return f"_{self.name}_kernel"  # the module has functions of other names
-        name, texts = self.name, {argument.text for argument in self.arguments}
-        if is_local(name, self.kernel) or f"_{name}" in texts:
-            component = self.source.whole
-            others = {one.name for one in component.kernels}
-            others |= {one.name for one in component.reductions}
-            while name in others or f"_{name}" in texts:
-                name += "_"
-        return f"_{name}"
+            return function_name(self, f"{self.name}_kernel")
+        component = self.source.whole
+        others = {one.name for one in component.kernels}
+        return function_name(self, self.name, others | {one.name for one in component.reductions})
 
     # --- the method ------------------------------------------------------------------------------
 
@@ -164,6 +161,18 @@ class LoopKernel(RowsMethod):
                 f"{constant}: Final = np.array({values}, {SCALARS[field.type.scalar].numpy})"
             )
         return (*lines,)
+
+
+def function_name(method: Method, name: str, others: Set[str] = frozenset()) -> str:
+    """What a function is called behind an underscore: not as a local of the method that calls it;
+    `others`: names that functions beside it have."""
+    taken = {text for one in method.arguments for text in (one.text, one.whole)}
+    is_bare = name == method.name  # no local of its own ends as other names of functions do
+    if f"_{name}" in taken or (is_bare and is_local(name, method.kernel)):
+        name += "_"
+        while name in others or f"_{name}" in taken:
+            name += "_"
+    return f"_{name}"
 
 
 def header_of(function: str, parameters: list[Parameter]) -> str:

@@ -12,7 +12,13 @@ from ecsgen.render.kernels.sources import ChunkSource, Source
 from ecsgen.render.loops.code import USED, Names
 from ecsgen.render.loops.columns import Parameter
 from ecsgen.render.loops.function import LoopFunction
-from ecsgen.render.loops.loop_method import LoopKernel, converted, decorator, header_of
+from ecsgen.render.loops.loop_method import (
+    LoopKernel,
+    converted,
+    decorator,
+    function_name,
+    header_of,
+)
 from ecsgen.render.quoting import literal
 
 BLOCK = 1024
@@ -26,7 +32,8 @@ class LoopPass(Pass):
         super().__init__(fused, source)
         self._parts = [LoopKernel(kernel, source) for kernel in fused.kernels]
         called = {part.function.name for part in self._parts}
-        self._names = Names({*USED, *called, f"_{self.name}"})
+        self._function = function_name(self, self.name)
+        self._names = Names({*USED, *called, self._function})
         self._rows = self._names.take("n", "_n")
         self._start, self._end = self._names.take("start"), self._names.take("end")
         self._given: dict[str, Parameter] = {}
@@ -36,7 +43,7 @@ class LoopPass(Pass):
     @property
     def printed(self) -> Printed:
         """The texts of the module."""
-        name, source, said = f"_{self.name}", self.source, self.function_docstring
+        name, source, said = self._function, self.source, self.function_docstring
         first = next(iter(self._parts)).parameters[0]
         parameters = [Parameter(self._rows, "int", first.passed), *self._given.values()]
         function = function_text(decorator(False), header_of(name, parameters), said, self._body)
@@ -104,7 +111,7 @@ class ChunkLoop(Method):
     @property
     def printed(self) -> Printed:
         """The texts of the module."""
-        function, chunks = self._function, f"_{self.name}_chunks"
+        function, chunks = self._function, function_name(self, f"{self.name}_chunks")
         of_rows = function.parameters(self.spellings)
         header = header_of(function.name, of_rows)
         rows = function_text(decorator(False), header, self.function_docstring, function.body)
