@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import mpi4py  # noqa: F401  # a missing one is an error, not a reason to leave these out
@@ -26,6 +27,7 @@ LOCAL = {
     "OPENBLAS_NUM_THREADS": "1",
 }
 DEADLINE = 120
+MEMORY = Path("/dev/shm")
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +68,16 @@ def test_any_number_of_ranks_has_the_same_results(folder: Path) -> None:
     assert (status, len(text.split())) == (0, 3)
 
 
+@pytest.fixture
+def _no_shared_memory_stays() -> Iterator[None]:
+    """MPI itself takes away what ranks share unless they are killed."""
+    before = {*MEMORY.glob("mpich_shm_*")}
+    yield
+    for left in {*MEMORY.glob("mpich_shm_*")} - before:
+        left.unlink(missing_ok=True)
+
+
+@pytest.mark.usefixtures("_no_shared_memory_stays")
 def test_a_killed_rank_ends_the_others(folder: Path) -> None:
     status, text, seconds = ranks(2, folder, "8", "--kill", "3")
     assert (status != 0, "Killed" in text) == (True, True)
