@@ -19,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loads
 # Which quarter of the mutants: another one after each commit.
 SHARE ?= $(shell expr $$(git rev-list --count HEAD) % 4)/4
 
-.PHONY: demo flock test soak fast browser lint types check bench cachegrind mutants docs dist lowest clean
+.PHONY: demo flock test soak search fast browser lint types check bench cachegrind mutants docs dist lowest clean
 
 demo: $(READY)
 	$(BIN)/ecsgen build schemas/
@@ -44,14 +44,16 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP) fast
 	$(PYTEST)
 
-# What searches further: tests that `make test` leaves out, many examples, and mutants.
-soak: export PYTHONDONTWRITEBYTECODE =
-soak: export ECSGEN_COMBINATIONS = 0:40
-soak: export ECSGEN_MIGRATIONS = 400
-soak: $(STAMP) fast
+# What searches further: tests that `make test` leaves out and many examples, then mutants.
+soak: search
+	$(BIN)/python -m tests.mutate --share $(SHARE)
+
+search: export PYTHONDONTWRITEBYTECODE =
+search: export ECSGEN_COMBINATIONS = 0:40
+search: export ECSGEN_MIGRATIONS = 400
+search: $(STAMP) fast
 	$(PYTEST) -m "soak or hypothesis" --hypothesis-profile soak
 	ECSGEN_FAULTS=1 ECSGEN_INTERRUPTS=50 ECSGEN_SIGNALS=30 $(PYTEST) -m "" --dist load tests/test_faults.py
-	$(BIN)/python -m tests.mutate --share $(SHARE)
 
 # Methods in C, compiled where they are. Without a compiler their tests are left out, but not in CI.
 fast: $(FAST)

@@ -15,7 +15,7 @@ from typing import Any
 from _missing import MissingError
 
 from ecsgen import schema
-from ecsgen.config import Backend, Options
+from ecsgen.config import Backend, Options, Runtime
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.render import texts
@@ -28,11 +28,12 @@ os.environ.setdefault("ECSGEN_PURE", "1")
 
 
 @cache
-def built(folder: Path, backend: Backend, *schemas: Path) -> Any:
+def built(folder: Path, backend: Backend, *schemas: Path, runtime: Runtime = "installed") -> Any:
     """Build schema files to a package in a folder, and import it; the same ones only once.
 
-    Written as the templates make it, without black and generated tests. Raises `MissingError`
-    without the backend's library.
+    Written as the templates make it, without black and generated tests. With `runtime="vendored"`
+    it has its methods in C or not whatever others have. Raises `MissingError` without the backend's
+    library.
     """
     if backend == "numba" and importlib.util.find_spec("numba") is None:
         raise MissingError("numba is not installed (pip install numba)")
@@ -43,17 +44,25 @@ def built(folder: Path, backend: Backend, *schemas: Path) -> Any:
     package.mkdir()
     for file in schemas:
         shutil.copy(file, source)
-    for path, text in _files(source, package, backend).items():
+    for path, text in _files(source, package, backend, runtime).items():
         (package / path).parent.mkdir(parents=True, exist_ok=True)
         (package / path).write_text(text, encoding="utf-8")
     sys.path.insert(0, str(home))
     return importlib.import_module(package.name)
 
 
-def _files(source: Path, package: Path, backend: Backend) -> dict[str, str]:
+def _files(source: Path, package: Path, backend: Backend, runtime: Runtime) -> dict[str, str]:
     diagnostics = Diagnostics()
     project = schema.load(source, diagnostics)
-    options = Options((SchemaRoot(source),), package, backend, tests=None, jobs=1, line_length=88)
+    options = Options(
+        (SchemaRoot(source),),
+        package,
+        backend,
+        tests=None,
+        jobs=1,
+        line_length=88,
+        runtime=runtime,
+    )
     found = {} if project is None else texts(project, options)
     if project is None or diagnostics.errors:
         raise ValueError(f"{source} has {diagnostics.errors} errors")

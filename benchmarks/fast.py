@@ -312,7 +312,7 @@ def main() -> None:
             os.environ["ECSGEN_PURE"] = wish
             built.cache_clear()
             schemas = SCHEMAS / "fast.yaml", SCHEMAS / "few.yaml"
-            package = packages[contender] = built(Path(name), "numpy", *schemas)
+            package = packages[contender] = built(Path(name), "numpy", *schemas, runtime="vendored")
             importlib.import_module(f"{package.__name__}._runtime.fast")  # which asks for it
         print(f"{machine()}\n\n| | ns in C | / in Python | / esper |\n| --- | --- | --- | --- |")
         for case in cases(packages, esper, options.live):

@@ -216,14 +216,14 @@ def _microseconds(times: list[float]) -> str:
 
 def as_generated_and_in_c(folder: Path, backend: Backend, schema: Path) -> Packages:
     """Build a schema, and import it as generated, and with methods in C."""
-    found = {"": built(folder, backend, schema)}
+    found = {"": built(folder, backend, schema, runtime="vendored")}
     try:
         need_methods_in_c()
     except MissingError as reason:
         print(f"left out: {reason}")
     else:
         with patch.dict(os.environ, ECSGEN_PURE="0"):
-            package = found[" in C"] = built(folder / "in_c", backend, schema)
+            package = found[" in C"] = built(folder / "in_c", backend, schema, runtime="vendored")
             importlib.import_module(f"{package.__name__}._runtime.fast")
     return found
 
