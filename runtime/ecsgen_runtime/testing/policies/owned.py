@@ -363,7 +363,7 @@ class Cases(base.Cases):
             m.ensure(entity, no_such_field=1)
         assert same(m.row(m.ensure(entity)), self.subject.read({}))
         with pytest.raises(TypeError, match=r"ensure\(\).*no_such_field"):
-            m.ensure(entity, no_such_field=1)  # those of an instance are ignored, but must be fields
+            m.ensure(entity, no_such_field=1)  # ignored here, but must be a field
 
     def test_owners_can_not_be_written(self) -> None:
         _, m, _ = self.filled(2)
