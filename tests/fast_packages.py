@@ -25,10 +25,11 @@ Packages = tuple[ModuleType, ModuleType]
 
 
 METHODS = {
-    "PositionManager": "create _destroy_row remove destroy lookup has require row value set_value",
+    "PositionManager": "create ensure _destroy_row remove destroy lookup has require row "
+    "value set_value",
     "PointMassManager": "create _destroy_row remove lookup label set_label mass set_mass mass_of",
     "TransformManager": "create _destroy_row remove destroy lookup rotation set_rotation",
-    "SoundSourceManager": "create lookup next previous first clip set_clip",
+    "SoundSourceManager": "create ensure lookup next previous first clip set_clip",
     "StatusEffectManager": "create _destroy_row remove destroy_id resolve id_of",
     "SparkManager": "create _destroy_row destroy_id resolve position set_position position_of "
     "set_position_of __contains__",

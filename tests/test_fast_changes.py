@@ -84,7 +84,9 @@ class Yard:
         name, entity = self.random.choice(list(FIELDS)), self.entity()
         manager = getattr(self.world, name)
         if self.random.random() < 0.7:
-            return manager.create(entity, **self.fields(name), **self.parent(manager))
+            make = self.random.choice((manager.create, manager.create, manager.ensure))
+            odd = {"nonsense": 1} if self.random.random() < 0.05 else {}
+            return make(entity, **self.fields(name), **self.parent(manager), **odd)
         field, value = self.random.choice(list(FIELDS[name].items()))
         before = getattr(manager, f"{field}_of")(entity)
         getattr(manager, f"set_{field}_of")(entity, value)

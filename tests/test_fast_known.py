@@ -213,7 +213,7 @@ def named(kind: type[Any], name: str, method: Any) -> tuple[str, set[str]]:
 
 def names_in(method: Any) -> set[str]:
     """Return the attributes and the names of the module, or builtins, that a function uses."""
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(method))).body
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(method.__code__))).body
     assert isinstance(tree, ast.FunctionDef)
     nodes = [node for statement in tree.body for node in unannotated(statement)]
     names = [node for node in nodes if isinstance(node, ast.Name)]

@@ -84,6 +84,8 @@ def test_odd_arguments_have_the_same_outcome(packages: Packages, name: str) -> N
             found.append(("create", outcome(partial(one.create, argument)), one.version))
         found.append((outcome(manager.lookup), outcome(partial(manager.lookup, 1, 2))))
         found.append((outcome(partial(manager.create, gone, nonsense=1)), outcome(manager.create)))
+        for entity in (gone, *owners):
+            found.append(outcome(partial(manager.ensure, entity, nonsense=1)))
         outcomes.append(found)
     assert outcomes[0] == outcomes[1]
 

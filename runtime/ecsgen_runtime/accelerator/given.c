@@ -33,6 +33,19 @@ take_defaults(const Component *plan, char *scratch)
 }
 
 int
+has_names(const Component *plan, PyObject *names)
+{
+    Py_ssize_t count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        if (name != plan->above && named_field(plan, name) == NULL) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int
 take_named(const Component *plan, PyObject *const *values, PyObject *names, char *scratch,
            uint64_t *above)
 {

@@ -5,6 +5,9 @@
 
 #include "_fast.h"
 
+/* Whether each of a tuple of names, or NULL, is one that a new row takes. */
+int has_names(const Component *plan, PyObject *names);
+
 /* As keyword arguments; `names` is their tuple, or NULL without any. `above` becomes the parent's row
    that is among them, or NIL; it is NULL where none may be. */
 int take_named(const Component *plan, PyObject *const *values, PyObject *names, char *scratch,

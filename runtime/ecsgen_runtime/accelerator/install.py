@@ -186,6 +186,9 @@ def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
         has_owners = "entity" not in spec["roles"] or spec["entities"] is not None
         if has_owners and consists(kind, "create"):
             chosen["create"] = static(kind, "create"), "create", 0
+            ensure = static(kind, "ensure")
+            if getattr(ensure, "__wrapped__", None) is static(kind, "create"):
+                chosen["ensure"] = ensure, "ensure", 0
         is_owned = is_of(static(kind, "_create_many"), "_create_many", "Owned")
         if "create" in chosen and is_owned and consists(kind, "create_many"):
             chosen["create_many"] = static(kind, "create_many"), "create_many", 0

@@ -60,6 +60,7 @@ NEEDED: Final = {
     "lookup_many": ("lookup",),
     "remove_many": ("remove", "lookup"),
     "create_many": ("create", "lookup"),
+    "ensure": ("create", "lookup"),
     "has": ("lookup",),
     "has_id": ("resolve",),
     "get_of": ("lookup",),

@@ -112,21 +112,53 @@ destroy_in_use(PARAMETERS)
 
 /* ---- rows that come ------------------------------------------------------------------------- */
 
+/* Add the row that a call describes; NULL without an exception leaves it to Python. */
 static PyObject *
-create(PARAMETERS)
+created(PyObject *callable, PyObject *const *args, PyObject *kwnames, Py_ssize_t wanted)
 {
     Component *plan = PLAN(callable);
-    Py_ssize_t wanted = plan->entity == ABSENT ? 1 : 2;
     char scratch[MAX_ROW];
     Rows rows;
     uint64_t above;
-    if (PyVectorcall_NARGS(nargsf) == wanted && open_rows(plan, args[0], &rows) &&
-        is_unlocked(plan, args[0]) && take_named(plan, args + wanted, kwnames, scratch, &above)) {
+    if (open_rows(plan, args[0], &rows) && is_unlocked(plan, args[0]) &&
+        take_named(plan, args + wanted, kwnames, scratch, &above)) {
         PyObject *entity = wanted == 2 ? args[1] : NULL;
-        PyObject *result = create_row(plan, args[0], &rows, entity, above, scratch);
+        return create_row(plan, args[0], &rows, entity, above, scratch);
+    }
+    return NULL;
+}
+
+static PyObject *
+create(PARAMETERS)
+{
+    Py_ssize_t wanted = PLAN(callable)->entity == ABSENT ? 1 : 2;
+    if (PyVectorcall_NARGS(nargsf) == wanted) {
+        PyObject *result = created(callable, args, kwnames, wanted);
         if (result != NULL || PyErr_Occurred()) {
             return result;
         }
+    }
+    return LEAVE;
+}
+
+static PyObject *
+ensure(PARAMETERS)
+{
+    Component *plan = PLAN(callable);
+    PyObject *data;
+    uint64_t row, handle;
+    if (PyVectorcall_NARGS(nargsf) != 2 || !find_entity(plan, args[0], args[1], &data, &row)) {
+        return LEAVE;
+    }
+    if (row == NIL) {
+        PyObject *result = created(callable, args, kwnames, 2);
+        if (result != NULL || PyErr_Occurred()) {
+            return result;
+        }
+    }
+    else if (has_names(plan, kwnames) && is_number(args[1], &handle) &&
+             is_alive(plan, args[0], handle)) {
+        return nil_or(row);
     }
     return LEAVE;
 }
@@ -239,6 +271,7 @@ const Function manager_functions[] = {
     {"destroy", destroy},
     {"destroy_row", destroy_in_use},
     {"create", create},
+    {"ensure", ensure},
     {"id_of", id_of},
     {"resolve", resolve},
     {"destroy_id", destroy_id},
