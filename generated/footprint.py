@@ -353,14 +353,14 @@ class FootprintManager(Many, Sparse, Ring):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found  # a dead entity had the same index
+            _gone = self._evict, _found, self.create  # a dead entity had the same index
             return self._make_way(
-                *_gone, self.create, entity, place=place, heading=heading, depth=depth
+                *_gone, entity, place=place, heading=heading, depth=depth
             )
         if data._n == data._RING:
-            _gone = self._drop_oldest, data._oldest  # the oldest goes
+            _gone = self._drop_oldest, data._oldest, self.create  # the oldest goes
             return self._make_way(
-                *_gone, self.create, entity, place=place, heading=heading, depth=depth
+                *_gone, entity, place=place, heading=heading, depth=depth
             )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:

@@ -438,10 +438,9 @@ class ParticleManager(Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found  # a dead entity had the same index
+            _gone = self._evict, _found, self.create  # a dead entity had the same index
             return self._make_way(
                 *_gone,
-                self.create,
                 entity,
                 position=position,
                 velocity=velocity,

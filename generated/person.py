@@ -358,14 +358,9 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found  # a dead entity had the same index
+            _gone = self._evict, _found, self.create  # a dead entity had the same index
             return self._make_way(
-                *_gone,
-                self.create,
-                entity,
-                condition=condition,
-                exposed=exposed,
-                days=days,
+                *_gone, entity, condition=condition, exposed=exposed, days=days
             )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:

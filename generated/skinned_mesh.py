@@ -652,10 +652,9 @@ class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found  # a dead entity had the same index
+            _gone = self._evict, _found, self.create  # a dead entity had the same index
             return self._make_way(
                 *_gone,
-                self.create,
                 entity,
                 vertex_buffers=vertex_buffers,
                 index_buffer=index_buffer,

@@ -387,10 +387,13 @@ class TileManager(DirectIds, Gc):
         if row >= data._allocated:
             data._grow(row + 1, (flow,))
         if _owner != NULL_ENTITY:
-            _gone = self._destroy_row, row  # a dead entity had the same index
+            _gone = (
+                self._destroy_row,
+                row,
+                self.create,
+            )  # a dead entity had the same index
             return self._make_way(
                 *_gone,
-                self.create,
                 entity,
                 height=height,
                 walk_cost=walk_cost,

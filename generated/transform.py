@@ -362,14 +362,13 @@ class TransformManager(Direct, Gc):
         if row >= data._allocated:
             data._grow(row + 1, (translation, rotation, scale))
         if _owner != NULL_ENTITY:
-            _gone = self._destroy_row, row  # a dead entity had the same index
-            return self._make_way(
-                *_gone,
+            _gone = (
+                self._destroy_row,
+                row,
                 self.create,
-                entity,
-                translation=translation,
-                rotation=rotation,
-                scale=scale,
+            )  # a dead entity had the same index
+            return self._make_way(
+                *_gone, entity, translation=translation, rotation=rotation, scale=scale
             )
         try:
             data._entity_cells[row] = entity

@@ -249,8 +249,8 @@ class VelocityManager(Grouped, Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found  # a dead entity had the same index
-            return self._make_way(*_gone, self.create, entity, value=value)
+            _gone = self._evict, _found, self.create  # a dead entity had the same index
+            return self._make_way(*_gone, entity, value=value)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity

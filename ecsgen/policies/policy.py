@@ -103,4 +103,4 @@ def eviction(is_in_the_way: str, removal: str, why: str) -> str:
 
     Anything may have changed by then, so the creation begins again behind it.
     """
-    return f"if {is_in_the_way}:\n    _gone = {removal}  # {why}\n    <again>"
+    return f"if {is_in_the_way}:\n    _gone = {removal}, self.create  # {why}\n    <again>"

@@ -33,8 +33,10 @@ def component_module(component: Component) -> str:
             **slot_words(component),
         },
         pieces={
-            "again": lambda indent: call("return self._make_way", c.after("*_gone"), indent),
-            "below": lambda indent: call("return self._create_below", c.after("parent"), indent),
+            "again": lambda indent: call("return self._make_way", ["*_gone", *c.handed_on], indent),
+            "below": lambda indent: call(
+                "return self._create_below", ["parent", "self.create", *c.handed_on], indent
+            ),
             "created_below": lambda indent: c.created_below(indent),
             "move_row": lambda indent: c.move_lines("data", indent),
         },

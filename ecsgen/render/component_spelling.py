@@ -312,9 +312,10 @@ class ComponentSpelling:
         """The arguments of `create` that may be views of a row."""
         return [s.alone for s in self.fields if s.column.shape]
 
-    def after(self, first: str) -> list[str]:
-        """The arguments of what creates the row, once something else is done."""
-        return [first, "self.create", *(["entity"] if self.owned else []), *self.keywords]
+    @property
+    def handed_on(self) -> list[str]:
+        """The arguments of `create`, handed on."""
+        return [*(["entity"] if self.owned else []), *self.keywords]
 
     @property
     def created_many(self) -> str:
