@@ -77,9 +77,9 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
 
 
 def _print_layout(components: list[Component], world: World) -> None:
-    from ecsgen.kernels.usage import remarks
     from ecsgen.layout import chunk_table, layout, table
     from ecsgen.layout.chunks import chunk_plan, chunk_plan_table, chunk_title
+    from ecsgen.layout.hints import remarks
 
     texts = []
     for component in components:

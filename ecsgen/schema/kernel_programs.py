@@ -11,10 +11,10 @@ from typing import Final
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws, numbered
 from ecsgen.kernels.expressions import Typist
-from ecsgen.kernels.messages import Ways
 from ecsgen.kernels.references import Reach, absent_elements
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.steps import (
+    Ways,
     local_names,
     names_read,
     target_of,
