@@ -13,8 +13,7 @@ import pytest
 from ecsgen_runtime.bulk import Bulk
 from ecsgen_runtime.handles import NIL
 from ecsgen_runtime.placement.direct import Direct
-from ecsgen_runtime.shards.bulk import ShardedBulk
-from ecsgen_runtime.shards.handle_map import HandleMap
+from ecsgen_runtime.shards.lookup import HandleMap, ShardedBulk
 
 from ecsgen.config import Backend
 from ecsgen.render.package import entities_module

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.shards import handle_map
-from ecsgen_runtime.shards.bulk import ShardedBulk
-from ecsgen_runtime.shards.handle_map import HandleMap
+from ecsgen_runtime.shards import lookup
+from ecsgen_runtime.shards.lookup import HandleMap, ShardedBulk
 from numpy.typing import NDArray
 
 POOL = (np.uint64(1) << np.uint64(44)) | np.arange(4000, dtype=np.uint64) * np.uint64(3)
@@ -107,7 +106,7 @@ def test_few(made: Callable[[], NDArray[Any]], bulk: type[ShardedBulk]) -> None:
 
 
 def test_ways_go_round_the_end(monkeypatch: pytest.MonkeyPatch, bulk: type[ShardedBulk]) -> None:
-    monkeypatch.setattr(handle_map, "_SMALLEST", 8)
+    monkeypatch.setattr(lookup, "_SMALLEST", 8)
     random = np.random.default_rng(2)
     for _ in range(200):
         map_ = HandleMap(bulk)

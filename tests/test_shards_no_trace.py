@@ -59,5 +59,5 @@ def test_with_it_the_library_is_copied_as_it_is() -> None:
     found = sources(load(text), runtime="vendored")
     library = runtime.sources()
     copied = found.keys() & library.keys()
-    assert "_runtime/shards/sparse.py" in copied
+    assert "_runtime/shards/managers.py" in copied
     assert [path for path in copied if found[path] != library[path]] == []

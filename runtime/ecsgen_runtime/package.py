@@ -26,7 +26,7 @@ EXPORTED: Final = {
 """What every package has of the library for its users, by module."""
 SOME_EXPORT: Final = {
     ".draws": "Draws",
-    ".shards.errors": "ParcelError ShardError",
+    ".shards.parcels": "ParcelError ShardError",
     ".spaces.spaced": "Neighbours",
 }
 """The same of what only some packages have: those whose schemas give rise to it."""

@@ -12,13 +12,18 @@ from ..broken import break_down
 from ..errors import CapacityError
 from ..handles import NIL, Columns, EntityArray, IdArray, RowArray
 from ..typed import NamedTuple
-from .checking import arriving_fields, check_bools, refuse_parcel
-from .departing import rows_of
-from .distinct import are_distinct
-from .errors import ParcelError
-from .knowing import KnownSlots
-from .parcel import ParcelBase
-from .tables import Component, plan_of
+from .entities import KnownSlots
+from .leaving import rows_of
+from .lookup import are_distinct
+from .parcels import (
+    Component,
+    ParcelBase,
+    ParcelError,
+    arriving_fields,
+    check_bools,
+    plan_of,
+    refuse_parcel,
+)
 
 
 class Arriving(NamedTuple):

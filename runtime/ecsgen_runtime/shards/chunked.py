@@ -1,4 +1,4 @@
-"""Components in chunks, in parcels: a table each, by entity."""
+"""Components in chunks where worlds are several: rows of visitors, and tables in parcels."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..archetypes.chunk_layout import ChunkColumns
-from ..archetypes.places import NOWHERE, POSITION_BITS, by_archetype
+from ..archetypes.places import NOWHERE, POSITION_BITS, EntityPlaces, by_archetype
+from ..archetypes.store import ArchetypeStore
 from ..archetypes.table import ArchetypeTable
+from ..archetypes.view import ChunkT
 from ..columns.buffers import Column
 from ..handles import EntityArray
 from ..typed import NamedTuple
 from .arriving import ParcelPlaces
-from .checking import checked_column, unpickled
-from .parcel import ParcelBase
-from .tables import Component, ParcelPlan
+from .entities import ShardedEntities
+from .parcels import Component, ParcelBase, ParcelPlan, checked_column, unpickled
+
+# --- Components in chunks, in parcels: a table each, by entity ------------------------
 
 
 class Batch(NamedTuple):
@@ -126,3 +129,115 @@ def _column(parcel: ParcelBase, one: Component, column: Column) -> NDArray[Any]:
         return cells  # an element of a field that is split
     field, _ = one.kind._CONVERTERS[column.name]
     return checked_column(one, column.name, field, cells, count)
+
+
+# --- Where the rows of entities are in chunks: slot → archetype and position ----------
+
+
+class ShardedPlaces(EntityPlaces):
+    """Sparse arrays by slot: whose row it is, and `archetype << 32 | position`.
+
+    The whole handle decides, so stale handles find nothing.
+    """
+
+    __slots__ = ("_entities",)
+
+    def __init__(self, index_mask: int, entities: ShardedEntities) -> None:
+        super().__init__(index_mask)
+        self._entities = entities
+        """Who tells the slots."""
+
+    def get(self, entity: int) -> int:
+        """Return an entity's place, or NOWHERE; O(1)."""
+        slot = self._entities._slot(entity)
+        if slot < len(self._owners) and self._owner_cells[slot] == entity:
+            place: int = self._place_cells[slot]
+            return place
+        return NOWHERE
+
+    def get_many(self, entities: EntityArray) -> NDArray[np.uint64]:
+        """Return each entity's place; O(k)."""
+        slots = self._entities._slots(entities)
+        places: NDArray[np.uint64] = self._places.take(slots, mode="clip")
+        others = self._owners.take(slots, mode="clip") != entities
+        np.putmask(places, others, np.uint64(NOWHERE))
+        return places
+
+    def set(self, entity: int, place: int) -> None:
+        """Remember an entity's place; its slot was covered before."""
+        slot = self._entities._slot(entity)
+        self._owner_cells[slot] = entity
+        self._place_cells[slot] = place
+
+    def set_many(self, entities: EntityArray, places: NDArray[np.uint64]) -> None:
+        """Remember each entity's place; O(k)."""
+        slots = self._entities._slots(entities)
+        self._owners[slots] = entities
+        self._places[slots] = places
+
+    def forget(self, entity: int) -> None:
+        """An entity has no row any more."""
+        slot = self._entities._slot(entity)
+        self._owner_cells[slot] = 0
+        self._place_cells[slot] = NOWHERE
+
+    def forget_many(self, entities: EntityArray) -> None:
+        """These entities have no rows any more; O(k)."""
+        slots = self._entities._slots(entities)
+        self._owners[slots] = 0
+        self._places[slots] = NOWHERE
+
+    def cover(self, entity: int) -> int:
+        """Make room for an entity and return whose row its slot leads to, or 0; O(1) amortised."""
+        slot = self._entities._slot(entity)
+        if slot >= len(self._owners):
+            self._grow(slot)
+        owner: int = self._owner_cells[slot]
+        return owner
+
+    def cover_many(self, entities: EntityArray) -> EntityArray:
+        """Make room for entities and return the others that their slots lead to; O(k)."""
+        if len(entities) == 0:
+            return entities
+        slots = self._entities._slots(entities)
+        last = int(slots.max())
+        if last >= len(self._owners):
+            self._grow(last)
+        owners = self._owners[slots]
+        others: EntityArray = owners[(owners != 0) & (owners != entities)]
+        return others
+
+
+# --- Archetypes whose rows may belong to visitors, and travel -------------------------
+
+
+class ShardedStore(ArchetypeStore[ChunkT]):
+    """All rows in chunks, found by slot; the generated class adds what is typed by component."""
+
+    __slots__ = ()
+    _entities: ShardedEntities
+
+    def _new_places(self, index_mask: int) -> EntityPlaces:
+        return ShardedPlaces(index_mask, self._entities)
+
+    def _has_any(self, entities: EntityArray) -> bool:
+        """Return whether one of the entities has a row."""
+        places = self._table.places.get_many(entities)
+        return bool((places != np.uint64(NOWHERE)).any())
+
+    def _pack(
+        self,
+        plan: ParcelPlan,
+        entities: EntityArray,
+        counts: list[int],
+        cells: dict[int, NDArray[Any]],
+    ) -> None:
+        """Find the cells of entities for a parcel."""
+        packed_chunks(self._table, plan, entities, counts, cells)
+
+    def _batches(self, parcel: Any, places: Any) -> list[Batch]:
+        """Check what a parcel has for chunks, and return it by signature."""
+        found = batches(self._table, parcel, places)
+        if found:
+            self._refuse_locked()
+        return found

@@ -1,16 +1,11 @@
-"""Entities of a world that is one of several: its own, and visitors made elsewhere.
-
-A handle is `generation | shard | index`, whole and unchanged wherever its entity goes. What is
-found by index is found by *slot* here: the index of an entity made here, a cell of its own for a
-visitor, whose slot a map knows. A slot that was a visitor's once is never an index again.
-
-Whoever was made here, left and came back is a visitor, for the index has gone to others.
-"""
+"""Entities of a world that is one of several: its own, and visitors made elsewhere."""
 
 from __future__ import annotations
 
 import operator
-from typing import Any, ClassVar, SupportsIndex
+from operator import index
+from types import TracebackType
+from typing import Any, ClassVar, Final, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,16 +17,289 @@ from ..entities.arrays import (
     first_repeat,
     without_repeats,
 )
-from ..entities.layout import INDEX_COUNT, MIN_FREE, ONE_GENERATION
+from ..entities.layout import (
+    INDEX_COUNT,
+    INDEX_MASK,
+    MIN_FREE,
+    ONE_GENERATION,
+    HandleLayout,
+)
+from ..entities.living import LivingEntities
 from ..entities.manager import Entities
 from ..entities.queue import IndexQueue
 from ..errors import CapacityError, StaleEntityError
 from ..few import few_numbers
 from ..handles import Entity, EntityArray, RowArray
 from ..per_class import per_class
-from .handle_map import HandleMap
-from .layout import ShardLayout
-from .living import VisitedEntities
+from .lookup import HandleMap, ShardedBulk
+
+# --- The bits of a handle where worlds are several: generation, shard and index, from
+# the top.
+#
+# Ids have 20, 12 and 32 bits, whatever handles have.
+
+
+ID_SHARD_BITS: Final = 12
+ID_VISITOR: Final = (1 << ID_SHARD_BITS) - 1
+"""Stands in a slot's generation for the shard, where the id in it is another's: no shard has this
+number."""
+ID_LAST: Final = (1 << 20) - 1
+"""The last generation of an id."""
+
+
+class ShardLayout(HandleLayout):
+    """How many bits of a handle are what, with those of the shard where its entity was made."""
+
+    def __init__(
+        self, index_bits: int, generation_bits: int, min_free: int, shard_bits: int
+    ) -> None:
+        super().__init__(index_bits, generation_bits, min_free, shard_bits)
+        self.SHARD_BITS: Final = shard_bits
+        self.SHARD_COUNT: Final = 1 << shard_bits
+
+    def checked_shard(self, shard: SupportsIndex) -> int:
+        """Return the number of a shard, or raise ValueError."""
+        number = index(shard)
+        if not 0 <= number < self.SHARD_COUNT:
+            raise ValueError(f"shard {number}, wanted 0 to {self.SHARD_COUNT - 1}")
+        return number
+
+    def shard(self, entity: SupportsIndex) -> int:
+        """Return the shard where an entity was made."""
+        return index(entity) >> self.INDEX_BITS & self.SHARD_COUNT - 1
+
+    def name(self, entity: SupportsIndex) -> str:
+        """Return an entity as `5v1`, and as `5v1@3` if it was not made in shard 0."""
+        name, shard = super().name(entity), self.shard(entity)
+        return f"{name}@{shard}" if shard else name
+
+
+# --- Slots that are found once and known to all managers: to find them takes a third
+# of a move.
+
+
+_SAMPLE: Final = 8
+"""So many rows tell most managers whose rows are others."""
+_NONE = np.zeros(0, np.uint64), np.zeros(0, np.intp)
+
+
+class KnownSlots:
+    """The slots of some entities, while a `with` block runs in which nobody gets another one.
+
+    Managers ask one after the other, often for the rows of the same entities: the last answer is
+    kept. Nobody may write to what is known.
+    """
+
+    __slots__ = (
+        "_entities",
+        "_found",
+        "_gone",
+        "are_new",
+        "es",
+        "is_going",
+        "rows",
+        "slots",
+    )
+
+    def __init__(
+        self, entities: ShardedEntities, es: EntityArray, slots: RowArray
+    ) -> None:
+        self._entities = entities
+        self._found = _NONE
+        self._gone = 0, _NONE[1], _NONE[1]
+        self.es = es
+        self.slots = slots
+        self.rows: RowArray | None = None
+        """Their rows in the last manager where each has one."""
+        self.are_new = False
+        """Whether nobody has rows of those who had these slots before."""
+        self.is_going = False
+        """Whether they are the owners of all rows that a manager loses, one each."""
+
+    def __enter__(self) -> KnownSlots:
+        self._entities._known = self
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._entities._known = None
+
+    def of(self, es: EntityArray) -> RowArray:
+        """Return the slots of entities, alive or dead, that have or had rows here; O(k)."""
+        if es is self.es:
+            return self.slots
+        before, slots = self._found
+        if len(es) == len(before) and (es == before).all():
+            return slots
+        slots = self._entities._find_slots(es)
+        if es.base is None:  # no view of cells that are going to change
+            self._found = es, slots
+        return slots
+
+    def rows_among(self, owners: EntityArray) -> RowArray | None:
+        """Return the rows that they have in the last manager, if they have the same ones among
+        those of these owners: rows that were created together often stay so."""
+        rows, es = self.rows, self.es
+        if rows is None or len(rows) == 0 or int(rows.max()) >= len(owners):
+            return None
+        if (owners.take(rows[:_SAMPLE]) != es[:_SAMPLE]).any():
+            return None
+        return rows if (owners.take(rows) == es).all() else None
+
+    def ascending(self, rows: RowArray, n: int) -> RowArray:
+        """Return distinct rows below n in ascending order."""
+        count, before, gone = self._gone
+        if count != n or rows is not before:
+            gone = self._entities._BULK.ascending(rows, n)
+            self._gone = n, rows, gone
+        return gone
+
+
+# --- Which entities are alive in a shard, and in which slots --------------------------
+
+
+class VisitedEntities(LivingEntities):
+    """Knows which entities are alive here: those made here by their index, others by their slot."""
+
+    # The cell of an index is as everywhere. That of a visitor's slot holds the visitor's handle;
+    # one in which nobody lives is like that of an index that is retired.
+
+    __slots__ = ()
+    _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
+    """What is done for many at once; compiled packages have another."""
+    _home: int
+    """The number of the shard, where handles have it."""
+    _known: KnownSlots | None
+    """Slots that need not be found."""
+    _visitors: HandleMap
+    """The slots of visitors that live here, and of the dead of whom there may be rows."""
+    _idle: IndexQueue
+    """Slots of visitors that are gone."""
+    _revived: int
+    """How many slots were idle and are not any more."""
+    _lingering: int
+    """How many visitors died here and still have their slots."""
+
+    @per_class
+    def alive(self, e: SupportsIndex) -> bool:
+        """Whether the entity is alive here; no number that can't be an entity is. O(1)."""
+        if type(e) is not int:
+            e = operator.index(e)
+        try:
+            if self._cells[e & INDEX_MASK] == e:
+                return True
+        except IndexError:
+            pass
+        slot = self._visitors.get(e) if self._visitors.count else -1
+        return slot >= 0 and bool(self._cells[slot] == e)
+
+    def alive_many(self, es: ArrayLike) -> NDArray[np.bool_]:
+        """Which of them are alive here, a bool for each. O(k)."""
+        return self._are_here(as_entities(es))
+
+    def _are_here(self, handles: EntityArray) -> NDArray[np.bool_]:
+        table, mask = self._visitors.table, self._LAYOUT.INDEX_MASK
+        return self._BULK.are_here(self._handles, table, handles, mask)
+
+    @per_class
+    def require(self, e: SupportsIndex) -> Entity:
+        """Convert to an Entity; StaleEntityError if it is not alive here. O(1)."""
+        if type(e) is not int:
+            e = operator.index(e)
+        return Entity(self._cells[self._slot_of(e)])
+
+    @per_class
+    def _slot_of(self, e: int) -> int:
+        """Return the slot of a live entity; StaleEntityError if it is not alive here. O(1)."""
+        index = e & INDEX_MASK
+        if index < self._n_cells and self._cells[index] == e:
+            return index
+        slot = self._visitors.get(e) if self._visitors.count else -1
+        if slot < 0 or self._cells[slot] != e:
+            raise self._dead(e)
+        return slot
+
+    @per_class
+    def _slot(self, e: int) -> int:
+        """Return the slot of an entity, alive or dead, that has or had rows here; O(1)."""
+        slot = self._visitors.get(e) if self._visitors.count else -1
+        return e & INDEX_MASK if slot < 0 else slot
+
+    def _slots(self, es: EntityArray) -> RowArray:
+        """Return the slots of entities, alive or dead, that have or had rows here; O(k)."""
+        return self._find_slots(es) if self._known is None else self._known.of(es)
+
+    def _find_slots(self, es: EntityArray) -> RowArray:
+        table, mask = self._visitors.table, self._LAYOUT.INDEX_MASK
+        return self._BULK.slots_of(self._handles, table, es, mask)[0]
+
+    def _slots_of(self, owners: EntityArray, gone: RowArray) -> RowArray:
+        """Return the slots of the owners of rows that go, in any order; O(k)."""
+        known = self._known
+        if known is not None and known.is_going and len(known.slots) == len(gone):
+            return known.slots
+        return self._slots(owners[gone])
+
+    def _require_slots(self, es: ArrayLike) -> tuple[EntityArray, RowArray]:
+        """Return live entities and their slots; StaleEntityError for the first dead one. O(k)."""
+        given, table = as_entities(es), self._visitors.table
+        mask = self._LAYOUT.INDEX_MASK
+        slots, are_alive = self._BULK.slots_of(self._handles, table, given, mask)
+        if not are_alive:
+            self._require_handles(given, es)
+        return given, slots
+
+    def _span(self, es: EntityArray) -> int:
+        """Return one more than the highest slot of entities, 0 without any; O(k)."""
+        return int(self._slots(es).max()) + 1 if len(es) else 0
+
+    def _are_few_alive(self, es: list[int]) -> bool:
+        return all(map(self.alive, es))
+
+    def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
+        alive = self._are_here(handles)
+        if not alive.all():
+            position = int(alive.argmin())
+            e = np.asarray(es, object)[position]
+            shown = self._LAYOUT.shown(e)
+            raise StaleEntityError(
+                f"entity {shown} at position {position} is not alive"
+            )
+        return handles
+
+    def live(self) -> EntityArray:
+        """All entities that are alive here, by ascending slot. O(slots ever used)."""
+        handles = self._handles[: self._n_used]
+        # Live handles are odd where their index is, the flipped ones where it is not.
+        alive = (handles & 1).astype(np.bool_)
+        alive[::2] ^= True
+        es, slots = self._visitors.items()
+        alive[slots] = handles[slots] == es
+        alive &= handles >= np.uint64(self._LAYOUT.ONE_GENERATION)
+        return handles[alive]
+
+    def __len__(self) -> int:
+        return super().__len__() + self._revived
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held in arrays."""
+        return super().nbytes + self._visitors.nbytes + self._idle.nbytes
+
+
+# --- Entities of a world that is one of several: its own, and visitors made elsewhere.
+#
+# A handle is `generation | shard | index`, whole and unchanged wherever its entity
+# goes. What is found by index is found by *slot* here: the index of an entity made
+# here, a cell of its own for a visitor, whose slot a map knows. A slot that was a
+# visitor's once is never an index again.
+#
+# Whoever was made here, left and came back is a visitor, for the index has gone to
+# others.
 
 
 class ShardedEntities(VisitedEntities, Entities):

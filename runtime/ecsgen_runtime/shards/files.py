@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 from ..errors import SnapshotError
 from ..snapshots.atomic import replacing
 from ..snapshots.documents import parsed_json
-from .errors import ParcelError
-from .parcel import header_nbytes, header_of, nbytes_of
-from .tables import ParcelPlan
+from .parcels import ParcelError, ParcelPlan, header_nbytes, header_of, nbytes_of
 
 if TYPE_CHECKING:
-    from .parcel import ParcelBase
+    from .parcels import ParcelBase
 
 _KINDS: Final = {"u": "U", "i": "I", "f": "F"}
 _MOST: Final = 1 << 24

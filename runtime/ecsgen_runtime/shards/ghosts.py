@@ -1,12 +1,8 @@
-"""Ghosts: copies of other shards' rows, behind the own ones in the same columns.
-
-They are good until the manager's next structural change. In managers with `lookup: direct` only
-values lie there, for owners behind the last row would be rows when others come behind them.
-"""
+"""Ghosts: copies of other shards' rows, how kernels find them, and whether they were enough."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +13,23 @@ from ..columns.rows import OwnedRows
 from ..entities.arrays import as_entities
 from ..handles import NIL, EntityArray, RowArray
 from ..owners.owned import Owned
+from ..placement.moves import NO_ROWS
+from ..spaces.cells import Places
+from ..spaces.joined import joined_search
+from ..spaces.search import NearSearch
+from ..spaces.spaced import OwnedSpaced, Spaced, checked_radius
 from ..state import NO_SLOTS
+from ..typed import NamedTuple
 from .entities import ShardedEntities
-from .handle_map import HandleMap
+from .lockstep import LockStep
+from .lookup import HandleMap
+from .parcels import ShardError
+
+# --- Ghosts: copies of other shards' rows, behind the own ones in the same columns ----
+#
+# They are good until the manager's next structural change. In managers with `lookup:
+# direct` only values lie there, for owners behind the last row would be rows when
+# others come behind them.
 
 
 class RowsNear:
@@ -176,3 +186,217 @@ class Haunted(Owned):
 
 def _elements(field: str, held: list[str]) -> list[str]:
     return [name for name in held if name.rpartition("_")[0] == field and name != field]
+
+
+# --- Spaces of rows some of which belong to visitors ----------------------------------
+
+
+class ShardedSpaced(OwnedSpaced):
+    """Rows that belong to entities, some of which are dead, and some made elsewhere."""
+
+    __slots__ = NO_SLOTS
+    _entities: ShardedEntities
+
+    def _are_seen(self, n: int) -> NDArray[np.bool_] | None:
+        active = Spaced._are_seen(self, n)
+        alive = self._entities._are_here(self.data._entity_column[:n])
+        if active is not None:
+            return alive & active
+        return None if alive.all() else alive
+
+
+# --- Spaces in which kernels find ghosts as well as own rows --------------------------
+
+
+class HauntedSpace(Haunted, ShardedSpaced):
+    """A manager whose rows ask ghosts as well, which lie behind them and ask nobody."""
+
+    __slots__ = NO_SLOTS
+
+    def _search(
+        self,
+        kernel: str,
+        radius: SupportsFloat,
+        n: int,
+        named: RowArray | None = None,
+    ) -> NearSearch:
+        """Return who is in reach of the first n rows, or of some, ghosts among them."""
+        if not self._n_ghosts or named is not None:
+            return super()._search(kernel, radius, n, named)
+        places, seen, reach, wrap = self._near_given(kernel, radius, n)
+        owners = self._all_owners()[: places.shape[1]]
+        own = places[:, :n]
+        return NearSearch(own, seen, reach, wrap, names=(owners[:n], owners))
+
+    def _near_given(
+        self, kernel: str, radius: SupportsFloat, n: int
+    ) -> tuple[Places, Places, float, tuple[float, ...]]:
+        """Return the same of the first n rows, or of all rows and ghosts if there are some."""
+        watch = self._haunt.watch
+        if watch is None and not self._n_ghosts:
+            return super()._near_given(kernel, radius, n)
+        reach = checked_radius(f"{type(self).__name__}.{kernel}", radius)
+        if watch is not None:
+            watch.asked(reach, self)
+        places = self._places(self.data._n + self._n_ghosts if self._n_ghosts else n)
+        return places, self._seen(places), reach, self._wrap
+
+    def _all_places(self) -> tuple[Places, Places]:
+        places = self._places(self.data._n + self._n_ghosts)
+        return places, self._seen(places)
+
+    def _all_owners(self) -> EntityArray:
+        return self._owners_near()
+
+    def _are_seen(self, n: int) -> NDArray[np.bool_] | None:
+        own = self.data._n
+        if n <= own:
+            return super()._are_seen(n)
+        rows, active = super()._are_seen(own), self._haunt.active
+        if rows is None and active is None:
+            return None
+        found = np.ones(n, np.bool_)
+        if rows is not None:
+            found[:own] = rows
+        if active is not None:
+            found[own:] = active
+        return found
+
+
+def ghosts_near(radius: float, space: HauntedSpace, *others: Haunted) -> RowArray:
+    """Return which ghosts have rows in all of some managers, active ones; none if one of these has
+    none any more."""
+    managers = (space, *others)
+    if space._haunt.watch is not None:
+        space._haunt.watch.asked(radius, *managers)
+    count = min(manager._n_ghosts for manager in managers)
+    seen = np.ones(count, np.bool_)
+    for manager in managers:
+        active = manager._haunt.active
+        if active is not None and count:
+            seen &= active
+    return seen.nonzero()[0]
+
+
+def with_ghosts(rows: RowArray, manager: Haunted, ghosts: RowArray) -> RowArray:
+    """Return rows of a manager, then those of ghosts."""
+    return np.concatenate((rows, ghosts + manager.data._n)) if len(ghosts) else rows
+
+
+def haunted_search(
+    kernel: str,
+    manager: HauntedSpace,
+    radius: SupportsFloat,
+    asking: RowArray,
+    members: RowArray,
+    hidden: RowArray = NO_ROWS,
+) -> NearSearch:
+    """Return who is in reach of whom, where members are those who ask, then ghosts."""
+    among = None if len(members) == len(asking) else members
+    return joined_search(kernel, manager, radius, asking, among, hidden)
+
+
+# --- Whether kernels had all neighbours that they would have had in one world ---------
+#
+# Ghosts that reach less far than kernels look, or that are of yesterday, give
+# plausible results.
+
+
+class Seen(NamedTuple):
+    """What a manager had when ghosts came."""
+
+    places: Places
+    """Of its own rows, shape (axes, n)."""
+    shown: Places
+    """The same as others see them: NaN of those whom they do not see."""
+    owners: EntityArray
+    ghosts: EntityArray
+
+
+class Watch:
+    """Remembers how far kernels have looked, and asks the other ranks who was there."""
+
+    __slots__ = ("_asked", "_seen", "_spaces", "_step", "_world")
+
+    def __init__(self, world: Any, step: LockStep) -> None:
+        self._world = world
+        self._step = step
+        self._seen: dict[str, Seen] = {}
+        self._asked: dict[str, float] = {}
+        managers = {name: getattr(world, name) for name in type(world)._GHOSTS}
+        self._spaces: dict[str, HauntedSpace] = {
+            name: one for name, one in managers.items() if isinstance(one, HauntedSpace)
+        }
+        for one in self._spaces.values():
+            one._haunt.watch = self
+
+    def take(self) -> None:
+        """Remember where all are, now that ghosts have come."""
+        for name, manager in self._spaces.items():
+            n, (places, seen) = manager.data._n, manager._all_places()
+            owners = manager._owners_near()[: places.shape[1]].copy()
+            own = places[:, :n], seen[:, :n]
+            self._seen[name] = Seen(*own, owners[:n], owners[n:])
+
+    def asked(self, radius: float, space: HauntedSpace, *others: Haunted) -> None:
+        """Remember that rows of a space were asked from so far; ShardError if ghosts are gone, or
+        places not those that others know."""
+        name = next(name for name, one in self._spaces.items() if one is space)
+        for manager in (space, *others):
+            if manager._haunt.version != manager.data._version:
+                raise ShardError(
+                    f"{type(manager).__name__} has no ghosts since its rows changed: refresh first"
+                )
+        before = self._seen[name].places
+        if not np.array_equal(before, space._places(space.data._n), equal_nan=True):
+            raise ShardError(
+                f"{type(space).__name__} has other places than other ranks know: refresh first"
+            )
+        if radius > self._asked.get(name, 0):
+            self._asked[name] = radius
+
+    def verify(self, call: str) -> None:
+        """Ask all ranks who was there; ShardError if somebody in reach was no ghost here.
+
+        `call`: in whose name.
+        """
+        asked, self._asked = self._asked, {}
+        told = self._step.gather(call, lambda: asked)
+        for name in sorted({name for each in told for name in each}):
+            came = self._step.exchange_words(
+                call, lambda name=name: [self._told(name)] * self._step.size  # type: ignore[misc]
+            )
+            self._step.gather(
+                call,
+                lambda name=name, came=came: self._compare(  # type: ignore[misc]
+                    name, asked.get(name, 0.0), came
+                ),
+            )
+
+    def _told(self, name: str) -> Any:
+        """Return who was where, as words: owners, then their places along each axis."""
+        seen = self._seen[name]
+        places = seen.shown.astype(np.float64).reshape(-1)
+        return np.concatenate((seen.owners, places.view(np.uint64)))
+
+    def _compare(self, name: str, radius: float, came: list[Any]) -> None:
+        seen, manager = self._seen[name], self._spaces[name]
+        axes = len(seen.places)
+        for rank, words in enumerate(came):
+            if rank == self._step.rank or not radius:
+                continue
+            owners = words[: len(words) // (axes + 1)]
+            places = words[len(owners) :].view(np.float64).reshape(axes, -1)
+            missing = ~np.isin(owners, seen.ghosts)
+            owners = owners[missing]
+            others = places[:, missing].astype(seen.places.dtype)
+            search = NearSearch(others, seen.places, radius, manager.wrap)
+            starts, rows = search.neighbours()
+            if len(rows):
+                place = int(np.diff(starts).argmax())
+                shown = self._world.entities._LAYOUT.shown
+                raise ShardError(
+                    f"{type(manager).__name__}: {shown(owners[place])} of rank {rank} "
+                    f"is within {radius:g} of {shown(seen.owners[rows[starts[place]]])} "
+                    "and was no ghost here"
+                )

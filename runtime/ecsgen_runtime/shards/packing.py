@@ -11,9 +11,16 @@ from numpy.typing import NDArray
 
 from ..columns.buffers import Column
 from ..handles import NIL, EntityArray, RowArray
-from .departing import Leaving
-from .parcel import LENGTH, header_of, starts_of, view_of
-from .tables import Component, ParcelPlan, plan_of
+from .leaving import Leaving
+from .parcels import (
+    LENGTH,
+    Component,
+    ParcelPlan,
+    header_of,
+    plan_of,
+    starts_of,
+    view_of,
+)
 
 Source: TypeAlias = tuple[Any, tuple[tuple[Column, int], ...], RowArray]
 """Data of a manager, columns of it with their numbers in the parcel, and rows."""

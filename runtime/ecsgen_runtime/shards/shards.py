@@ -15,17 +15,14 @@ from numpy.typing import ArrayLike
 from ..entities.arrays import as_entities
 from ..handles import EntityArray, RowArray
 from .arriving import absorb
-from .departing import Leaving
-from .errors import ShardError
-from .leaving import leave
+from .ghosts import Watch
+from .leaving import Leaving, checked_ranks, departures, leave, refuse_locks, united
 from .lockstep import LockStep, agreed, transport_of
-from .messages import received_ghosts, take_ghosts
-from .migrating import checked_ranks, departures, refuse_locks, united
+from .messages import SentGhosts, entities_by_rank, received_ghosts, take_ghosts
 from .packing import packed
+from .parcels import ShardError
 from .restart import begun_again, save_shard
-from .sent import SentGhosts, entities_by_rank
 from .totals import exact_sum, extreme, whole_number
-from .watch import Watch
 
 WorldT = TypeVar("WorldT", bound=Any)
 

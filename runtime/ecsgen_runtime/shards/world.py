@@ -12,12 +12,11 @@ from ..broken import is_broken
 from ..handles import EntityArray
 from ..world.base import WorldBase
 from .arriving import absorb
-from .departing import distinct_entities, leaving
 from .entities import ShardedEntities
 from .ids import VisitedIds
-from .leaving import leave
+from .leaving import distinct_entities, leave, leaving
 from .packing import packed
-from .parcel import ParcelBase
+from .parcels import ParcelBase
 from .shards import ShardsBase
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class ShardedWorld(WorldBase):
 
     @staticmethod
     def _saving() -> Saving:
-        from .snapshots.strategy import ShardedSaving
+        from .saving import ShardedSaving
 
         return ShardedSaving()
 

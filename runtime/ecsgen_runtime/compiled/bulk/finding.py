@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...shards.finding import EMPTY, FACTOR, GONE, NO_SLOT, Table
+from ...shards.lookup import EMPTY, FACTOR, GONE, NO_SLOT, Table
 from ..kernel import kernel
 
 _FACTOR: Final = np.uint64(FACTOR)

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...handles import EntityArray, RowArray
-from ...shards.bulk import ShardedBulk
-from ...shards.finding import NO_SLOT, Table
+from ...shards.lookup import NO_SLOT, ShardedBulk, Table
 from ..kernel import kernel
 from .finding import enter_keys, find_slots, place_of, remove_keys, shift_of
 from .rows import CompiledBulk

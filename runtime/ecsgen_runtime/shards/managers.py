@@ -1,0 +1,272 @@
+"""Managers whose rows may belong to visitors: how each lookup finds them."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..columns.unique import Unique
+from ..entities.arrays import as_entities
+from ..entities.layout import INDEX_MASK
+from ..few import few_numbers
+from ..handles import NIL, NULL_ENTITY, Columns, Entity, EntityArray, Instance, RowArray
+from ..maps.hash import Hash
+from ..maps.sparse import Sparse, grown_map, predecessors
+from ..owners.owned import Owned
+from ..per_class import per_class
+from ..placement.direct import Direct
+from ..placement.moves import NO_ROWS
+from ..queries.members import QueryMember, QuerySparseMember
+from ..state import NO_SLOTS
+from .entities import ShardedEntities
+
+# --- Managers whose rows may belong to visitors ---------------------------------------
+
+
+class Visited(Owned):
+    """A manager of entities some of which may have been made elsewhere."""
+
+    __slots__ = NO_SLOTS
+    _MAY_BE_IN_C: ClassVar[bool] = False
+    _entities: ShardedEntities
+
+    def _dead_rows(self, owners: EntityArray) -> RowArray:
+        alive = self._entities._are_here(owners)
+        return NO_ROWS if alive.all() else (~alive).nonzero()[0]
+
+
+# --- Members of a query, where rows are found by slots --------------------------------
+
+
+class ShardedSparseMember(QuerySparseMember):
+    """A component whose manager finds rows through a sparse array."""
+
+    __slots__ = ()
+
+    def _look_up(self, entities: EntityArray, all_live: bool) -> NDArray[Any]:
+        visitors: int = self.manager._entities._visitors.count  # type: ignore[attr-defined]
+        return super()._look_up(entities, all_live and not visitors)
+
+
+# --- lookup: sparse, where a visitor's slot stands for the index in its handle --------
+
+
+class ShardedSparse(Visited, Sparse):
+    """A manager that finds rows in an array by slot.
+
+    A lookup tries the index first, which is the slot of all that were made here.
+    """
+
+    __slots__ = NO_SLOTS
+    _MEMBER: ClassVar[type[QueryMember]] = ShardedSparseMember
+
+    @per_class
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        try:
+            row = self._sparse_cells[entity & INDEX_MASK]
+            if row != NIL and self.data._entity_cells[row] == entity:
+                return row
+        except IndexError:
+            pass
+        return self._visitor_row(entity) if self._entities._visitors.count else NIL
+
+    def _visitor_row(self, entity: int) -> Instance:
+        """Return the row of a visitor, or NIL; O(1)."""
+        slot = self._entities._visitors.get(entity)
+        if not 0 <= slot < len(self._sparse_cells):
+            return NIL
+        row = self._sparse_cells[slot]
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return NIL
+        return row
+
+    @per_class
+    def remove(self, entity: Entity, /) -> int:
+        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        if self._locks:
+            self._refuse_locked()
+        row = self.lookup(entity)
+        return 0 if row == NIL else self._destroy_row(row)
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        asked = self._entities._known
+        if asked is not None and asked.es is entities:
+            owners = self.data._entity_column[: self.data._n]
+            rows = None if self._IS_LIST else asked.rows_among(owners)
+            if rows is None:
+                bulk = self._entities._BULK
+                rows = bulk.rows_in(self._sparse, owners, asked.es, asked.slots)
+            return rows
+        visitors = self._entities._visitors
+        if not visitors.count or few_numbers(entities) is not None:
+            return super().lookup_many(entities)
+        given = as_entities(entities)
+        owners = self.data._entity_column[: self.data._n]
+        mask = self._entities._LAYOUT.INDEX_MASK
+        return self._entities._BULK.visited_rows(
+            self._sparse, owners, visitors.table, given, mask
+        )
+
+    def _span(self) -> int:
+        data = self.data
+        return self._entities._span(data._entity_column[: data._n])
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        super(Sparse, self)._make_room(entities, columns, borrowed)
+        if len(self._sparse) < self._entities._n_cells:
+            highest = self._entities._span(entities) - 1
+            if highest >= len(self._sparse):
+                self._set_map(grown_map(self._sparse, highest))
+
+    def _are_few_new(self, entities: list[int]) -> bool:
+        rows = self._sparse_cells
+        for slot in map(self._entities._slot, entities):
+            if slot < len(rows) and rows[slot] != NIL:
+                return False
+        return True
+
+    def _are_new(self, entities: EntityArray) -> bool:
+        known = self._entities._known
+        if self.data._n == 0:
+            return True
+        if known is not None and known.are_new and known.es is entities:
+            return True
+        heads = self._sparse.take(self._entities._slots(entities), mode="clip")
+        return bool((heads == NIL).all())
+
+    def _predecessors(self, entities: EntityArray) -> EntityArray:
+        owners = self.data._entity_column[: self.data._n]
+        slots = self._entities._slots(entities)
+        return predecessors(self._sparse, slots, owners, entities)
+
+    def _enter(self, entity: Entity, row: Instance) -> None:
+        self._sparse_cells[self._entities._slot(entity)] = row
+
+    def _enter_many(self, entities: EntityArray, rows: RowArray) -> None:
+        self._sparse[self._entities._slots(entities)] = rows
+
+    def _first_of(self, entity: Entity) -> Instance:
+        return self._sparse_cells[self._entities._slot(entity)]
+
+    def _firsts_of(self, entities: EntityArray) -> RowArray:
+        return self._sparse[self._entities._slots(entities)].astype(np.intp)
+
+    def _forget(self, entity: Entity) -> None:
+        self._sparse_cells[self._entities._slot(entity)] = NIL
+
+    def _forget_rows(self, gone: RowArray) -> None:
+        owners = self.data._entity_column
+        self._sparse[self._entities._slots_of(owners, gone)] = NIL
+
+    def _enter_moved(self, dst: RowArray) -> None:
+        self._enter_many(self.data._entity_column[dst], dst)
+
+    def _forget_many(self, entities: EntityArray) -> None:
+        self._sparse[self._entities._slots(entities)] = NIL
+
+
+# --- lookup: hash: the whole handle is the key, so visitors are found as others are ---
+
+
+class ShardedHash(Visited, Hash):
+    """A manager that finds rows in a dict by handle; those of the dead are in nobody's way."""
+
+    __slots__ = NO_SLOTS
+
+
+# --- lookup: direct, where the row is the entity's slot: for visitors one of their
+# own.
+
+
+class ShardedDirect(Direct):
+    """A manager whose rows are entities' slots."""
+
+    __slots__ = NO_SLOTS
+    _MAY_BE_IN_C: ClassVar[bool] = False
+    _entities: ShardedEntities
+
+    @per_class
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        data = self.data
+        row: Instance = entity & INDEX_MASK  # type: ignore[assignment]  # a call takes time
+        if row < data._n and data._entity_cells[row] == entity and entity:
+            return row
+        return self._visitor_row(entity) if self._entities._visitors.count else NIL
+
+    def _visitor_row(self, entity: int) -> Instance:
+        """Return the row of a visitor, or NIL; O(1)."""
+        slot, data = self._entities._visitors.get(entity), self.data
+        is_there = 0 <= slot < data._n and data._entity_cells[slot] == entity
+        return Instance(slot) if is_there else NIL
+
+    @per_class
+    def remove(self, entity: Entity, /) -> int:
+        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        if self._locks:
+            self._refuse_locked()
+        row = self.lookup(entity)
+        return 0 if row == NIL else self._destroy_row(row)
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        rows = super().lookup_many(entities)
+        visitors, data = self._entities._visitors, self.data
+        if not visitors.count or data._n == 0:
+            return rows
+        # also what was clipped to the last row, whose owner was made elsewhere behind it
+        missed = (rows >= data._n).nonzero()[0]
+        if len(missed):
+            given = as_entities(entities)[missed]
+            slots = visitors.find(given)
+            is_there = (slots >= 0) & (slots < data._n)
+            is_there &= data._entity_column.take(slots, mode="clip") == given
+            rows[missed[is_there]] = slots[is_there]
+        return rows
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        data = self.data
+        needed = self._entities._span(entities)
+        if needed > data._allocated:
+            data._grow(needed, borrowed)
+
+    def _are_few_new(self, entities: list[int]) -> bool:
+        data = self.data
+        for row in map(self._entities._slot, entities):
+            if row < data._n and data._entity_cells[row] != NULL_ENTITY:
+                return False
+        return True
+
+    def _places_of(self, entities: EntityArray) -> RowArray:
+        return self._entities._slots(entities)
+
+
+# --- unique, where an entity's rows are in another's way if both have had the same
+# slot.
+
+
+class ShardedUnique(Unique):
+    """A manager that finds rows by the values of some fields, of which no two are the same."""
+
+    __slots__ = NO_SLOTS
+
+    def _displaced(self, rows: RowArray, entities: EntityArray) -> NDArray[np.bool_]:
+        gone = self._dead(rows)
+        if gone.any():
+            known: ShardedEntities = self._entities  # type: ignore[attr-defined]  # as in Unique
+            slots = known._slots(self.data._entity_column[rows])
+            gone &= np.isin(slots, known._slots(entities))
+        return gone

@@ -1,0 +1,517 @@
+"""Parcels: entities with all that they have, as tables of columns in one run of bytes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
+from math import prod
+from operator import mul
+from pickle import PickleBuffer
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns.buffers import Column
+from ..columns.field_info import FieldInfo
+from ..columns.rows import field_of
+from ..errors import EcsError
+from ..handles import EntityArray
+from ..typed import NamedTuple
+from .lookup import are_distinct
+
+# --- What goes wrong between worlds ---------------------------------------------------
+
+
+class ParcelError(EcsError, ValueError):
+    """A parcel is damaged, of other schemas, or has what is here already."""
+
+
+class ShardError(EcsError, RuntimeError):
+    """Something went wrong on another rank, or on all of them."""
+
+
+# --- What parcels of a world consist of: tables of columns, one or two for each
+# component.
+#
+# All is read off the managers' classes, once for each class of world, so that a parcel
+# can be looked at without a world.
+
+
+_LINKS: Final = (
+    "entity next previous parent first_child next_sibling previous_sibling id_slot id_row "
+    "id_generation newer older cold_row"
+)
+_OWN: Final = frozenset(_LINKS.split())  # a list of strings takes thrice the lines
+"""Columns that are no fields."""
+_U8: Final = np.dtype(np.uint8)
+_U32: Final = np.dtype(np.uint32)
+_U64: Final = np.dtype(np.uint64)
+
+
+class PackedColumn(NamedTuple):
+    """A column of a parcel."""
+
+    name: str
+    """As in `Parcel.columns`: the component, and the column in its manager, or with a `~` what it
+    stands for."""
+    table: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    """Of one cell."""
+    nbytes: int
+    """Bytes per row."""
+    item: np.dtype[Any]
+    """What a row is if nobody looks into it: moves in half the time."""
+
+
+class Component(NamedTuple):
+    """A component that travels: what of it does, and where that is in a parcel."""
+
+    name: str
+    attribute: str
+    """Of the world; "" for those in chunks."""
+    kind: Any
+    """The class of its manager, or of its columns in chunks."""
+    table: int
+    columns: Mapping[str, int]
+    """Columns of the manager → columns of the parcel; also "~id", "~parent" …"""
+    cold: Mapping[str, int]
+    """The same of the second buffer, and "~row"; empty without one."""
+    objects: Mapping[str, int]
+    """Fields that are objects → columns of pickles."""
+    parts: Mapping[str, tuple[str, ...]]
+    """Fields → the columns that they are: several of those that are split."""
+    is_owned: bool
+    """Whether rows belong to entities."""
+    is_one: bool
+    """Whether these have one row each, and rows come in the order of entities."""
+    sources: tuple[tuple[Column, int], ...]
+    """Columns of the manager, which are columns of the parcel as they are; without owners."""
+    cold_sources: tuple[tuple[Column, int], ...]
+    """The same of the second buffer."""
+    marks: Mapping[str, int]
+    """The columns that stand for something else."""
+
+
+class ParcelPlan(NamedTuple):
+    """All tables of a world's parcels."""
+
+    fingerprint: bytes
+    row_nbytes: tuple[int, ...]
+    """Bytes per row of each table."""
+    columns: tuple[PackedColumn, ...]
+    order: tuple[int, ...]
+    """In which columns lie in the body: by falling alignment."""
+    managed: tuple[Component, ...]
+    """Components with managers."""
+    chunked: tuple[Component, ...]
+    """Components in chunks."""
+
+    @property
+    def n_tables(self) -> int:
+        """How many tables there are."""
+        return len(self.row_nbytes)
+
+
+class _Tables:
+    """Collects columns and tables."""
+
+    def __init__(self) -> None:
+        self.columns: list[PackedColumn] = []
+        self.count = 0
+
+    def table(self) -> int:
+        """Return the number of a new table."""
+        self.count += 1
+        return self.count - 1
+
+    def add(
+        self, name: str, table: int, dtype: np.dtype[Any], shape: tuple[int, ...] = ()
+    ) -> int:
+        """Return the number of a new column."""
+        nbytes = dtype.itemsize * prod(shape)
+        item = np.dtype(f"u{nbytes}" if nbytes in (1, 2, 4, 8) else f"V{nbytes}")
+        self.columns.append(PackedColumn(name, table, dtype, shape, nbytes, item))
+        return len(self.columns) - 1
+
+
+def plan_of(world: Any) -> ParcelPlan:
+    """Return the tables of the parcels of a class of worlds."""
+    return _plan_of(world)
+
+
+@cache
+def _plan_of(world: Any) -> ParcelPlan:
+    tables, stays = _Tables(), world._STAYS
+    managed = tuple(
+        _managed(tables, attribute, kind)
+        for attribute, kind in world._KINDS.items()
+        if attribute not in stays
+    )
+    chunked = tuple(
+        _chunked(tables, kind)
+        for kind in world._CHUNKED
+        if kind._ROW.__name__ not in stays
+    )
+    columns, row_nbytes = tuple(tables.columns), [0] * tables.count
+    for column in columns:
+        row_nbytes[column.table] += column.nbytes
+    order = sorted(range(len(columns)), key=lambda k: -alignment(columns[k].dtype))
+    fingerprint = bytes.fromhex(world.FINGERPRINT)
+    return ParcelPlan(
+        fingerprint, tuple(row_nbytes), columns, tuple(order), managed, chunked
+    )
+
+
+def alignment(dtype: np.dtype[Any]) -> int:
+    """Return on how many bytes cells begin."""
+    return 1 if dtype.kind in "SV" else dtype.itemsize
+
+
+def _managed(tables: _Tables, attribute: str, kind: Any) -> Component:
+    rows, name = kind._ROWS, kind._ROWS.MANAGER.removesuffix("Manager")
+    held, table = {column.name for column in kind.LAYOUT}, tables.table()
+    found: dict[str, int] = {}
+    if "entity" in held:
+        found["entity"] = tables.add(f"{name}.entity", table, _U64)
+    if "id_generation" in held:
+        found["~id"] = tables.add(f"{name}.~id", table, _U64)
+    if "parent" in held:
+        found["~parent"] = tables.add(f"{name}.~parent", table, _U32)
+        found["~rank"] = tables.add(f"{name}.~rank", table, _U32)
+    if hasattr(kind, "activate"):
+        found["~active"] = tables.add(f"{name}.~active", table, np.dtype(np.bool_))
+    found |= _fields(tables, name, table, kind.LAYOUT)
+    cold: dict[str, int] = {}
+    sources = _sources(kind.LAYOUT, found)
+    cold_sources: tuple[tuple[Column, int], ...] = ()
+    objects = [*rows.OBJECTS]
+    if "cold_row" in held:
+        second = tables.table()
+        cold["~row"] = tables.add(f"{name}.~row", second, _U32)
+        layout = [column for column in kind.LAYOUT_COLD if column.name != "row"]
+        cold |= _fields(tables, name, second, layout)
+        cold_sources = _sources(layout, cold)
+        objects += rows._COLD.OBJECTS
+    pickles = {
+        field_of(column): tables.add(f"{name}.~{field_of(column)}", tables.table(), _U8)
+        for column in objects
+    }
+    return Component(
+        name,
+        attribute,
+        kind,
+        table,
+        found,
+        cold,
+        pickles,
+        _parts(kind.FIELDS, {*found, *cold, *pickles}),
+        "entity" in held,
+        "entity" in held and not kind._IS_LIST and not hasattr(kind, "by_age"),
+        sources,
+        cold_sources,
+        {name: number for name, number in found.items() if name.startswith("~")},
+    )
+
+
+def _sources(
+    layout: Iterable[Column], found: Mapping[str, int]
+) -> tuple[tuple[Column, int], ...]:
+    """Return which columns are columns of the parcel, but for owners."""
+    return tuple(
+        (column, found[column.name])
+        for column in layout
+        if column.name in found and column.name != "entity"
+    )
+
+
+def _chunked(tables: _Tables, kind: Any) -> Component:
+    name, table = kind._ROW.__name__, tables.table()
+    found = {"entity": tables.add(f"{name}.entity", table, _U64)}
+    plain = [column for column in kind.LAYOUT if not column.dtype.hasobject]
+    found |= _fields(tables, name, table, plain)
+    pickles = {
+        column.name: tables.add(f"{name}.~{column.name}", tables.table(), _U8)
+        for column in kind.LAYOUT
+        if column.dtype.hasobject
+    }
+    return Component(
+        name, "", kind, table, found, {}, pickles, {}, True, True, (), (), {}
+    )
+
+
+def _fields(tables: _Tables, component: str, table: int, layout: Any) -> dict[str, int]:
+    columns: list[Column] = [column for column in layout if column.name not in _OWN]
+    return {
+        c.name: tables.add(f"{component}.{c.name}", table, c.dtype, c.shape)
+        for c in columns
+    }
+
+
+def _parts(
+    fields: tuple[FieldInfo, ...], columns: set[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the columns of each field."""
+    return {
+        field.name: (field.name,) if field.name in columns else _split(field)
+        for field in fields
+    }
+
+
+def _split(field: FieldInfo) -> tuple[str, ...]:
+    count = prod(field.shape)
+    ends = "xyzw"[:count] if count <= 4 else map(str, range(count))
+    return tuple(f"{field.name}_{end}" for end in ends)
+
+
+# --- Parcels: entities with all that they have, as one run of bytes -------------------
+
+
+MAGIC: Final = b"ecsparc1"
+_MAGIC: Final = int.from_bytes(MAGIC, "little")
+_HEAD: Final = 7
+"""Words before those of tables: magic, fingerprint, length, number of entities."""
+LENGTH: Final = 5
+"""Which of them is the length."""
+
+
+class ParcelBase:
+    """Entities that left a world, with all their components.
+
+    The buffer is a header (magic, fingerprint of the schema, length, number of entities, rows
+    per table; `u64` each) and a body: the entities, then all columns by falling alignment,
+    without gaps. Pickles, out of band with protocol 5.
+    """
+
+    __slots__ = ("_buffer", "_counts", "_starts")
+
+    _world: ClassVar[Any]
+    """The class of the worlds that it is for."""
+
+    def __init__(self, buffer: Any) -> None:
+        """Look at the bytes of a parcel, which are not copied.
+
+        Raises:
+            ParcelError: they are none, not all, or those of other schemas.
+        """
+        data = np.frombuffer(memoryview(buffer).cast("B"), np.uint8)
+        if data.__array_interface__["data"][0] % 8:
+            data = data.copy()
+        data.flags.writeable = False
+        self._buffer = data
+        self._counts = checked_counts(data, self._plan())
+        self._starts = starts_of(self._plan(), len(self), self._counts)
+
+    @classmethod
+    def _plan(cls) -> ParcelPlan:
+        return plan_of(cls._world)
+
+    def __len__(self) -> int:
+        """Return how many entities there are."""
+        return self._buffer[: 8 * _HEAD].view(np.uint64).item(6)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the buffer has."""
+        return self._buffer.nbytes
+
+    @property
+    def buffer(self) -> NDArray[np.uint8]:
+        """All bytes, contiguous; read-only."""
+        return self._buffer
+
+    def __bytes__(self) -> bytes:
+        return self._buffer.tobytes()
+
+    @property
+    def entities(self) -> EntityArray:
+        """All entities, descendants included, shape (n,); read-only."""
+        start = 8 * (_HEAD + self._plan().n_tables)
+        return self._buffer[start : start + 8 * len(self)].view(np.uint64)
+
+    @property
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Read-only views by name: "Position.value"; those with a `~` are bookkeeping."""
+        plan = self._plan()
+        found = {c.name: self._column(number) for number, c in enumerate(plan.columns)}
+        return MappingProxyType(found)
+
+    def _column(self, number: int) -> NDArray[Any]:
+        column = self._plan().columns[number]
+        count = self._counts[column.table]
+        return view_of(self._buffer, self._starts[number], count, column)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} entities, {self.nbytes} bytes>"
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        if protocol >= 5:
+            return type(self), (PickleBuffer(self._buffer.data),)
+        return type(self), (self._buffer.tobytes(),)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the parcel as a safetensors file, which takes the place of an old one as a whole.
+
+        OSError as for every file.
+        """
+        from .files import save_parcel
+
+        save_parcel(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the parcel in a file.
+
+        Raises:
+            ParcelError: it is none, is damaged, or of other schemas.
+            OSError: as for every file.
+        """
+        from .files import load_parcel
+
+        return cls(load_parcel(cls._plan(), path))
+
+
+def header_of(plan: ParcelPlan, n: int, counts: list[int]) -> NDArray[np.uint64]:
+    """Return the header of a parcel."""
+    length = nbytes_of(plan, n, counts)
+    fingerprint = np.frombuffer(plan.fingerprint, np.uint64)
+    head = np.array([_MAGIC, 0, 0, 0, 0, length, n, *counts], np.uint64)
+    head[1:5] = fingerprint
+    return head
+
+
+def header_nbytes(plan: ParcelPlan) -> int:
+    """Return how many bytes a header has."""
+    return 8 * (_HEAD + plan.n_tables)
+
+
+def nbytes_of(plan: ParcelPlan, n: int, counts: list[int]) -> int:
+    """Return how many bytes a parcel has."""
+    of_tables: int = sum(map(mul, plan.row_nbytes, counts))
+    return header_nbytes(plan) + 8 * n + of_tables
+
+
+def starts_of(plan: ParcelPlan, n: int, counts: list[int]) -> list[int]:
+    """Return the first byte of each column."""
+    starts = [0] * len(plan.columns)
+    place = header_nbytes(plan) + 8 * n
+    for number in plan.order:
+        starts[number] = place
+        column = plan.columns[number]
+        place += column.nbytes * counts[column.table]
+    return starts
+
+
+def view_of(
+    body: NDArray[np.uint8], start: int, count: int, column: PackedColumn
+) -> NDArray[Any]:
+    """Return a column of so many rows in a run of bytes."""
+    cells = body[start : start + count * column.nbytes].view(column.dtype)
+    return cells.reshape(count, *column.shape) if column.shape else cells
+
+
+def checked_counts(data: NDArray[np.uint8], plan: ParcelPlan) -> list[int]:
+    """Return the rows of each table, or raise ParcelError."""
+    if sys.byteorder != "little":
+        raise ParcelError("parcels are little-endian, and this machine is not")
+    size = header_nbytes(plan)
+    if len(data) < size or int(data[:8].view(np.uint64)[0]) != _MAGIC:
+        raise ParcelError(f"{len(data)} bytes that are no parcel")
+    head = data[:size].view(np.uint64)
+    if head[1:5].tobytes() != plan.fingerprint:
+        raise ParcelError("a parcel of other schemas")
+    counts: list[int]
+    length, n, *counts = head[5:].tolist()
+    if length != len(data):
+        raise ParcelError(f"a parcel of {length} bytes, cut to {len(data)}")
+    if nbytes_of(plan, n, counts) != length:
+        raise ParcelError("a parcel whose tables do not have its length")
+    return counts
+
+
+# --- Values of a parcel: those that no world would have are refused -------------------
+
+
+_CHECKED: Final = "SV"
+"""Kinds of cells of which not every value will do; enums besides."""
+
+
+def refuse_parcel(one: Component, column: str, why: str) -> NoReturn:
+    raise ParcelError(f"{one.name}.{column}: {why}")
+
+
+def check_bools(one: Component, name: str, column: NDArray[Any]) -> None:
+    if len(column) and int(column.view(np.uint8).max()) > 1:
+        refuse_parcel(one, name, "neither True nor False")
+
+
+def arriving_fields(
+    parcel: ParcelBase, one: Component, manager: Any, count: int
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of new rows by field, as creations have them when they are checked."""
+    found: dict[str, NDArray[Any]] = {}
+    for name, (field, _) in manager._CONVERTERS.items():
+        parts = one.parts[name]
+        if name in one.objects:
+            found[name] = unpickled(parcel, one, name, count)
+            continue
+        cells = [_stored(parcel, one, manager, part, count) for part in parts]
+        column = cells[0]
+        if parts != (name,):
+            column = np.stack(cells, axis=1).reshape(count, *field.shape)
+        found[name] = checked_column(one, name, field, column, count)
+    return found
+
+
+def _stored(
+    parcel: ParcelBase, one: Component, manager: Any, part: str, count: int
+) -> NDArray[Any]:
+    """Return a column of all rows, those of cold rows spread over them."""
+    if part in one.columns:
+        return parcel._column(one.columns[part])
+    default = manager.data._cold.DEFAULTS[part]
+    column = np.empty((count, *default.shape), default.dtype)
+    column[:] = default
+    rows = parcel._column(one.cold["~row"])
+    if len(rows) and (int(rows.max()) >= count or not are_distinct(rows)):
+        refuse_parcel(one, "~row", "a row that there is not, or twice")
+    column[rows] = parcel._column(one.cold[part])
+    return column
+
+
+def checked_column(
+    one: Component, name: str, field: Any, column: NDArray[Any], count: int
+) -> NDArray[Any]:
+    """Return a column whose values all will do, or raise ParcelError; numbers always will."""
+    if column.dtype.kind == "b":
+        check_bools(one, name, column)
+    if column.dtype.kind not in _CHECKED and field.enum is None:
+        return column
+    try:
+        checked: NDArray[Any] = field.many(column, count)
+    except (ValueError, TypeError, OverflowError) as error:
+        refuse_parcel(one, name, str(error))
+    return checked
+
+
+def unpickled(
+    parcel: ParcelBase, one: Component, name: str, count: int
+) -> NDArray[np.object_]:
+    """Return the objects of a field, or raise ParcelError."""
+    found = np.full(count, None, np.object_)
+    text = parcel._column(one.objects[name])
+    if len(text):
+        try:
+            values = pickle.loads(text.tobytes())
+        except Exception as error:
+            raise ParcelError(f"{one.name}.{name}: {error!r}") from error
+        if type(values) is not list or len(values) != count:
+            refuse_parcel(one, name, "not as many objects as rows")
+        for row, value in enumerate(values):
+            found[row] = value
+    return found

@@ -1,1 +1,0 @@
-"""Saving and loading a world that is one of several."""
