@@ -17,12 +17,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from ecsgen_runtime.archetypes.chunk_layout import ChunkColumns, RowCount
+from ecsgen_runtime.archetypes.chunks import ChunkColumns, RowCount
 from ecsgen_runtime.columns.buffers import Column, cells
-from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns
-from ecsgen_runtime.convert.enums import EnumField
-from ecsgen_runtime.convert.numbers import IntField
+from ecsgen_runtime.convert.numbers import EnumField, IntField
 from ecsgen_runtime.proxies.cells import ProxyField
 from ecsgen_runtime.proxies.chunks import ChunkProxy, ChunkValue
 from ecsgen_runtime.typed import NamedTuple, TypedDict

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from ecsgen_runtime.archetypes.chunk_layout import ChunkColumns, RowCount
+from ecsgen_runtime.archetypes.chunks import ChunkColumns, RowCount
 from ecsgen_runtime.columns.buffers import Column
 from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.proxies.chunks import ChunkProxy

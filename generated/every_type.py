@@ -52,14 +52,16 @@ from ecsgen_runtime.columns.buffers import (
     put_cells,
 )
 from ecsgen_runtime.columns.buffers import word as _word
-from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import OwnedRows
-from ecsgen_runtime.convert.enums import EnumField
-from ecsgen_runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
-from ecsgen_runtime.convert.objects import ObjectField
-from ecsgen_runtime.convert.text import BytesField, TextField
-from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.destroy.release import Release
+from ecsgen_runtime.convert.numbers import (
+    BoolField,
+    EnumField,
+    FloatField,
+    HandleField,
+    IntField,
+)
+from ecsgen_runtime.convert.text import BytesField, ObjectField, TextField
 from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
@@ -69,9 +71,10 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.instances.one import MappedOne
-from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.owners.owned import ensured
+from ecsgen_runtime.policies.destroy import Gc, Release
+from ecsgen_runtime.policies.instances import MappedOne
+from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy

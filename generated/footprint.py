@@ -27,18 +27,18 @@ from typing import Any, ClassVar, Final, Unpack
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.many import LinkedRows, Many
 from ecsgen_runtime.kernels.blocks import Blocks, Cells
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.rows import KernelRows
-from ecsgen_runtime.maps.sparse import Sparse, grown_map
-from ecsgen_runtime.owners.owned import ensured
-from ecsgen_runtime.placement.ring import Ring, RingRows
+from ecsgen_runtime.policies.instances import LinkedRows, Many
+from ecsgen_runtime.policies.maps import Sparse, grown_map
+from ecsgen_runtime.policies.owned import ensured
+from ecsgen_runtime.policies.ring import Ring, RingRows
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy

@@ -22,10 +22,9 @@ from typing import ClassVar, Final, Unpack
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
 from ecsgen_runtime.convert.numbers import FloatField, HandleField, IntField
-from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
@@ -35,9 +34,10 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.instances.one import MappedOne
-from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.owners.owned import ensured
+from ecsgen_runtime.policies.destroy import Gc
+from ecsgen_runtime.policies.instances import MappedOne
+from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.owned import ensured
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns

@@ -24,16 +24,16 @@ from typing import ClassVar, Final, Unpack
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import IntField
-from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
-from ecsgen_runtime.hierarchy.hierarchy import OrphansRoot
-from ecsgen_runtime.instances.one import MappedOne
-from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.owners.owned import ensured
+from ecsgen_runtime.policies.children import OwnedChildren, OwnedFamilyRows
+from ecsgen_runtime.policies.destroy import Gc
+from ecsgen_runtime.policies.hierarchy import OrphansRoot
+from ecsgen_runtime.policies.instances import MappedOne
+from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.owned import ensured
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns

@@ -22,7 +22,7 @@ from typing import ClassVar, Final, Unpack
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import HandleField
 from ecsgen_runtime.handles import (
@@ -35,9 +35,8 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.ids.ids import IdRows, Ids
-from ecsgen_runtime.ids.slots import SLOT_BITS, ids_of
-from ecsgen_runtime.owners.unowned import Unowned
+from ecsgen_runtime.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
+from ecsgen_runtime.policies.unowned import Unowned
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import IdProxy
 from ecsgen_runtime.queries.joined import JoinedRows

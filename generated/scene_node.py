@@ -32,20 +32,19 @@ from ecsgen_runtime.columns.buffers import (
     nested,
     put_cells,
 )
-from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
-from ecsgen_runtime.destroy.callback import Callback
-from ecsgen_runtime.destroy.release import Release
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.hierarchy.children import OwnedChildren, OwnedFamilyRows
-from ecsgen_runtime.hierarchy.hierarchy import OrphansDestroy
-from ecsgen_runtime.instances.one import MappedOne
 from ecsgen_runtime.kernels.blocks import Cells, rows_last
 from ecsgen_runtime.kernels.levels import LevelBlocks, LevelField, ParentField
 from ecsgen_runtime.kernels.rows import KernelRows
-from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
-from ecsgen_runtime.owners.owned import ensured
+from ecsgen_runtime.policies.children import OwnedChildren, OwnedFamilyRows
+from ecsgen_runtime.policies.destroy import Callback, Release
+from ecsgen_runtime.policies.hierarchy import OrphansDestroy
+from ecsgen_runtime.policies.instances import MappedOne
+from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy

@@ -28,13 +28,13 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.convert.numbers import BoolField, FloatField
 from ecsgen_runtime.convert.text import TextField
 from ecsgen_runtime.handles import Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.instances.many import LinkedRows, Many
-from ecsgen_runtime.maps.hash import Hash
-from ecsgen_runtime.owners.owned import ensured
+from ecsgen_runtime.policies.instances import LinkedRows, Many
+from ecsgen_runtime.policies.maps import Hash
+from ecsgen_runtime.policies.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy

@@ -25,21 +25,20 @@ from typing import Any, ClassVar, Final, Literal, Unpack
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import described
-from ecsgen_runtime.columns.front import FrontColumns
+from ecsgen_runtime.columns.fields import described
+from ecsgen_runtime.columns.rows import FrontColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Id, IdArray, Instance, RowArray
-from ecsgen_runtime.ids.ids import IdRows, Ids
-from ecsgen_runtime.ids.slots import SLOT_BITS, ids_of
 from ecsgen_runtime.kernels.blocks import Blocks, Cells, planes
 from ecsgen_runtime.kernels.chance import draw_normal, draw_random, draw_stems
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.kernels.seeded import Seeded
-from ecsgen_runtime.owners.unowned import Unowned
-from ecsgen_runtime.placement.bounds import room_at
-from ecsgen_runtime.placement.partition import Partition, PartitionedRows
+from ecsgen_runtime.placement import room_at
+from ecsgen_runtime.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
+from ecsgen_runtime.policies.partition import Partition, PartitionedRows
+from ecsgen_runtime.policies.unowned import Unowned
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import IdProxy

@@ -29,10 +29,8 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import described
-from ecsgen_runtime.convert.enums import EnumField
-from ecsgen_runtime.convert.numbers import FloatField, HandleField
-from ecsgen_runtime.destroy.gc import Gc
+from ecsgen_runtime.columns.fields import described
+from ecsgen_runtime.convert.numbers import EnumField, FloatField, HandleField
 from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
@@ -43,10 +41,11 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.ids.ids import IdRows, Ids
-from ecsgen_runtime.instances.many import LinkedRows, Many
-from ecsgen_runtime.maps.sparse import Sparse, grown_map
-from ecsgen_runtime.owners.owned import ensured
+from ecsgen_runtime.policies.destroy import Gc
+from ecsgen_runtime.policies.ids import IdRows, Ids
+from ecsgen_runtime.policies.instances import LinkedRows, Many
+from ecsgen_runtime.policies.maps import Sparse, grown_map
+from ecsgen_runtime.policies.owned import ensured
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns

@@ -25,12 +25,9 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.field_info import described
-from ecsgen_runtime.columns.unique import Unique, UniqueRows, read_only
+from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.convert.numbers import IntField
-from ecsgen_runtime.convert.objects import ObjectField
-from ecsgen_runtime.convert.text import TextField
-from ecsgen_runtime.destroy.release import Release
+from ecsgen_runtime.convert.text import ObjectField, TextField
 from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
@@ -40,9 +37,10 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.ids.ids import IdRows, Ids
-from ecsgen_runtime.ids.slots import SLOT_BITS, ids_of
-from ecsgen_runtime.owners.unowned import Unowned
+from ecsgen_runtime.policies.destroy import Release
+from ecsgen_runtime.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
+from ecsgen_runtime.policies.unique import Unique, UniqueRows, read_only
+from ecsgen_runtime.policies.unowned import Unowned
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import IdProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict

@@ -25,10 +25,8 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.convert.numbers import BoolField, FloatField, IntField
-from ecsgen_runtime.destroy.gc import Gc
-from ecsgen_runtime.growth.reserved_rows import ReservedRows
 from ecsgen_runtime.handles import (
     NULL_ENTITY,
     Columns,
@@ -37,10 +35,12 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.ids.direct import DirectIdRows, DirectIds
-from ecsgen_runtime.ids.slots import WORN_OUT, worn_out
-from ecsgen_runtime.maps.sparse import indices, rows_spanned
-from ecsgen_runtime.owners.owned import ensured
+from ecsgen_runtime.policies.destroy import Gc
+from ecsgen_runtime.policies.direct import DirectIdRows, DirectIds
+from ecsgen_runtime.policies.growth import ReservedRows
+from ecsgen_runtime.policies.ids import WORN_OUT, worn_out
+from ecsgen_runtime.policies.maps import indices, rows_spanned
+from ecsgen_runtime.policies.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy

@@ -23,10 +23,9 @@ from typing import Any, ClassVar, Final, Unpack
 import numpy as np
 from ecsgen_runtime.arrow.columns import GivenTable
 from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.columns.field_info import described
+from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
-from ecsgen_runtime.destroy.gc import Gc
 from ecsgen_runtime.handles import (
     NULL_ENTITY,
     Columns,
@@ -40,9 +39,10 @@ from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.reductions import averaged
 from ecsgen_runtime.kernels.rows import KernelRows
-from ecsgen_runtime.maps.sparse import indices, rows_spanned
-from ecsgen_runtime.owners.owned import ensured
-from ecsgen_runtime.placement.direct import Direct, DirectRows
+from ecsgen_runtime.policies.destroy import Gc
+from ecsgen_runtime.policies.direct import Direct, DirectRows
+from ecsgen_runtime.policies.maps import indices, rows_spanned
+from ecsgen_runtime.policies.owned import ensured
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy

@@ -28,13 +28,11 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
-from ecsgen_runtime.archetypes.chunk_layout import ChunkColumns, RowCount
+from ecsgen_runtime.archetypes.chunks import ChunkColumns, RowCount
 from ecsgen_runtime.columns.buffers import Column, cells, nested
-from ecsgen_runtime.columns.field_info import described
-from ecsgen_runtime.convert.enums import EnumField
-from ecsgen_runtime.convert.numbers import BoolField, FloatField, HandleField
-from ecsgen_runtime.convert.objects import ObjectField
-from ecsgen_runtime.convert.text import BytesField, TextField
+from ecsgen_runtime.columns.fields import described
+from ecsgen_runtime.convert.numbers import BoolField, EnumField, FloatField, HandleField
+from ecsgen_runtime.convert.text import BytesField, ObjectField, TextField
 from ecsgen_runtime.handles import NULL_ENTITY, Entity
 from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import ProxyField

@@ -8,11 +8,9 @@ from typing import Any, ClassVar, Final, Never
 import numpy as np
 from ecsgen_runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
 from ecsgen_runtime.archetypes.world import ArchetypeWorld
-from ecsgen_runtime.columns.field_names import unknown_component
+from ecsgen_runtime.columns.fields import unknown_component
 from ecsgen_runtime.convert.numbers import FloatField
-from ecsgen_runtime.groups.group import Group, GroupMember
 from ecsgen_runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.ids.slots import ids_of
 from ecsgen_runtime.kernels.blocks import Cells, put_where, rows_last
 from ecsgen_runtime.kernels.chance import draw_normal, draw_random, draw_stems
 from ecsgen_runtime.kernels.chosen import check_unchanged, each_value
@@ -22,9 +20,11 @@ from ecsgen_runtime.kernels.references import living_rows, take_others
 from ecsgen_runtime.kernels.scalars import row_at
 from ecsgen_runtime.kernels.seeded import Chance
 from ecsgen_runtime.kernels.turns import turn_order
+from ecsgen_runtime.policies.groups import Group, GroupMember
+from ecsgen_runtime.policies.ids import ids_of
 from ecsgen_runtime.queries.chunks import QueriedChunks
+from ecsgen_runtime.queries.join import QueryMatch
 from ecsgen_runtime.queries.joined import JoinedBlocks, JoinedColumn
-from ecsgen_runtime.queries.match import QueryMatch
 from ecsgen_runtime.queries.query import QueriedRows
 from ecsgen_runtime.spaces.blocks import NearBlocks, NearColumn, OtherColumn
 from ecsgen_runtime.spaces.joined import joined_rows, joined_search
@@ -36,7 +36,7 @@ from ecsgen_runtime.spaces.turns import (
     turn_cells,
 )
 from ecsgen_runtime.typed import NamedTuple
-from ecsgen_runtime.world.entity_view import ChunkedPart, EntityViewBase, ManagedPart
+from ecsgen_runtime.world.entities import ChunkedPart, EntityViewBase, ManagedPart
 from ecsgen_runtime.world.seeded import SeededWorld
 from ecsgen_runtime.world.signatures import ComponentFlags
 from ecsgen_runtime.world.signed import SignedWorld

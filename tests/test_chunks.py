@@ -8,8 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.archetypes.chunk_layout import ChunkColumns, ChunkLayout, RowCount
-from ecsgen_runtime.archetypes.chunks import ChunkBase, ChunkPool
+from ecsgen_runtime.archetypes.chunks import (
+    ChunkBase,
+    ChunkColumns,
+    ChunkLayout,
+    ChunkPool,
+    RowCount,
+)
 from ecsgen_runtime.columns.buffers import Column
 from hypothesis import given
 from hypothesis import strategies as st

@@ -10,7 +10,7 @@ import pytest
 from ecsgen_runtime.bulk import Bulk
 from ecsgen_runtime.errors import StaleInstanceError
 from ecsgen_runtime.handles import NIL
-from ecsgen_runtime.maps.sparse import sparse_map
+from ecsgen_runtime.policies.maps import sparse_map
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime.bulk import Bulk
 from ecsgen_runtime.handles import NIL
-from ecsgen_runtime.placement.direct import Direct
+from ecsgen_runtime.policies.direct import Direct
 from ecsgen_runtime.shards.lookup import HandleMap, ShardedBulk
 
 from ecsgen.config import Backend

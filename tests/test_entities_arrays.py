@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.entities.arrays import all_different, are_held, as_entities, first_repeat
-from ecsgen_runtime.entities.queue import IndexQueue
+from ecsgen_runtime.entities.living import IndexQueue
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -39,7 +39,7 @@ CALLED = """
     entities.living:LivingEntities _free_index
     entities.deaths:Deaths check run_one
     callbacks:Dispatch tell run is_open
-    owners.owned:Owned _create_many _proxy _proxies
+    policies.owned:Owned _create_many _proxy _proxies
     world.base:WorldBase _spawn _spawn_one _few _spawn_few _removed _collected
     world.entities:EntityWorld _create_plain
     world.later:LaterDeaths _flush _few_doomed

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.cold.indirect import differing, picked
+from ecsgen_runtime.policies.cold import differing, picked
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

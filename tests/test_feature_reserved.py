@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime.columns.buffers import Column
 from ecsgen_runtime.errors import CapacityError
-from ecsgen_runtime.growth.reserved import give_back, reserve_pages, untouched_objects
+from ecsgen_runtime.policies.growth import give_back, reserve_pages, untouched_objects
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.convert.objects import ObjectField
-from ecsgen_runtime.convert.text import BytesField, TextField
+from ecsgen_runtime.convert.text import BytesField, ObjectField, TextField
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

@@ -105,21 +105,20 @@ def test_public_names_are_defined_once(package: str) -> None:
 def test_the_runtime_is_copied_as_it_is() -> None:
     modules = [runtime.vendored(output.make) for output in outputs().values()]
     copies = runtime.copies(modules)
-    assert "_runtime/maps/sparse.py" in copies
+    assert "_runtime/policies/maps.py" in copies
     for path, text in copies.items():
         assert text == (runtime.FOLDER / path.removeprefix("_runtime/")).read_text(encoding="utf-8")
 
 
 def test_only_what_is_imported_is_copied() -> None:
     assert runtime.copies(["import numpy as np\n"]) == {}
-    found = runtime.copies(["from ._runtime.entities.queue import IndexQueue\n"])
-    assert list(found) == [
-        f"_runtime/{name}.py" for name in ("__init__", "entities/__init__", "entities/queue")
-    ]
+    found = runtime.copies(["from ._runtime.world.signatures import Signatures\n"])
+    names = ("__init__", "handles", "world/__init__", "world/signatures")
+    assert list(found) == [f"_runtime/{name}.py" for name in names]
     found = runtime.copies(["from ._runtime.compiled.bulk.rows import CompiledBulk\n"])
     assert {
         "_runtime/compiled/bulk/rows.py",
-        "_runtime/placement/rows.py",
+        "_runtime/placement.py",
         "_runtime/errors.py",
     } <= found.keys()
     assert "_runtime/compiled/bulk/sharded.py" not in found

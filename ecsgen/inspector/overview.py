@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ecsgen_runtime.columns.field_info import FieldInfo
+from ecsgen_runtime.columns.fields import FieldInfo
 
 from ecsgen.inspector.cells import Json, json_value
 from ecsgen.inspector.chunked import Chunked, store_of

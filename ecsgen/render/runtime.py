@@ -54,7 +54,7 @@ def _library() -> Mapping[str, str]:
 @cache
 def origins(package: str) -> Mapping[str, str]:
     """Return where the public names of `RUNTIME` or `COMPILED` are defined:
-    `ecsgen_runtime.maps.sparse`."""
+    `ecsgen_runtime.policies.maps`."""
     found: dict[str, str] = {}
     others = (LATER, SHARDS, *([f"{COMPILED}/"] if package == RUNTIME else []))
     for path, text in sources().items():

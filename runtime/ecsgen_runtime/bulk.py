@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .handles import NIL, EntityArray, RowArray
-from .placement.rows import distinct
+from .placement import distinct
 
 _BLOCK: Final = 65_536
 """Entities per step: the scratch stays in the second-level cache."""

@@ -9,7 +9,7 @@ from typing import Any, Final, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrow.nulls import plain_array
+from .arrow.library import plain_array
 from .convert.numbers import IntField
 from .kernels.chance import (
     DrawnWords,

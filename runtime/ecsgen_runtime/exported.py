@@ -5,7 +5,7 @@ While a program runs it comes from `package.EXPORTED`, when it is asked for.
 
 from __future__ import annotations
 
-from .columns.field_info import FieldInfo
+from .columns.fields import FieldInfo
 from .errors import (
     BrokenManagerError,
     CapacityError,

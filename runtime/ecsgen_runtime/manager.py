@@ -10,23 +10,20 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 from numpy.typing import ArrayLike, NDArray
 
 from .arrow.columns import GivenTable
-from .broken import MARK, break_down, break_since
 from .callbacks import Dispatch
 from .columns.buffers import Column
-from .columns.field_info import FieldInfo
-from .columns.field_names import unexpected_keyword
+from .columns.fields import FieldInfo, unexpected_keyword
 from .columns.rows import Rows
 from .convert.base import FieldTable
 from .errors import EcsError, StaleInstanceError, StructureLockedError
 from .fast import speed_up
-from .few import FEW_GONE, few_numbers, few_values
 from .handles import Columns, EntityArray, Instance, RowArray
-from .locks import Lockable
-from .own import refuse_overriding
-from .parts import FixedParts
+from .locks import MARK, Lockable, break_down, break_since
+from .parts import FixedParts, refuse_overriding
 from .per_class import copy_methods, hooks_of, per_class
-from .placement.rows import locked, unused
+from .placement import locked, unused
 from .reprs import count_text, holder_repr
+from .sizes import FEW_GONE, few_numbers, few_values
 
 _Made = TypeVar("_Made")
 
@@ -116,7 +113,7 @@ class Manager(Lockable, FixedParts):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last rows, for notebooks."""
-        from .html_tables import manager_table  # for notebooks alone
+        from .reprs import manager_table
 
         return manager_table(self)
 

@@ -1,13 +1,23 @@
-"""What a `repr` shows: how many rows of what, in short; O(columns), never an address."""
+"""What a `repr` and a notebook show: how many rows of what, never an address."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum, IntFlag
 from itertools import islice
 from math import prod
 from typing import Any, Final
 
-from .columns.field_info import FieldInfo
+import numpy as np
+
+from .columns.fields import FieldInfo
+from .convert.arrays import shown
+from .entities.layout import HandleLayout
+from .handles import NIL
+
+# --- What a `repr` shows: how many rows of what, in short; O(columns), never an
+# address.
+
 
 _SHOWN: Final = 8
 """Parts that a line names."""
@@ -88,3 +98,125 @@ def element_names(field: str, shape: tuple[int, ...]) -> list[str]:
     count = prod(shape) if shape else 0
     places: Iterable[object] = "xyzw"[:count] if count <= 4 else range(count)
     return [f"{field}_{place}" for place in places]
+
+
+# --- Tables for notebooks: the first and the last rows, with every name and value
+# escaped.
+
+
+_ENDS: Final = 5
+"""Rows that are shown at either end."""
+
+_VALUES: Final = (bool, int, float, str, bytes, type(None))
+"""Objects that are shown as they are."""
+
+
+def html_table(
+    title: str, names: Sequence[str], n: int, row: Callable[[int], Iterable[str]]
+) -> str:
+    """Return a table of n rows, of which `row` returns the cells."""
+    from html import (
+        escape,
+    )  # whose table of entities takes a while, for notebooks alone
+
+    def line(cells: Iterable[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    places = range(n) if n <= 2 * _ENDS else [*range(_ENDS), *range(n - _ENDS, n)]
+    lines = [line((str(place), *row(place)), "td") for place in places]
+    if n > 2 * _ENDS:
+        lines.insert(_ENDS, line(["…"] * (1 + len(names)), "td"))
+    head = line(("", *names), "th")
+    return (
+        f"<table><caption>{escape(title)}</caption>"
+        f"<thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def columns_table(columns: Any, n: int) -> str:
+    """Return the table of columns: those of all rows, or of some in front."""
+    names = shown_columns(type(columns))
+    views = [(getattr(columns, name), field) for name, _, field in names]
+    layout = columns._ENTITIES._LAYOUT
+
+    def row(place: int) -> list[str]:
+        return [_cell(column[place], field, layout) for column, field in views]
+
+    return html_table(repr(columns), [name for name, _, _ in names], n, row)
+
+
+def manager_table(manager: Any) -> str:
+    """Return the table of a manager's rows; where there are holes, these are empty."""
+    data, fields = manager.data, manager.FIELDS
+    owner = "entity" if hasattr(data, "entity") else "id"
+    names = [owner, *(field.name for field in fields)]
+    owners = data._entity_cells if owner == "entity" else None
+    layout = data._ENTITIES._LAYOUT
+
+    def row(place: int) -> list[str]:
+        if owners is None:
+            first = str(manager.id_of(place))
+        elif owners[place]:
+            first = layout.name(owners[place])
+        else:
+            return [""] * len(names)
+        values = zip(manager.row(place), fields, strict=True)
+        return [first, *(_cell(value, field, layout) for value, field in values)]
+
+    return html_table(repr(manager), names, data.n, row)
+
+
+def world_table(world: Any) -> str:
+    """Return the table of a world's components."""
+    holders = list(world._holders())
+
+    def row(place: int) -> list[str]:
+        name, count, holder = holders[place]
+        return [name, str(count), repr(holder)]
+
+    return html_table(repr(world), ("component", "rows", "where"), len(holders), row)
+
+
+def query_table(query: Any) -> str:
+    """Return the table of a query's entities, and of where their rows are."""
+    rows, layout = query.rows(), query._layout
+
+    def row(place: int) -> list[str]:
+        first, *others = (int(array[place]) for array in rows)
+        return [layout.name(first), *("" if k == NIL else str(k) for k in others)]
+
+    return html_table(repr(query), rows._fields, len(rows.entity), row)
+
+
+def _cell(value: Any, field: FieldInfo | None, layout: HandleLayout) -> str:
+    """Return what a field, or the owner, is in one row."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple) and field is not None and field.shape:
+        return f"({', '.join(_cell(element, field, layout) for element in value)})"
+    if field is None:
+        return layout.name(value) if value else ""
+    if field.type.startswith("entity"):
+        return layout.name(value)
+    if field.enum is not None:
+        return _member(field.enum, value)
+    if field.dtype is None:
+        return _object(value)
+    if isinstance(value, bytes) and field.type.startswith("str"):
+        return value.decode(errors="replace")
+    if isinstance(value, float | np.floating):
+        return f"{value:g}"
+    return value if isinstance(value, str) else str(value)
+
+
+def _member(enum: type[IntEnum | IntFlag], value: int) -> str:
+    """Return a member's name, or a number that none has: views are written without checks."""
+    try:
+        return enum(value).name or str(int(value))
+    except ValueError:
+        return str(int(value))
+
+
+def _object(value: object) -> str:
+    """Return a plain value as it is, and anything else by its type: it may show its address."""
+    return shown(value) if type(value) in _VALUES else type(value).__name__

@@ -83,7 +83,7 @@ GROUPS = (
         Mutant("the retired count as living", r" - self\._n_retired", ""),
     ),
     module(
-        "_runtime/entities/queue.py",
+        "_runtime/entities/living.py",
         ENTITIES,
         Mutant(
             "the queue is short for one", r"if count > self\._mask:", "if count > self._mask + 1:"

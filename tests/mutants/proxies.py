@@ -43,7 +43,7 @@ GROUPS = (
         Mutant("a step too far", r"\[step \* n for n", "[2 * step * n for n"),
     ),
     module(
-        "_runtime/proxies/cold.py",
+        "_runtime/proxies/arrays.py",
         COLD,
         Mutant("defaults can be written to", r"cell\.flags\.writeable = False", "pass"),
         Mutant("what is written to a default is lost", r"self\._field\.__set__\(.*\)", "pass"),
@@ -51,7 +51,7 @@ GROUPS = (
         Mutant("a cold row is not looked for", r"if place != NIL:", "if False:"),
     ),
     module(
-        "_runtime/proxies/making.py",
+        "_runtime/proxies/proxy.py",
         ROWS,
         Mutant("rows that go are not skipped", r"if now != version:", "if False:"),
         Mutant("lists go on behind a change", r"if data\._version != version:", "if False:"),
@@ -76,7 +76,7 @@ GROUPS = (
         Mutant("any class is a component", r"if holder is None:", "if False:"),
     ),
     module(
-        "_runtime/world/entity_view.py",
+        "_runtime/world/entities.py",
         WORLD,
         Mutant(
             "the dead have components", r"world\.entities\.require\(view\._entity\)", "view._entity"
@@ -84,7 +84,7 @@ GROUPS = (
         Mutant("the dead are shown", r"if not world\.entities\.alive\(.*\):", "if False:"),
     ),
     module(
-        "_runtime/own.py",
+        "_runtime/parts.py",
         ("test_world.py",),
         Mutant("methods are overridden", r"raise _overrides\(", "_overrides("),
         Mutant("any class is a manager", r"or not issubclass\(kind, base\)", ""),

@@ -7,7 +7,7 @@ WORLD = ("test_world.py",)
 
 GROUPS = (
     module(
-        "_runtime/columns/field_info.py",
+        "_runtime/columns/fields.py",
         FIELDS,
         Mutant("no field has an enum", r"field\.enum", "None"),
         Mutant("all fields are scalars", r"field\.shape", "()"),
@@ -15,7 +15,7 @@ GROUPS = (
         Mutant("tags are lost", r"doc, tags$", "doc, ()"),
     ),
     module(
-        "_runtime/columns/field_names.py",
+        "_runtime/columns/fields.py",
         WORLD,
         Mutant("rows are refused", r"if not isinstance\(given, component\):", "if True:"),
         Mutant("any row will do", r"if not isinstance\(given, component\):", "if False:"),
@@ -36,7 +36,7 @@ GROUPS = (
         Mutant("the number is left out", r" \(\{handle\}\)", ""),
     ),
     module(
-        "_runtime/owners/owned.py",
+        "_runtime/policies/owned.py",
         FIELDS,
         Mutant("entities as rows are not told", r"if row == NIL or .*", "if True:"),
         Mutant("dead entities have rows, too", r"not self\._entities\.alive\(row\)", "False"),
@@ -49,7 +49,7 @@ GROUPS = (
         Mutant("rows are not counted", r"\{count_text\(n, 'row'\)\}", ""),
     ),
     module(
-        "_runtime/html_tables.py",
+        "_runtime/reprs.py",
         FIELDS,
         Mutant("all rows are shown", r"if n <= 2 \* _ENDS", "if True"),
         Mutant("the gap is not shown", r"if n > 2 \* _ENDS:", "if False:"),

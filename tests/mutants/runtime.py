@@ -86,7 +86,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/broken.py",
+        "_runtime/locks.py",
         FIELDS,
         Mutant(
             "a broken one is as it was", r'object\.__setattr__\(whole, "__class__", .*\)', "pass"
@@ -100,7 +100,7 @@ GROUPS = (
         Mutant("a broken one hides what it was", r'"__repr__": text', '"__repr__": refuse'),
     ),
     module(
-        "_runtime/placement/rows.py",
+        "_runtime/placement.py",
         FEW,
         Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
         Mutant(
@@ -127,13 +127,13 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/placement/rows.py",
+        "_runtime/placement.py",
         ("test_sound_source.py", "test_spark.py"),
         Mutant("few rows stay where they were", r"self\._src\[place\] == rows", "rows < 0"),
         Mutant("rows stay where they were", r"self\._table\[src\] = dst", "pass"),
     ),
     module(
-        "_runtime/placement/rows.py",
+        "_runtime/placement.py",
         ("test_limb.py",),
         Mutant("none is the last one", r"np\.where\(rows == NIL, rows, moved\)", "moved"),
     ),
@@ -186,7 +186,7 @@ GROUPS = (
         Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
     ),
     module(
-        "_runtime/convert/enums.py",
+        "_runtime/convert/numbers.py",
         FIELDS,
         Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
     ),

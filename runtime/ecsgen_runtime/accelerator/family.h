@@ -1,4 +1,4 @@
-/* Parents, children and siblings of rows (runtime/hierarchy/hierarchy.py). */
+/* Parents, children and siblings of rows (runtime/policies/hierarchy.py). */
 
 #ifndef ECSGEN_FAST_FAMILY_H
 #define ECSGEN_FAST_FAMILY_H

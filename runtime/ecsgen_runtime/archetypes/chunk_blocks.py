@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ..kernels.blocks import Cells, block_rows, rows_last, working_bytes, working_memory
 from ..queries.chunks import QueriedChunks
 from ..typed import NamedTuple
-from .chunk_layout import ChunkLayout
-from .chunks import ChunkBase
+from .chunks import ChunkBase, ChunkLayout
 from .rows import Archetype
 
 

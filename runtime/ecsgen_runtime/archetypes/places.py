@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import EntityArray, RowArray
-from ..maps.sparse import indices
+from ..policies.maps import indices
 
 NOWHERE: Final = 0xFFFF_FFFF_FFFF_FFFF
 """The place of an entity without a row."""

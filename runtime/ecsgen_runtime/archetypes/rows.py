@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from ..columns.buffers import put_cells
 from ..errors import CapacityError
 from ..handles import NIL, EntityArray, RowArray
-from ..placement.rows import fill
+from ..placement import fill
 from ..typed import NamedTuple
-from .chunk_layout import ChunkLayout
-from .chunks import ChunkBase, ChunkPool
+from .chunks import ChunkBase, ChunkLayout, ChunkPool
 
 ChunkRun = tuple[Any, slice | RowArray, slice]
 """A chunk, some of its rows, and their part of the whole."""

@@ -8,12 +8,12 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..broken import is_broken
-from ..columns.field_names import GivenRows, fields_given, given_columns
+from ..columns.fields import GivenRows, fields_given, given_columns
 from ..entities.arrays import as_entities, entity_count
 from ..errors import DuplicateInstanceError
 from ..handles import Entity, EntityArray, RowClass
-from ..placement.rows import duplicate_instance, first_repeated, missing
+from ..locks import is_broken
+from ..placement import duplicate_instance, first_repeated, missing
 from ..world.spawning import undo_creation
 from .table import NewColumns
 from .view import ArchetypeView, ChunkT

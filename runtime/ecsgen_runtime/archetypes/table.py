@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from weakref import ReferenceType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..broken import break_down
 from ..columns.buffers import Column
 from ..handles import EntityArray, RowArray
+from ..locks import break_down
 from ..typed import NamedTuple
-from .chunk_layout import ChunkColumns, ChunkLayout
-from .chunks import ChunkBase, ChunkPool
+from .chunks import ChunkBase, ChunkColumns, ChunkLayout, ChunkPool
 from .places import (
     NOWHERE,
     POSITION_BITS,
@@ -23,6 +22,9 @@ from .places import (
     by_archetype,
 )
 from .rows import Archetype, ArchetypeEdge, Cut
+
+# --- All archetypes of a world and the moves between them; checks nothing -------------
+
 
 NewColumns = Mapping[int, Sequence[NDArray[Any]]]
 """By component: an array for each of its columns."""
@@ -391,3 +393,35 @@ def _picked(values: NDArray[Any], column: Column, which: RowArray) -> NDArray[An
     """Return a new column's values for some of its rows; one for all stays as it is."""
     each = values.ndim > len(column.shape) and len(values) > 1
     return values[which] if each else values
+
+
+# --- Rows in chunks as pickles and copies have them: whole columns by archetype -------
+
+
+SavedArchetype = tuple[tuple[str, ...], list[NDArray[Any]]]
+"""The names of its components, then its owners and the columns of each component."""
+
+
+def saved_archetypes(table: ArchetypeTable) -> list[SavedArchetype]:
+    """Return copies of all rows, in order; O(n)."""
+    return [
+        (
+            tuple(part._ROW.__name__ for part in a.layout.components.values()),
+            [a.whole(column) for column in range(len(a.layout.places))],
+        )
+        for a in table.archetypes
+    ]
+
+
+def load_archetypes(table: ArchetypeTable, saved: Iterable[SavedArchetype]) -> None:
+    """Fill an empty table with saved rows; O(n)."""
+    bits_of = {part._ROW.__name__: 1 << k for k, part in enumerate(table.parts)}
+    for names, (entities, *columns) in saved:
+        number = table.number(sum(bits_of[name] for name in names))
+        archetype = table.archetypes[number]
+        archetype.reserve(len(entities))
+        table.places.cover_many(entities)
+        table.settle(number, entities, np.arange(len(entities)))
+        archetype.extend(entities)
+        for column, values in enumerate(columns, 1):
+            archetype.write(column, 0, values)

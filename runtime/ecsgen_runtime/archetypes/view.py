@@ -11,22 +11,20 @@ from weakref import ref
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.field_names import component_name
+from ..columns.fields import component_name
 from ..entities.arrays import as_entities
 from ..entities.layout import HandleLayout
 from ..errors import StructureLockedError
 from ..handles import Entity, EntityArray, RowClass
 from ..locks import Lockable
-from ..placement.rows import locked, missing
+from ..placement import locked, missing
 from ..proxies.chunks import chunk_proxy
 from ..proxies.proxy import ProxyT
 from ..reprs import bytes_text, count_text
-from .chunk_layout import ChunkColumns
-from .chunks import ChunkBase
+from .chunks import ChunkBase, ChunkColumns
 from .places import EntityPlaces
 from .rows import Archetype
-from .saved import load_archetypes, saved_archetypes
-from .table import ArchetypeTable
+from .table import ArchetypeTable, load_archetypes, saved_archetypes
 
 ChunkT = TypeVar("ChunkT", bound=ChunkBase)
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.field_names import GivenRows
+from ..columns.fields import GivenRows
 from ..convert.base import check_values
 from ..entities.arrays import as_entities
 from ..handles import NIL, Columns, Entity, EntityArray, RowClass
-from ..placement.rows import first_present
+from ..placement import first_present
 from ..world.entities import EntityWorld, RowsByClass, columns_of
 from ..world.signatures import ComponentHolder
 from ..world.spawning import RowTaker, SpawnPart

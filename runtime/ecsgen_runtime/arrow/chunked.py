@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ..archetypes.chunks import ChunkBase
-from .parts import field_parts
-from .structs import ComponentStruct, struct_batch
+from .tables import ComponentStruct, field_parts, struct_batch
 
 ChunkedParts: TypeAlias = Mapping[int, Any]
 """The classes of `ChunkColumns` by component number."""

@@ -42,7 +42,7 @@ class ArrowTable:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the columns as a capsule, for other libraries: what `to_arrow` returns."""
-        from .batches import stream
+        from .tables import stream
 
         return stream(self, requested_schema)
 
@@ -58,7 +58,7 @@ class ArrowTable:
             ValueError: a raw write left a number that no member of an enum has, or no UTF-8.
             OverflowError: a column of text has 2 GiB or more, which is Arrow's limit.
         """
-        from .batches import one_batch
+        from .tables import one_batch
 
         return one_batch(self, copy, flat)
 
@@ -74,12 +74,12 @@ class ArrowColumns(ArrowTable):
         """Return the rows that a table has."""
 
     def _arrow_schema(self, flat: bool) -> Any:
-        from .batches import table_schema
+        from .tables import table_schema
 
         kind: Any = type(self)
         return table_schema(kind, flat)
 
     def _arrow_batches(self, copy: bool, flat: bool) -> Iterator[Any]:
-        from .batches import record_batch
+        from .tables import record_batch
 
         yield record_batch(self, copy, flat)

@@ -8,13 +8,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.field_names import unknown_field
+from ..columns.fields import unknown_field
 from ..convert.arrays import gathered, is_array_like
 from ..convert.base import Converter, FieldTable
 from ..reprs import element_names
-from .library import has_stream, is_column, pyarrow, table_hint
-from .members import named_numbers
-from .nulls import refuse_nulls
+from .library import has_stream, is_column, pyarrow, refuse_nulls, table_hint
+from .reading import named_numbers
 
 _IGNORED: Final = "entity"
 _OF_PANDAS: Final = "__index_level_"

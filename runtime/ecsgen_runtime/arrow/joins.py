@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from ..handles import NIL
 from ..queries.join import QueryJoin
 from ..queries.rows import QueryRows, as_array
-from .parts import field_parts
-from .structs import ComponentStruct, struct_batch
+from .tables import ComponentStruct, field_parts, struct_batch
 
 
 def join_structs(

@@ -1,4 +1,4 @@
-"""pyarrow, which is optional, and columns of libraries that nobody needs to have."""
+"""pyarrow, which is optional, columns of other libraries, and nulls, which are errors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+# --- pyarrow, which is optional, and columns of libraries that nobody needs to have ---
+
 
 _STREAM: Final = "__arrow_c_stream__"
 _MARKS: Final = (_STREAM, "__arrow_c_array__", "null_count", "isna")
@@ -51,3 +57,65 @@ def table_hint(given: object, before: str = "") -> str:
         first = "len(df)" if before == "n" else before
         return f"; managers take tables by create_many({first}, df)"
     return ""
+
+
+# --- Nulls: a value that is not there is an error, never NaN, 0 or an empty text ------
+
+
+def null_at(name: str, row: int) -> ValueError:
+    """Return the error of a null."""
+    return ValueError(f"{name}: null in row {row}")
+
+
+def plain_array(values: Any, name: str) -> NDArray[Any]:
+    """Return what `np.asarray` makes of values; raises what `refuse_nulls` does."""
+    refuse_nulls(values, name)
+    return np.asarray(values)
+
+
+def refuse_nulls(values: Any, name: str) -> None:
+    """Raise ValueError if a column of Arrow, polars or pandas has nulls, TypeError if an array has
+    masked elements, or for columns that are yet to be computed; leave all else alone.
+
+    O(1), but O(n) in pandas, where NaN is null: `to_numpy()` gives it as a number.
+    """
+    if type(values) is np.ndarray:
+        return
+    if isinstance(values, np.ndarray):  # numpy.ma is imported on first use
+        if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+            raise TypeError(f"{name} may not have masked elements")
+        return
+    if not is_column(type(values)):
+        return
+    if hint := table_hint(values):
+        raise TypeError(f"{name}: wanted values, not {type(values).__name__}{hint}")
+    found = _nulls(values)
+    if found is not None and found.any():
+        rows = found.reshape(len(found), -1).any(axis=1)
+        raise null_at(name, int(rows.argmax()))
+
+
+def _nulls(column: Any) -> NDArray[np.bool_] | None:
+    """Return which values are null; None if none is."""
+    if hasattr(column, "isna"):
+        return np.asarray(column.isna(), np.bool_)
+    if hasattr(column, "get_columns"):  # a table of polars
+        masks = [np.asarray(each.is_null()) for each in column.get_columns()]
+        return np.stack(masks, axis=1) if masks else None
+    count = getattr(column, "null_count", 0)
+    if count() if callable(count) else count:
+        return np.asarray(column.is_null())
+    return _nulls_inside(column)
+
+
+def _nulls_inside(column: Any) -> NDArray[np.bool_] | None:
+    """Return which rows of a column of lists, as polars has them, have null elements."""
+    elements = column
+    while hasattr(elements, "explode") and elements.dtype.is_nested():
+        elements = elements.explode()
+    if elements is column or not elements.null_count():
+        return None
+    nulls = np.asarray(elements.is_null())
+    return nulls.reshape(
+        len(column), -1
+    )  # lists of one length: of others there is no array

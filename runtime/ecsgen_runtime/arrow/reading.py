@@ -2,18 +2,104 @@
 
 from __future__ import annotations
 
+from enum import IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .library import pyarrow_if_there
-from .members import member_number
-from .nulls import null_at, plain_array, refuse_nulls
-from .texts import byte_cells, text_cells
+from ..columns.fields import nearest_name
+from ..convert.arrays import shown
+from .library import null_at, plain_array, pyarrow_if_there, refuse_nulls
 
 if TYPE_CHECKING:
     from ..convert.base import Field
+
+
+# --- Text and bytes of Arrow as cells of columns, all at once -------------------------
+
+
+def byte_cells(array: Any) -> NDArray[Any]:
+    """Return values of one length without nulls as a view, dtype S; O(1)."""
+    size, start = array.type.byte_width, array.offset
+    return np.frombuffer(array.buffers()[1], f"S{size}")[start : start + len(array)]
+
+
+def text_cells(pa: Any, array: Any, field: Field, start: int) -> NDArray[Any]:
+    """Return text, or bytes, without nulls in the dtype of a field; O(n).
+
+    Raises:
+        ValueError: a value is too long, or text with a NUL; the rows begin at `start`.
+    """
+    offsets, text = _characters(pa, array)
+    lengths = np.diff(offsets)
+    size = field.dtype.itemsize
+    bad = lengths > size
+    if field.wanted.startswith("str"):
+        nuls = (text == 0).nonzero()[0] + offsets[0]
+        bad[offsets.searchsorted(nuls, "right") - 1] = True
+    if bad.any():
+        _blame(array, field, int(bad.argmax()), start)
+    cells = np.zeros((len(array), size), np.uint8)
+    cells[np.arange(size) < lengths[:, None]] = text
+    return cells.view(field.dtype).reshape(-1)
+
+
+def _characters(pa: Any, array: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Return where each value begins and ends, and the bytes of all."""
+    types, type = pa.types, array.type
+    if types.is_string_view(type):
+        array = array.cast(pa.large_string())
+    elif types.is_binary_view(type):
+        array = array.cast(pa.large_binary())
+    type = array.type
+    is_large = types.is_large_string(type) or types.is_large_binary(type)
+    _, places, text = array.buffers()
+    offsets = np.frombuffer(places, np.int64 if is_large else np.int32)
+    offsets = offsets[array.offset : array.offset + len(array) + 1]
+    if text is None:  # all are empty
+        return offsets, np.empty(0, np.uint8)
+    return offsets, np.frombuffer(text, np.uint8)[offsets[0] : offsets[-1]]
+
+
+def _blame(array: Any, field: Field, place: int, start: int) -> None:
+    """Raise the error of a value that does not fit."""
+    try:
+        field.cell(array[place].as_py())
+    except (TypeError, ValueError) as error:
+        message = f"{error} (at position {start + place})"
+        raise type(error)(message) from None
+
+
+# --- Members of enums by name ---------------------------------------------------------
+
+
+def member_number(name: str, enum: type[IntEnum | IntFlag], member: str) -> int:
+    """Return the number of a member, or raise ValueError."""
+    found = enum.__members__.get(member)
+    if found is not None:
+        return int(found)
+    near = nearest_name(member, list(enum.__members__))
+    hint = f"; did you mean {near!r}?" if near else ""
+    raise ValueError(f"{name}: {shown(member)} is no member of {enum.__name__}{hint}")
+
+
+def named_numbers(name: str, enum: type[IntEnum | IntFlag], values: Any) -> Any:
+    """Return lists or arrays in which names of members became numbers; other values as they are.
+
+    ValueError for a name that no member has.
+    """
+    if isinstance(values, str):
+        return member_number(name, enum, values)
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUT":
+        return values
+    if isinstance(values, list | tuple | np.ndarray):
+        items = values.tolist() if isinstance(values, np.ndarray) else values
+        return [named_numbers(name, enum, item) for item in items]
+    return values
+
+
+# --- Columns of Arrow, polars and pandas as numpy arrays that a field takes -----------
 
 
 def read_column(values: Any, name: str, field: Field | None) -> NDArray[Any]:

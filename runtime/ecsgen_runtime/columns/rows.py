@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..arrow.columns import ArrowColumns
 from ..bulk import Bulk
+from ..entities.manager import Entities
 from ..handles import Entity, EntityArray, RowArray
 from ..per_class import copy_methods
 from ..reprs import columns_repr
@@ -26,7 +27,39 @@ from .buffers import (
     warn_if_viewed,
     whole_rows,
 )
-from .texts import TextColumns
+from .fields import FieldInfo
+
+# --- Columns of text as `str`: they lie in the buffer as UTF-8 ------------------------
+
+
+class TextColumns:
+    """Columns, some of which may have text; the generated class has the fields."""
+
+    __slots__ = ()
+
+    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
+    _ENTITIES: ClassVar[type[Entities]]
+    """The package's own, which knows what the bits of its entities are."""
+
+    def decoded(self, field: str, /) -> NDArray[np.str_]:
+        """Return a column of text as `str`, shape (n,): a copy; O(n).
+
+        ValueError: it is not one of these columns, or has no text.
+        """
+        texts = [
+            name
+            for name, type_, *_ in self.FIELDS
+            if type_.startswith("str[") and hasattr(type(self), name)
+        ]
+        if field not in texts:
+            which = f"those that have are {', '.join(texts)}" if texts else "none has"
+            raise ValueError(f"{field!r} is no column with text: {which}")
+        column: NDArray[np.bytes_] = getattr(self, field)
+        return np.char.decode(column, "utf-8")
+
+
+# --- Rows: all columns of a manager in one buffer, of which the first n rows are in
+# use.
 
 
 class Rows(TextColumns, ArrowColumns):
@@ -73,7 +106,7 @@ class Rows(TextColumns, ArrowColumns):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last rows, for notebooks."""
-        from ..html_tables import columns_table  # for notebooks alone
+        from ..reprs import columns_table
 
         return columns_table(self, self._n)
 
@@ -343,3 +376,29 @@ class HotColumns(TextColumns):
 @cache
 def _tuple_of(component: str, names: tuple[str, ...]) -> Any:
     return namedtuple(f"{component}HotColumns", names)
+
+
+# --- The first rows of every column: those that are active, or in a group -------------
+
+
+class FrontColumns(TextColumns, ArrowColumns):
+    """The columns of the rows before a bound; the generated class has the fields."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """How many rows there are."""
+
+    def _shown_rows(self) -> slice:
+        return slice(0, self.n)
+
+    def __repr__(self) -> str:
+        return columns_repr(self, self.n)
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last rows, for notebooks."""
+        from ..reprs import columns_table
+
+        return columns_table(self, self.n)

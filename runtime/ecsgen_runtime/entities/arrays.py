@@ -9,8 +9,7 @@ from typing import Any, Final, SupportsIndex, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrow.library import table_hint
-from ..arrow.nulls import refuse_nulls
+from ..arrow.library import refuse_nulls, table_hint
 from ..convert.arrays import shown
 from ..handles import EntityArray
 

@@ -8,9 +8,9 @@ from weakref import ref
 
 import numpy as np
 
-from ..broken import is_broken
 from ..callbacks import Callbacks, Entry, Pending, Subscription, flattened
 from ..handles import Entity, EntityArray
+from ..locks import is_broken
 
 
 class Follower(Protocol):

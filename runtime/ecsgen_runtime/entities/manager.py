@@ -14,13 +14,13 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..broken import break_down, is_broken
 from ..callbacks import Dispatch, Subscription, flattened
 from ..errors import CapacityError, StaleEntityError
 from ..fast import speed_up
-from ..few import few_numbers
 from ..handles import Entity, EntityArray
+from ..locks import break_down, is_broken
 from ..per_class import copy_methods, per_class
+from ..sizes import few_numbers
 from .arrays import all_different, entity_count, first_repeat, without_repeats
 from .deaths import Deaths, Follower, Remove, only
 from .layout import INDEX_COUNT, INDEX_MASK, MIN_FREE, ONE_GENERATION

@@ -16,9 +16,9 @@ import numpy as np
 
 from ..convert.base import Converter
 from ..handles import NIL, Entity, Id
-from ..ids.slots import stale_id
 from ..per_class import with_own_code
-from ..placement.rows import missing
+from ..placement import missing
+from ..policies.ids import stale_id
 from .proxy import ManagedProxy, RowProxy, resolved
 
 _ReadT = TypeVar("_ReadT")

@@ -36,7 +36,7 @@ class QueryBase(ArrowTable, Generic[RowsT, RowT]):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last entities, for notebooks; costs what `rows` does."""
-        from ..html_tables import query_table  # for notebooks alone
+        from ..reprs import query_table
 
         return query_table(self)
 

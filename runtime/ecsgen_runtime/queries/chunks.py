@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic
 
 import numpy as np
 
-from ..archetypes.chunk_layout import ChunkColumns
+from ..archetypes.chunks import ChunkColumns
 from ..archetypes.rows import Archetype
 from ..archetypes.view import ArchetypeView, ChunkT
 from ..entities.layout import HandleLayout
@@ -74,7 +74,7 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
 
     def _arrow_schema(self, flat: bool) -> Any:
         from ..arrow.chunked import chunk_structs
-        from ..arrow.structs import struct_schema
+        from ..arrow.tables import struct_schema
 
         return struct_schema(chunk_structs(self._columns(), flat))
 

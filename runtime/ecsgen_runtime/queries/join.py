@@ -1,10 +1,4 @@
-"""Queries: the entities that have certain components, and the rows where these are.
-
-A query joins its managers, from the smallest one by bulk lookups, and keeps the result until one
-of them changes or an entity dies. It goes block by block, so that what it works with stays in the
-cache. Rows that follow each other are kept as a slice, so that columns of entities in order of
-creation are views, not copies.
-"""
+"""Queries: the entities that have certain components, and the rows where these are."""
 
 from __future__ import annotations
 
@@ -15,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..fast import speed_up
-from ..handles import NIL, EntityArray
+from ..handles import NIL, EntityArray, RowArray
 from ..reprs import query_text
 from ..sizes import Sizes
-from .block import QueryBlock
-from .match import QueryMatch
 from .members import (
+    FoundRows,
     QueriedEntities,
     QueriedManager,
     QueryLiving,
     QueryMember,
+    RowsOrSlice,
 )
 from .rows import (
     QueryRows,
@@ -35,6 +29,120 @@ from .rows import (
     row_blocks,
     sample_rows,
 )
+
+# --- What a join of a query found: the entities, and their rows by member -------------
+
+
+class QueryMatch:
+    """The entities that fulfil the conditions, and their rows by member."""
+
+    __slots__ = ("_numbers", "count", "entities", "members", "rows", "tuples", "walked")
+
+    def __init__(
+        self,
+        count: int,
+        walked: int,
+        members: list[QueryRows],
+        entities: EntityArray | None,
+    ) -> None:
+        self.count = count
+        self.walked = walked
+        """The required member whose rows ascend."""
+        self.members = members
+        self.rows: list[RowsOrSlice] = [member.rows for member in members]
+        self.entities = entities
+        """Only where no component is required: otherwise they are the owners of rows."""
+        self.tuples: list[Any] | None = None
+        """What a loop over few entities goes through, once there was one."""
+        self._numbers: dict[int, RowArray] = {}
+
+    def numbers(self, place: int) -> RowArray:
+        """Return a member's rows; the first alone where they follow each other; O(1).
+
+        Always read-only, so that compiled code has them in one type.
+        """
+        found = self._numbers.get(place)
+        if found is None:
+            rows = self.rows[place]
+            first = np.array([rows.start], np.intp) if isinstance(rows, slice) else rows
+            found = self._numbers[place] = np.ascontiguousarray(first).view()
+            found.flags.writeable = False
+        return found
+
+
+# --- A block of candidates of a query: its conditions narrow it, and find rows --------
+
+
+class QueryBlock:
+    """The entities of a block that fulfil the conditions so far, and their rows by member."""
+
+    __slots__ = ("_entities", "_kept", "_live", "count", "rows")
+
+    def __init__(
+        self,
+        entities: EntityArray,
+        rows: dict[int, FoundRows],
+        live: frozenset[QueryMember] = frozenset(),
+    ) -> None:
+        self._entities = entities
+        self._kept: RowArray | None = None
+        self.count = len(entities)
+        self.rows = rows
+        self._live = live
+        """Members none of whose rows' owners is dead; only if no candidate is dead either."""
+
+    @property
+    def entities(self) -> EntityArray:
+        """Those that are left, put together when somebody asks."""
+        if self._kept is not None:
+            self._entities, self._kept = self._entities.take(self._kept), None
+        return self._entities
+
+    def find(self, member: QueryMember) -> FoundRows:
+        """Return the row of each entity, NIL where it has none."""
+        return member.find(self.entities, member in self._live)
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Drop the entities that are not to be kept."""
+        if kept.all():
+            return
+        places = kept.nonzero()[0]  # a mask takes ten times as long where it is random
+        self._kept = places if self._kept is None else self._kept.take(places)
+        self.count = len(places)
+        for place, rows in self.rows.items():
+            if isinstance(rows, slice):
+                self.rows[place] = places + rows.start
+            else:
+                self.rows[place] = rows.take(places)
+
+    def require(self, place: int, member: QueryMember) -> None:
+        """Keep those that have a component, and their rows."""
+        rows = self.rows[place] = self.find(member)
+        if not isinstance(rows, slice):
+            self.keep(rows != NIL)
+
+    def keep_any(self, members: tuple[QueryMember, ...]) -> None:
+        """Keep those that have one component at least."""
+        kept = np.zeros(self.count, np.bool_)
+        for member in members:
+            rows = self.find(member)
+            kept |= True if isinstance(rows, slice) else rows != NIL
+        self.keep(kept)
+
+    def drop(self, member: QueryMember) -> None:
+        """Keep those that have not a component."""
+        rows = self.find(member)
+        none = np.zeros(self.count, np.bool_)
+        self.keep(none if isinstance(rows, slice) else rows == NIL)
+
+
+# --- Queries: the entities that have certain components, and the rows where these are.
+#
+# A query joins its managers, from the smallest one by bulk lookups, and keeps the
+# result until one of them changes or an entity dies. It goes block by block, so that
+# what it works with stays in the cache. Rows that follow each other are kept as a
+# slice, so that columns of entities in order of creation are views, not copies.
+
 
 _ALIKE: Final = 3
 """How many times as large as the smallest manager another one may be to be walked instead."""

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..entities.layout import HandleLayout
-from ..entities.living import LivingEntities
-from ..entities.queue import IndexQueue
+from ..entities.living import IndexQueue, LivingEntities
 from ..handles import EntityArray, RowArray
-from ..instances.chains import first_rows
+from ..policies.chains import first_rows
 
 RowsOrSlice: TypeAlias = slice | RowArray
 """Rows of one manager; a slice where they follow each other."""

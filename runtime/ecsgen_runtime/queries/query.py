@@ -74,7 +74,7 @@ class QueriedRows(QueryBase[RowsT, RowT]):
 
     def _arrow_schema(self, flat: bool) -> Any:
         from ..arrow.joins import join_structs
-        from ..arrow.structs import struct_schema
+        from ..arrow.tables import struct_schema
 
         return struct_schema(join_structs(self._join, self._components, flat))
 

@@ -8,9 +8,9 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from ..broken import break_down
 from ..errors import CapacityError
 from ..handles import NIL, Columns, EntityArray, IdArray, RowArray
+from ..locks import break_down
 from ..typed import NamedTuple
 from .entities import KnownSlots
 from .leaving import rows_of

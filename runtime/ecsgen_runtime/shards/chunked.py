@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..archetypes.chunk_layout import ChunkColumns
+from ..archetypes.chunks import ChunkColumns
 from ..archetypes.places import NOWHERE, POSITION_BITS, EntityPlaces, by_archetype
 from ..archetypes.store import ArchetypeStore
 from ..archetypes.table import ArchetypeTable

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Final, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..broken import break_down
 from ..entities.arrays import (
     all_different,
     as_entities,
@@ -24,13 +23,13 @@ from ..entities.layout import (
     ONE_GENERATION,
     HandleLayout,
 )
-from ..entities.living import LivingEntities
+from ..entities.living import IndexQueue, LivingEntities
 from ..entities.manager import Entities
-from ..entities.queue import IndexQueue
 from ..errors import CapacityError, StaleEntityError
-from ..few import few_numbers
 from ..handles import Entity, EntityArray, RowArray
+from ..locks import break_down
 from ..per_class import per_class
+from ..sizes import few_numbers
 from .lookup import HandleMap, ShardedBulk
 
 # --- The bits of a handle where worlds are several: generation, shard and index, from

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..columns.buffers import grown_capacity
-from ..columns.field_info import FieldInfo
+from ..columns.fields import FieldInfo
 from ..columns.rows import OwnedRows
 from ..entities.arrays import as_entities
 from ..handles import NIL, EntityArray, RowArray
-from ..owners.owned import Owned
-from ..placement.moves import NO_ROWS
+from ..placement import NO_ROWS
+from ..policies.owned import Owned
 from ..spaces.cells import Places
 from ..spaces.joined import joined_search
 from ..spaces.search import NearSearch

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..entities.arrays import as_entities
 from ..handles import NIL, Columns, EntityArray, Id, IdArray, Instance, RowArray
-from ..ids.direct import DirectIdRows, DirectIds
-from ..ids.ids import IdRows, Ids
-from ..ids.slots import SLOT_BITS, worn_out
 from ..manager import Manager
 from ..per_class import per_class
+from ..policies.direct import DirectIdRows, DirectIds
+from ..policies.ids import SLOT_BITS, IdRows, Ids, worn_out
 from ..state import NO_SLOTS
 from .entities import ID_LAST, ID_SHARD_BITS, ID_VISITOR, ShardedEntities
 from .lookup import HandleMap, ShardedBulk

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..broken import break_down, is_broken
 from ..callbacks import Callbacks, Dispatch, flattened
 from ..entities.arrays import as_entities, first_repeat
 from ..errors import HierarchyError, StaleEntityError, StaleIdError
 from ..handles import NIL, EntityArray, IdArray, RowArray
+from ..locks import break_down, is_broken
 from ..typed import NamedTuple
 from .entities import KnownSlots
 from .lookup import ShardedBulk, are_distinct

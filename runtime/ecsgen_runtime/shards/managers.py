@@ -8,18 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.unique import Unique
 from ..entities.arrays import as_entities
 from ..entities.layout import INDEX_MASK
-from ..few import few_numbers
 from ..handles import NIL, NULL_ENTITY, Columns, Entity, EntityArray, Instance, RowArray
-from ..maps.hash import Hash
-from ..maps.sparse import Sparse, grown_map, predecessors
-from ..owners.owned import Owned
 from ..per_class import per_class
-from ..placement.direct import Direct
-from ..placement.moves import NO_ROWS
+from ..placement import NO_ROWS
+from ..policies.direct import Direct
+from ..policies.maps import Hash, Sparse, grown_map, predecessors
+from ..policies.owned import Owned
+from ..policies.unique import Unique
 from ..queries.members import QueryMember, QuerySparseMember
+from ..sizes import few_numbers
 from ..state import NO_SLOTS
 from .entities import ShardedEntities
 

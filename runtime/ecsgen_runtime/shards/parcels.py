@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns.buffers import Column
-from ..columns.field_info import FieldInfo
+from ..columns.fields import FieldInfo
 from ..columns.rows import field_of
 from ..errors import EcsError
 from ..handles import EntityArray

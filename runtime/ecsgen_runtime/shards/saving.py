@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..entities.arrays import all_different
 from ..handles import NIL, EntityArray, RowArray
-from ..ids.slots import WORN_OUT
+from ..policies.ids import WORN_OUT
 from ..snapshots.checks.entities import KnownEntities
 from ..snapshots.checks.rows import CheckedRows, refuse_wrong
 from ..snapshots.checks.schema import check_schema

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..broken import is_broken
 from ..handles import EntityArray
+from ..locks import is_broken
 from ..world.base import WorldBase
 from .arriving import absorb
 from .entities import ShardedEntities

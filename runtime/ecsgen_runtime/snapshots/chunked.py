@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..archetypes.rows import Archetype
-from ..archetypes.saved import load_archetypes
+from ..archetypes.table import load_archetypes
 from ..archetypes.view import ArchetypeView
 from ..columns.buffers import Column
 from .codecs import Codecs

@@ -9,7 +9,7 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..placement.rows import locked
+from ..placement import locked
 from .atomic import replacing
 from .attributes import (
     attribute_columns,

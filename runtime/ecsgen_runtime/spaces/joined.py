@@ -7,7 +7,7 @@ from typing import SupportsFloat
 import numpy as np
 
 from ..handles import RowArray
-from ..placement.moves import NO_ROWS
+from ..placement import NO_ROWS
 from ..queries.rows import QueryRows
 from .cells import Places
 from .search import NearSearch, PlaceNames

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrow.nulls import plain_array
+from ..arrow.library import plain_array
 from ..convert.arrays import shown
 from ..convert.numbers import FloatField
 from ..handles import EntityArray, RowArray
 from ..manager import Manager
-from ..owners.owned import Owned
+from ..policies.owned import Owned
 from ..state import NO_SLOTS
 from ..typed import NamedTuple
 from .cells import Places

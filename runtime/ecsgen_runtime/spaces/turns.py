@@ -11,7 +11,7 @@ from typing import Any, Final, SupportsFloat
 import numpy as np
 
 from ..handles import RowArray
-from ..placement.moves import NO_ROWS
+from ..placement import NO_ROWS
 from .cells import (
     CELL_STEPS,
     FARTHEST_CELL,

@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Final, Never, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..columns.field_names import GivenRows, given_columns, unknown_component
+from ..columns.fields import GivenRows, given_columns, unknown_component
 from ..convert.base import FieldTable
 from ..entities.arrays import entity_count
 from ..errors import CapacityError
 from ..fast import speed_up
-from ..few import FEW, are_cells, few_values
 from ..handles import Columns, Entity, EntityArray, RowClass
-from ..own import own_managers
+from ..parts import own_managers
 from ..reprs import count_text, list_text
+from ..sizes import FEW, are_cells, few_values
 from .later import LaterDeaths
 from .saving import SavedWorld
 from .signatures import ComponentHolder
@@ -148,7 +148,7 @@ class WorldBase(LaterDeaths, SavedWorld):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last components, for notebooks."""
-        from ..html_tables import world_table  # for notebooks alone
+        from ..reprs import world_table
 
         return world_table(self)
 

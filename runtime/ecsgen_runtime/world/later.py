@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from ..entities.arrays import as_entities, without_repeats
 from ..entities.manager import Entities
-from ..few import FEW, few_numbers
 from ..handles import Entity, EntityArray
 from ..parts import FixedParts
-from ..placement.rows import is_integer
+from ..placement import is_integer
+from ..sizes import FEW, few_numbers
 
 _Note: TypeAlias = int | EntityArray
 """One entity, or several."""

@@ -8,8 +8,8 @@ from typing import Any, Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..broken import is_broken
 from ..handles import Columns, EntityArray
+from ..locks import is_broken
 
 ONCE: Final = ((),)
 """For `starmap`, which calls what takes no arguments: no interrupt comes between the call and who

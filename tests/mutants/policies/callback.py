@@ -4,7 +4,7 @@ from tests.mutants._base import Mutant, module
 
 GROUPS = (
     module(
-        "_runtime/destroy/callback.py",
+        "_runtime/policies/destroy.py",
         ("test_skinned_mesh.py",),
         Mutant("nobody tells who died", r"self\._entities\._attach\(.*\)", "pass"),
         Mutant(

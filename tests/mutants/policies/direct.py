@@ -25,7 +25,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/placement/direct.py",
+        "_runtime/policies/direct.py",
         ("test_transform.py", "test_tile.py"),
         Mutant("the dead stay in place of many", r"return np\.sort\(dead\)", "return NO_ROWS"),
         Mutant(
@@ -89,7 +89,7 @@ GROUPS = (
         Mutant("holes go once more", r"\(owners != NULL_ENTITY\) & (?=\()", ""),
     ),
     module(
-        "_runtime/instances/one.py",
+        "_runtime/policies/instances.py",
         ("test_transform.py", "test_tile.py"),
         Mutant("repeated entities are accepted", r"first_repeated\(.*\)", "pass"),
         Mutant("second instances of many are accepted", r"first_present\(.*\)", "pass"),

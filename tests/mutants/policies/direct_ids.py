@@ -19,7 +19,7 @@ GROUPS = (
         Mutant("the highest row ever used is forgotten", r"data\._peak = .*", "pass"),
     ),
     module(
-        "_runtime/ids/direct.py",
+        "_runtime/policies/direct.py",
         ("test_tile.py", "test_mooring.py"),
         Mutant(
             "holes are found",

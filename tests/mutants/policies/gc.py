@@ -4,7 +4,7 @@ from tests.mutants._base import Mutant, module
 
 GROUPS = (
     module(
-        "_runtime/destroy/gc.py",
+        "_runtime/policies/destroy.py",
         ("test_point_mass.py", "test_transform.py", "test_every_type.py"),
         Mutant("three alive in a row are enough", r"(\w*in_(?:a_)?row) < 4", r"\1 < 3"),
         Mutant("five alive in a row are needed", r"(\w*in_(?:a_)?row) < 4", r"\1 <= 4"),

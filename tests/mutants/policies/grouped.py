@@ -27,7 +27,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/groups/grouped.py",
+        "_runtime/policies/groups.py",
         MEMBERS,
         Mutant("mates do not let many leave", r"^( +)leave\(\)$", r"\1pass"),
         Mutant(

@@ -10,7 +10,7 @@ GROUPS = (
         Mutant("the map is not told of many", r"^( +)remember\(.*\)", r"\1pass"),
     ),
     module(
-        "_runtime/maps/hash.py",
+        "_runtime/policies/maps.py",
         ("test_sound_source.py", "test_point_mass.py"),
         Mutant("the map is not told", r"^( +)self\._rows\[.*\] = .*", r"\1pass"),
         Mutant("the map does not forget", r"^( +)del self\._rows\[.*\]", r"\1pass"),

@@ -25,7 +25,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/hierarchy/hierarchy.py",
+        "_runtime/policies/hierarchy.py",
         KIN,
         Mutant(
             "children are not told that their parent moved",
@@ -68,7 +68,7 @@ GROUPS = (
         Mutant("parents can be overwritten", r"column\.flags\.writeable = False", "pass"),
     ),
     module(
-        "_runtime/hierarchy/links.py",
+        "_runtime/policies/links.py",
         KIN,
         Mutant("parents that were tried stay", r"column\[rows\] = before", "pass"),
         Mutant(
@@ -134,7 +134,7 @@ GROUPS = (
         Mutant("rows become no roots", r"writes \+= roots\(links, rows\[rooted\]\)", "pass"),
     ),
     module(
-        "_runtime/hierarchy/hierarchy.py",
+        "_runtime/policies/hierarchy.py",
         KIN,
         Mutant(
             "all but one count as all", r"len\(gone\) == data\._n:", "len(gone) >= data._n - 1:"
@@ -142,7 +142,7 @@ GROUPS = (
         Mutant("moves are planned and not made", r", partial\(put, writes\)\)", ",)"),
     ),
     module(
-        "_runtime/placement/packed.py",
+        "_runtime/policies/packed.py",
         KIN,
         Mutant(
             "families are not told of a sort",
@@ -151,7 +151,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/hierarchy/trees.py",
+        "_runtime/policies/links.py",
         KIN,
         Mutant("depths are those of parents", r"depth \+= depth\.take\(up\)", "pass"),
         Mutant("grandchildren stay", r"marked \|= marked\.take\(up\)", "pass"),

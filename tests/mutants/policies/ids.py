@@ -23,7 +23,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/ids/ids.py",
+        "_runtime/policies/ids.py",
         WITH_IDS,
         Mutant(
             "slots do not follow their rows",
@@ -63,7 +63,7 @@ GROUPS = (
         Mutant("a stale id is none", r"raise stale_id\(type\(self\)\.__name__, id\)", "return"),
     ),
     module(
-        "_runtime/ids/slots.py",
+        "_runtime/policies/ids.py",
         WITH_IDS,
         Mutant("other generations among many are found", r"alive &= slots < len\(rows\)", "pass"),
         Mutant("stale ids are none", r"if stale\.any\(\):", "if False:"),

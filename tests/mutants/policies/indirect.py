@@ -19,7 +19,7 @@ GROUPS = (
         Mutant("a default takes a cold row", r"if \w+_STRUCT\.pack\(.*\) == \w+:", "if False:"),
     ),
     module(
-        "_runtime/cold/cold.py",
+        "_runtime/policies/cold.py",
         ("test_villager.py",),
         Mutant("cold rows stay behind", r"partial\(data\._drop_cold_rows, .*\)", "tuple"),
         Mutant(
@@ -86,7 +86,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/cold/indirect.py",
+        "_runtime/policies/cold.py",
         ("test_villager.py",),
         Mutant(
             "rows are told of cold rows they lack", r"held = places != NIL", "held = places >= 0"

@@ -12,7 +12,7 @@ GROUPS = (
         Mutant("the list is not told who comes", r"^( +)self\._link_rows?\(.*\)", r"\1pass"),
     ),
     module(
-        "_runtime/instances/many.py",
+        "_runtime/policies/instances.py",
         LISTS,
         Mutant("a link is not set", r"^( +)(?:nexts|previous)\[.+\] = .+", r"\1pass"),
         Mutant("every row counts as the first", r"if nexts\[before\] == NIL:", "if True:"),
@@ -85,7 +85,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/instances/many.py",
+        "_runtime/policies/instances.py",
         ("test_contact.py",),
         Mutant(
             "new rows join lists where they were",
@@ -94,14 +94,14 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/placement/packed.py",
+        "_runtime/policies/packed.py",
         LISTS,
         Mutant(
             "lists are not told of a sort", r"moves = self\._plan_moves\(src, dst\)", "moves = ()"
         ),
     ),
     module(
-        "_runtime/instances/chains.py",
+        "_runtime/policies/chains.py",
         LISTS,
         Mutant("runs of neighbours are bridged by one", r"while len\(active\):", "if len(active):"),
         Mutant("lists end after some rounds", r"found\.append\(.*\.nonzero\(\)\[0\]\)", "pass"),

@@ -8,7 +8,7 @@ GROUPS = (
         Mutant("objects are kept", r"^( +)data\._\w+_column\[.*\] = None", r"\1pass"),
     ),
     module(
-        "_runtime/convert/objects.py",
+        "_runtime/convert/text.py",
         ("test_skinned_mesh.py",),
         Mutant("lists of any length", r"if len\(value\) != rows:", "if False:"),
         Mutant(

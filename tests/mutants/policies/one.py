@@ -8,7 +8,7 @@ GROUPS = (
         Mutant("a second instance is accepted", r"raise self\._duplicate\(.*\)", "pass"),
     ),
     module(
-        "_runtime/instances/one.py",
+        "_runtime/policies/instances.py",
         ("test_point_mass.py", "test_particle.py"),
         Mutant("repeated entities are accepted", r"first_repeated\(.*\)", "pass"),
         Mutant("second instances of many are accepted", r"first_present\(.*\)", "pass"),

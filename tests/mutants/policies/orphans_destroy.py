@@ -12,12 +12,12 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/hierarchy/hierarchy.py",
+        "_runtime/policies/hierarchy.py",
         ("test_scene_node.py",),
         Mutant("rows go without their descendants", r"(_FOLLOWED: .*) = True", r"\1 = False"),
     ),
     module(
-        "_runtime/hierarchy/links.py",
+        "_runtime/policies/links.py",
         ("test_scene_node.py",),
         Mutant(
             "only children go, not theirs",

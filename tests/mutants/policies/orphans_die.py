@@ -12,7 +12,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/hierarchy/orphans.py",
+        "_runtime/policies/children.py",
         ("test_limb.py", "test_spore.py"),
         Mutant("nobody dies", r"partial\(self\._let_die, orphans\)", "tuple"),
         Mutant(

@@ -12,7 +12,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/hierarchy/hierarchy.py",
+        "_runtime/policies/hierarchy.py",
         ("test_kin.py",),
         Mutant("only the first child becomes a root", r"child = following$", "child = NIL"),
         Mutant(
@@ -27,14 +27,14 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/hierarchy/links.py",
+        "_runtime/policies/links.py",
         ("test_kin.py",),
         Mutant("nobody linked means no orphans", r"not len\(orphans\)$", "True"),
         Mutant("orphans keep their parents", r"^( +)writes \+= roots\(links, chains.*", r"\1pass"),
         Mutant("orphans that go are roots", r"staying = orphans\[.*\]", "staying = orphans"),
     ),
     module(
-        "_runtime/hierarchy/links.py",
+        "_runtime/policies/links.py",
         ("test_crew.py",),
         Mutant("orphans are roots in their old places", r"chains\.after\(staying\)", "staying"),
     ),

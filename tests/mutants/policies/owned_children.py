@@ -11,7 +11,7 @@ GROUPS = (
         Mutant("new rows have no parents", r"if parents is not NIL:", "if False:"),
     ),
     module(
-        "_runtime/hierarchy/children.py",
+        "_runtime/policies/children.py",
         KIN,
         Mutant("any number is a parent", r"if 0 <= number < self\.data\._n:", "if True:"),
         Mutant(

@@ -21,7 +21,7 @@ GROUPS = (
         Mutant("a new row is not in use", r"data\._n = row \+ 1$", "data._n = row"),
     ),
     module(
-        "_runtime/placement/packed.py",
+        "_runtime/policies/packed.py",
         ("test_point_mass.py", "test_particle.py"),
         Mutant(
             "holes take survivors in another order",
@@ -52,7 +52,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/placement/sorting.py",
+        "_runtime/placement.py",
         ("test_point_mass.py", "test_every_type.py"),
         Mutant("sorting is not stable", r"kind=\"stable\"", 'kind="heapsort"'),
         Mutant("keys of any length", r"if key\.shape != \(n,\):", "if False:"),

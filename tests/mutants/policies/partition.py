@@ -26,7 +26,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/placement/partition.py",
+        "_runtime/policies/partition.py",
         PARTED,
         Mutant(
             "destroying forgets the bound",
@@ -63,7 +63,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/placement/bounded.py",
+        "_runtime/policies/packed.py",
         PARTED,
         Mutant(
             "a swap of a full buffer is half a swap",
@@ -83,7 +83,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/placement/bounds.py",
+        "_runtime/placement.py",
         PARTED,
         Mutant(
             "rows that make room are lost",

@@ -10,7 +10,7 @@ GROUPS = (
         Mutant("rows go before they are announced", r"if not told and .*:", "if False:"),
     ),
     module(
-        "_runtime/destroy/release.py",
+        "_runtime/policies/destroy.py",
         ANNOUNCED,
         Mutant(
             "failures stop a removal",
@@ -39,7 +39,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/owners/owned.py",
+        "_runtime/policies/owned.py",
         ("test_every_type.py", "test_skinned_mesh.py"),
         Mutant(
             "failures stop a creation of many",

@@ -4,7 +4,7 @@ from tests.mutants._base import Mutant, module
 
 GROUPS = (
     module(
-        "_runtime/growth/reserved_rows.py",
+        "_runtime/policies/growth.py",
         ("test_tile.py",),
         Mutant("one row more than reserved", r"raise beyond_reserve\(.*\)", "return False"),
         Mutant(
@@ -26,7 +26,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/growth/reserved.py",
+        "_runtime/policies/growth.py",
         ("test_tile.py",),
         Mutant(
             "pages of the last row are given back",

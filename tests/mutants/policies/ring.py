@@ -14,7 +14,7 @@ GROUPS = (
         Mutant("ages do not follow a row", r"^( +)data\._follow_row\(.*\)", r"\1pass"),
     ),
     module(
-        "_runtime/placement/ring.py",
+        "_runtime/policies/ring.py",
         RINGS,
         Mutant("a link is not set", r"^( +)(?:newer|older)\[.+\] = .+", r"\1pass"),
         Mutant("the oldest stays", r"^( +)self\.(data\.)?_oldest = (?!NIL).+", r"\1pass"),
@@ -33,7 +33,7 @@ GROUPS = (
         Mutant("rows go by age", r"return np\.sort\((.+)\)", r"return \1"),
     ),
     module(
-        "_runtime/placement/ring.py",
+        "_runtime/policies/ring.py",
         ("test_foam.py",),
         Mutant(
             "who goes with the dead makes no room", r"gone = self\._with_followers\(.*\)", "pass"

@@ -14,7 +14,7 @@ GROUPS = (
         Mutant("the map does not grow", r"if _map is not None:", "if False:"),
     ),
     module(
-        "_runtime/maps/sparse.py",
+        "_runtime/policies/maps.py",
         ("test_particle.py", "test_status_effect.py"),
         Mutant("the map is not told", r"^( +)self\._sparse(?:_cells)?\[.*\] = .*", r"\1pass"),
         Mutant("the owner is not checked", r" or self\.data\._entity_cells\[row\] != entity:", ":"),
@@ -50,7 +50,7 @@ GROUPS = (
         Mutant("nobody looks for the dead", r"if not self\._are_new\(entities\):", "if False:"),
     ),
     module(
-        "_runtime/maps/sparse.py",
+        "_runtime/policies/maps.py",
         ("test_footprint.py",),
         Mutant(
             "many find no room in a ring",

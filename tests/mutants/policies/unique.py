@@ -15,7 +15,7 @@ GROUPS = (
         Mutant("columns can be written", r"return read_only\((.*)\)", r"return \1"),
     ),
     module(
-        "_runtime/columns/unique.py",
+        "_runtime/policies/unique.py",
         ("test_berth.py", "test_texture.py"),
         Mutant("rows that go are still found", r"self\.data\._forget_values\(gone\)", "pass"),
         Mutant("moved rows are found where they were", r"self\.data\._enter_values\(dst\)", "pass"),

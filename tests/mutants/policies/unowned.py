@@ -17,7 +17,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/owners/unowned.py",
+        "_runtime/policies/unowned.py",
         ("test_texture.py", "test_spark.py"),
         Mutant(
             "counts are not checked", r"count = whole_count\(.*, count\)", "count = index(count)"
@@ -35,7 +35,7 @@ GROUPS = (
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
     ),
     module(
-        "_runtime/owners/unowned.py",
+        "_runtime/policies/unowned.py",
         ("test_rumour.py",),
         Mutant("many have no room", r"self\._reserve_rows\(.*\)", "pass"),
     ),

@@ -159,7 +159,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/archetypes/chunk_layout.py",
+        "_runtime/archetypes/chunks.py",
         ("test_archetypes.py",),
         Mutant(
             "archetypes: columns overlap",
@@ -173,7 +173,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/archetypes/saved.py",
+        "_runtime/archetypes/table.py",
         ("test_archetypes.py",),
         Mutant(
             "archetypes: columns are not loaded", r"archetype\.write\(column, 0, values\)", "pass"

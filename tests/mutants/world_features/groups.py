@@ -13,7 +13,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/groups/group.py",
+        "_runtime/policies/groups.py",
         ("test_world.py",),
         Mutant(
             "joining rows keep another order",

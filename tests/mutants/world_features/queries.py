@@ -14,7 +14,7 @@ GROUPS = (
         Mutant("columns of another member", r"self\._columns\[1\]", "self._columns[0]"),
     ),
     module(
-        "_runtime/instances/many.py",
+        "_runtime/policies/instances.py",
         ("test_world.py",),
         Mutant("a first instance is any", r"= QueryListMember$", "= QueryMember"),
     ),
@@ -79,7 +79,7 @@ GROUPS = (
         Mutant("assigning writes nothing", r"scatter_cells\(column, rows, given\)", "pass"),
     ),
     module(
-        "_runtime/queries/reading.py",
+        "_runtime/queries/columns.py",
         ("test_world.py",),
         Mutant("nobody augments", r"return Reader\.AUGMENTED", "return Reader.PLAIN"),
         Mutant("all readers are plain", r"return Reader\.UNKNOWN", "return Reader.PLAIN"),

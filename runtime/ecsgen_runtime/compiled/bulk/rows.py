@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bulk import Bulk
-from ...placement.rows import repeated_row
+from ...placement import repeated_row
 from ..kernel import kernel
 from .sets import distinct_rows
 

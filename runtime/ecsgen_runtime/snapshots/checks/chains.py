@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...handles import NIL, RowArray
-from ...instances.chains import Links
+from ...policies.chains import Links
 from .rows import CheckedRows, cell_blocks
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...handles import NIL
-from ...ids.slots import WORN_OUT
+from ...policies.ids import WORN_OUT
 from .chains import check_links
 from .rows import CheckedRows
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 
 from ...convert.arrays import shown
 from ...handles import NIL
-from ...ids.slots import WORN_OUT
+from ...policies.ids import WORN_OUT
 from ..codecs import is_json
 from ..saved import WORLD, Document, Saved, state_key
 

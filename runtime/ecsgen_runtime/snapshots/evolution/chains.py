@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...handles import NIL, RowArray
-from ...instances.chains import linked
+from ...policies.chains import linked
 from ..saved import Document
 from .old import OldComponent
 from .rows import RowPlan

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...handles import NIL, IdArray
-from ...ids.slots import SLOT_BITS, SLOT_MASK, WORN_OUT, ids_of
+from ...policies.ids import SLOT_BITS, SLOT_MASK, WORN_OUT, ids_of
 from ..saved import Document
 from .old import OldComponent
 from .rows import RowPlan

@@ -1,1 +1,0 @@
-"""Cold data: columns that lie apart from those that are read often."""

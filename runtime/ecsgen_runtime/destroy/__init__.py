@@ -1,1 +1,0 @@
-"""What happens to the instances of dead entities."""

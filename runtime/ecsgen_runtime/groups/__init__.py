@@ -1,1 +1,0 @@
-"""Groups: managers whose rows are in step."""

@@ -1,1 +1,0 @@
-"""Growth: what managers with a reservation need."""

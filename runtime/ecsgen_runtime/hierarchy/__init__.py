@@ -1,1 +1,0 @@
-"""Hierarchies: links between rows, and walks along them."""

@@ -1,1 +1,0 @@
-"""Ids: slots that say where a row is."""

@@ -1,1 +1,0 @@
-"""Instances: lists of the rows of one entity."""

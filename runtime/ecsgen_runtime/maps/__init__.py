@@ -1,1 +1,0 @@
-"""Maps from entities to rows."""

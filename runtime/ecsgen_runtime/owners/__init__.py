@@ -1,1 +1,0 @@
-"""Whom rows belong to."""

@@ -1,1 +1,0 @@
-"""Placement: which rows are in use, and which go where."""

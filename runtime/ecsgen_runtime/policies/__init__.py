@@ -1,0 +1,1 @@
+"""Storage policies: what each adds to the managers of components whose schemas ask for it."""

@@ -1,0 +1,345 @@
+"""cold: indirect: cold fields live in a second, packed buffer; rows pay four bytes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns.buffers import Column, copied_if_view, items
+from ..columns.rows import Rows
+from ..convert.base import Field
+from ..handles import NIL, Columns, RowArray
+from ..placement import fill
+from ..state import NO_SLOTS
+from ..typed import NamedTuple
+from .packed import Packed
+
+# --- Indirect cold data: a second buffer, in which only some instances have a row -----
+
+
+_FEW: Final = 32
+"""Up to so many elements of a cell are compared one after the other, for all rows at once."""
+
+
+def default_cell(field: Field, stored: bytes) -> NDArray[Any]:
+    """Return a field's default, given as the bytes of its cell, as an array of the cell's shape."""
+    return np.frombuffer(stored, field.dtype).reshape(field.shape)
+
+
+def differing(
+    columns: Mapping[str, NDArray[Any]],
+    defaults: Mapping[str, NDArray[Any]],
+    count: int,
+) -> NDArray[np.bool_]:
+    """Return which of `count` new rows have a cell that is not the default; O(count).
+
+    Cells are compared bit for bit, so that -0.0 is not 0.0 and a NaN is itself. Objects differ
+    from the default unless they are None.
+    """
+    mask = np.zeros(count, np.bool_)
+    for name, default in defaults.items():
+        other = _other_cells(_bits(columns[name]), _bits(default))
+        if other.any():
+            mask |= other
+    return mask
+
+
+def count_differing(
+    columns: Mapping[str, NDArray[Any]],
+    defaults: Mapping[str, NDArray[Any]],
+    count: int,
+) -> int:
+    """Return how many of `count` new rows have a cell that is not the default; O(count)."""
+    return int(np.count_nonzero(differing(columns, defaults, count)))
+
+
+def _other_cells(bits: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which cells differ from the default, shape (count,), or (1,) if all are the same.
+
+    Element by element of a cell: `any` over the few elements of each cell takes far longer.
+    """
+    if default.ndim == 0:
+        return np.atleast_1d(bits != default)
+    if bits.ndim <= default.ndim:
+        return np.array([(bits != default).any()])
+    whole = np.broadcast_to(bits, (len(bits), *default.shape))
+    if default.size > _FEW:
+        found: NDArray[np.bool_] = (whole != default).any(
+            axis=tuple(range(1, whole.ndim))
+        )
+        return found
+    other = np.zeros(len(bits), np.bool_)
+    for place in np.ndindex(default.shape):
+        other |= whole[(slice(None), *place)] != default[place]
+    return other
+
+
+def _bits(array: NDArray[Any]) -> NDArray[Any]:
+    """Return scalars as integers of their size; text as it is; objects as whether they are some."""
+    if array.dtype.kind == "O":
+        some = (value is not None for value in array.flat)
+        return np.fromiter(some, np.bool_, array.size).reshape(array.shape)
+    return array if array.dtype.kind == "S" else array.view(f"u{array.itemsize}")
+
+
+def picked(
+    values: NDArray[Any], shape: tuple[int, ...], wanted: RowArray
+) -> NDArray[Any]:
+    """Return the wanted rows of values that broadcast to `shape`, or what is the same for all."""
+    by_row = values.ndim == len(shape) and len(values) == shape[0]
+    if not by_row:
+        return values
+    if values.ndim == 1 or values.shape != shape or not values.flags.c_contiguous:
+        return values[wanted]
+    cells = items(values).take(wanted)
+    return cells.view(values.dtype).reshape(-1, *shape[1:])
+
+
+def without_views(
+    columns: dict[str, NDArray[Any]], buffer: NDArray[np.uint8]
+) -> dict[str, NDArray[Any]]:
+    """Return the columns, with copies of those that may be views of the buffer."""
+    return {name: copied_if_view(values, buffer) for name, values in columns.items()}
+
+
+def follow(
+    places: NDArray[np.uint32], cold_rows: NDArray[np.uint32], dst: RowArray
+) -> None:
+    """Tell the cold rows at `places`, NIL for none, that their instances are at `dst` now; O(k)."""
+    held = places != NIL
+    cold_rows[places[held]] = dst[held]
+
+
+def spread(
+    values: NDArray[Any],
+    cold_rows: NDArray[np.uint32],
+    default: NDArray[Any],
+    count: int,
+) -> NDArray[Any]:
+    """Return a cold field's value in each of `count` rows; O(count)."""
+    column = np.full(count, default, default.dtype)
+    column[cold_rows] = values
+    return column
+
+
+# --- cold: indirect: cold fields live in a second, packed buffer; rows pay four bytes
+# for them.
+#
+# An instance takes a cold row at the first value that is not the default, and keeps it
+# until it goes. `cold_row` says where an instance's cold data are, the cold buffer's
+# `row` whose they are. The last cold row moves into a hole, as rows do: of many at
+# once when all rows are where they stay.
+
+
+class NewColdRows(NamedTuple):
+    """Which of the new rows get a cold row, and which one."""
+
+    which: RowArray
+    places: RowArray
+
+
+class ColdRemoval(NamedTuple):
+    """Which cold rows move where, and how many go."""
+
+    src: RowArray
+    dst: RowArray
+    leaving: int
+    left: list[NDArray[np.object_]]
+    """The objects in them, which live until the rows are gone."""
+
+
+class ColdRows(Rows):
+    """The cold columns, one cold row per instance that has other values than defaults.
+
+    `row` says whose each is. A view is good until cold rows are added or removed, which does
+    not count in the manager's `version`.
+    """
+
+    __slots__ = NO_SLOTS
+    DEFAULTS: ClassVar[Mapping[str, NDArray[Any]]]
+    """The default of each field, one cell."""
+    _row_column: NDArray[np.uint32]
+    _row_cells: memoryview[int]
+
+    @property
+    def row(self) -> NDArray[np.uint32]:
+        """The row that each cold row belongs to, shape (n,); read-only."""
+        column = self._row_column[: self._n]
+        column.flags.writeable = False
+        return column
+
+    @abstractmethod
+    def _move_row(self, src: int, dst: int) -> None:
+        """Copy one row over another, column by column."""
+
+    @abstractmethod
+    def _reset(self, place: int) -> None:
+        """Let a cold row hold the defaults."""
+
+    @abstractmethod
+    def _fill(
+        self, places: slice, columns: Columns, count: int, wanted: RowArray
+    ) -> None:
+        """Let cold rows hold the `wanted` of `count` new rows' checked columns."""
+
+    def _make_room(self, count: int, borrowed: tuple[object, ...] = ()) -> None:
+        """Make room for `count` more cold rows; O(n) if the buffer grows."""
+        needed = self._n + count
+        if needed > self._allocated:
+            self._grow(needed, borrowed)
+
+    def _take(self, row: int) -> int:
+        """Give a row the next cold row, for which there is room and which the caller fills."""
+        place = self._n
+        self._row_cells[place] = row
+        self._n = place + 1
+        return place
+
+    def _fill_free(self, columns: Columns, count: int, wanted: RowArray) -> None:
+        """Fill cold rows behind the last one with the `wanted` of `count` new rows."""
+        start, end = self._n, self._n + len(wanted)
+        try:
+            self._fill(slice(start, end), columns, count, wanted)
+        except BaseException:
+            self._empty_objects(slice(start, end))
+            raise
+
+
+class IndirectRows(Rows):
+    """Rows of which some have a cold row."""
+
+    __slots__ = NO_SLOTS
+    _COLD: ClassVar[type[ColdRows]]
+    _COLD_CAPACITY: ClassVar[int] = 0
+    _cold: ColdRows
+    _cold_row_column: NDArray[np.uint32]
+    _cold_row_cells: memoryview[int]
+
+    def _start(self) -> None:
+        super()._start()
+        self._cold = self._COLD(self._COLD_CAPACITY)
+
+    def _parts(self) -> dict[str, Rows]:
+        return {**super()._parts(), "cold": self._cold}
+
+    def _nbytes(self) -> int:
+        return super()._nbytes() + self._cold._nbytes()
+
+    def _shrink(self, is_counted: bool = False) -> None:
+        self._cold._shrink()
+        super()._shrink(is_counted)
+
+    def _take_cold_row(self, row: int, borrowed: tuple[object, ...] = ()) -> int:
+        """Give a row a cold row of defaults; O(1). `borrowed`: the caller's arguments."""
+        cold = self._cold
+        cold._make_room(1, borrowed)
+        place = cold._n
+        cold._reset(place)
+        cold._row_cells[place] = row
+        # at once: no interrupt comes between
+        self._cold_row_cells[row], cold._n = place, place + 1
+        return place
+
+    def _plan_cold_rows(self, columns: Columns, count: int) -> NewColdRows:
+        """Fill cold rows, which nobody has yet, with other values than defaults; O(k)."""
+        cold = self._cold
+        which = differing(columns, cold.DEFAULTS, count).nonzero()[0]
+        places = np.arange(cold._n, cold._n + len(which))
+        if len(which):
+            cold._fill_free(columns, count, which)
+        return NewColdRows(which, places)
+
+    def _append_cold_rows(self, rows: RowArray, new: NewColdRows) -> None:
+        """Give those of the new rows a cold row for which one is filled; O(k)."""
+        cold = self._cold
+        owners = rows[new.which]
+        self._cold_row_column[rows] = NIL
+        self._cold_row_column[owners] = new.places
+        cold._row_column[new.places] = owners
+        cold._n += len(owners)
+
+    def _drop_cold_row(self, place: int) -> object:
+        """Take a cold row back; the last one moves into its place.
+
+        Returns the objects in it, which the caller holds until its row is gone.
+        """
+        cold = self._cold
+        left = cold._objects_of([place]) if cold.OBJECTS else None
+        last = cold._n - 1
+        if place != last:
+            cold._move_row(last, place)
+            self._cold_row_cells[cold._row_cells[place]] = place
+        cold._n = last
+        cold._empty_objects(slice(last, last + 1))
+        return left
+
+    def _objects_of(self, rows: RowArray | list[int]) -> list[NDArray[np.object_]]:
+        places = self._cold_row_column[rows]
+        return [
+            *super()._objects_of(rows),
+            *self._cold._objects_of(places[places != NIL].astype(np.intp)),
+        ]
+
+    def _plan_removal(self, gone: RowArray) -> ColdRemoval:
+        """Find out which cold rows move when rows go."""
+        cold = self._cold
+        held = self._cold_row_column[gone]
+        places = np.sort(held[held != NIL]).astype(np.intp)
+        src, dst = fill(places, cold._n)
+        left = cold._objects_of(places)
+        return ColdRemoval(src, dst, len(places), left)
+
+    def _drop_cold_rows(self, removal: ColdRemoval) -> None:
+        """Take back the cold rows of rows that are gone; the last ones move into their places."""
+        cold, n = self._cold, self._cold._n
+        cold._move_rows(removal.src, removal.dst)
+        self._cold_row_column[cold._row_column[removal.dst]] = removal.dst
+        cold._n = n - removal.leaving
+        cold._empty_objects(slice(cold._n, n))
+
+    def _follow_cold_rows(self, dst: RowArray) -> None:
+        """Tell cold rows that their instances are at `dst` now."""
+        follow(self._cold_row_column[dst], self._cold._row_column, dst)
+
+
+class Indirect(Packed):
+    """A manager whose cold fields lie in a second buffer."""
+
+    __slots__ = NO_SLOTS
+    _LEAVING: ClassVar[tuple[str, ...]] = ("_plan_cold_removal",)
+    _FOLLOWING: ClassVar[tuple[str, ...]] = ("_move_cold_owners",)
+    LAYOUT_COLD: ClassVar[tuple[Column, ...]]
+    data: IndirectRows
+
+    def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
+        columns = super()._convert(count, given)
+        return without_views(columns, self.data._cold._buffer)
+
+    def _reserve_rows(
+        self, count: int, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        super()._reserve_rows(count, columns, borrowed)
+        cold = self.data._cold
+        wanted = count_differing(columns, cold.DEFAULTS, count)
+        # no more than there will be rows: those that make way leave theirs
+        wanted = min(wanted, self.data._rows_for(count) - cold._n)
+        cold._make_room(wanted, borrowed)
+
+    def _plan_cold_removal(self, gone: RowArray) -> Callable[[], None]:
+        data = self.data
+        return partial(data._drop_cold_rows, data._plan_removal(gone))
+
+    def _move_cold_owners(self, dst: RowArray) -> None:
+        self.data._follow_cold_rows(dst)
+
+    def _column(self, name: str) -> NDArray[Any]:
+        """Return a scalar field's value in each row, defaults included; O(n)."""
+        data, cold = self.data, self.data._cold
+        if name not in cold.DEFAULTS:
+            return super()._column(name)
+        return spread(getattr(cold, name), cold.row, cold.DEFAULTS[name], data._n)

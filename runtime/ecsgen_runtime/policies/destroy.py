@@ -1,0 +1,187 @@
+"""destroy and release: what becomes of the rows of the dead, and who is told."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from random import Random
+from typing import Any, ClassVar, Final
+from weakref import ref
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..callbacks import Callbacks, Subscription
+from ..handles import NULL_ENTITY, Columns, EntityArray, Instance, RowArray
+from ..locks import is_broken
+from ..manager import Manager
+from ..per_class import per_class
+from ..sizes import FEW_GONE
+from ..state import NO_SLOTS
+from .owned import Owned
+
+# --- destroy: callback: the entity manager says at once which entities died -----------
+
+
+class Callback(Owned):
+    """A manager whose rows go with their entities."""
+
+    __slots__ = NO_SLOTS
+
+    def _attach(self) -> None:
+        super()._attach()
+        self._entities._attach(self, type(self).remove)
+
+    def _before_destroy(self) -> None:
+        """Refuse the destruction of entities while the manager is locked."""
+        if self._locks:
+            self._refuse_locked()
+
+    def _entities_destroyed(self, entities: EntityArray) -> None:
+        """Remove the rows of entities that have just died, if need be one after the other."""
+        try:
+            self.remove_many(entities)
+        except BaseException as error:
+            if is_broken(self):
+                raise
+            self._remove_each(entities)
+            if not isinstance(error, MemoryError):
+                raise
+
+
+# --- destroy: gc: dead entities' rows go lazily, found by random picks (Bitsquid's
+# gc).
+
+
+_UNTOUCHED: Final = Random(0).getstate()[:2]
+"""The version and the words of a generator that has not picked anything yet."""
+
+
+class Gc(Owned):
+    """A manager that finds rows of dead entities by random picks, or by a sweep."""
+
+    __slots__ = NO_SLOTS
+    _rng: Random
+
+    @per_class
+    def gc(self, rng: Random | None = None) -> int:
+        """Remove rows of dead entities, picked at random, until four picks in a row are alive.
+
+        Costs next to nothing when nobody died, and finds the dead quickly when many
+        did. Returns how many rows went. The manager's own generator is seeded, so runs
+        repeat. (Bitsquid, "Building a Data-Oriented Entity System".)
+        """
+        if self._locks:
+            self._refuse_locked()
+        if self._RELEASES and not self._dispatch.is_open():
+            # raises what callbacks raise when all is done
+            return self._dispatch.run(self.gc, rng)
+        data = self.data
+        pick = (self._rng if rng is None else rng).random
+        alive = self._entities.alive
+        collected = in_a_row = 0
+        while data._n and in_a_row < 4:
+            row: Instance = int(pick() * data._n)  # type: ignore[assignment]
+            owner = data._entity_cells[row]
+            if owner == NULL_ENTITY or alive(owner):  # a row without an owner is a hole
+                in_a_row += 1
+                continue
+            in_a_row = 0
+            collected += self._destroy_row(row)
+        return collected
+
+    def collect(self) -> int:
+        """Remove the rows of all dead entities at once and return how many went; O(n)."""
+        if self._locks:
+            self._refuse_locked()
+        rows = self._dead_rows(self.data.entity)
+        if 0 < len(rows) <= FEW_GONE and self._destroy_few(rows.tolist()):
+            return len(rows)
+        return self._destroy_rows(rows)
+
+    def _start(self) -> None:
+        super()._start()
+        self._rng = Random(0)
+
+    def _extras(self) -> dict[str, NDArray[Any]]:
+        version, words, _ = self._rng.getstate()
+        if (version, words) == _UNTOUCHED:
+            return super()._extras()
+        return {**super()._extras(), "_rng": np.array(words, np.uint32)}
+
+    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
+        super()._restore(extras)
+        self._rng = Random(0)
+        if "_rng" in extras:
+            words = tuple(extras["_rng"].tolist())
+            self._rng.setstate((_UNTOUCHED[0], words, None))
+
+
+# --- release: callbacks see the rows about to go, still readable, on every way out ----
+
+
+class Release(Manager):
+    """A manager that tells which rows are about to go."""
+
+    __slots__ = NO_SLOTS
+    _RELEASES: ClassVar[bool] = True
+    _released: Callbacks[RowArray]
+
+    def on_release(self, callback: Callable[[RowArray], object], /) -> Subscription:
+        """Have `callback(rows)` called with rows about to go, still readable, on every way out.
+
+        The array is read-only. Inside, this manager is locked, and entities that are
+        destroyed wait for their turn. Exceptions stop nothing; they are raised together,
+        as an ExceptionGroup, when all is done. `cancel()` of what is returned ends it.
+        Pickle does not save it.
+        """
+        return self._released.add(callback)
+
+    def _attach(self) -> None:
+        super()._attach()
+        self._released = Callbacks()
+
+    def _own(self, columns: Columns) -> Columns:
+        """Copy views, and all if there are callbacks, which may write to the caller's arrays."""
+        kept = not self._released.entries
+        return {
+            name: c if kept and c.base is None else c.copy()
+            for name, c in columns.items()
+        }
+
+    @property
+    def _is_watched(self) -> bool:
+        return bool(self._released.entries)
+
+    @per_class
+    def _takes_few(self, count: int) -> bool:
+        if self._released.entries or self._locks:
+            return False
+        return self._SINGLY and self._has_room(count)
+
+    def _release(self, rows: RowArray) -> None:
+        """Tell the callbacks of rows about to go."""
+        if not self._released.entries:
+            return
+        shown = rows.copy()  # not what is going to be removed
+        shown.flags.writeable = False
+        with BytesIO() as hold:  # as `locked` does it
+            self._lock(ref(hold))
+            del hold  # but from the block
+            self._dispatch.tell(self._released.run, shown)
+
+    def _destroy_told(self, row: Instance) -> int:
+        """Remove a row of which the callbacks are told first."""
+        return self._dispatch.run(self._tell_and_destroy, row)
+
+    def _tell_and_destroy(self, row: Instance) -> int:
+        self._release(np.array([row]))
+        return self._destroy_row(row, told=True)
+
+    @abstractmethod
+    def _destroy_row(self, row: Instance, told: bool = False) -> int:
+        """Remove a row that is known to be in use and return how many went.
+
+        `told`: whether the callbacks know of it.
+        """

@@ -1,0 +1,359 @@
+"""lookup: direct: the entity is the row, and so is an id. Nothing ever moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from operator import index
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..columns.rows import OwnedRows
+from ..entities.arrays import as_entities
+from ..entities.layout import INDEX_MASK
+from ..errors import StaleInstanceError
+from ..handles import (
+    NIL,
+    NULL_ENTITY,
+    Columns,
+    Entity,
+    EntityArray,
+    Id,
+    IdArray,
+    Instance,
+    RowArray,
+)
+from ..per_class import per_class
+from ..placement import NO_ROWS, row_in_use, rows_in_use
+from ..state import NO_SLOTS
+from .ids import (
+    SLOT_BITS,
+    SLOT_MASK,
+    WORN_OUT,
+    IdCalls,
+    first_worn_out,
+    ids_of,
+    resolve_ids,
+)
+from .instances import One
+from .maps import rows_spanned
+
+# --- lookup: direct: the entity's index is the row. Nothing ever moves; the buffer may
+# have holes.
+
+
+NEAR: Final = 16
+"""Rows looked at one by one for the last owner, before it is searched."""
+
+SCAN: Final = 4096
+"""Rows looked at per step of that search."""
+
+
+class DirectRows(OwnedRows):
+    """Rows with holes; `n` is the highest row in use + 1."""
+
+    __slots__ = NO_SLOTS
+    _NUMBERS: ClassVar[tuple[str, ...]] = ("_count",)
+    _count: int
+
+    def _start(self) -> None:
+        super()._start()
+        self._count = 0
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Which rows are in use, shape (n,): a mask for columns with holes."""
+        return self._entity_column[: self._n].astype(np.bool_)
+
+    def _used_rows(self) -> RowArray:
+        return self._entity_column[: self._n].nonzero()[0]
+
+    def _vacate(self, gone: RowArray) -> None:
+        self._empty_objects(gone)
+
+    def _shown_rows(self) -> slice | RowArray:
+        return super()._shown_rows() if self._count == self._n else self._used_rows()
+
+    def _without_holes(
+        self, columns: Mapping[str, NDArray[Any]]
+    ) -> Mapping[str, NDArray[Any]]:
+        if self._count == self._n:
+            return columns
+        holes = ~self.present
+        found = {**columns}
+        for name in columns.keys() - self._TABLES.keys():
+            found[name] = cells = columns[name].copy()
+            cells[holes] = None if cells.dtype.hasobject else np.zeros((), cells.dtype)
+        return found
+
+    def _restore(self) -> None:
+        super()._restore()
+        if self._n and not self._count:  # not everybody saves it
+            self._count = int(np.count_nonzero(self._entity_column[: self._n]))
+
+
+class Direct(One):
+    """A manager whose rows are entities' indices."""
+
+    __slots__ = NO_SLOTS
+    data: DirectRows
+
+    def __len__(self) -> int:
+        """Return the number of instances; O(1)."""
+        return self.data._count
+
+    def __iter__(self) -> Iterator[Entity]:
+        """Iterate over the owners, in order of their indices."""
+        owners = self.data.entity
+        return iter(owners[owners != NULL_ENTITY].tolist())
+
+    @per_class
+    def entity(self, row: int, /) -> Entity:
+        """Return the owner of a row; O(1)."""
+        data = self.data
+        if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
+            row = self._row(row)
+        return data._entity_cells[row]
+
+    @per_class
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        data = self.data
+        row: Instance = entity & INDEX_MASK  # type: ignore[assignment]  # a call takes time
+        if row < data._n and data._entity_cells[row] == entity and entity:
+            return row
+        return NIL
+
+    @per_class
+    def remove(self, entity: Entity, /) -> int:
+        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        if self._locks:
+            self._refuse_locked()
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        data = self.data
+        row: Instance = entity & INDEX_MASK  # type: ignore[assignment]  # a call takes time
+        if row < data._n and data._entity_cells[row] == entity and entity:
+            return self._destroy_row(row)
+        return 0
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        given = as_entities(entities)
+        data = self.data
+        owners = data._entity_column[: data._n]
+        mask = self._entities._LAYOUT.INDEX_MASK
+        return data._BULK.direct_lookup(owners, given, mask)
+
+    @per_class
+    def destroy(self, row: int, /) -> None:
+        """Remove one instance; O(1). Nothing moves.
+
+        Raises:
+            StaleInstanceError: the row is not in use.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            self._refuse_locked()
+        data = self.data
+        if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
+            row = self._row(row)
+        self._destroy_row(row)  # type: ignore[arg-type]  # a call takes time
+
+    @per_class
+    def _end_below(self, row: int) -> int:
+        """Return one more than the highest row below `row` with an owner; O(rows without one)."""
+        data = self.data
+        cells = data._entity_cells
+        for end in range(row, max(row - NEAR, 0), -1):
+            if cells[end - 1]:
+                return end
+        return last_owner(data._entity_column[: max(row - NEAR, 0)])
+
+    def _plan_closing(self, gone: RowArray) -> int:
+        """Return what `n` is going to be without the ascending rows `gone`."""
+        data = self.data
+        if len(gone) == data._count:
+            return 0
+        if gone.item(-1) < data._n - 1:
+            return data._n
+        cells, left = data._entity_cells, gone[-NEAR:].tolist()
+        end: int = left.pop()
+        for _ in range(NEAR - 1):  # as many as there are left at least, if not all
+            if left and left[-1] == end - 1:
+                left.pop()
+            elif end == 0 or cells[end - 1]:
+                return end
+            end -= 1
+        owners = data._entity_column[:end].copy()
+        owners[gone[: gone.searchsorted(end)]] = NULL_ENTITY
+        return last_owner(owners)
+
+    @per_class
+    def _close_holes(self, gone: RowArray, closing: int) -> None:
+        data = self.data
+        data._entity_column[gone] = NULL_ENTITY
+        data._n = closing
+        data._count -= len(gone)
+
+    def _row(self, row: object) -> Instance:
+        return Instance(present_row(row, self))
+
+    def _rows_given(self, rows: ArrayLike) -> RowArray:
+        return present_rows(rows, self)
+
+    def _dead_rows(self, owners: EntityArray) -> RowArray:
+        alive = self._entities.alive_many(owners)
+        dead: NDArray[np.bool_] = ~alive & (owners != NULL_ENTITY)
+        return dead.nonzero()[0]
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        data = self.data
+        needed = rows_spanned(entities, self._entities._LAYOUT.INDEX_MASK)
+        if needed > data._allocated:
+            data._grow(needed, borrowed)
+
+    def _used_cells(self) -> memoryview[Any]:
+        return self.data._entity_cells
+
+    @per_class
+    def _has_room(self, count: int) -> bool:
+        return self._entities._n_used + count <= self.data._allocated
+
+    def _are_few_new(self, entities: list[int]) -> bool:
+        end, owners = self.data._n, self.data._entity_cells
+        mask = self._entities._LAYOUT.INDEX_MASK
+        for entity in entities:
+            row = entity & mask
+            if row < end and owners[row] != NULL_ENTITY:
+                return False
+        return True
+
+    def _places_of(self, entities: EntityArray) -> RowArray:
+        """Return the rows that entities' instances have, or would have, shape (k,); O(k)."""
+        return self._entities._indices(entities)
+
+    def _are_new(self, entities: EntityArray) -> bool:
+        return bool(self._places_of(entities).min() >= self.data._n)
+
+    def _in_the_way(self, entities: EntityArray) -> RowArray:
+        if self._are_new(entities):
+            return NO_ROWS
+        data = self.data
+        rows = self._places_of(entities)
+        inside = rows < data._n
+        rows, heirs = rows[inside], entities[inside]
+        owners = data._entity_column[rows]
+        dead = rows[(owners != NULL_ENTITY) & (owners != heirs)]
+        return np.sort(dead)
+
+
+def present_row(row: object, manager: Direct) -> int:
+    """Return `row` as an int, or raise StaleInstanceError if it is not in use or a hole."""
+    number = row_in_use(row, manager)
+    if manager.data._entity_column[number] == 0:
+        raise StaleInstanceError(
+            f"{type(manager).__name__}: row {number} is not in use: its entity has no instance"
+        )
+    return number
+
+
+def present_rows(rows: ArrayLike, manager: Direct) -> RowArray:
+    """Return `rows` (numbers, or a bool mask) as row numbers that are all in use; O(k)."""
+    given = rows_in_use(rows, manager)
+    holes = manager.data._entity_column[given] == 0
+    if np.logical_or.reduce(holes):  # `any` is written in Python
+        present_row(int(given[holes.argmax()]), manager)
+    return given
+
+
+def last_owner(owners: EntityArray) -> int:
+    """Return one more than the highest row with an owner; O(rows behind that)."""
+    for start in range(len(owners) - 1, -1, -SCAN):
+        used = owners[max(start + 1 - SCAN, 0) : start + 1].nonzero()[0]
+        if len(used):
+            return max(start + 1 - SCAN, 0) + int(used[-1]) + 1
+    return 0
+
+
+# --- ids with lookup: direct: rows never move, so an id is the row and its generation.
+
+
+class DirectIdRows(DirectRows):
+    """Rows with a generation each, which goes on forever. `_peak` rows ever had an instance."""
+
+    __slots__ = NO_SLOTS
+    _NUMBERS: ClassVar[tuple[str, ...]] = ("_peak",)
+    _TABLES: ClassVar[Mapping[str, str]] = {"id_generation": "_peak"}
+    _peak: int
+    _id_generation_column: NDArray[np.uint32]
+    _id_generation_cells: memoryview[int]
+
+    def _start(self) -> None:
+        super()._start()
+        self._peak = 0
+
+    def _held_rows(self) -> int:
+        return self._peak
+
+
+class DirectIds(IdCalls, Direct):
+    """A manager whose instances have stable ids that name their rows."""
+
+    __slots__ = NO_SLOTS
+    data: DirectIdRows
+
+    @per_class
+    def id_of(self, row: int, /) -> Id:
+        """Return the stable id of a row: `generation << 32 | row`; O(1)."""
+        data = self.data
+        if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
+            row = self._row(row)
+        return Id(data._id_generation_cells[row] << SLOT_BITS | row)
+
+    def id_of_many(self, rows: ArrayLike, /) -> IdArray:
+        """Return the stable ids of k rows, or of a mask's; O(k)."""
+        return ids_of(self._rows_given(rows), self.data._id_generation_column)
+
+    @per_class
+    def resolve(self, id: Id, /) -> Instance:
+        """Return the row of an id, or NIL if its instance is gone; O(1)."""
+        if type(id) is not int:
+            id = Id(index(id))
+        data = self.data
+        row = id & SLOT_MASK
+        if row < data._n and data._id_generation_cells[row] == id >> SLOT_BITS:
+            return Instance(row) if data._entity_cells[row] else NIL
+        return NIL
+
+    def resolve_many(self, ids: ArrayLike, /) -> RowArray:
+        """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
+        given = as_entities(ids, "ids")
+        data = self.data
+        n = data._n
+        rows = np.where(data.present, np.arange(n), NIL)
+        return resolve_ids(given, rows, data._id_generation_column[:n])
+
+    def _are_few_new(self, entities: list[int]) -> bool:
+        data, mask = self.data, self._entities._LAYOUT.INDEX_MASK
+        for entity in entities:
+            row = entity & mask
+            # a row without another generation is for many at once, where it is refused in time
+            if row < data._allocated and data._id_generation_cells[row] == WORN_OUT:
+                return False
+        return super()._are_few_new(entities)
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        first_worn_out(  # no name for the column: it would count as a view when rows move
+            type(self).__name__,
+            self._entities._indices(entities),
+            self.data._id_generation_column,
+        )
+        super()._make_room(entities, columns, borrowed)

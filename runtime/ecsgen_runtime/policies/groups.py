@@ -1,0 +1,435 @@
+"""Groups: managers whose first rows belong to the same entities, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from io import BytesIO
+from operator import index
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from weakref import ref
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..columns.rows import OwnedRows
+from ..errors import StructureLockedError
+from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ..locks import break_down
+from ..parts import not_replaced
+from ..per_class import per_class
+from ..placement import (
+    Moves,
+    Planned,
+    Remap,
+    exchange,
+    fill_parts,
+    integers,
+    is_integer,
+    key_values,
+    locked,
+    permutation,
+    sort_key,
+    sort_order,
+)
+from ..reprs import count_text, list_text
+from ..state import NO_SLOTS
+from ..typed import NamedTuple
+from .owned import Owned
+from .packed import Bounded, Closing
+
+# --- Groups: managers whose first rows belong to the same entities, in the same order.
+#
+# A group is nothing but a bound in each of its members, which all have the same value.
+# One rule keeps the rows aligned although each member computes its own moves:
+# ascending holes take ascending survivors.
+
+
+class GroupedColumns(Protocol):
+    """What a group needs of a member's columns."""
+
+    _n_grouped: int
+    _version: int
+
+    @property
+    def entity(self) -> EntityArray: ...
+
+
+class GroupMember(Protocol):
+    """What a group, and its members of each other, need of a member."""
+
+    _locks: int
+
+    def _is_locked(self) -> bool: ...
+
+    def _is_held(self) -> bool: ...
+
+    @property
+    def data(self) -> GroupedColumns: ...
+
+    def lookup(self, entity: Entity, /) -> Instance: ...
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray: ...
+
+    def _link_group(self, others: tuple[GroupMember, ...], n: int, /) -> None: ...
+
+    def _enter_group(self, row: Instance, /) -> Instance: ...
+
+    def _plan_entering(self, rows: RowArray, /) -> Callable[[], None]: ...
+
+    def _leave_group(self, row: Instance, /) -> None: ...
+
+    def _plan_leaving(self, gone: RowArray, /) -> Callable[[], None]: ...
+
+    def _group_key(self, key: Any, /) -> NDArray[Any]: ...
+
+    def _plan_moves(self, src: RowArray, dst: RowArray, /) -> Planned: ...
+
+    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned, /) -> None: ...
+
+    def _break(self) -> None: ...
+
+
+class Group:
+    """The entities that have all of several components, in the first rows of each manager.
+
+    Row k of every member belongs to the same entity. Entities join and leave as they get
+    and lose components. The dead are in it until one of their rows is collected.
+    """
+
+    __slots__ = ("_first", "_members", "_name")
+
+    def __init__(self, name: str, members: Mapping[str, GroupMember], n: int) -> None:
+        self._name = name
+        self._members = dict(members)
+        self._first = next(iter(members.values()))
+        for member in members.values():
+            others = tuple(other for other in members.values() if other is not member)
+            member._link_group(others, n)
+
+    if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if hasattr(self, name):
+                raise not_replaced(self, name)
+            super().__setattr__(name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*self._members.values(), self.n)
+
+    def __repr__(self) -> str:
+        count = count_text(self.n, "entity", "entities")
+        return f"<{type(self).__name__}: {count} with {list_text(self._members)}>"
+
+    @property
+    def n(self) -> int:
+        """How many entities are in the group: the rows [0, n) of every member; O(1)."""
+        return self._first.data._n_grouped
+
+    @property
+    def entity(self) -> EntityArray:
+        """The entity of each row, shape (n,); read-only."""
+        return self._first.data.entity[: self.n]
+
+    def __len__(self) -> int:
+        """Return how many entities are in the group; O(1)."""
+        return self.n
+
+    def __contains__(self, entity: object) -> bool:
+        """Return whether an entity is in the group; O(1)."""
+        return is_integer(entity) and self._first.lookup(Entity(index(entity))) < self.n
+
+    def sort(self, member: str, key: str | ArrayLike, /) -> None:
+        """Sort the group, in all members alike, by a scalar field of one; O(n log n).
+
+        Ascending, stable, NaN last. Instead of the field's name, a key array may be given
+        with one value per row of the group.
+
+        Raises:
+            ValueError: no such member or field, or a key of another length.
+            StructureLockedError: a member is locked.
+        """
+        self._check_lock()
+        if member not in self._members:
+            known = ", ".join(self._members)
+            raise ValueError(f"{self._name} has the members {known}, not {member!r}")
+        self._permute(sort_order(self._members[member]._group_key(key)))
+
+    def reorder(self, order: ArrayLike, /) -> None:
+        """Let row k of the group become what row order[k] was, in all members alike; O(n).
+
+        Raises:
+            ValueError: the order is not a permutation of the group's rows.
+            StructureLockedError: a member is locked.
+        """
+        self._check_lock()
+        given = integers(order, self._name, "the order")
+        self._permute(permutation(given, self.n, self._name))
+
+    def _check_lock(self) -> None:
+        if self._first._is_locked():
+            raise locked_in_group(self._name, self._members.values())
+
+    def _permute(self, src: RowArray) -> None:
+        """Move every row src[k] of the group to k, in all members or in none."""
+        dst = np.arange(len(src))
+        members = tuple(self._members.values())
+        moves = [member._plan_moves(src, dst) for member in members]
+        try:
+            for member, planned in zip(members, moves, strict=True):
+                member._move_many(src, dst, planned)
+                member.data._version += 1
+        except BaseException:
+            self._first._break()
+            raise
+
+
+def having_all(
+    entities: EntityArray, others: tuple[GroupMember, ...]
+) -> tuple[RowArray, list[RowArray]]:
+    """Return which of k entities all others have, and their rows, member by member; O(k)."""
+    chosen, wanted = np.arange(len(entities)), entities
+    found: list[RowArray] = []
+    for member in others:
+        rows = member.lookup_many(wanted)
+        present = rows != NIL
+        if not present.all():
+            chosen = chosen[present]
+            wanted, rows = wanted[present], rows[present]
+            found = [earlier[present] for earlier in found]
+        found.append(rows)
+        if len(chosen) == 0:
+            break
+    return chosen, found
+
+
+def joined_at(rows: RowArray, start: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) by which k distinct `rows`, none before `start`, come to follow it.
+
+    They keep the order given, which is what aligns the members of a group. Rows that
+    were in their way go where they came from.
+    """
+    end = start + len(rows)
+    wanted = np.arange(start, end)
+    moving = rows != wanted
+    if not moving.any():
+        return rows[:0], rows[:0]
+    outside = rows >= end
+    in_the_way = np.ones(end - start, np.bool_)
+    in_the_way[rows[~outside] - start] = False
+    displaced = in_the_way.nonzero()[0] + start
+    src = np.concatenate((rows[moving], displaced))
+    dst = np.concatenate((wanted[moving], rows[outside]))
+    return src, dst
+
+
+def sorted_by_group(manager: str, group: str) -> StructureLockedError:
+    """Return the error of sorting one member of a group on its own."""
+    return StructureLockedError(
+        f"{manager}: its rows keep in step with those of the group '{group}'; "
+        f"sort them with the world's {group}.sort"
+    )
+
+
+def locked_in_group(name: str, members: Iterable[GroupMember]) -> StructureLockedError:
+    """Return the error of a structural change while a member's lock holds for its group."""
+    holder = next((type(m).__name__ for m in members if m._is_held()), name)
+    if holder == name:
+        return locked(name)
+    return StructureLockedError(
+        f"{name} is locked: a `locked()` block of {holder} or one of its callbacks is "
+        "running, which locks the whole group"
+    )
+
+
+# --- A member of a world's group: its rows of the entities that have all members come
+# first.
+#
+# A world tells a manager of the group's other members; without any, nothing is ever
+# grouped. Rows cross the bound when their entity gets or loses one of the components,
+# in all members alike.
+
+
+class Joining(NamedTuple):
+    """How new rows are going to join the group."""
+
+    others: list[Callable[[], None]]
+    """What the other members do."""
+    moves: Moves
+    rows: RowArray
+    """Where all new rows are in the end."""
+    entering: int
+
+
+class GroupedRows(OwnedRows):
+    """Rows of which the first `_n_grouped` are in the group."""
+
+    __slots__ = NO_SLOTS
+    _n_grouped: int
+
+    def _start(self) -> None:
+        super()._start()
+        self._n_grouped = 0
+
+
+class Grouped(Bounded, Owned):
+    """A manager whose first rows are aligned with those of the group's other members.
+
+    A lock of one holds for all; errors name whose it is.
+    """
+
+    __slots__ = NO_SLOTS
+    _LEAVING: ClassVar[tuple[str, ...]] = ("_plan_parting",)
+    GROUP: ClassVar[str]
+    _BY_ROW: ClassVar[bool] = False
+    data: GroupedRows
+    _others: tuple[GroupMember, ...]
+
+    def _attach(self) -> None:
+        super()._attach()
+        self._others = ()
+
+    def _lock(self, hold: ref[BytesIO]) -> None:
+        super()._lock(hold)
+        for member in self._others:
+            member._locks = 1
+
+    def _is_locked(self) -> bool:
+        if self._locks:
+            members = (self, *self._others)
+            self._locks = int(any(member._is_held() for member in members))
+        return self._locks > 0
+
+    def _locked(self) -> StructureLockedError:
+        return locked_in_group(type(self).__name__, (self, *self._others))
+
+    def _break(self) -> None:
+        for member in self._others:
+            break_down(member.data)
+            break_down(member)
+        super()._break()
+
+    def _check_sortable(self) -> None:
+        if self._others:
+            raise sorted_by_group(type(self).__name__, self.GROUP)
+
+    def _own(self, columns: Columns) -> Columns:
+        """Copy views: what they look at may be rows of another member, which may move."""
+        if not self._others:
+            return super()._own(columns)
+        return {name: c if c.base is None else c.copy() for name, c in columns.items()}
+
+    def _own_entities(self, entities: EntityArray) -> EntityArray:
+        return (
+            super()._own_entities(entities)
+            if entities.base is None
+            else entities.copy()
+        )
+
+    def _link_group(self, others: tuple[GroupMember, ...], n: int) -> None:
+        """Be told of the group's other members, with which the first n rows are aligned."""
+        self._others = others
+        self.data._n_grouped = n
+
+    @per_class
+    def _join_group(self, row: Instance, entity: Entity) -> Instance:
+        """Let an entity join that has a row in every other member too; return its row.
+
+        O(1) per member.
+        """
+        for member in self._others:
+            if member.lookup(entity) == NIL:
+                return row
+        for member in self._others:
+            member._enter_group(member.lookup(entity))
+            member.data._version += 1
+        return self._enter_group(row)
+
+    def _plan_join(self, entities: EntityArray, rows: RowArray) -> Joining | None:
+        """Find out which of k entities join whose new rows these are going to be; O(k)."""
+        if not self._others:
+            return None
+        chosen, found = having_all(entities, self._others)
+        if len(chosen) == 0:
+            return None
+        data = self.data
+        src, dst = joined_at(rows[chosen], data._n_grouped)
+        return Joining(
+            [m._plan_entering(r) for m, r in zip(self._others, found, strict=True)],
+            (src, dst),
+            Remap(src, dst, data._n + len(rows))(rows),
+            len(chosen),
+        )
+
+    def _join_group_many(self, joining: Joining) -> RowArray:
+        """Let new rows join, as planned; return where all new rows are now; O(k)."""
+        for enter in joining.others:
+            enter()
+        src, dst = joining.moves
+        self._move_many(src, dst, self._plan_moves(src, dst))
+        self.data._n_grouped += joining.entering
+        return joining.rows
+
+    @per_class
+    def _enter_group(self, row: Instance) -> Instance:
+        """Bring a row to the end of the group; O(1). The caller counts the change."""
+        data = self.data
+        last = Instance(data._n_grouped)
+        if row != last:
+            self._swap(row, last, self._plan_swap(row, last))
+        data._n_grouped = last + 1
+        return last
+
+    def _plan_entering(self, rows: RowArray) -> Callable[[], None]:
+        """Plan to bring k rows, in this order, to the end of the group; O(k)."""
+        src, dst = joined_at(rows, self.data._n_grouped)
+        bound = self.data._n_grouped + len(rows)
+        return partial(self._cross, src, dst, bound, self._plan_moves(src, dst))
+
+    @per_class
+    def _leave_group(self, row: Instance) -> None:
+        """Swap a row with the group's last and end the group before it; O(1)."""
+        data = self.data
+        last = Instance(data._n_grouped - 1)
+        if row != last:
+            self._swap(row, last, self._plan_swap(row, last))
+        data._n_grouped = last
+        self.data._version += 1
+
+    def _plan_leaving(self, gone: RowArray) -> Callable[[], None]:
+        """Plan to bring k ascending rows behind the group, which ends before them; O(k)."""
+        end = self.data._n_grouped
+        start = end - len(gone)
+        src, dst = exchange(gone, start, end)
+        return partial(self._cross, src, dst, start, self._plan_moves(src, dst))
+
+    def _plan_closing(self, gone: RowArray) -> Closing:
+        data = self.data
+        src, dst = fill_parts(gone, data._n_grouped, data._n)
+        return src, dst, self._plan_moves(src, dst, gone)
+
+    def _plan_parting(self, gone: RowArray) -> Callable[[], None]:
+        bound = self.data._n_grouped
+        leaving = gone[: gone.searchsorted(bound)]
+        others = self._others if len(leaving) else ()
+        parting = [member._plan_leaving(leaving) for member in others]
+        return partial(self._part, parting, bound - len(leaving))
+
+    def _part(self, parting: list[Callable[[], None]], bound: int) -> None:
+        """Let the other members' rows leave the group, too, and set the bound."""
+        for leave in parting:
+            leave()
+        self.data._n_grouped = bound
+
+    def _cross(self, src: RowArray, dst: RowArray, bound: int, moves: Planned) -> None:
+        """Bring rows across the bound, and set it."""
+        self._move_many(src, dst, moves)
+        self.data._n_grouped = bound
+        self.data._version += 1
+
+    def _group_key(self, key: Any) -> NDArray[Any]:
+        """Return the key by which the group is sorted, one value per row in it."""
+        bound = self.data._n_grouped
+        if isinstance(key, str):
+            return self._key_column(key)[:bound]
+        return sort_key(key_values(key, type(self).__name__), bound, self.GROUP)

@@ -1,0 +1,416 @@
+"""owner: entity: every row belongs to an entity, which is alive or dead."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from operator import index
+from types import FunctionType
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrow.columns import GivenTable
+from ..callbacks import Dispatch
+from ..columns.fields import unexpected_keyword
+from ..columns.rows import OwnedRows
+from ..convert.base import check_values
+from ..entities.arrays import as_entities
+from ..entities.manager import Entities
+from ..errors import DuplicateInstanceError, EcsError, StaleInstanceError
+from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ..locks import break_since
+from ..manager import Manager
+from ..per_class import per_class, with_own_code
+from ..placement import (
+    NO_ROWS,
+    duplicate_instance,
+    first_missing,
+    has_row,
+    is_integer,
+    missing,
+)
+from ..proxies.proxy import ProxyT, following, new_proxy
+from ..queries.members import QueryMember
+from ..sizes import FEW_GONE, few_numbers
+from ..state import NO_SLOTS
+
+# --- owner: entity: every row belongs to an entity, which is alive or dead ------------
+
+
+_ManagerT = TypeVar("_ManagerT")
+_Fields = ParamSpec("_Fields")
+
+
+class Owned(Manager):
+    """A manager whose rows belong to entities."""
+
+    __slots__ = NO_SLOTS
+    _MEMBER: ClassVar[type[QueryMember]] = QueryMember
+    """How joins of queries find rows."""
+    data: OwnedRows
+    _entities: Entities
+
+    def __init__(self, entities: Entities) -> None:
+        self._ROWS._ENTITIES._check_own(entities, self)
+        self._entities = entities
+        super().__init__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "entities": self._entities}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._entities = state["entities"]
+        super().__setstate__(state)
+
+    def __iter__(self) -> Iterator[Entity]:
+        """Iterate over the owners, one per row, in row order."""
+        return iter(self.data.entity.tolist())
+
+    @per_class
+    def __contains__(self, entity: object) -> bool:
+        """Return whether an entity has an instance; O(1)."""
+        return is_integer(entity) and self.lookup(Entity(index(entity))) != NIL
+
+    @property
+    def _dispatch(self) -> Dispatch:
+        return self._entities.dispatch
+
+    @property
+    @abstractmethod
+    def create(self) -> Callable[..., Instance]:
+        """Give an entity an instance and return its row; O(1)."""
+
+    @abstractmethod
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
+
+    @abstractmethod
+    def row(self, row: int, /) -> Any:
+        """Return a copy of a row; O(1)."""
+
+    @abstractmethod
+    def remove(self, entity: Entity, /) -> int:
+        """Remove all instances of the entity and return how many went."""
+
+    @abstractmethod
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+
+    @per_class
+    def has(self, entity: Entity, /) -> bool:
+        """Return whether the entity has an instance; O(1)."""
+        return self.lookup(entity) != NIL
+
+    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]:
+        """Return which of k entities have an instance, shape (k,); O(k)."""
+        return has_row(self.lookup_many(entities))
+
+    @per_class
+    def require(self, entity: Entity, /) -> Instance:
+        """Return the entity's row; O(1).
+
+        Raises:
+            MissingInstanceError: it has none.
+        """
+        row = self.lookup(entity)
+        if row == NIL:
+            raise missing(type(self).__name__, entity, self._entities._LAYOUT)
+        return row
+
+    def require_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, shape (k,); O(k).
+
+        Raises:
+            MissingInstanceError: one of them has none.
+        """
+        given = as_entities(entities)
+        rows = self.lookup_many(given)
+        first_missing(type(self).__name__, given, rows, self._entities._LAYOUT)
+        return rows
+
+    def _unused(self, row: int) -> StaleInstanceError:
+        error = super()._unused(row)
+        if row == NIL or not self._entities.alive(row):
+            return error
+        entity = self._entities._LAYOUT.name(row)
+        return StaleInstanceError(
+            f"{error}; that is the entity {entity}; lookup(entity) gives its row"
+        )
+
+    @per_class
+    def _proxy(self, kind: type[ProxyT], entity: Entity) -> ProxyT:
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        row = self.lookup(entity)
+        if row == NIL:
+            raise missing(type(self).__name__, entity, self._entities._LAYOUT)
+        proxy = new_proxy(kind)  # set here: a function for it would cost as much again
+        proxy._manager = self
+        proxy._owner = entity
+        proxy._row = row
+        proxy._version = self.data._version
+        return proxy
+
+    def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
+        """Iterate over proxies of the present rows, which follow their entities; O(n)."""
+        data = self.data
+        rows = data._used_rows()
+        owners = data._entity_column[rows].tolist()
+        return following(kind, self, self.lookup, owners, rows.tolist())
+
+    def _check_row(self, row: tuple[Any, ...]) -> None:
+        """Raise if a value of a row does not fit its field."""
+        check_values(self._CONVERTERS, row)
+
+    def _copies_of(self, entity: Entity) -> Iterator[Any]:
+        """Iterate over copies of the entity's rows."""
+        row = self.lookup(entity)
+        return map(self.row, [] if row == NIL else self._rows_with(row).tolist())
+
+    def _copy_of(self, entity: Entity) -> Any:
+        """Return a copy of the entity's row, or None; O(1)."""
+        row = self.lookup(entity)
+        return None if row == NIL else self.row(row)
+
+    def _dead_rows(self, owners: EntityArray) -> RowArray:
+        """Return the rows of dead entities, ascending."""
+        alive = self._entities._are_held(owners)
+        return NO_ROWS if alive.all() else (~alive).nonzero()[0]
+
+    @abstractmethod
+    def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
+        """Add rows of checked columns, for which there is room."""
+
+    @abstractmethod
+    def _rows_with(self, row: Instance) -> RowArray:
+        """Return all rows, ascending, of the entity whose first row this is."""
+
+    @abstractmethod
+    def _rows_of_many(self, entities: EntityArray) -> RowArray:
+        """Return all rows of k entities, ascending and distinct."""
+
+    def remove_many(self, entities: ArrayLike, /) -> int:
+        """Remove all instances of k entities and return how many went; O(k + that number)."""
+        if self._locks:
+            self._refuse_locked()
+        few = few_numbers(entities, FEW_GONE)
+        rows = self._single_rows(few) if few else None
+        if rows is not None and (not rows or self._destroy_few(rows)):
+            return len(rows)
+        return self._destroy_rows(self._rows_of_many(as_entities(entities)))
+
+    def _remove_rows(self, entities: EntityArray) -> None:
+        """Remove what rows k entities have, if any; O(k + their number)."""
+        if self.has_many(entities).any():
+            self.remove_many(entities)
+
+    def _remove_each(self, entities: EntityArray) -> None:
+        """Remove entities' rows, locked or not, without memory to speak of."""
+        try:
+            for entity in entities.data:
+                while (row := self.lookup(Entity(entity))) != NIL:
+                    self._destroy_row(row)
+        except BaseException:
+            self._break()
+            raise
+
+    def _single_rows(self, entities: list[int]) -> list[int] | None:
+        """Return the rows of a few entities that have one at most."""
+        return None
+
+    def _create_many(
+        self,
+        entities: ArrayLike,
+        given: Mapping[str, Any],
+        table: GivenTable | None = None,
+    ) -> RowArray:
+        """Give each of k entities an instance of these fields; O(k)."""
+        if table is not None:
+            given = self._with_table(entities, table, given)
+        few = few_numbers(entities)
+        if few:
+            rows = self._create_few(few, given)
+            if rows is not None:
+                return rows
+        self._check_names(given)
+        handles = as_entities(entities)
+        try:
+            columns = self._convert(len(handles), given)
+        except Exception:
+            self._entities.require_many(entities)  # a dead entity counts for more
+            raise
+        handles = self._entities._require_handles(handles, entities)
+        if self._locks:
+            self._refuse_locked()
+        self._admit_many(handles)
+        self._make_room(handles, columns, (entities, handles, *given.values()))
+        if len(handles) == 0:
+            return np.empty(0, np.intp)
+        handles, columns = self._own_entities(handles), self._own(columns)
+        if self._RELEASES:
+            return self._dispatch.run(self._replace, handles, columns)
+        return self._replace(handles, columns)
+
+    def _with_table(
+        self, entities: ArrayLike, table: GivenTable, given: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return a table's columns beside those given, which win; O(1) without copies."""
+        count = len(as_entities(entities))
+        try:
+            return self._columns_beside(given, table, count)
+        except Exception:
+            self._entities.require_many(entities)  # a dead entity counts for more
+            raise
+
+    def _create_few(
+        self, entities: list[int], given: Mapping[str, Any]
+    ) -> RowArray | None:
+        """Create a few plain rows one by one; None if something is not that plain.
+
+        None may be in another's way, for that would move the rows of those before it.
+        """
+        count = len(entities)
+        fields = self._few_values(count, given)
+        if fields is None or len(set(entities)) < count:
+            return None
+        if not self._entities._are_few_alive(entities):
+            return None
+        if not self._are_few_new(entities):
+            return None
+        version, rows = self.data._version, np.empty(count, np.intp)
+        create: Callable[..., Instance] = self.create
+        try:
+            for number, values in enumerate(fields):
+                entity = entities[number]
+                # no values, no dict to take apart: a call in two thirds of the time
+                row = create(entity, **values) if values else create(entity)
+                rows[number] = row
+        except BaseException:
+            break_since(self, version)
+            raise
+        self.data._version = version + 1
+        return rows
+
+    @abstractmethod
+    def _are_few_new(self, entities: list[int]) -> bool:
+        """Return whether nothing has the indices of a few live entities."""
+
+    def _replace(self, entities: EntityArray, columns: Columns) -> RowArray:
+        """Append rows once those of dead entities are out of the way; a change that is counted
+        cannot be taken back, so then nothing may fail any more."""
+        gone = self._in_the_way(entities)
+        _left = self._objects_that_go(gone)  # until the new rows are there
+        version = self.data._version
+        try:
+            if self._destroy_rows(gone):
+                # callbacks may have written values
+                self._make_room(entities, columns, ())
+            return self._append_many(entities, columns)
+        except EcsError:
+            raise  # what callbacks did is in the way
+        except BaseException:
+            break_since(self, version)
+            raise
+
+    def _are_new(self, entities: EntityArray) -> bool:
+        """Return True if it is quickly seen that nothing has the indices of k >= 1 entities."""
+        return False
+
+    def _duplicate(self, entity: Entity) -> DuplicateInstanceError:
+        """Return the error of a second instance."""
+        name = self.data.MANAGER
+        return duplicate_instance(name, entity, self._entities._LAYOUT)
+
+    def _admit_many(self, entities: EntityArray) -> None:
+        """Raise if one of the entities cannot have another instance."""
+
+    def _own_entities(self, entities: EntityArray) -> EntityArray:
+        """Return the entities as an array that no later step of a creation can change."""
+        if self._RELEASES or np.may_share_memory(entities, self.data._buffer):
+            return entities.copy()
+        return entities
+
+    def _in_the_way(self, entities: EntityArray) -> RowArray:
+        """Return the rows that must go before these entities get new ones, ascending."""
+        return self._too_many(len(entities), NO_ROWS)
+
+    def _evict_many(self, entities: EntityArray) -> int:
+        """Remove rows that are in the way of these entities' new ones; return how many went.
+
+        They go at once: if that is refused, none has gone.
+        """
+        return self._destroy_rows(self._in_the_way(entities))
+
+
+def ensured(
+    create: Callable[Concatenate[_ManagerT, Entity, _Fields], Instance],
+) -> Callable[Concatenate[_ManagerT, Entity, _Fields], Instance]:
+    """Return a manager's `ensure`, which takes what its `create` takes."""
+    known: dict[str, Any] = cast(Any, create).__kwdefaults__
+
+    def ensure(self: Any, entity: Entity, /, **fields: Any) -> Instance:
+        """Return the entity's instance, or create one of these values; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            TypeError: there is no such field.
+        """
+        row: Instance = self.lookup(entity)
+        try:
+            if row == NIL:
+                return self.create(entity, **fields)  # type: ignore[no-any-return]
+        except TypeError:
+            refuse_others(self, fields)
+            raise
+        if fields:
+            refuse_others(self, fields)
+        self._entities.require(entity)  # rows of the dead may be there
+        return row
+
+    def refuse_others(self: Any, fields: dict[str, Any]) -> None:
+        if not known.keys() >= fields.keys():
+            raise unexpected_keyword(f"{type(self).__name__}.ensure", fields, known)
+
+    method: Any = with_own_code(cast(FunctionType, ensure))
+    method.__qualname__ = f"{create.__qualname__.rpartition('.')[0]}.ensure"
+    method.__module__ = create.__module__
+    method.__doc__ = ensure.__doc__
+    method.__wrapped__ = create  # what `help` shows the parameters of
+    return cast(Callable[Concatenate[_ManagerT, Entity, _Fields], Instance], method)
+
+
+# --- Components without fields: tags, which only say which entities have them ---------
+
+
+class Tag(Owned):
+    """A manager whose rows have an owner and nothing else."""
+
+    __slots__ = NO_SLOTS
+
+    @abstractmethod
+    def create(self, entity: Entity, /) -> Instance:
+        """Give an entity an instance and return its row; O(1)."""
+
+    def create_many(
+        self, entities: ArrayLike, table: GivenTable | None = None, /
+    ) -> RowArray:
+        """Give each of k entities an instance and return the rows, shape (k,); O(k).
+
+        A table may have a column `entity`, which is ignored, and no other. The errors are
+        those of `create`; whatever raises changes nothing.
+        """
+        return self._create_many(entities, {}, table)
+
+    @per_class
+    def ensure(self, entity: Entity, /) -> Instance:
+        """Return the entity's instance, or create one; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+        """
+        entity = self._entities.require(entity)
+        row = self.lookup(entity)
+        return self.create(entity) if row == NIL else row

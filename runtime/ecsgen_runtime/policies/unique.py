@@ -1,0 +1,297 @@
+"""unique: no two rows have the same value of a field; a dict tells the row of each value."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import repeat
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns.rows import Rows
+from ..convert.arrays import is_array_like, shown
+from ..convert.base import Field
+from ..convert.text import TextField
+from ..entities.manager import Entities
+from ..errors import DuplicateValueError
+from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ..locks import break_down
+from ..manager import Manager
+from ..state import NO_SLOTS
+
+GoingRows: TypeAlias = Callable[[RowArray], NDArray[np.bool_]]
+"""Tells which of some rows will be gone before new ones come."""
+
+
+class ValueIndex:
+    """Which row has which value of a field: a dict from what `tolist` makes of a cell.
+
+    NaN equals nothing, not even NaN: any number of rows may have it, and it is never found.
+    """
+
+    __slots__ = ("column", "field", "rows")
+
+    def __init__(self, field: Field) -> None:
+        self.field = field
+        self.rows: dict[Any, Any] = {}
+        self.column: NDArray[Any] = np.empty(0, field.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the table, and of an object for each value and row."""
+        dtype = self.field.dtype
+        key = bytes(dtype.itemsize) if dtype.kind == "S" else 1 << 32
+        each = sys.getsizeof(key) + sys.getsizeof(1 << 16)
+        return sys.getsizeof(self.rows) + len(self.rows) * each
+
+    def find(self, value: Any) -> Instance:
+        """Return the row of a value, or NIL; O(1)."""
+        row: Instance = self.rows.get(self.key(self.field.one(value)), NIL)
+        return row
+
+    def find_many(self, values: Any) -> RowArray:
+        """Return the row of each of k values, NIL where none has it; O(k)."""
+        name = self.field.name
+        if not is_array_like(type(values)) or np.ndim(values) == 0:
+            kind = type(values).__name__
+            raise TypeError(f"{name}: wanted an array or a list of values, not {kind}")
+        count = len(values)
+        keys = np.broadcast_to(self.field.many(values, count), count).tolist()
+        return np.fromiter(map(self.rows.get, keys, repeat(NIL)), np.intp, count)
+
+    def key(self, cell: Any) -> Any:
+        """Return a converted value as the column has it: rounded, or without padding."""
+        if type(cell) is int:
+            return cell
+        return np.array(cell, self.field.dtype).item()
+
+    def enter(self, row: int) -> None:
+        """Let the index have the value of a row."""
+        key = self.column.item(row)
+        if key == key:
+            self.rows[key] = row
+
+    def enter_many(self, rows: RowArray) -> None:
+        """Let the index have the values of k rows, which are all different."""
+        cells = self.column[rows]
+        if cells.dtype.kind == "f":
+            rows = rows[cells == cells]
+        self.rows.update(zip(self._keys(cells), rows.tolist(), strict=True))
+
+    def forget(self, row: int) -> None:
+        """Take the value of a row out."""
+        self.rows.pop(self.column.item(row), None)
+
+    def forget_many(self, rows: RowArray) -> None:
+        """Take the values of k rows out."""
+        for key in self._keys(self.column[rows]):
+            del self.rows[key]
+
+    def entries(self, cells: NDArray[Any], rows: RowArray) -> dict[Any, int]:
+        """Return the row of each cell, or raise DuplicateValueError; O(k)."""
+        if cells.dtype.kind == "f":
+            rows = rows[cells == cells]
+        keys = self._keys(cells)
+        found = dict(zip(keys, rows.tolist(), strict=True))
+        if len(found) < len(keys):
+            raise self._repeated(keys)
+        return found
+
+    def check_new(self, cells: NDArray[Any], count: int, going: GoingRows) -> None:
+        """Raise DuplicateValueError unless `count` new rows may have these cells; O(k)."""
+        if cells.size == 1:
+            count = min(count, 2)  # the same for all: two tell as much as any number
+        keys = self._keys(np.broadcast_to(cells, count))
+        if len(set(keys)) < len(keys):
+            raise self._repeated(keys)
+        self.check_taken(keys, going)
+
+    def check_taken(self, keys: Collection[Any], going: GoingRows) -> None:
+        """Raise DuplicateValueError if a row that stays has one of the values."""
+        if self.rows.keys().isdisjoint(keys):
+            return
+        taken = [key for key in keys if key in self.rows]
+        holders = np.array([self.rows[key] for key in taken], np.intp)
+        stays = ~going(holders)
+        if stays.any():
+            raise self.taken(taken[int(stays.argmax())])
+
+    def _keys(self, cells: NDArray[Any]) -> list[Any]:
+        if cells.dtype.kind == "f":
+            cells = cells[cells == cells]
+        keys: list[Any] = cells.tolist()
+        return keys
+
+    def _repeated(self, keys: Iterable[Any]) -> DuplicateValueError:
+        again = next(key for key, times in Counter(keys).items() if times > 1)
+        return DuplicateValueError(f"{self._shown(again)} is given twice")
+
+    def taken(self, key: Any) -> DuplicateValueError:
+        """Return the error of a value that a row has."""
+        row = self.rows[key]
+        return DuplicateValueError(f"{self._shown(key)} is the value of row {row}")
+
+    def _shown(self, key: Any) -> str:
+        value = key.decode() if isinstance(self.field, TextField) else key
+        return f"{self.field.name}: {shown(value)}"
+
+
+class UniqueRows(Rows):
+    """Rows of which no two have the same value of some fields; their columns are read-only."""
+
+    __slots__ = NO_SLOTS
+    UNIQUE: ClassVar[Mapping[str, Field]]
+    """The converters of these fields."""
+    _indexes: dict[str, ValueIndex]
+    _entity_column: EntityArray
+    """Of rows with owners."""
+
+    def _start(self) -> None:
+        super()._start()
+        self._indexes = {name: ValueIndex(field) for name, field in self.UNIQUE.items()}
+
+    def _lie_in(self, buffer: NDArray[np.uint8], capacity: int) -> None:
+        super()._lie_in(buffer, capacity)
+        for name, index in self._indexes.items():
+            index.column = getattr(self, f"_{name}_column")
+
+    def _restore(self) -> None:
+        super()._restore()
+        self._enter_values(self._used_rows())
+
+    def _nbytes(self) -> int:
+        return super()._nbytes() + sum(i.nbytes for i in self._indexes.values())
+
+    def _shrink(self, is_counted: bool = False) -> None:
+        for index in self._indexes.values():
+            index.rows = index.rows.copy()
+        super()._shrink(is_counted)
+
+    def _enter_value(self, row: int) -> None:
+        """Let the indexes have a row, which is new or was moved."""
+        for index in self._indexes.values():
+            index.enter(row)
+
+    def _enter_values(self, rows: RowArray) -> None:
+        """Let the indexes have k rows, which are new or were moved."""
+        for index in self._indexes.values():
+            index.enter_many(rows)
+
+    def _forget_value(self, row: int) -> None:
+        """Take a row out of the indexes."""
+        for index in self._indexes.values():
+            index.forget(row)
+
+    def _forget_values(self, rows: RowArray) -> None:
+        """Take k rows out of the indexes."""
+        for index in self._indexes.values():
+            index.forget_many(rows)
+
+    def _assign_values(self, name: str, bound: int, cells: NDArray[Any]) -> None:
+        """Write checked values that broadcast to the rows before a bound; O(n)."""
+        rows = self._used_rows()
+        rows = rows[rows < bound]
+        self._write_values(name, rows, np.broadcast_to(cells, bound)[rows])
+
+    def _write_values(self, name: str, rows: RowArray, cells: NDArray[Any]) -> None:
+        """Write a checked value to each of these distinct rows; O(k).
+
+        Raises:
+            DuplicateValueError: then two rows would have the same; nothing was written.
+        """
+        index = self._indexes[name]
+        fresh = index.entries(cells, rows)
+        is_written = np.zeros(self._n, np.bool_)
+        is_written[rows] = True
+        index.check_taken(fresh, lambda holders: is_written[holders])
+        try:
+            index.forget_many(rows)
+            index.column[rows] = cells
+            index.rows.update(fresh)
+        except BaseException:
+            break_down(self)
+            raise
+
+
+class Unique(Manager):
+    """A manager that finds rows by the values of some fields, of which no two are the same."""
+
+    __slots__ = NO_SLOTS
+    _FORGETTING: ClassVar[tuple[str, ...]] = ("_forget_values",)
+    _FOLLOWING: ClassVar[tuple[str, ...]] = ("_enter_moved_values",)
+    _BY_ROW: ClassVar[bool] = False
+    _SINGLY: ClassVar[bool] = False
+    _DISPLACES: ClassVar[bool] = False
+    """Whether a dead entity's rows go before another of its index gets one."""
+    data: UniqueRows
+
+    def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
+        columns = super()._checked(count, given)
+        self._check_columns(count, columns, self._dead)
+        return columns
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        self._check_columns(
+            len(entities), columns, lambda rows: self._displaced(rows, entities)
+        )
+        super()._make_room(entities, columns, borrowed)
+
+    def _forget_values(self, gone: RowArray) -> None:
+        self.data._forget_values(gone)
+
+    def _enter_moved_values(self, dst: RowArray) -> None:
+        self.data._enter_values(dst)
+
+    def _check_columns(self, count: int, columns: Columns, going: GoingRows) -> None:
+        """Raise DuplicateValueError unless `count` new rows may have these values."""
+        for name, index in self.data._indexes.items():
+            index.check_new(columns[name], count, going)
+
+    def _check_value(self, name: str, value: Any, entity: Entity) -> None:
+        """Raise DuplicateValueError unless a new row may have this checked value; O(1)."""
+        index = self.data._indexes[name]
+        key = index.key(value)
+        if key in index.rows:
+            owner = np.array([entity], np.uint64)
+            index.check_taken([key], lambda rows: self._displaced(rows, owner))
+
+    def _set_value(self, name: str, row: int, value: Any) -> None:
+        """Write a checked value to a row in use, or raise DuplicateValueError; O(1)."""
+        index = self.data._indexes[name]
+        key = index.key(value)
+        if index.rows.get(key, row) != row:
+            raise index.taken(key)
+        try:
+            index.forget(row)
+            index.column[row] = value
+            index.enter(row)
+        except BaseException:
+            self._break()
+            raise
+
+    def _dead(self, rows: RowArray) -> NDArray[np.bool_]:
+        """Return which rows are those of dead entities, and may go before others come."""
+        if not self._DISPLACES:
+            return np.zeros(len(rows), np.bool_)
+        # Those who displace have owners; what these are managed by, their own base says.
+        entities: Entities = self._entities  # type: ignore[attr-defined]
+        return ~entities.alive_many(self.data._entity_column[rows])
+
+    def _displaced(self, rows: RowArray, entities: EntityArray) -> NDArray[np.bool_]:
+        """Return which rows go before these entities get theirs."""
+        gone = self._dead(rows)
+        if gone.any():
+            mask = np.uint64(self.data._ENTITIES._LAYOUT.INDEX_MASK)
+            gone &= np.isin(self.data._entity_column[rows] & mask, entities & mask)
+        return gone
+
+
+def read_only(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a view of a column that nobody can write to."""
+    column.flags.writeable = False
+    return column
