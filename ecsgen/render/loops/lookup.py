@@ -4,7 +4,7 @@ counts references to the arrays that it is given."""
 from __future__ import annotations
 
 from ecsgen.kernels.form import Find
-from ecsgen.render.kernels.finding import OtherManagers, Way
+from ecsgen.render.kernels.sources import OtherManagers, Way
 from ecsgen.render.loops.code import Code, Level, Names, infix
 from ecsgen.render.loops.columns import Columns
 from ecsgen.render.loops.values import Emitter

@@ -10,11 +10,12 @@ from ecsgen.model.programs import OWN
 from ecsgen.model.scalars import FLOATS, SCALARS
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.folding import Folding
-from ecsgen.render.kernels.printed import Printed, function_text
+from ecsgen.render.kernels.methods import Printed
 from ecsgen.render.loops.code import Code, Level, cut, infix, number
 from ecsgen.render.loops.columns import Parameter, array_type
 from ecsgen.render.loops.frame import LoopFrame
 from ecsgen.render.loops.loop_body import LoopBody
+from ecsgen.render.loops.loop_method import function_text
 from ecsgen.render.quoting import literal
 
 _FOLDS: Final = {

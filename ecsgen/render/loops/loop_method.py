@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Set
 
 from ecsgen.model import Kernel
-from ecsgen.model.programs import OWN, Argument
+from ecsgen.model.programs import ID_SLOT, OWN, Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, collection, for_macro
 from ecsgen.render.kernels.arguments import ArgumentSpelling, is_local
 from ecsgen.render.kernels.asked import Asked
-from ecsgen.render.kernels.methods import Method, RowsMethod
-from ecsgen.render.kernels.printed import Printed, function_text
+from ecsgen.render.kernels.methods import Method, Printed
 from ecsgen.render.kernels.sources import Source
 from ecsgen.render.loops.columns import Parameter
 from ecsgen.render.loops.function import LoopFunction
 from ecsgen.render.quoting import literal
 
 
-class LoopKernel(RowsMethod):
+class LoopKernel(Method):
     """A kernel over the rows of a source, for numba or for Python itself."""
+
+    source: Source
 
     def __init__(
         self, kernel: Kernel, source: Source, asked: Asked | None = None, is_plain: bool = False
@@ -75,6 +76,12 @@ class LoopKernel(RowsMethod):
         return converted(self.arguments, used)
 
     @property
+    def is_ordered(self) -> bool:
+        """Whether it is told whose turn it is, one by one."""
+        in_rows = self.source.is_world and self.asked is None and self.kernel.turns == "rows"
+        return self._program.takes_turns and not in_rows
+
+    @property
     def _before(self) -> list[str]:
         """The statements before the call."""
         tables = self.function.frame.lookups.tables.items()
@@ -82,19 +89,19 @@ class LoopKernel(RowsMethod):
             *self.conversions,
             *self._finding,
             *(["self.levels()"] if self._program.climbs else []),
-            *self.checking,
+            *self._checking,
             *self.key_lines,
-            *self.orders,
+            *self._orders,
             *(f"{table} = {made}" for table, made in tables),
         ]
 
     @property
     def _finding(self) -> list[str]:
         """The statements that get the rows, and the cells in which those are who may be asked."""
+        source, turns = self.source, self._program.takes_turns
+        beginning = [] if source.is_world else ["data = self.data"]
         if self.asked is None:
-            return self.beginning
-        turns = self._program.takes_turns
-        beginning = [] if self.source.is_world else self.beginning
+            return beginning or [f"{source.variable} = {source.found}"]
         found = self.asked.finding(turns, self.function.frame.members, self._rounded_radius)
         cells = "turn_cells" if turns else "near_cells"
         return [*beginning, *found, f"_cells = {cells}(*_given)"]
@@ -109,11 +116,35 @@ class LoopKernel(RowsMethod):
         return f"{SCALARS[near.radius.type.scalar].numpy}({self.radius})"
 
     @property
-    def orders(self) -> list[str]:
+    def _checking(self) -> list[str]:
+        """The statements that check which rows a call names, and values for each row."""
+        if not self.source.is_world:
+            return self.choosing
+        return self.source.each_lines(self.each, self._program.effects.writes)
+
+    @property
+    def _orders(self) -> list[str]:
         """The statements that find out whose turn it is when, or which rows a call names."""
         if self.function.frame.chosen:
             return ["_rows = ALL_ROWS if _chosen is None else _chosen.rows"]
-        return super().orders
+        if not self.is_ordered:
+            return []
+        source, who = self.source, self._program.who
+        rows = f"np.arange({source.count})"
+        if not source.is_world:
+            rows = f"{rows} if _chosen is None else _chosen.rows"
+        if self.kernel.turns == "rows":
+            return [f"_order = {rows}"]
+        assert who is not None  # that tells rows apart where their order is drawn
+        holder = source.holder(who.owner)
+        picked = source.picked(who.owner) if source.is_world else "[_rows]"
+        keys = f"{holder}._{who.name}_column{picked}"
+        if who.name == ID_SLOT:
+            keys = f"ids_of({keys}, {holder}._id_generation_column)"
+        drawn = f"turn_order({keys}, _key)"
+        if source.is_world:
+            return [f"_order = {drawn}"]
+        return [f"_rows = {rows}", f"_order = _rows[{drawn}]"]
 
     @property
     def _call(self) -> str:
@@ -208,3 +239,9 @@ def _passed_as(argument: ArgumentSpelling) -> str:
     if argument.type.shape:
         return f"np.array({text}, {dtype}).reshape(-1)"
     return f"{dtype}({text})" if argument.type.scalar == "u64" else text
+
+
+def function_text(decorator: str, header: str, docstring: str, body: str) -> str:
+    """A function of a module, which may have no decorator."""
+    lines = [header, f'    """{docstring}"""', body]
+    return "\n".join([decorator, *lines] if decorator else lines)

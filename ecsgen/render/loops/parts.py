@@ -3,11 +3,11 @@ other, and on chunks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ecsgen.model import Fused, Kernel
 from ecsgen.render.calls import call, collection, for_macro
-from ecsgen.render.kernels.methods import Method
-from ecsgen.render.kernels.passes import Pass, aliases
-from ecsgen.render.kernels.printed import Printed, function_text
+from ecsgen.render.kernels.methods import Method, Pass, Printed
 from ecsgen.render.kernels.sources import ChunkSource, Source
 from ecsgen.render.loops.code import USED, Names
 from ecsgen.render.loops.columns import Parameter
@@ -17,6 +17,7 @@ from ecsgen.render.loops.loop_method import (
     converted,
     decorator,
     function_name,
+    function_text,
     header_of,
 )
 from ecsgen.render.quoting import literal
@@ -91,6 +92,14 @@ class LoopPass(Pass):
         if cells.elements == 1:
             return f"{name}[{start}:{end}]"
         return f"{name}[{cells.elements} * {start} : {cells.elements} * {end}]"
+
+
+def aliases(whole: Method, parts: Sequence[Method]) -> list[str]:
+    """Return the statements after which each kernel has the arguments under its own names."""
+    own = {argument.name: argument.text for argument in whole.arguments}
+    given = (argument for part in parts for argument in part.arguments)
+    others = dict.fromkeys((one.text, own[one.name]) for one in given)
+    return [f"{text} = {known}" for text, known in others if text != known]
 
 
 class ChunkLoop(Method):
