@@ -56,19 +56,34 @@ class ArgumentSpelling:
         return f"{self.alone}: {kind}"
 
     @property
+    def checked(self) -> str:
+        """The expression that checks it."""
+        return f"{self.constant}.one({self.alone})"
+
+    @property
+    def bare(self) -> str:
+        """The expression for its value as loops take it: large integers of Python would be of
+        another type than small ones."""
+        dtype = SCALARS[self.type.scalar].numpy
+        if self.type.shape:
+            return f"np.array({self.checked}, {dtype}).reshape(-1)"
+        return f"{dtype}({self.checked})" if self.type.scalar == "u64" else self.checked
+
+    @property
     def conversion(self) -> str:
-        """The expression for its value in the kernel, with an axis for the rows."""
-        dtype, checked = SCALARS[self.type.scalar].numpy, f"{self.constant}.one({self.alone})"
+        """The expression for its value in blocks, with an axis for the rows."""
+        dtype = SCALARS[self.type.scalar].numpy
         if not self.type.shape:
-            return f"{dtype}({checked})"
-        return f"np.array({checked}, {dtype}).reshape({literal((*self.type.shape, 1))[1:-1]})"
+            return f"{dtype}({self.checked})"
+        shape = literal((*self.type.shape, 1))[1:-1]
+        return f"np.array({self.checked}, {dtype}).reshape({shape})"
 
     @property
     def array(self) -> str:
         """The same as an array, with which numpy starts sooner."""
         if self.type.shape:
             return self.conversion
-        return f"np.array({self.constant}.one({self.alone}), {SCALARS[self.type.scalar].numpy})"
+        return f"np.array({self.checked}, {SCALARS[self.type.scalar].numpy})"
 
     def each_line(self, count: str, buffers: list[str]) -> str:
         """The statement that checks the values of all rows; they share no memory with buffers."""

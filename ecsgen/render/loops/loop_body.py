@@ -33,16 +33,12 @@ from ecsgen.model.programs import (
     Operation,
 )
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.loops.asking import Questions
-from ecsgen.render.loops.code import Code, Level, cut, infix, number
-from ecsgen.render.loops.columns import cells_of, sum_text
-from ecsgen.render.loops.composed import COMPOSERS
+from ecsgen.render.loops.code import Code, Level, cut, infix, number, numbered
 from ecsgen.render.loops.elements import element_of
-from ecsgen.render.loops.frame import LoopFrame
-from ecsgen.render.loops.lookup import Lookup, numbered
-from ecsgen.render.loops.mixing import is_mixing
-from ecsgen.render.loops.near import Now
-from ecsgen.render.loops.values import UNROLLED, Emitter, Value, part_of
+from ecsgen.render.loops.frame import LoopFrame, cells_of, sum_text
+from ecsgen.render.loops.lookup import Lookups
+from ecsgen.render.loops.near import Neighbours, Now, Questions
+from ecsgen.render.loops.values import UNROLLED, Emitter, Value, is_mixing, part_of
 from ecsgen.render.quoting import comment_text, literal
 
 _IN_PLACE: Final = ("+", "-", "*", "/")
@@ -53,7 +49,11 @@ class LoopBody:
     `delivery`."""
 
     def __init__(
-        self, frame: LoopFrame, rows: Mapping[str, str] | None = None, is_flat: bool = False
+        self,
+        frame: LoopFrame,
+        rows: Mapping[str, str],
+        near: Neighbours | None = None,
+        is_flat: bool = False,
     ) -> None:
         """`rows`: the variables with the rows of components, as far as these are known; `is_flat`:
         whether every element is a row of its own."""
@@ -63,19 +63,17 @@ class LoopBody:
         """Statements that begin a row."""
         self.delivery: list[str] = []
         self.names = frame.names
-        self.emit = Emitter(
-            frame.names, self._field, self._argument, COMPOSERS, is_flat, frame.constants
-        )
-        self._index = frame.place or frame.row
-        """What counts rows: where messages wait."""
-        self._rows = {**(rows or {})}
+        self.emit = Emitter(self.names, self._field, self._argument, frame.constant, is_flat)
+        self._lookups = Lookups(frame, self.emit)
+        self._near = near
+        self._rows = {**rows}
         self._found: dict[Row, Code] = {}
         self._starts: dict[tuple[str, int], str] = {}
         self._letters = {frame.row: "j"}
         """What the places of a row's elements are called."""
         self._heard = ""
-        if frame.near is not None:
-            self._questions = Questions(self.emit, frame.near.around)
+        if near is not None:
+            self._questions = Questions(self.emit, near)
             self.emit.of_other = self._questions.of_other
 
     @property
@@ -101,7 +99,7 @@ class LoopBody:
         if who.name == ID_SLOT:
             function = "id_stem_of"
             passed = f"{frame.source.holder(who.owner)}._id_generation_column"
-            generations = frame.columns.array("id_generation", "u32", passed)
+            generations = frame.array("id_generation", "u32", passed)
             given.append(f"{generations}[{given[0]}]")
         self.first.append(f"{stem} = {function}({', '.join([*given, frame.key])})")
         self.emit.stem = stem
@@ -163,7 +161,7 @@ class LoopBody:
         """The variable with the parent's row."""
         if PARENT not in self._rows:
             frame = self.frame
-            parents = frame.columns.array("parent", "u32", "data._parent_column")
+            parents = frame.array("parent", "u32", "data._parent_column")
             self._rows[PARENT] = row = self.names.take("p", "_p")
             self._letters[row] = "q"
             self.first.append(f"{row} = np.intp({parents}[{frame.row}])")
@@ -214,37 +212,35 @@ class LoopBody:
             case Store():
                 self._store(one)
             case Moved():
-                row, place = self._row_of(one.place.owner), self._field(one.place)
-                self.emit.write(self._now.moved(row, place))
+                self._move(self._row_of(one.place.owner), self._field(one.place))
             case Hear():
                 self._hear(one.bearer)
             case Send():
                 self._send(one)
 
-    @property
-    def _now(self) -> Now:
-        assert isinstance(self.frame.near, Now)
-        return self.frame.near
-
     def _list(self) -> None:
         """In turns; otherwise each row's list is there when it begins."""
-        near, asks = self.frame.near, self.frame.program.near
-        if isinstance(near, Now):
-            assert asks is not None
-            for line in near.listed(self.frame.row, self._field(asks.place)):
+        if isinstance(self._near, Now):
+            place = self._field(self._near.asked.near.place)
+            for line in self._near.listed(self.frame.row, place):
                 self.emit.write(line)
 
+    def _move(self, row: str, place: Value) -> None:
+        """Let a row be where its place is now."""
+        assert isinstance(self._near, Now)
+        self.emit.write(self._near.moved(row, place))
+
     def _find(self, one: Find) -> None:
-        emit, lookups = self.emit, self.frame.lookups
+        emit = self.emit
         handle = emit.kept(emit.value(one.handle)).at(0).text
         if not one.component:
-            living = lookups.alive(emit, handle)
+            living = self._lookups.alive(handle)
             self._found[one.row] = emit.assign(living, *numbered("is_alive"))
             return
-        stem = lookups.managers.stem(one.component)
+        stem = self.frame.source.managers.stem(one.component)
         name = self.names.take(*numbered(f"{stem}_row"))
         self._found[one.row] = Code(name)
-        Lookup(lookups, emit, one.component, name, handle).write(lookups.way(one))
+        self._lookups.find(one, name, handle)
 
     def _there(self, one: There) -> None:
         found = self._found[one.row]
@@ -264,17 +260,13 @@ class LoopBody:
 
     def _other_cells(self, place: Place, row: str, before: bool = False) -> Value:
         """The elements of a field in a row that was found."""
-        managers, component = self.frame.lookups.managers, place.row.component
-        fields = managers.components[component].fields
-        field = next(one for one in fields if one.name == place.name)
-        given = field, place.type, managers.stem(component), managers.data(component), before
-        arrays = self.frame.columns.found_arrays(*given)
-        return cells_of(arrays, place.type, row, f"{place.type.elements} * {row}")
+        given = place.row.component, place.name, place.type, before
+        return cells_of(self.frame.found_arrays(*given), place.type, row)
 
     def _default(self, one: Fetch) -> Value:
         """What stands for a row that is not there."""
         type_ = one.place.type
-        numbers = [self.emit.constants.of(each, type_.scalar) for each in one.default]
+        numbers = [self.emit.constant(each, type_.scalar) for each in one.default]
         if len({*map(repr, one.default)}) == 1:
             return Value(type_, lambda place: numbers[0])
         if len(numbers) <= UNROLLED:
@@ -313,11 +305,11 @@ class LoopBody:
     def _hear(self, bearer: FieldValue) -> None:
         """Find out whether the row's own entity is alive."""
         owner, component = self._field(bearer).at(0).text, bearer.owner
-        lookups = self.frame.lookups
-        living = lookups.alive(self.emit, owner)
-        if component and not lookups.managers.is_sharded:
-            living = Code(lookups.living_in(component, owner), Level.ATOM)
-            if lookups.managers.components[component].lookup == "direct":  # rows may be nobody's
+        managers = self.frame.source.managers
+        living = self._lookups.alive(owner)
+        if component and not managers.is_sharded:
+            living = Code(self._lookups.living_in(component, owner))
+            if managers.components[component].lookup == "direct":  # rows may be nobody's
                 living = Code(f"{owner} != 0 and {living.text}", Level.AND)
         self._heard = self.emit.assign(living, "is_heard").text
 
@@ -333,7 +325,7 @@ class LoopBody:
                 return
             self._change(one, row, value)
             if one.moves:
-                emit.write(self._now.moved(row, self._other_cells(one.to, row)))
+                self._move(row, self._other_cells(one.to, row))
 
     def _is_undone(self, one: Send) -> bool:
         """Whether the first elements that arrive would change the others, if the row is its own
@@ -359,7 +351,7 @@ class LoopBody:
 
     def _keep(self, one: Send, row: str, value: Value) -> None:
         """Keep where the message goes and what it says, and have it delivered later."""
-        emit, rows, index = self.emit, self.frame.count, self._index
+        emit, rows, index = self.emit, self.frame.count, self.frame.index
         kept, sent = self.names.take(f"{one.to.name}_to"), self.names.take(f"{one.to.name}_sent")
         count = emit.count(one.type)
         size, first = (f"{count} * {text}" if count > 1 else text for text in (rows, index))

@@ -12,8 +12,7 @@ from ecsgen.render.calls import call
 from ecsgen.render.kernels.folding import Folding
 from ecsgen.render.kernels.methods import Printed
 from ecsgen.render.loops.code import Code, Level, cut, infix, number
-from ecsgen.render.loops.columns import Parameter, array_type
-from ecsgen.render.loops.frame import LoopFrame
+from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type
 from ecsgen.render.loops.loop_body import LoopBody
 from ecsgen.render.loops.loop_method import function_text
 from ecsgen.render.quoting import literal
@@ -32,7 +31,7 @@ class LoopFold(Folding):
 
     def __init__(self, component: Component, reduction: Reduction) -> None:
         super().__init__(component, reduction)
-        self._frame = LoopFrame(f"_{self.name}", self.source, self.kernel.program)
+        self._frame = LoopFrame(f"_{self.name}", self.source, self.kernel.program, {})
         self._body = LoopBody(self._frame, {OWN: self._frame.row})
         take = self._frame.names.take
         self._folded, self._values = take("folded", "_folded"), take("values", "_values")
@@ -47,8 +46,8 @@ class LoopFold(Folding):
     def printed(self) -> Printed:
         """The texts of the module."""
         method = self.text(["data = self.data"], "\n".join(_indented(self._run)))
-        given = self._header, self.function_docstring, self._text
-        return Printed(method, function_text("@kernel()", *given))
+        given = f"_{self.name}", self._parameters, self.function_docstring, self._text
+        return Printed(method, function_text(*given, returns=self._returns))
 
     # --- the values of a row ---------------------------------------------------------------------
 
@@ -97,7 +96,7 @@ class LoopFold(Folding):
     @property
     def _present(self) -> Code:
         """Whether the row is in use."""
-        owners = self._frame.columns.array("entity", "u64", "data._entity_column")
+        owners = self._frame.array("entity", "u64", "data._entity_column")
         return Code(f"{owners}[{self._frame.row}] != 0", Level.COMPARISON)
 
     @property
@@ -118,7 +117,7 @@ class LoopFold(Folding):
     @property
     def _parameters(self) -> list[Parameter]:
         rows = Parameter(self._frame.count, "int", self.source.found)
-        return [rows, *self._frame.columns.own.values()]
+        return [rows, *self._frame.own.values()]
 
     @property
     def _returned(self) -> str:
@@ -131,11 +130,10 @@ class LoopFold(Folding):
         return self.is_choosy and not self.is_zero
 
     @property
-    def _header(self) -> str:
-        declared = [parameter.declared for parameter in self._parameters]
+    def _returns(self) -> str:
+        """The annotation of what the function returns."""
         returned = array_type(self._returned) if self.type.shape else self.returns
-        returned = f"tuple[int, {returned}]" if self._tells_how_many else returned
-        return call(f"def _{self.name}", declared, 0, f" -> {returned}:")
+        return f"tuple[int, {returned}]" if self._tells_how_many else returned
 
     @property
     def _blocks(self) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from ecsgen.model import Kernel
-from ecsgen.model.programs import ID_SLOT, OWN, Argument
+from ecsgen.model.programs import ID_SLOT, Argument
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.calls import call, collection, for_macro
+from ecsgen.render.calls import call, for_macro
 from ecsgen.render.kernels.arguments import ArgumentSpelling, is_local
 from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.kernels.methods import Method, Printed
 from ecsgen.render.kernels.sources import Source
-from ecsgen.render.loops.columns import Parameter
+from ecsgen.render.loops.frame import Parameter
 from ecsgen.render.loops.function import LoopFunction
-from ecsgen.render.quoting import literal
 
 
 class LoopKernel(Method):
@@ -26,30 +25,16 @@ class LoopKernel(Method):
         self, kernel: Kernel, source: Source, asked: Asked | None = None, is_plain: bool = False
     ) -> None:
         super().__init__(kernel, source, asked)
+        self.function = LoopFunction(self._function_name, self, source, is_plain)
         self.is_plain = is_plain
-        self.function = LoopFunction(
-            self._function_name,
-            kernel,
-            source,
-            asked,
-            is_ordered=self.is_ordered,
-            names_rows=self.takes_rows,
-            is_plain=is_plain,
-        )
 
     @property
     def printed(self) -> Printed:
         """The texts of the module."""
-        made = "" if self.is_plain else decorator(self.function.is_parallel)
-        header = header_of(self.function.name, self.parameters)
-        function = function_text(made, header, self.function_docstring, self.function.body)
+        one, made = self.function, "" if self.is_plain else decorator(self.function.is_parallel)
+        function = function_text(one.name, one.parameters, self.function_docstring, one.body, made)
         method = self.text(self._before, self._call)
-        return Printed(method, function, constants=self._constants)
-
-    @property
-    def parameters(self) -> list[Parameter]:
-        """What the function is given."""
-        return self.function.parameters(self.spellings)
+        return Printed(method, function, constants=(*one.constants.values(),))
 
     @property
     def _function_name(self) -> str:
@@ -70,21 +55,14 @@ class LoopKernel(Method):
     @property
     def conversions(self) -> list[str]:
         """The statements that check the arguments."""
-        near, used = self._program.near, {one.name for one in self.function.frame.arguments}
+        near, used = self._program.near, {one.name for one in self.function.arguments}
         if near is not None and isinstance(near.radius, Argument):
             used.add(near.radius.name)
         return converted(self.arguments, used)
 
     @property
-    def is_ordered(self) -> bool:
-        """Whether it is told whose turn it is, one by one."""
-        in_rows = self.source.is_world and self.asked is None and self.kernel.turns == "rows"
-        return self._program.takes_turns and not in_rows
-
-    @property
     def _before(self) -> list[str]:
         """The statements before the call."""
-        tables = self.function.frame.lookups.tables.items()
         return [
             *self.conversions,
             *self._finding,
@@ -92,7 +70,7 @@ class LoopKernel(Method):
             *self._checking,
             *self.key_lines,
             *self._orders,
-            *(f"{table} = {made}" for table, made in tables),
+            *(f"{table} = {made}" for table, made in self.function.tables.items()),
         ]
 
     @property
@@ -102,7 +80,8 @@ class LoopKernel(Method):
         beginning = [] if source.is_world else ["data = self.data"]
         if self.asked is None:
             return beginning or [f"{source.variable} = {source.found}"]
-        found = self.asked.finding(turns, self.function.frame.members, self._rounded_radius)
+        assert self.function.near is not None
+        found = self.asked.finding(turns, self.function.near.members, self._rounded_radius)
         cells = "turn_cells" if turns else "near_cells"
         return [*beginning, *found, f"_cells = {cells}(*_given)"]
 
@@ -125,9 +104,9 @@ class LoopKernel(Method):
     @property
     def _orders(self) -> list[str]:
         """The statements that find out whose turn it is when, or which rows a call names."""
-        if self.function.frame.chosen:
+        if self.function.chosen:
             return ["_rows = ALL_ROWS if _chosen is None else _chosen.rows"]
-        if not self.is_ordered:
+        if not self.function.is_ordered:
             return []
         source, who = self.source, self._program.who
         rows = f"np.arange({source.count})"
@@ -149,7 +128,7 @@ class LoopKernel(Method):
     @property
     def _call(self) -> str:
         """The statements that call the function."""
-        name, parameters = self.function.name, self.parameters
+        name, parameters = self.function.name, self.function.parameters
         passed = [parameter.passed for parameter in parameters]
         if self.is_plain:
             quiet = '    with np.errstate(all="ignore"):\n'
@@ -169,29 +148,15 @@ class LoopKernel(Method):
 
     def _of_some(self, parameter: Parameter) -> str:
         """The expression for a parameter where a call names rows."""
-        passed, frame = parameter.passed, self.function.frame
-        if parameter.name == frame.count:
+        passed, function = parameter.passed, self.function
+        if parameter.name == function.count:
             return "_cells.count"
-        if frame.columns.own.get(passed) is not parameter:  # of other rows, or all
-            return passed
-        cells = frame.columns.cells.get(passed)
-        if cells is None:
+        cells = function.cells.get(passed)
+        if cells is None or function.own.get(passed) is not parameter:  # of other rows, or all
             return passed
         how = "written" if cells.field.text in self._program.effects.writes else "read"
         elements = f", {cells.elements}" if cells.elements > 1 else ""
         return f"_cells.{how}({passed}{elements})"
-
-    @property
-    def _constants(self) -> tuple[str, ...]:
-        """Large values above roots."""
-        lines, above = [], dict(self._program.above_roots)
-        for constant, name in self.function.frame.above_roots.items():
-            field = self.source.field(OWN, name)
-            values = collection("", [literal(one) for one in above[name]], 0)
-            lines.append(
-                f"{constant}: Final = np.array({values}, {SCALARS[field.type.scalar].numpy})"
-            )
-        return (*lines,)
 
 
 def function_name(method: Method, name: str, others: Set[str] = frozenset()) -> str:
@@ -206,9 +171,18 @@ def function_name(method: Method, name: str, others: Set[str] = frozenset()) -> 
     return f"_{name}"
 
 
-def header_of(function: str, parameters: list[Parameter]) -> str:
-    """The line that begins a function."""
-    return call(f"def {function}", [one.declared for one in parameters], 0, " -> None:")
+def function_text(
+    name: str,
+    parameters: Iterable[Parameter],
+    docstring: str,
+    body: str,
+    compiled: str = "@kernel()",
+    returns: str = "None",
+) -> str:
+    """A function of a module; Python itself runs one that nothing compiles."""
+    head = call(f"def {name}", [one.declared for one in parameters], 0, f" -> {returns}:")
+    lines = [head, f'    """{docstring}"""', body]
+    return "\n".join([compiled, *lines] if compiled else lines)
 
 
 def decorator(is_parallel: bool) -> str:
@@ -216,32 +190,10 @@ def decorator(is_parallel: bool) -> str:
     return f"@kernel({'parallel=True' if is_parallel else ''})"
 
 
-def converted(arguments: list[ArgumentSpelling], used: set[str]) -> list[str]:
+def converted(arguments: Iterable[ArgumentSpelling], used: Set[str]) -> list[str]:
     """The statements that check arguments, and name those that are used."""
     return [
-        f"{one.text} = {_passed_as(one)}" if one.name in used else _checked(one)
+        f"{one.text} = {one.bare}" if one.name in used else one.checked
         for one in arguments
         if not one.each
     ]
-
-
-def _checked(argument: ArgumentSpelling) -> str:
-    """The expression that checks an argument."""
-    return f"{argument.constant}.one({argument.alone})"
-
-
-def _passed_as(argument: ArgumentSpelling) -> str:
-    """The expression for an argument as the function takes it.
-
-    Large Python integers would be of another type than small ones.
-    """
-    text, dtype = _checked(argument), SCALARS[argument.type.scalar].numpy
-    if argument.type.shape:
-        return f"np.array({text}, {dtype}).reshape(-1)"
-    return f"{dtype}({text})" if argument.type.scalar == "u64" else text
-
-
-def function_text(decorator: str, header: str, docstring: str, body: str) -> str:
-    """A function of a module, which may have no decorator."""
-    lines = [header, f'    """{docstring}"""', body]
-    return "\n".join([decorator, *lines] if decorator else lines)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.model.programs import (
     Argument,
     Cast,
@@ -23,14 +24,18 @@ from ecsgen.model.programs import (
     OtherField,
     Question,
     Referred,
+    parts,
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
-from ecsgen.render.loops.code import Code, Constants, Names, called, cut
-from ecsgen.render.loops.elements import cast_of, element_of
+from ecsgen.render.loops.code import Code, Level, Names, called, cut, infix
+from ecsgen.render.loops.elements import cast_of, difference_of, element_of, product_of, sum_of
 
 UNROLLED: Final = 16
 """Shapes of up to this many elements are written out; longer ones become inner loops."""
+
+_ACROSS: Final = (Rule.DOT, Rule.CROSS, Rule.NORM, Rule.NORMALIZE, Rule.MATRIX)
+"""Rules of operations of which an element needs other elements of the operands."""
 
 Place = int | str
 """The place of an element in C order: a number, or the variable of an inner loop."""
@@ -62,14 +67,26 @@ def part_of(base: Value, shape: tuple[int, ...], index: tuple[int, ...], type_: 
     return Value(type_, lambda place: base.at(_plus(place, start)), base.is_split)
 
 
-Composer = Callable[["Emitter", Operation], Value]
-"""Makes the value of an operation that is more than one element at a time."""
+def is_across(node: Expression) -> bool:
+    """Whether an element of a value needs other elements of what the value is made of."""
+    if isinstance(node, Operation):
+        return TABLE[node.name].rule in _ACROSS
+    return isinstance(node, Element)
+
+
+def is_mixing(node: Expression, target: FieldValue | Local, inside: bool = False) -> bool:
+    """Whether an element of the value needs another element of what is assigned to."""
+    if node == target:
+        return inside
+    inside = inside or is_across(node)
+    return any(is_mixing(part, target, inside) for part in parts(node))
 
 
 class Emitter:
     """Writes the statements of a function's loop.
 
-    `field` and `argument` give the elements of such; in a flat loop every shape is one element.
+    `field` and `argument` give the elements of such, `constant` the code of one; in a flat loop
+    every shape is one element.
     """
 
     def __init__(
@@ -77,9 +94,8 @@ class Emitter:
         names: Names,
         field: Callable[[FieldValue], Value],
         argument: Callable[[Argument], Value],
-        composers: Mapping[str, Composer],
+        constant: Callable[[bool | int | float, str], Code],
         is_flat: bool,
-        constants: Constants,
     ) -> None:
         self.names = names
         self.lines: list[str] = []
@@ -89,9 +105,8 @@ class Emitter:
         self.indent = 0
         self._field = field
         self._argument = argument
-        self._composers = composers
+        self.constant = constant
         self._is_flat = is_flat
-        self.constants = constants
         self.of_other: Callable[[OtherField | Offset | Distance], Value] | None = None
         """What a neighbour is or has."""
         self.stem = ""
@@ -129,7 +144,7 @@ class Emitter:
         """The elements of an expression."""
         match node:
             case Constant():
-                code = self.constants.of(node.value, node.type.scalar)
+                code = self.constant(node.value, node.type.scalar)
                 return Value(node.type, lambda place: code)
             case Argument():
                 return self._argument(node)
@@ -145,7 +160,7 @@ class Emitter:
                     node.type, lambda place: cast_of(node, operand.at(place)), operand.is_split
                 )
             case Operation():
-                composer = self._composers.get(node.name)
+                composer = COMPOSERS.get(node.name)
                 return composer(self, node) if composer else self._elementwise(node)
             case Draw():
                 return self._drawn(node)
@@ -262,3 +277,130 @@ class Emitter:
         act()
         found, self.lines, self.indent = self.lines, lines, indent
         return found
+
+
+# --- operations that are more than one element at a time: products of vectors and matrices --------
+
+
+def _one(type_: Type, code: Code) -> Value:
+    return Value(type_, lambda place: code)
+
+
+def _sum_of_products(
+    emit: Emitter,
+    type_: Type,
+    count: int,
+    pair: Callable[[Place], tuple[Code, Code]],
+) -> Code:
+    """From left to right, each product and each sum rounded."""
+    if count <= UNROLLED:
+        total = product_of(type_, *pair(0))
+        for place in range(1, count):
+            total = sum_of(type_, total, product_of(type_, *pair(place)))
+        return total
+    first = cut(product_of(type_, *pair(0)), type_.scalar)
+    name = emit.names.take("total", "_total")
+    emit.write(f"{name} = {first.text}")
+    variable = emit.names.take("k", "_k")
+    with emit.block(f"for {variable} in range(1, {count})"):
+        code = cut(sum_of(type_, Code(name), product_of(type_, *pair(variable))), type_.scalar)
+        emit.write(f"{name} = {code.text}")
+    emit.names.taken.discard(variable)
+    return Code(name)
+
+
+def _dot(emit: Emitter, node: Operation) -> Value:
+    left, right = (emit.named(emit.value(operand)) for operand in node.operands)
+    count = node.operands[0].type.shape[0]
+    return _one(
+        node.type,
+        _sum_of_products(emit, node.type, count, lambda k: (left.at(k), right.at(k))),
+    )
+
+
+def _length(emit: Emitter, vector: Value) -> Code:
+    type_ = Type(vector.type.scalar)
+    count = vector.type.shape[0]
+    square = _sum_of_products(emit, type_, count, lambda k: (vector.at(k), vector.at(k)))
+    return called("np.sqrt", square)
+
+
+def _norm(emit: Emitter, node: Operation) -> Value:
+    return _one(node.type, _length(emit, emit.named(emit.value(node.operands[0]))))
+
+
+def _normalize(emit: Emitter, node: Operation) -> Value:
+    vector = emit.named(emit.value(node.operands[0]))
+    length = emit.assign(_length(emit, vector), "length", "_length")
+    with emit.block(f"if {length.text} == 0"):
+        emit.write(f"{length.text} = {emit.constant(1.0, node.type.scalar).text}")
+    return Value(
+        node.type,
+        lambda place: infix("/", Level.PRODUCT, vector.at(place), length),
+        vector.is_split,
+    )
+
+
+def _cross(emit: Emitter, node: Operation) -> Value:
+    a, b = (emit.named(emit.value(operand)) for operand in node.operands)
+    type_ = Type(node.type.scalar)
+
+    def at(place: Place) -> Code:
+        i, j = ((1, 2), (2, 0), (0, 1))[int(place)]
+        minuend = product_of(type_, a.at(i), b.at(j))
+        subtrahend = product_of(type_, a.at(j), b.at(i))
+        return difference_of(type_, minuend, subtrahend)
+
+    return Value(node.type, at)
+
+
+def _matrix_product(emit: Emitter, node: Operation) -> Value:
+    """Each element from left to right; large ones in three loops over working memory."""
+    left, right = (emit.named(emit.value(operand)) for operand in node.operands)
+    inner = node.operands[0].type.shape[-1]
+    columns = 1 if len(right.type.shape) == 1 else right.type.shape[1]
+    type_ = Type(node.type.scalar)
+    if max(emit.count(one.type) for one in (left, right)) <= UNROLLED >= node.type.elements:
+
+        def at(place: Place) -> Code:
+            row, column = divmod(int(place), columns)
+            return _sum_of_products(
+                emit,
+                type_,
+                inner,
+                lambda k: (left.at(row * inner + int(k)), right.at(int(k) * columns + column)),
+            )
+
+        return Value(node.type, at)
+    return _large_product(emit, node, left, right)
+
+
+def _large_product(emit: Emitter, node: Operation, left: Value, right: Value) -> Value:
+    inner, columns = node.operands[0].type.shape[-1], right.type.elements // right.type.shape[0]
+    left, right = emit.indexable(left), emit.indexable(right)
+    type_ = Type(node.type.scalar)
+    product = emit.memory(node.type, "product", "_product")
+    row, column = emit.names.take("r", "_r"), emit.names.take("c", "_c")
+    with (
+        emit.block(f"for {row} in range({node.type.elements // columns})"),
+        emit.block(f"for {column} in range({columns})"),
+    ):
+
+        def pair(k: Place) -> tuple[Code, Code]:
+            start = columns * k if isinstance(k, int) else f"{columns} * {k}"
+            return left.at(f"{inner} * {row} + {k}"), right.at(f"{start} + {column}")
+
+        total = _sum_of_products(emit, type_, inner, pair)
+        target = product.at(f"{columns} * {row} + {column}").text
+        emit.write(f"{target} = {cut(total, type_.scalar).text}")
+    emit.names.taken -= {row, column}
+    return product
+
+
+COMPOSERS: Final[dict[str, Callable[[Emitter, Operation], Value]]] = {
+    "dot": _dot,
+    "norm": _norm,
+    "normalize": _normalize,
+    "cross": _cross,
+    "@": _matrix_product,
+}
