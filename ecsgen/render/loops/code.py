@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import chain, count
 from typing import Final
 
 from ecsgen.model.scalars import SCALARS, UNSIGNED
@@ -128,18 +129,12 @@ class Names:
         return f"{name}_" if may_be_own(name) else name
 
     def take(self, *wishes: str) -> str:
-        """The first wish that is free; the last one is lengthened until it is."""
+        """The first wish that is free, or else the first one with a number."""
         used = self.taken | self._promised
-        name = next((wish for wish in wishes if wish not in used), wishes[-1])
-        while name in used:
-            name += "_"
+        numbered = (f"{wishes[0]}{number}" for number in count(2))
+        name = next(wish for wish in chain(wishes, numbered) if wish not in used)
         self.taken.add(name)
         return name
-
-
-def numbered(name: str) -> tuple[str, ...]:
-    """A name, and numbered ones for when it is taken."""
-    return (name, *(f"{name}{number}" for number in range(2, 100)))
 
 
 USED: Final = origins(COMPILED).keys() | {

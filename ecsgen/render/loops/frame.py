@@ -85,10 +85,10 @@ class LoopFrame:
         self.tables: dict[str, str] = {}
         """What the method calls tables that rows are found in, and how it makes them."""
         kept = self.names.kept
-        self.count, self.row = kept("n", "_n"), kept("i", "_i")
+        self.count, self.row = kept("n"), kept("i")
         self.index = self.row
         """What counts rows: where messages wait."""
-        self.key = kept("key", "_key") if program.effects.draws else ""
+        self.key = kept("key") if program.effects.draws else ""
         self.annotated: set[str] = set()
         """Variables that mypy knows the type of."""
         self._spellings = spellings

@@ -52,10 +52,10 @@ class LoopFunction(LoopFrame):
         self.chosen = self._order_name = ""
         """The rows that a call names, and whose turn it is when."""
         if method.takes_rows and program.effects.sends and asked is None and not self.is_ordered:
-            self.chosen = self.names.kept("rows", "_rows")
-            self.index = self.names.kept("k", "_k")
+            self.chosen = self.names.kept("rows")
+            self.index = self.names.kept("k")
         if program.climbs or program.takes_turns:
-            self._order_name = self.names.kept("order", "_order")
+            self._order_name = self.names.kept("order")
         self._some: dict[str, Parameter] = {}
         if asked is not None:
             self.near = (Now if program.takes_turns else Before)(asked, self)

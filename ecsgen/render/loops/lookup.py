@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ecsgen.kernels.form import Find
 from ecsgen.render.kernels.sources import Way
-from ecsgen.render.loops.code import Code, Level, infix, numbered
+from ecsgen.render.loops.code import Code, Level, infix
 from ecsgen.render.loops.frame import LoopFrame
 from ecsgen.render.loops.values import Emitter
 
@@ -24,7 +24,7 @@ class Lookups:
         """Whether an entity is alive, perhaps after statements."""
         if not self.managers.is_sharded:
             return self._living(entity)
-        place = self._frame.names.take(*numbered("living_place"))
+        place = self._frame.names.take("living_place")
         self._in_table("alive", "", place, entity)
         return infix("!=", Level.COMPARISON, Code(place), Code("NIL"))
 

@@ -33,7 +33,7 @@ from ecsgen.model.programs import (
     Operation,
 )
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.loops.code import Code, Level, cut, infix, number, numbered
+from ecsgen.render.loops.code import Code, Level, cut, infix, number
 from ecsgen.render.loops.elements import element_of
 from ecsgen.render.loops.frame import LoopFrame, cells_of, sum_text
 from ecsgen.render.loops.lookup import Lookups
@@ -94,7 +94,7 @@ class LoopBody:
 
     def _write_stem(self, who: FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
-        stem, frame = self.names.take("stem", "_stem"), self.frame
+        stem, frame = self.names.take("stem"), self.frame
         given, function = [self._field(who).at(0).text], "stem_of"
         if who.name == ID_SLOT:
             function = "id_stem_of"
@@ -162,7 +162,7 @@ class LoopBody:
         if PARENT not in self._rows:
             frame = self.frame
             parents = frame.array("parent", "u32", "data._parent_column")
-            self._rows[PARENT] = row = self.names.take("p", "_p")
+            self._rows[PARENT] = row = self.names.take("p")
             self._letters[row] = "q"
             self.first.append(f"{row} = np.intp({parents}[{frame.row}])")
         return self._rows[PARENT]
@@ -235,10 +235,10 @@ class LoopBody:
         handle = emit.kept(emit.value(one.handle)).at(0).text
         if not one.component:
             living = self._lookups.alive(handle)
-            self._found[one.row] = emit.assign(living, *numbered("is_alive"))
+            self._found[one.row] = emit.assign(living, "is_alive")
             return
         stem = self.frame.source.managers.stem(one.component)
-        name = self.names.take(*numbered(f"{stem}_row"))
+        name = self.names.take(f"{stem}_row")
         self._found[one.row] = Code(name)
         self._lookups.find(one, name, handle)
 
@@ -251,7 +251,7 @@ class LoopBody:
     def _fetch(self, one: Fetch) -> None:
         emit, row = self.emit, self._found[one.place.row].text
         there, default = self._other_cells(one.place, row, one.before), self._default(one)
-        held = emit.variables(one.to.type, *numbered(f"their_{one.place.name}"))
+        held = emit.variables(one.to.type, f"their_{one.place.name}")
         with emit.block(f"if {row} == NIL"):
             emit.store(default, held)
         with emit.block("else"):
@@ -283,7 +283,7 @@ class LoopBody:
             emit.locals_[name] = emit.stored(value, self.names.released(name))
             return
         if is_mixing(one.value, one.to):
-            value = emit.stored(value, "t", "u", "w", "_t")
+            value = emit.stored(value, "t", "u", "w")
         emit.store(value, emit.locals_[name])
 
     def _store(self, one: Store) -> None:
@@ -297,7 +297,7 @@ class LoopBody:
             return
         value = emit.value(one.value)
         if mixes and emit.count(one.type) > 1:
-            value = emit.stored(value, "t", "u", "w", "_t")
+            value = emit.stored(value, "t", "u", "w")
         emit.store(value, target)
 
     # --- messages: at once, or in a second loop --------------------------------------------------
@@ -317,7 +317,7 @@ class LoopBody:
         emit, row = self.emit, self._found[one.to.row].text
         value = emit.spread(one.value, one.type)
         if self._is_undone(one):
-            value = emit.stored(value, "t", "u", "w", "_t")
+            value = emit.stored(value, "t", "u", "w")
         tests = [f"{row} != NIL", *([self._heard] if self._heard else [])]
         with emit.block(f"if {' and '.join(tests)}"):
             if one.held:

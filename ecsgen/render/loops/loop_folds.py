@@ -34,11 +34,11 @@ class LoopFold(Folding):
         self._frame = LoopFrame(f"_{self.name}", self.source, self.kernel.program, {})
         self._body = LoopBody(self._frame, {OWN: self._frame.row})
         take = self._frame.names.take
-        self._folded, self._values = take("folded", "_folded"), take("values", "_values")
-        self._block, self._start = take("block", "_block"), take("start", "_start")
-        self._count, self._place = take("count", "_count"), take("k", "_k")
-        self._line = take("line", "_line")
-        self._parts, self._matching = take("parts", "_parts"), take("matching", "_matching")
+        self._folded, self._values = take("folded"), take("values")
+        self._block, self._start = take("block"), take("start")
+        self._count, self._place = take("count"), take("k")
+        self._line = take("line")
+        self._parts, self._matching = take("parts"), take("matching")
         self._lines = self.type.elements
         self._write()
 
@@ -199,7 +199,7 @@ class LoopFold(Folding):
         line = self._line
         parts = self._parts if self.is_choosy else self._blocks
         how_many = f"{self._matching}, " if self._tells_how_many else ""
-        result = self._frame.names.take("result", "_result")
+        result = self._frame.names.take("result")
         if self.type.shape:
             return [
                 f"{result} = np.empty({self._lines}, {SCALARS[self._returned].numpy})",

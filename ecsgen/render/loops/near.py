@@ -13,7 +13,7 @@ from ecsgen.model.programs import Distance, Expression, FieldValue, Offset, Othe
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
 from ecsgen.render.kernels.asked import Asked
-from ecsgen.render.loops.code import Code, Level, called, cut, numbered
+from ecsgen.render.loops.code import Code, Level, called, cut
 from ecsgen.render.loops.elements import extreme_of, sum_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, cells_of
 from ecsgen.render.loops.values import UNROLLED, Emitter, Place, Value
@@ -64,15 +64,15 @@ class Neighbours(ABC):
         self.parameters = self._given()
         """What the function is given."""
         letters = "xyz"[: self.axes]
-        self._starts = [kept(one, f"_{one}") for one in letters]
-        self._halves = [kept(f"half_{one}", f"_half_{one}") for one in letters]
-        self._sizes = [kept(f"size_{one}", f"_size_{one}") for one in letters]
-        self.offsets = [kept(f"d{one}", f"_d{one}") for one in letters]
+        self._starts = [kept(one) for one in letters]
+        self._halves = [kept(f"half_{one}") for one in letters]
+        self._sizes = [kept(f"size_{one}") for one in letters]
+        self.offsets = [kept(f"d{one}") for one in letters]
         """The way to the neighbour, along each axis."""
-        self.cell, self.ranked, self._run = kept("c", "_c"), kept("k", "_k"), kept("r", "_r")
-        self.place = kept("o", "_o")
+        self.cell, self.ranked, self._run = kept("c"), kept("k"), kept("r")
+        self.place = kept("o")
         """Which of all that may be asked the neighbour is."""
-        self.found, self.count = kept("found", "_found"), kept("count", "_count")
+        self.found, self.count = kept("found"), kept("count")
         """The places of all that are in reach, and how many they are."""
 
     @property
@@ -133,7 +133,7 @@ class Before(Neighbours):
         is_world, is_two = self.asked.own.is_world, self.asked.is_two
         wanted = _PARTS | (_MEMBERS if is_world else {}) | (_NAMES if is_two else {})
         dtype = SCALARS[self.scalar].numpy
-        self._names = {name: self.kept(name, f"_{name}") for name in wanted}
+        self._names = {name: self.kept(name) for name in wanted}
         self.places = self._names["others"]
         self._copies: dict[str, tuple[str, OtherField, int]] = {}
         """By column: what it is called in the order of cells, what it is of, and elements of a
@@ -237,7 +237,7 @@ class Now(Neighbours):
     written to a place."""
 
     def _given(self) -> list[Parameter]:
-        self.places = self.kept("places", "_places")
+        self.places = self.kept("places")
         self._cells = self.kept("cells_now", "_cells")
         return [Parameter(self._cells, "TurnCells", "_cells")]
 
@@ -295,7 +295,7 @@ class Questions:
 
     def _start(self, how: str, type_: Type, code: Code) -> Value:
         """New variables that all begin with a number."""
-        held = self._emit.variables(type_, *numbered(_ANSWERS[how]))
+        held = self._emit.variables(type_, _ANSWERS[how])
         self._emit.store(Value(Type(type_.scalar), lambda place: code), held)
         return held
 
@@ -307,7 +307,7 @@ class Questions:
     def _each(self, value: Expression) -> Iterator[str]:
         """Statements for each neighbour in reach; gives the variable that counts them."""
         emit, near = self._emit, self._near
-        variable = emit.names.take("f", "_f")
+        variable = emit.names.take("f")
         with emit.block(f"for {variable} in range({near.count})"):
             self._meet(f"{near.found}[{variable}]", value)
             yield variable
@@ -358,7 +358,7 @@ class Questions:
                 code = Code(f"{code.text} / {self._near.count}", Level.PRODUCT)
             return code if type_.scalar == "f64" or not is_float else called("np.float32", code)
 
-        return self._emit.stored(Value(type_, at), *numbered("asked"))
+        return self._emit.stored(Value(type_, at), "asked")
 
     def _extreme(self, type_: Type, how: str, value: Expression) -> Value:
         nan = Code(f"{SCALARS[type_.scalar].numpy}(np.nan)")
@@ -377,8 +377,8 @@ class Questions:
     def _nearest(self, type_: Type, value: Expression) -> Value:
         emit, near = self._emit, self._near
         held = self._start("nearest", type_, cut(self._zero(type_), type_.scalar))
-        first, least = emit.names.take("first", "_first"), emit.names.take("closest", "_closest")
-        square = emit.names.take("square", "_square")
+        first, least = emit.names.take("first"), emit.names.take("closest")
+        square = emit.names.take("square")
         emit.write(f"{first} = {near.count}")
         emit.write(f"{least} = {SCALARS[near.scalar].numpy}(0)")
         with self._each(Offset(Type(near.scalar, (near.axes,)))) as variable:

@@ -34,7 +34,7 @@ class LoopPass(Pass):
         called = {part.function.name for part in self._parts}
         self._function = function_name(self, self.name)
         self._names = Names({*USED, *called, self._function})
-        self._rows = self._names.take("n", "_n")
+        self._rows = self._names.take("n")
         self._start, self._end = self._names.take("start"), self._names.take("end")
         self._given: dict[str, Parameter] = {}
         """The parameters by what the method passes."""
@@ -112,9 +112,9 @@ class ChunkLoop(Method):
         rows = Source(source.components, source.managers, holders, source.whole, "", "")
         self._function = LoopFunction(f"_{self.name}_kernel", self, rows)
         take, array = self._function.names.take, "NDArray[np.intp]"
-        self._chunk, self._starts = take("k", "_k"), take("starts", "_starts")
-        self._rows = Parameter(take("rows", "_rows"), array, "_rows")
-        self._addresses = Parameter(take("addresses", "_addresses"), array, "_addresses")
+        self._chunk, self._starts = take("k"), take("starts")
+        self._rows = Parameter(take("rows"), array, "_rows")
+        self._addresses = Parameter(take("addresses"), array, "_addresses")
 
     @property
     def printed(self) -> Printed:

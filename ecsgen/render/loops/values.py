@@ -133,7 +133,7 @@ class Emitter:
         if count <= UNROLLED or is_unrolled:
             yield list(range(count))
             return
-        variable = self.names.take("e", "k", "_e")
+        variable = self.names.take("e", "k")
         with self.block(f"for {variable} in range({count})"):
             yield [variable]
         self.names.taken.discard(variable)
@@ -210,7 +210,7 @@ class Emitter:
 
     def assign(self, code: Code, *wishes: str) -> Code:
         """A new name for a number."""
-        name = self.names.take(*wishes, "t", "u", "w", "_t")
+        name = self.names.take(*wishes, "t", "u", "w")
         self.write(f"{name} = {code.text}")
         return Code(name)
 
@@ -224,7 +224,7 @@ class Emitter:
                 return value
         elif not value.is_split and value.at("_").is_at_hand:
             return value
-        return self.stored(value, "t", "u", "w", "_t")
+        return self.stored(value, "t", "u", "w")
 
     def stored(self, value: Value, *wishes: str) -> Value:
         """All elements in variables of their own, or in working memory."""
@@ -258,7 +258,7 @@ class Emitter:
     def indexable(self, value: Value) -> Value:
         """The elements where inner loops find them."""
         if self.count(value.type) <= UNROLLED:
-            return self.in_memory(value, "t", "u", "w", "_t")
+            return self.in_memory(value, "t", "u", "w")
         return self.named(value)
 
     def store(self, value: Value, held: Value, sign: str = "=") -> None:
@@ -299,9 +299,9 @@ def _sum_of_products(
             total = sum_of(type_, total, product_of(type_, *pair(place)))
         return total
     first = cut(product_of(type_, *pair(0)), type_.scalar)
-    name = emit.names.take("total", "_total")
+    name = emit.names.take("total")
     emit.write(f"{name} = {first.text}")
-    variable = emit.names.take("k", "_k")
+    variable = emit.names.take("k")
     with emit.block(f"for {variable} in range(1, {count})"):
         code = cut(sum_of(type_, Code(name), product_of(type_, *pair(variable))), type_.scalar)
         emit.write(f"{name} = {code.text}")
@@ -331,7 +331,7 @@ def _norm(emit: Emitter, node: Operation) -> Value:
 
 def _normalize(emit: Emitter, node: Operation) -> Value:
     vector = emit.named(emit.value(node.operands[0]))
-    length = emit.assign(_length(emit, vector), "length", "_length")
+    length = emit.assign(_length(emit, vector), "length")
     with emit.block(f"if {length.text} == 0"):
         emit.write(f"{length.text} = {emit.constant(1.0, node.type.scalar).text}")
     return Value(
@@ -379,8 +379,8 @@ def _large_product(emit: Emitter, node: Operation, left: Value, right: Value) ->
     inner, columns = node.operands[0].type.shape[-1], right.type.elements // right.type.shape[0]
     left, right = emit.indexable(left), emit.indexable(right)
     type_ = Type(node.type.scalar)
-    product = emit.memory(node.type, "product", "_product")
-    row, column = emit.names.take("r", "_r"), emit.names.take("c", "_c")
+    product = emit.memory(node.type, "product")
+    row, column = emit.names.take("r"), emit.names.take("c")
     with (
         emit.block(f"for {row} in range({node.type.elements // columns})"),
         emit.block(f"for {column} in range({columns})"),
