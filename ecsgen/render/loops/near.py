@@ -14,7 +14,7 @@ from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
 from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.loops.code import Code, Level, called, cut
-from ecsgen.render.loops.elements import extreme_of, sum_of
+from ecsgen.render.loops.elements import arithmetic, extreme_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, cells_of
 from ecsgen.render.loops.values import UNROLLED, Emitter, Place, Value
 
@@ -347,7 +347,7 @@ class Questions:
         def add(place: Place, code: Code) -> str:
             if value.type.scalar != total.scalar:
                 code = called(SCALARS[total.scalar].numpy, code)
-            return sum_of(one, held.at(place), code).text
+            return arithmetic("+", one, held.at(place), code).text
 
         with self._each(value):
             self._put(held, add, self._emit.value(value))

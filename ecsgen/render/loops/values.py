@@ -29,7 +29,7 @@ from ecsgen.model.programs import (
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
 from ecsgen.render.loops.code import Code, Level, Names, called, cut, infix
-from ecsgen.render.loops.elements import cast_of, difference_of, element_of, product_of, sum_of
+from ecsgen.render.loops.elements import arithmetic, cast_of, element_of
 
 UNROLLED: Final = 16
 """Shapes of up to this many elements are written out; longer ones become inner loops."""
@@ -294,16 +294,19 @@ def _sum_of_products(
 ) -> Code:
     """From left to right, each product and each sum rounded."""
     if count <= UNROLLED:
-        total = product_of(type_, *pair(0))
+        total = arithmetic("*", type_, *pair(0))
         for place in range(1, count):
-            total = sum_of(type_, total, product_of(type_, *pair(place)))
+            total = arithmetic("+", type_, total, arithmetic("*", type_, *pair(place)))
         return total
-    first = cut(product_of(type_, *pair(0)), type_.scalar)
+    first = cut(arithmetic("*", type_, *pair(0)), type_.scalar)
     name = emit.names.take("total")
     emit.write(f"{name} = {first.text}")
     variable = emit.names.take("k")
     with emit.block(f"for {variable} in range(1, {count})"):
-        code = cut(sum_of(type_, Code(name), product_of(type_, *pair(variable))), type_.scalar)
+        code = cut(
+            arithmetic("+", type_, Code(name), arithmetic("*", type_, *pair(variable))),
+            type_.scalar,
+        )
         emit.write(f"{name} = {code.text}")
     emit.names.taken.discard(variable)
     return Code(name)
@@ -347,9 +350,9 @@ def _cross(emit: Emitter, node: Operation) -> Value:
 
     def at(place: Place) -> Code:
         i, j = ((1, 2), (2, 0), (0, 1))[int(place)]
-        minuend = product_of(type_, a.at(i), b.at(j))
-        subtrahend = product_of(type_, a.at(j), b.at(i))
-        return difference_of(type_, minuend, subtrahend)
+        minuend = arithmetic("*", type_, a.at(i), b.at(j))
+        subtrahend = arithmetic("*", type_, a.at(j), b.at(i))
+        return arithmetic("-", type_, minuend, subtrahend)
 
     return Value(node.type, at)
 
