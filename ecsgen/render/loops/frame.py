@@ -19,13 +19,11 @@ from ecsgen.model.programs import (
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
-from ecsgen.render.calls import collection
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.kernels.sources import Source
 from ecsgen.render.loops.code import USED, Code, Names, number, spelled
 from ecsgen.render.loops.values import UNROLLED, Place, Value
-from ecsgen.render.quoting import literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +78,6 @@ class LoopFrame:
         self.arguments: dict[Argument, Parameter] = {}
         self.numbers: dict[str, Parameter] = {}
         """The rows of each component, where they need not be the first ones."""
-        self.constants: dict[str, str] = {}
-        """Lines of the module: large values above roots."""
         self.tables: dict[str, str] = {}
         """What the method calls tables that rows are found in, and how it makes them."""
         kept = self.names.kept
@@ -198,14 +194,6 @@ class LoopFrame:
             assert passed is not None
             self.numbers[owner] = Parameter(name, "RowArray", passed)
         return self.numbers[owner].name
-
-    def above_root(self, node: FieldValue) -> str:
-        """The parameter with large values above roots."""
-        name, scalar = f"_{node.name.upper()}_ABOVE_ROOTS", node.type.scalar
-        elements = map(literal, dict(self.program.above_roots)[node.name])
-        values = f"{collection('', [*elements], 0)}, {SCALARS[scalar].numpy}"
-        self.constants[name] = f"{name}: Final = np.array({values})"
-        return self.array(f"above_roots_{node.name}", scalar, name)
 
     # --- arguments -------------------------------------------------------------------------------
 

@@ -30,10 +30,12 @@ from ecsgen.model.programs import (
     Element,
     Expression,
     FieldValue,
+    Local,
     Operation,
 )
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.loops.code import Code, Level, cut, infix, number
+from ecsgen.model.types import Number, Type
+from ecsgen.render.loops.code import Code, Level, cut, infix
 from ecsgen.render.loops.elements import element_of
 from ecsgen.render.loops.frame import LoopFrame, cells_of, sum_text
 from ecsgen.render.loops.lookup import Lookups
@@ -144,37 +146,36 @@ class LoopBody:
         """
         emit, known = self.emit, f"parent {node.name}"  # no schema has such a name
         if known not in emit.locals_:
-            row = self._parent()
-            there, above = self._cells(node, row), self._above_root(node)
+            if PARENT not in self._rows:
+                parents = self.frame.array("parent", "u32", "data._parent_column")
+                self._rows[PARENT] = row = self.names.take("p")
+                self._letters[row] = "q"
+                self.first.append(f"{row} = np.intp({parents}[{self.frame.row}])")
+            row = self._rows[PARENT]
+            above = dict(self.frame.program.above_roots)[node.name]
             emit.locals_[known] = held = emit.variables(node.type, f"parent_{node.name}")
-
-            def write() -> None:
-                with emit.block(f"if {row} == NIL"):
-                    emit.store(above, held)
-                with emit.block("else"):
-                    emit.store(there, held)
-
-            self.first += emit.captured(write)
+            given = row, self._instead(node.name, node.type, above), self._cells(node, row), held
+            self.first += emit.captured(lambda: self._read(*given))
         return emit.locals_[known]
 
-    def _parent(self) -> str:
-        """The variable with the parent's row."""
-        if PARENT not in self._rows:
-            frame = self.frame
-            parents = frame.array("parent", "u32", "data._parent_column")
-            self._rows[PARENT] = row = self.names.take("p")
-            self._letters[row] = "q"
-            self.first.append(f"{row} = np.intp({parents}[{frame.row}])")
-        return self._rows[PARENT]
+    def _read(self, row: str, instead: Value, there: Value, held: Value) -> None:
+        """Read what is there, or something instead if no row is."""
+        with self.emit.block(f"if {row} == NIL"):
+            self.emit.store(instead, held)
+        with self.emit.block("else"):
+            self.emit.store(there, held)
 
-    def _above_root(self, node: FieldValue) -> Value:
-        """What a root reads as its parent's."""
-        elements = dict(self.frame.program.above_roots)[node.name]
-        numbers = [number(one, node.type.scalar) for one in elements]
+    def _instead(self, name: str, type_: Type, elements: Sequence[bool | Number]) -> Value:
+        """What stands for a field of a row that is not there."""
+        numbers = [self.emit.constant(one, type_.scalar) for one in elements]
+        if len({*map(repr, elements)}) == 1:
+            return Value(type_, lambda place: numbers[0])
         if len(numbers) <= UNROLLED:
-            return Value(node.type, lambda place: numbers[int(place)])
-        array = self.frame.above_root(node)
-        return Value(node.type, lambda place: Code(f"{array}[{place}]"))
+            return Value(type_, lambda place: numbers[int(place)])
+        array = self.names.take(f"without_{name}")
+        made = f"np.array({literal((*elements,))}, {SCALARS[type_.scalar].numpy})"
+        self.emit.arrays.append(f"{array} = {made}")
+        return Value(type_, lambda place: Code(f"{array}[{place}]"))
 
     def _argument(self, argument: Argument) -> Value:
         if not argument.each:
@@ -250,12 +251,10 @@ class LoopBody:
 
     def _fetch(self, one: Fetch) -> None:
         emit, row = self.emit, self._found[one.place.row].text
-        there, default = self._other_cells(one.place, row, one.before), self._default(one)
+        there = self._other_cells(one.place, row, one.before)
+        instead = self._instead(one.place.name, one.place.type, one.default)
         held = emit.variables(one.to.type, f"their_{one.place.name}")
-        with emit.block(f"if {row} == NIL"):
-            emit.store(default, held)
-        with emit.block("else"):
-            emit.store(there, held)
+        self._read(row, instead, there, held)
         emit.locals_[one.to.name] = held
 
     def _other_cells(self, place: Place, row: str, before: bool = False) -> Value:
@@ -263,42 +262,31 @@ class LoopBody:
         given = place.row.component, place.name, place.type, before
         return cells_of(self.frame.found_arrays(*given), place.type, row)
 
-    def _default(self, one: Fetch) -> Value:
-        """What stands for a row that is not there."""
-        type_ = one.place.type
-        numbers = [self.emit.constant(each, type_.scalar) for each in one.default]
-        if len({*map(repr, one.default)}) == 1:
-            return Value(type_, lambda place: numbers[0])
-        if len(numbers) <= UNROLLED:
-            return Value(type_, lambda place: numbers[int(place)])
-        array = self.names.take(f"without_{one.place.name}")
-        elements = f"{literal(one.default)}, {SCALARS[type_.scalar].numpy}"
-        self.emit.arrays.append(f"{array} = np.array({elements})")
-        return Value(type_, lambda place: Code(f"{array}[{place}]"))
-
     def _set(self, one: Set) -> None:
         emit, name = self.emit, one.to.name
-        value = emit.value(one.value)
         if one.is_new:
-            emit.locals_[name] = emit.stored(value, self.names.released(name))
-            return
-        if is_mixing(one.value, one.to):
-            value = emit.stored(value, "t", "u", "w")
-        emit.store(value, emit.locals_[name])
+            emit.locals_[name] = emit.stored(emit.value(one.value), self.names.released(name))
+        else:
+            emit.store(self._apart(one.value, one.to, one.to.type), emit.locals_[name])
 
     def _store(self, one: Store) -> None:
         emit = self.emit
         place: Expression = Element(one.type, one.to, one.index) if one.index else one.to
-        target, mixes = emit.value(place), is_mixing(one.value, one.to)
-        increment = None if mixes else _increment(one, place)
-        if increment is not None:
-            sign, operand = increment
-            emit.store(emit.spread(operand, one.type), target, f"{sign}=")
+        target = emit.value(place)
+        increment = None if is_mixing(one.value, one.to) else _increment(one, place)
+        if increment is None:
+            emit.store(self._apart(one.value, one.to, one.type), target)
             return
-        value = emit.value(one.value)
-        if mixes and emit.count(one.type) > 1:
-            value = emit.stored(value, "t", "u", "w")
-        emit.store(value, target)
+        sign, operand = increment
+        emit.store(emit.spread(operand, one.type), target, f"{sign}=")
+
+    def _apart(self, node: Expression, own: FieldValue | Local, type_: Type) -> Value:
+        """A value to be written over something of a type; kept before where the first elements that
+        are written would change the others."""
+        value = self.emit.spread(node, type_)
+        if self.emit.count(type_) > 1 and is_mixing(node, own):
+            return self.emit.stored(value, "t", "u", "w")
+        return value
 
     # --- messages: at once, or in a second loop --------------------------------------------------
 
@@ -315,9 +303,12 @@ class LoopBody:
 
     def _send(self, one: Send) -> None:
         emit, row = self.emit, self._found[one.to.row].text
-        value = emit.spread(one.value, one.type)
-        if self._is_undone(one):
-            value = emit.stored(value, "t", "u", "w")
+        if self.frame.program.takes_turns:  # the row may be its own receiver
+            owner = one.to.row.component if self.frame.source.is_world else OWN
+            own = FieldValue(one.to.type, one.to.name, owner)
+            value = self._apart(one.value, own, one.type)
+        else:
+            value = emit.spread(one.value, one.type)
         tests = [f"{row} != NIL", *([self._heard] if self._heard else [])]
         with emit.block(f"if {' and '.join(tests)}"):
             if one.held:
@@ -326,14 +317,6 @@ class LoopBody:
             self._change(one, row, value)
             if one.moves:
                 self._move(row, self._other_cells(one.to, row))
-
-    def _is_undone(self, one: Send) -> bool:
-        """Whether the first elements that arrive would change the others, if the row is its own
-        receiver."""
-        owner = one.to.row.component if self.frame.source.is_world else OWN
-        own = FieldValue(one.to.type, one.to.name, owner)
-        at_once = self.frame.program.takes_turns and self.emit.count(one.type) > 1
-        return at_once and is_mixing(one.value, own)
 
     def _change(self, one: Send, row: str, value: Value) -> None:
         """Do with what is there what the message says."""

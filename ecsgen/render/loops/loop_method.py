@@ -33,8 +33,7 @@ class LoopKernel(Method):
         """The texts of the module."""
         one, made = self.function, "" if self.is_plain else decorator(self.function.is_parallel)
         function = function_text(one.name, one.parameters, self.function_docstring, one.body, made)
-        method = self.text(self._before, self._call)
-        return Printed(method, function, constants=(*one.constants.values(),))
+        return Printed(self.text(self._before, self._call), function)
 
     @property
     def _function_name(self) -> str:
