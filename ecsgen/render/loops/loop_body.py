@@ -5,23 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ecsgen.kernels.form import (
-    Ask,
-    Fetch,
-    Find,
-    Form,
-    Hear,
-    List,
-    Moved,
-    Place,
-    Row,
-    Say,
-    Send,
-    Set,
-    Statement,
-    Store,
-    There,
-)
+from ecsgen.kernels import form
 from ecsgen.model.programs import (
     ID_SLOT,
     OWN,
@@ -69,7 +53,7 @@ class LoopBody:
         self._lookups = Lookups(frame, self.emit)
         self._near = near
         self._rows = {**rows}
-        self._found: dict[Row, Code] = {}
+        self._found: dict[form.Row, Code] = {}
         self._starts: dict[tuple[str, int], str] = {}
         self._letters = {frame.row: "j"}
         """What the places of a row's elements are called."""
@@ -83,16 +67,16 @@ class LoopBody:
         """All statements of a row."""
         return [*self.first, *self.emit.lines]
 
-    def write(self, form: Form) -> None:
+    def write(self, kernel: form.Form) -> None:
         """Write all statements, of the rows for which the condition is true at the beginning."""
-        if form.program.who is not None and form.program.effects.draws:
-            self._write_stem(form.program.who)
-        self.run(form.head)
-        if form.where is None:
-            self.run(form.body)
+        if kernel.program.who is not None and kernel.program.effects.draws:
+            self._write_stem(kernel.program.who)
+        self.run(kernel.head)
+        if kernel.where is None:
+            self.run(kernel.body)
             return
-        with self.emit.block(f"if {self.emit.value(form.where).at(0).text}"):
-            self.run(form.body)
+        with self.emit.block(f"if {self.emit.value(kernel.where).at(0).text}"):
+            self.run(kernel.body)
 
     def _write_stem(self, who: FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
@@ -188,35 +172,35 @@ class LoopBody:
 
     # --- statements ------------------------------------------------------------------------------
 
-    def run(self, statements: Sequence[Statement]) -> None:
+    def run(self, statements: Sequence[form.Statement]) -> None:
         """Write what statements do."""
         for one in statements:
             self._run(one)
 
-    def _run(self, one: Statement) -> None:
+    def _run(self, one: form.Statement) -> None:
         match one:
-            case Say():
+            case form.Say():
                 if not self.is_flat:
                     self.emit.write(f"# {comment_text(one.text)}")
-            case Find():
+            case form.Find():
                 self._find(one)
-            case There():
+            case form.There():
                 self._there(one)
-            case Fetch():
+            case form.Fetch():
                 self._fetch(one)
-            case List():
+            case form.List():
                 self._list()
-            case Ask():
+            case form.Ask():
                 self.emit.locals_[one.to.name] = self._questions.answer(one)
-            case Set():
+            case form.Set():
                 self._set(one)
-            case Store():
+            case form.Store():
                 self._store(one)
-            case Moved():
+            case form.Moved():
                 self._move(self._row_of(one.place.owner), self._field(one.place))
-            case Hear():
+            case form.Hear():
                 self._hear(one.bearer)
-            case Send():
+            case form.Send():
                 self._send(one)
 
     def _list(self) -> None:
@@ -231,7 +215,7 @@ class LoopBody:
         assert isinstance(self._near, Now)
         self.emit.write(self._near.moved(row, place))
 
-    def _find(self, one: Find) -> None:
+    def _find(self, one: form.Find) -> None:
         emit = self.emit
         handle = emit.kept(emit.value(one.handle)).at(0).text
         if not one.component:
@@ -243,13 +227,13 @@ class LoopBody:
         self._found[one.row] = Code(name)
         self._lookups.find(one, name, handle)
 
-    def _there(self, one: There) -> None:
+    def _there(self, one: form.There) -> None:
         found = self._found[one.row]
         if one.row.component:
             found = infix("!=", Level.COMPARISON, found, Code("NIL"))
         self.emit.locals_[one.to.name] = Value(one.to.type, lambda place: found)
 
-    def _fetch(self, one: Fetch) -> None:
+    def _fetch(self, one: form.Fetch) -> None:
         emit, row = self.emit, self._found[one.place.row].text
         there = self._other_cells(one.place, row, one.before)
         instead = self._instead(one.place.name, one.place.type, one.default)
@@ -257,19 +241,19 @@ class LoopBody:
         self._read(row, instead, there, held)
         emit.locals_[one.to.name] = held
 
-    def _other_cells(self, place: Place, row: str, before: bool = False) -> Value:
+    def _other_cells(self, place: form.Place, row: str, before: bool = False) -> Value:
         """The elements of a field in a row that was found."""
         given = place.row.component, place.name, place.type, before
         return cells_of(self.frame.found_arrays(*given), place.type, row)
 
-    def _set(self, one: Set) -> None:
+    def _set(self, one: form.Set) -> None:
         emit, name = self.emit, one.to.name
         if one.is_new:
             emit.locals_[name] = emit.stored(emit.value(one.value), self.names.released(name))
         else:
             emit.store(self._apart(one.value, one.to, one.to.type), emit.locals_[name])
 
-    def _store(self, one: Store) -> None:
+    def _store(self, one: form.Store) -> None:
         emit = self.emit
         place: Expression = Element(one.type, one.to, one.index) if one.index else one.to
         target = emit.value(place)
@@ -301,7 +285,7 @@ class LoopBody:
                 living = Code(f"{owner} != 0 and {living.text}", Level.AND)
         self._heard = self.emit.assign(living, "is_heard").text
 
-    def _send(self, one: Send) -> None:
+    def _send(self, one: form.Send) -> None:
         emit, row = self.emit, self._found[one.to.row].text
         if self.frame.program.takes_turns:  # the row may be its own receiver
             owner = one.to.row.component if self.frame.source.is_world else OWN
@@ -318,7 +302,7 @@ class LoopBody:
             if one.moves:
                 self._move(row, self._other_cells(one.to, row))
 
-    def _change(self, one: Send, row: str, value: Value) -> None:
+    def _change(self, one: form.Send, row: str, value: Value) -> None:
         """Do with what is there what the message says."""
         emit, scalar = self.emit, one.type.scalar
         cells = self._other_cells(one.to, row)
@@ -327,12 +311,9 @@ class LoopBody:
             emit.store(value, there, "=" if one.how == "=" else f"{one.how}=")
             return
         node = Operation(one.type, one.how, (one.value, one.value))
-        with emit.looped(emit.count(one.type), value.is_split or there.is_split) as places:
-            for place in places:
-                code = element_of(node, [there.at(place), value.at(place)])
-                emit.write(f"{there.at(place).text} = {cut(code, scalar).text}")
+        emit.change(there, value, lambda *codes: cut(element_of(node, [*codes]), scalar).text)
 
-    def _keep(self, one: Send, row: str, value: Value) -> None:
+    def _keep(self, one: form.Send, row: str, value: Value) -> None:
         """Keep where the message goes and what it says, and have it delivered later."""
         emit, rows, index = self.emit, self.frame.count, self.frame.index
         kept, sent = self.names.take(f"{one.to.name}_to"), self.names.take(f"{one.to.name}_sent")
@@ -352,7 +333,7 @@ class LoopBody:
         self.delivery += emit.captured(deliver)
 
 
-def _increment(one: Store, place: Expression) -> tuple[str, Expression] | None:
+def _increment(one: form.Store, place: Expression) -> tuple[str, Expression] | None:
     """The sign and the operand of a step that can be written as `target += operand`.
 
     Not of an i64, whose sums are calls.

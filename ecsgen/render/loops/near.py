@@ -320,16 +320,6 @@ class Questions:
             for line in self._near.way():
                 self._emit.write(line)
 
-    def _put(self, held: Value, change: Callable[[Place, Code], str], value: Value) -> None:
-        """Write what a neighbour's value does to each element of the answer."""
-        emit = self._emit
-        if emit.count(held.type) > 1 and not value.type.shape:
-            value = emit.kept(value)
-        with emit.looped(emit.count(held.type), value.is_split or held.is_split) as places:
-            for place in places:
-                code = cut(value.at(place), value.type.scalar)
-                emit.write(f"{held.at(place).text} = {change(place, code)}")
-
     def _counted(self, type_: Type, value: Expression) -> Value:
         held = self._start("count", type_, self._zero(type_))
         with self._each(value):
@@ -344,13 +334,14 @@ class Questions:
         one = Type(total.scalar)
         held = self._start(how, total, self._zero(total))
 
-        def add(place: Place, code: Code) -> str:
+        def add(there: Code, code: Code) -> str:
+            code = cut(code, value.type.scalar)
             if value.type.scalar != total.scalar:
                 code = called(SCALARS[total.scalar].numpy, code)
-            return arithmetic("+", one, held.at(place), code).text
+            return arithmetic("+", one, there, code).text
 
         with self._each(value):
-            self._put(held, add, self._emit.value(value))
+            self._emit.change(held, self._emit.value(value), add)
 
         def at(place: Place) -> Code:
             code = held.at(place)
@@ -367,11 +358,12 @@ class Questions:
         one = Type(type_.scalar)
         with self._each(value) as variable:
 
-            def choose(place: Place, code: Code) -> str:
-                other = cut(extreme_of(how, one, held.at(place), code), one.scalar)
+            def choose(there: Code, code: Code) -> str:
+                code = cut(code, one.scalar)
+                other = cut(extreme_of(how, one, there, code), one.scalar)
                 return f"{code.within(Level.OR)} if {variable} == 0 else {other.text}"
 
-            self._put(held, choose, self._emit.named(self._emit.value(value)))
+            self._emit.change(held, self._emit.named(self._emit.value(value)), choose)
         return held
 
     def _nearest(self, type_: Type, value: Expression) -> Value:

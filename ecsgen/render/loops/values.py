@@ -243,12 +243,6 @@ class Emitter:
         parts = [self.names.take(f"{name}_{place}") for place in range(count)]
         return Value(type_, lambda place: Code(parts[int(place)]))
 
-    def in_memory(self, value: Value, *wishes: str) -> Value:
-        """All elements in an array, where inner loops find them."""
-        held = self.memory(value.type, *wishes)
-        self.store(value, held)
-        return held
-
     def memory(self, type_: Type, *wishes: str) -> Value:
         """An array for the elements of one row."""
         name = self.names.take(*wishes)
@@ -256,19 +250,28 @@ class Emitter:
         return Value(type_, lambda place: Code(f"{name}[{place}]"))
 
     def indexable(self, value: Value) -> Value:
-        """The elements where inner loops find them."""
-        if self.count(value.type) <= UNROLLED:
-            return self.in_memory(value, "t", "u", "w")
-        return self.named(value)
+        """All elements in an array, where inner loops find them."""
+        if self.count(value.type) > UNROLLED:
+            return self.named(value)
+        held = self.memory(value.type, "t", "u", "w")
+        self.store(value, held)
+        return held
 
     def store(self, value: Value, held: Value, sign: str = "=") -> None:
         """Write the elements of a value, or one for all, over those of another."""
+        scalar = value.type.scalar
+        self.change(held, value, lambda there, code: cut(code, scalar).text, sign)
+
+    def change(
+        self, held: Value, value: Value, made: Callable[[Code, Code], str], sign: str = "="
+    ) -> None:
+        """Write over each element what is made of it and of that of a value, or of one for all."""
         if self.count(held.type) > 1 and not value.type.shape:
             value = self.kept(value)
         with self.looped(self.count(held.type), value.is_split or held.is_split) as places:
             for place in places:
-                code = cut(value.at(place), value.type.scalar)
-                self.write(f"{held.at(place).text} {sign} {code.text}")
+                there = held.at(place)
+                self.write(f"{there.text} {sign} {made(there, value.at(place))}")
 
     def captured(self, act: Callable[[], None]) -> list[str]:
         """The statements that something writes, which do not go where the others do."""
@@ -280,10 +283,6 @@ class Emitter:
 
 
 # --- operations that are more than one element at a time: products of vectors and matrices --------
-
-
-def _one(type_: Type, code: Code) -> Value:
-    return Value(type_, lambda place: code)
 
 
 def _sum_of_products(
@@ -312,24 +311,25 @@ def _sum_of_products(
     return Code(name)
 
 
-def _dot(emit: Emitter, node: Operation) -> Value:
-    left, right = (emit.named(emit.value(operand)) for operand in node.operands)
-    count = node.operands[0].type.shape[0]
-    return _one(
-        node.type,
-        _sum_of_products(emit, node.type, count, lambda k: (left.at(k), right.at(k))),
-    )
+def _product(emit: Emitter, left: Value, right: Value) -> Code:
+    """Of two vectors: their dot product."""
+    count, type_ = left.type.shape[0], Type(left.type.scalar)
+    return _sum_of_products(emit, type_, count, lambda k: (left.at(k), right.at(k)))
 
 
 def _length(emit: Emitter, vector: Value) -> Code:
-    type_ = Type(vector.type.scalar)
-    count = vector.type.shape[0]
-    square = _sum_of_products(emit, type_, count, lambda k: (vector.at(k), vector.at(k)))
-    return called("np.sqrt", square)
+    return called("np.sqrt", _product(emit, vector, vector))
+
+
+def _dot(emit: Emitter, node: Operation) -> Value:
+    left, right = (emit.named(emit.value(operand)) for operand in node.operands)
+    code = _product(emit, left, right)
+    return Value(node.type, lambda place: code)
 
 
 def _norm(emit: Emitter, node: Operation) -> Value:
-    return _one(node.type, _length(emit, emit.named(emit.value(node.operands[0]))))
+    code = _length(emit, emit.named(emit.value(node.operands[0])))
+    return Value(node.type, lambda place: code)
 
 
 def _normalize(emit: Emitter, node: Operation) -> Value:
