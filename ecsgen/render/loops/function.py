@@ -121,7 +121,7 @@ class LoopFunction(LoopFrame):
         rows = dict.fromkeys(self.source.components, self.row) if is_known else {}
         flat = is_known and self.asked is None and is_flat(self.source, self.program)
         body = LoopBody(self, rows, self.near, flat)
-        body.write(self._form)
+        body.add(self._form)
         return body
 
     @property
@@ -135,12 +135,12 @@ class LoopFunction(LoopFrame):
 
     def _loop(self, body: LoopBody) -> list[str]:
         """A loop, and the working memory of its rows."""
-        near, arrays = self.near, body.emit.arrays
+        near, arrays = self.near, body.arrays
         setup = [] if near is None else near.setup()
         if isinstance(near, Before) and body.delivery:
             setup.append(f"{self.count} = len({near.order})")
         order = self._order(self._count(body))
-        inside = [*order.first, *body.lines]
+        inside = [*order.first, *body.statements]
         if self.is_parallel:
             inside = [*arrays, *inside]
         else:

@@ -11,11 +11,14 @@ from ecsgen.model.programs import (
     OWN,
     PARENT,
     Argument,
+    Distance,
     Element,
     Expression,
     FieldValue,
     Local,
+    Offset,
     Operation,
+    OtherField,
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Number, Type
@@ -30,8 +33,8 @@ from ecsgen.render.quoting import comment_text, literal
 _IN_PLACE: Final = ("+", "-", "*", "/")
 
 
-class LoopBody:
-    """The statements of one row: `lines`; and what a second loop does after the last one:
+class LoopBody(Emitter):
+    """What one row does: `statements`; and what a second loop does after the last one:
     `delivery`."""
 
     def __init__(
@@ -43,14 +46,12 @@ class LoopBody:
     ) -> None:
         """`rows`: the variables with the rows of components, as far as these are known; `is_flat`:
         whether every element is a row of its own."""
+        super().__init__(frame.names, frame.constant, is_flat)
         self.frame = frame
-        self.is_flat = is_flat
         self.first: list[str] = []
         """Statements that begin a row."""
         self.delivery: list[str] = []
-        self.names = frame.names
-        self.emit = Emitter(self.names, self._field, self._argument, frame.constant, is_flat)
-        self._lookups = Lookups(frame, self.emit)
+        self._lookups = Lookups(frame, self)
         self._near = near
         self._rows = {**rows}
         self._found: dict[form.Row, Code] = {}
@@ -58,16 +59,13 @@ class LoopBody:
         self._letters = {frame.row: "j"}
         """What the places of a row's elements are called."""
         self._heard = ""
-        if near is not None:
-            self._questions = Questions(self.emit, near)
-            self.emit.of_other = self._questions.of_other
 
     @property
-    def lines(self) -> list[str]:
+    def statements(self) -> list[str]:
         """All statements of a row."""
-        return [*self.first, *self.emit.lines]
+        return [*self.first, *self.lines]
 
-    def write(self, kernel: form.Form) -> None:
+    def add(self, kernel: form.Form) -> None:
         """Write all statements, of the rows for which the condition is true at the beginning."""
         if kernel.program.who is not None and kernel.program.effects.draws:
             self._write_stem(kernel.program.who)
@@ -75,7 +73,7 @@ class LoopBody:
         if kernel.where is None:
             self.run(kernel.body)
             return
-        with self.emit.block(f"if {self.emit.value(kernel.where).at(0).text}"):
+        with self.block(f"if {self.value(kernel.where).at(0).text}"):
             self.run(kernel.body)
 
     def _write_stem(self, who: FieldValue) -> None:
@@ -88,7 +86,7 @@ class LoopBody:
             generations = frame.array("id_generation", "u32", passed)
             given.append(f"{generations}[{given[0]}]")
         self.first.append(f"{stem} = {function}({', '.join([*given, frame.key])})")
-        self.emit.stem = stem
+        self.stem = stem
 
     # --- fields and arguments --------------------------------------------------------------------
 
@@ -128,8 +126,8 @@ class LoopBody:
 
         A kernel never writes them.
         """
-        emit, known = self.emit, f"parent {node.name}"  # no schema has such a name
-        if known not in emit.locals_:
+        known = f"parent {node.name}"  # no schema has such a name
+        if known not in self.locals_:
             if PARENT not in self._rows:
                 parents = self.frame.array("parent", "u32", "data._parent_column")
                 self._rows[PARENT] = row = self.names.take("p")
@@ -137,28 +135,28 @@ class LoopBody:
                 self.first.append(f"{row} = np.intp({parents}[{self.frame.row}])")
             row = self._rows[PARENT]
             above = dict(self.frame.program.above_roots)[node.name]
-            emit.locals_[known] = held = emit.variables(node.type, f"parent_{node.name}")
+            self.locals_[known] = held = self.variables(node.type, f"parent_{node.name}")
             given = row, self._instead(node.name, node.type, above), self._cells(node, row), held
-            self.first += emit.captured(lambda: self._read(*given))
-        return emit.locals_[known]
+            self.first += self.captured(lambda: self._read(*given))
+        return self.locals_[known]
 
     def _read(self, row: str, instead: Value, there: Value, held: Value) -> None:
         """Read what is there, or something instead if no row is."""
-        with self.emit.block(f"if {row} == NIL"):
-            self.emit.store(instead, held)
-        with self.emit.block("else"):
-            self.emit.store(there, held)
+        with self.block(f"if {row} == NIL"):
+            self.store(instead, held)
+        with self.block("else"):
+            self.store(there, held)
 
     def _instead(self, name: str, type_: Type, elements: Sequence[bool | Number]) -> Value:
         """What stands for a field of a row that is not there."""
-        numbers = [self.emit.constant(one, type_.scalar) for one in elements]
+        numbers = [self.constant(one, type_.scalar) for one in elements]
         if len({*map(repr, elements)}) == 1:
             return Value(type_, lambda place: numbers[0])
         if len(numbers) <= UNROLLED:
             return Value(type_, lambda place: numbers[int(place)])
         array = self.names.take(f"without_{name}")
         made = f"np.array({literal((*elements,))}, {SCALARS[type_.scalar].numpy})"
-        self.emit.arrays.append(f"{array} = {made}")
+        self.arrays.append(f"{array} = {made}")
         return Value(type_, lambda place: Code(f"{array}[{place}]"))
 
     def _argument(self, argument: Argument) -> Value:
@@ -169,6 +167,10 @@ class LoopBody:
             return Value(type_, lambda place: Code(f"{name}[{row}]"))
         start = self._start(row, type_.elements)
         return Value(type_, lambda place: Code(f"{name}[{sum_text(start, place)}]"))
+
+    def _of_other(self, node: OtherField | Offset | Distance) -> Value:
+        assert self._near is not None
+        return self._near.of_other(node)
 
     # --- statements ------------------------------------------------------------------------------
 
@@ -181,7 +183,7 @@ class LoopBody:
         match one:
             case form.Say():
                 if not self.is_flat:
-                    self.emit.write(f"# {comment_text(one.text)}")
+                    self.write(f"# {comment_text(one.text)}")
             case form.Find():
                 self._find(one)
             case form.There():
@@ -191,7 +193,8 @@ class LoopBody:
             case form.List():
                 self._list()
             case form.Ask():
-                self.emit.locals_[one.to.name] = self._questions.answer(one)
+                assert self._near is not None
+                self.locals_[one.to.name] = Questions(self, self._near).answer(one)
             case form.Set():
                 self._set(one)
             case form.Store():
@@ -208,19 +211,18 @@ class LoopBody:
         if isinstance(self._near, Now):
             place = self._field(self._near.asked.near.place)
             for line in self._near.listed(self.frame.row, place):
-                self.emit.write(line)
+                self.write(line)
 
     def _move(self, row: str, place: Value) -> None:
         """Let a row be where its place is now."""
         assert isinstance(self._near, Now)
-        self.emit.write(self._near.moved(row, place))
+        self.write(self._near.moved(row, place))
 
     def _find(self, one: form.Find) -> None:
-        emit = self.emit
-        handle = emit.kept(emit.value(one.handle)).at(0).text
+        handle = self.kept(self.value(one.handle)).at(0).text
         if not one.component:
             living = self._lookups.alive(handle)
-            self._found[one.row] = emit.assign(living, "is_alive")
+            self._found[one.row] = self.assign(living, "is_alive")
             return
         stem = self.frame.source.managers.stem(one.component)
         name = self.names.take(f"{stem}_row")
@@ -231,15 +233,15 @@ class LoopBody:
         found = self._found[one.row]
         if one.row.component:
             found = infix("!=", Level.COMPARISON, found, Code("NIL"))
-        self.emit.locals_[one.to.name] = Value(one.to.type, lambda place: found)
+        self.locals_[one.to.name] = Value(one.to.type, lambda place: found)
 
     def _fetch(self, one: form.Fetch) -> None:
-        emit, row = self.emit, self._found[one.place.row].text
+        row = self._found[one.place.row].text
         there = self._other_cells(one.place, row, one.before)
         instead = self._instead(one.place.name, one.place.type, one.default)
-        held = emit.variables(one.to.type, f"their_{one.place.name}")
+        held = self.variables(one.to.type, f"their_{one.place.name}")
         self._read(row, instead, there, held)
-        emit.locals_[one.to.name] = held
+        self.locals_[one.to.name] = held
 
     def _other_cells(self, place: form.Place, row: str, before: bool = False) -> Value:
         """The elements of a field in a row that was found."""
@@ -247,29 +249,28 @@ class LoopBody:
         return cells_of(self.frame.found_arrays(*given), place.type, row)
 
     def _set(self, one: form.Set) -> None:
-        emit, name = self.emit, one.to.name
+        name = one.to.name
         if one.is_new:
-            emit.locals_[name] = emit.stored(emit.value(one.value), self.names.released(name))
+            self.locals_[name] = self.stored(self.value(one.value), self.names.released(name))
         else:
-            emit.store(self._apart(one.value, one.to, one.to.type), emit.locals_[name])
+            self.store(self._apart(one.value, one.to, one.to.type), self.locals_[name])
 
     def _store(self, one: form.Store) -> None:
-        emit = self.emit
         place: Expression = Element(one.type, one.to, one.index) if one.index else one.to
-        target = emit.value(place)
+        target = self.value(place)
         increment = None if is_mixing(one.value, one.to) else _increment(one, place)
         if increment is None:
-            emit.store(self._apart(one.value, one.to, one.type), target)
+            self.store(self._apart(one.value, one.to, one.type), target)
             return
         sign, operand = increment
-        emit.store(emit.spread(operand, one.type), target, f"{sign}=")
+        self.store(self.spread(operand, one.type), target, f"{sign}=")
 
     def _apart(self, node: Expression, own: FieldValue | Local, type_: Type) -> Value:
         """A value to be written over something of a type; kept before where the first elements that
         are written would change the others."""
-        value = self.emit.spread(node, type_)
-        if self.emit.count(type_) > 1 and is_mixing(node, own):
-            return self.emit.stored(value, "t", "u", "w")
+        value = self.spread(node, type_)
+        if self.count(type_) > 1 and is_mixing(node, own):
+            return self.stored(value, "t", "u", "w")
         return value
 
     # --- messages: at once, or in a second loop --------------------------------------------------
@@ -283,18 +284,18 @@ class LoopBody:
             living = Code(self._lookups.living_in(component, owner))
             if managers.components[component].lookup == "direct":  # rows may be nobody's
                 living = Code(f"{owner} != 0 and {living.text}", Level.AND)
-        self._heard = self.emit.assign(living, "is_heard").text
+        self._heard = self.assign(living, "is_heard").text
 
     def _send(self, one: form.Send) -> None:
-        emit, row = self.emit, self._found[one.to.row].text
+        row = self._found[one.to.row].text
         if self.frame.program.takes_turns:  # the row may be its own receiver
             owner = one.to.row.component if self.frame.source.is_world else OWN
             own = FieldValue(one.to.type, one.to.name, owner)
             value = self._apart(one.value, own, one.type)
         else:
-            value = emit.spread(one.value, one.type)
+            value = self.spread(one.value, one.type)
         tests = [f"{row} != NIL", *([self._heard] if self._heard else [])]
-        with emit.block(f"if {' and '.join(tests)}"):
+        with self.block(f"if {' and '.join(tests)}"):
             if one.held:
                 self._keep(one, row, value)
                 return
@@ -304,33 +305,33 @@ class LoopBody:
 
     def _change(self, one: form.Send, row: str, value: Value) -> None:
         """Do with what is there what the message says."""
-        emit, scalar = self.emit, one.type.scalar
+        scalar = one.type.scalar
         cells = self._other_cells(one.to, row)
         there = part_of(cells, one.to.type.shape, one.to.index, one.type)
         if one.how == "=" or (one.how in ("+", "-") and scalar != "i64"):
-            emit.store(value, there, "=" if one.how == "=" else f"{one.how}=")
+            self.store(value, there, "=" if one.how == "=" else f"{one.how}=")
             return
         node = Operation(one.type, one.how, (one.value, one.value))
-        emit.change(there, value, lambda *codes: cut(element_of(node, [*codes]), scalar).text)
+        self.change(there, value, lambda *codes: cut(element_of(node, [*codes]), scalar).text)
 
     def _keep(self, one: form.Send, row: str, value: Value) -> None:
         """Keep where the message goes and what it says, and have it delivered later."""
-        emit, rows, index = self.emit, self.frame.count, self.frame.index
+        rows, index = self.frame.count, self.frame.index
         kept, sent = self.names.take(f"{one.to.name}_to"), self.names.take(f"{one.to.name}_sent")
-        count = emit.count(one.type)
+        count = self.count(one.type)
         size, first = (f"{count} * {text}" if count > 1 else text for text in (rows, index))
-        emit.arrays.append(f"{kept} = np.full({rows}, NIL, np.int64)")
-        emit.arrays.append(f"{sent} = np.empty({size}, {SCALARS[one.type.scalar].numpy})")
+        self.arrays.append(f"{kept} = np.full({rows}, NIL, np.int64)")
+        self.arrays.append(f"{sent} = np.empty({size}, {SCALARS[one.type.scalar].numpy})")
         said = Value(one.type, lambda place: Code(f"{sent}[{sum_text(first, place)}]"))
-        emit.write(f"{kept}[{index}] = {row}")
-        emit.store(value, said)
+        self.write(f"{kept}[{index}] = {row}")
+        self.store(value, said)
 
         def deliver() -> None:
-            emit.write(f"{row} = {kept}[{index}]")
-            with emit.block(f"if {row} != NIL"):
+            self.write(f"{row} = {kept}[{index}]")
+            with self.block(f"if {row} != NIL"):
                 self._change(one, row, said)
 
-        self.delivery += emit.captured(deliver)
+        self.delivery += self.captured(deliver)
 
 
 def _increment(one: form.Store, place: Expression) -> tuple[str, Expression] | None:

@@ -64,7 +64,7 @@ class LoopFold(Folding):
 
     def _write(self) -> None:
         """The values of one row, in a column of the block."""
-        emit, where = self._body.emit, self.where
+        emit, where = self._body, self.where
         if where is None:
             self._write_values(self._place)
             return
@@ -76,7 +76,7 @@ class LoopFold(Folding):
             emit.write(f"{self._count} += 1")
 
     def _write_values(self, column: str) -> None:
-        emit = self._body.emit
+        emit = self._body
         value = emit.value(self.value)
         with emit.looped(self._lines, value.is_split) as places:
             for place in places:
@@ -116,13 +116,13 @@ class LoopFold(Folding):
         take, n, row = self._frame.names.take, self._frame.count, self._frame.row
         count, place = self._count, self._place
         block, start, end = take("block"), take("start"), f"blocks_of({n})"
-        parts, matching, inside = take("parts"), take("matching"), _indented(self._body.lines)
+        parts, matching, inside = take("parts"), take("matching"), _indented(self._body.statements)
         dtype = SCALARS["u64" if self._is_wrapping else self._returned].numpy
         shape = f"({self._lines}, {{}})" if self.type.shape else "{}"
         begin = [
             f"{self._folded} = np.empty({shape.format(end)}, {dtype})",
             f"{self._values} = np.empty({shape.format('BLOCK')}, {dtype})",
-            *self._body.emit.arrays,
+            *self._body.arrays,
         ]
         head = [f"for {block} in range({end}):", f"    {start} = BLOCK * {block}"]
         if not self.is_choosy:

@@ -4,7 +4,7 @@ before the kernel, or as it is now; and questions, for each of which there is a 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -84,8 +84,16 @@ class Neighbours(ABC):
     def _given(self) -> list[Parameter]:
         """Name what the function is given."""
 
+    def of_other(self, node: OtherField | Offset | Distance) -> Value:
+        """The elements of what a neighbour is or has."""
+        if isinstance(node, Offset):
+            return Value(node.type, lambda place: Code(self.offsets[int(place)]))
+        if isinstance(node, Distance):
+            return Value(node.type, lambda place: called("np.sqrt", Code(self.square)))
+        return self._has(node)
+
     @abstractmethod
-    def has(self, node: OtherField) -> Value:
+    def _has(self, node: OtherField) -> Value:
         """What a neighbour has in a field."""
 
     @abstractmethod
@@ -164,7 +172,7 @@ class Before(Neighbours):
 
     # --- copies in the order of cells ------------------------------------------------------------
 
-    def has(self, node: OtherField) -> Value:
+    def _has(self, node: OtherField) -> Value:
         arrays, place = self._arrays(node), self.place
         elements = node.type.elements if len(arrays) == 1 else 1
         names = [self._copy(one, node, elements) for one in arrays]
@@ -241,7 +249,7 @@ class Now(Neighbours):
         self._cells = self.kept("cells_now", "_cells")
         return [Parameter(self._cells, "TurnCells", "_cells")]
 
-    def has(self, node: OtherField) -> Value:
+    def _has(self, node: OtherField) -> Value:
         return cells_of(self._arrays(node), node.type, self._member(node.owner, self.place))
 
     def setup(self) -> list[str]:
@@ -270,15 +278,6 @@ class Questions:
     def __init__(self, emit: Emitter, near: Neighbours) -> None:
         self._emit = emit
         self._near = near
-
-    def of_other(self, node: OtherField | Offset | Distance) -> Value:
-        """The elements of what a neighbour is or has."""
-        near = self._near
-        if isinstance(node, Offset):
-            return Value(node.type, lambda place: Code(near.offsets[int(place)]))
-        if isinstance(node, Distance):
-            return Value(node.type, lambda place: called("np.sqrt", Code(near.square)))
-        return near.has(node)
 
     def answer(self, node: Ask) -> Value:
         """The statements that ask, and the answers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,35 +83,35 @@ def is_mixing(node: Expression, target: FieldValue | Local, inside: bool = False
     return any(is_mixing(part, target, inside) for part in parts(node))
 
 
-class Emitter:
-    """Writes the statements of a function's loop.
-
-    `field` and `argument` give the elements of such, `constant` the code of one; in a flat loop
-    every shape is one element.
-    """
+class Emitter(ABC):
+    """Writes the statements of a function's loop; in a flat loop every shape is one element."""
 
     def __init__(
-        self,
-        names: Names,
-        field: Callable[[FieldValue], Value],
-        argument: Callable[[Argument], Value],
-        constant: Callable[[bool | int | float, str], Code],
-        is_flat: bool,
+        self, names: Names, constant: Callable[[bool | int | float, str], Code], is_flat: bool
     ) -> None:
+        """`constant` gives the code of one."""
         self.names = names
+        self.constant = constant
+        self.is_flat = is_flat
         self.lines: list[str] = []
         self.arrays: list[str] = []
         """Statements that make working memory, outside of the loop over rows."""
         self.locals_: dict[str, Value] = {}
         self.indent = 0
-        self._field = field
-        self._argument = argument
-        self.constant = constant
-        self._is_flat = is_flat
-        self.of_other: Callable[[OtherField | Offset | Distance], Value] | None = None
-        """What a neighbour is or has."""
         self.stem = ""
         """The variable with what all random numbers of a row have in common."""
+
+    @abstractmethod
+    def _field(self, node: FieldValue) -> Value:
+        """The elements of a field of this row, or of its parent's."""
+
+    @abstractmethod
+    def _argument(self, node: Argument) -> Value:
+        """The elements of an argument."""
+
+    @abstractmethod
+    def _of_other(self, node: OtherField | Offset | Distance) -> Value:
+        """The elements of what a neighbour is or has."""
 
     def write(self, line: str) -> None:
         self.lines.append(" " * self.indent + line)
@@ -125,7 +126,7 @@ class Emitter:
 
     def count(self, type_: Type) -> int:
         """How many elements a value of the type has in this loop."""
-        return 1 if self._is_flat else type_.elements
+        return 1 if self.is_flat else type_.elements
 
     @contextmanager
     def looped(self, count: int, is_unrolled: bool = False) -> Iterator[list[Place]]:
@@ -165,8 +166,7 @@ class Emitter:
             case Draw():
                 return self._drawn(node)
             case OtherField() | Offset() | Distance():
-                assert self.of_other is not None
-                return self.of_other(node)
+                return self._of_other(node)
             case Referred() | Exists() | Question():
                 raise TypeError("these are statements in a form")
 
@@ -238,7 +238,7 @@ class Emitter:
         if count > UNROLLED:
             return self.memory(type_, *wishes)
         name = self.names.take(*wishes)
-        if not type_.shape or self._is_flat:
+        if not type_.shape or self.is_flat:
             return Value(type_, lambda place: Code(name))
         parts = [self.names.take(f"{name}_{place}") for place in range(count)]
         return Value(type_, lambda place: Code(parts[int(place)]))
