@@ -17,12 +17,10 @@ from ecsgen.render.spelling import Spelling
 
 _OWN_NAMES: Final = re.compile(
     r"(tmp|once|theirs|exists|heard|each)\d*|where|blocks|rows|parents|found|chunks|addresses"
-    r"|kept|given|among|order|search|pairs|views|chosen|count|before|cells|n"
-    r"|(all|parent|other|to|each)_.*"
+    r"|kept|given|among|order|search|pairs|views|chosen|count|before|cells|n|stem|word|bits"
+    r"|(all|parent|other|to|each)_.*|key(_\d+)?"
 )
-_DRAWING: Final = re.compile(r"key(_\d+)?|stem|word|bits")
-"""Arguments whose converted values would have the names of something else in the method; the
-second ones where it draws random numbers."""
+"""What methods call their locals, behind an underscore."""
 
 
 class ArgumentSpelling:
@@ -102,10 +100,9 @@ def _base(type_: Type) -> Base:
     return Base.FLOAT if type_.is_float else Base.INT
 
 
-def is_local(name: str, kernel: Kernel) -> bool:
+def is_local(name: str) -> bool:
     """Whether the method of a kernel may have a local of this name behind an underscore."""
-    draws = kernel.program.who is not None and _DRAWING.fullmatch(name) is not None
-    return draws or _OWN_NAMES.fullmatch(name) is not None
+    return _OWN_NAMES.fullmatch(name) is not None
 
 
 def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:
@@ -117,7 +114,7 @@ def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpe
     ]
     taken = {argument.text for argument in found}
     for argument in found:
-        if is_local(argument.name, kernel):
+        if is_local(argument.name):
             while argument.text in taken:
                 argument.text += "_"
             taken.add(argument.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ecsgen.model import Field
 from ecsgen.model.columns import split_parts
@@ -33,20 +33,27 @@ class Parameter:
     name: str
     annotation: str
     passed: str
+    elements: int = 0
+    """How many of its elements make a row; 0 if it has nothing for every row."""
+    field: FieldValue | None = None
+    """What it has of each of the function's own rows."""
+    part: int = 0
+    """Which of the field's columns it is."""
 
     @property
     def declared(self) -> str:
         return f"{self.name}: {self.annotation}"
 
+    def between(self, start: str, end: str) -> str:
+        """The expression for what it has of rows in a range."""
+        if self.elements == 1 and end.isidentifier():
+            return f"{self.name}[{start}:{end}]"
+        end = f"({end})" if self.elements > 1 and " " in end else end
+        return f"{self.name}[{self.times(start)} : {self.times(end)}]"
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """What a parameter has for every row: the only or one of several columns of a field."""
-
-    field: FieldValue
-    part: int
-    elements: int
-    """How many of its elements make a row."""
+    def times(self, rows: str) -> str:
+        """The expression for how many elements so many rows have."""
+        return f"{self.elements} * {rows}" if self.elements > 1 else rows
 
 
 class LoopFrame:
@@ -71,8 +78,6 @@ class LoopFrame:
         self.names = Names({*USED, name}, self._schema_names)
         self.own: dict[str, Parameter] = {}
         """Columns of its own rows, by what the method passes."""
-        self.cells: dict[str, Cells] = {}
-        """What those of them have that have something for every row; by what the method passes."""
         self.found: dict[str, Parameter] = {}
         """Columns of other rows, and whatever these are found by."""
         self.arguments: dict[Argument, Parameter] = {}
@@ -153,8 +158,10 @@ class LoopFrame:
         elements = 1 if field.split else node.type.elements
         columns = self._columns(field, node.type, source.holder(node.owner))
         for part, (name, passed) in enumerate(columns):
-            self.cells.setdefault(passed, Cells(node, part, elements))
             found.append(self.array(prefix + name, node.type.scalar, passed))
+            made = self.own[passed]
+            if made.field is None:
+                self.own[passed] = replace(made, elements=elements, field=node, part=part)
         return found
 
     def found_arrays(self, component: str, name: str, type_: Type, before: bool) -> list[str]:
@@ -232,7 +239,8 @@ def _argument(name: str, spelling: ArgumentSpelling) -> Parameter:
     """The parameter for an argument."""
     type_ = spelling.type
     if spelling.each:
-        return Parameter(name, array_type(type_.scalar), f"flat_cells({spelling.whole})")
+        passed = f"flat_cells({spelling.whole})"
+        return Parameter(name, array_type(type_.scalar), passed, type_.elements)
     if type_.shape:
         return Parameter(name, array_type(type_.scalar), spelling.text)
     annotation = "float" if type_.is_float else "bool" if type_.is_bool else "int"

@@ -128,10 +128,10 @@ class LoopFunction(LoopFrame):
     def _cuts(self) -> Iterator[str]:
         """The statements after which each column begins with the first of rows that follow each
         other in all components."""
-        for passed, cells in self.cells.items():
-            name, first = self.own[passed].name, f"{self.rows_of(cells.field.owner)}[0]"
-            start = f"{cells.elements} * {first}" if cells.elements > 1 else first
-            yield f"{name} = {name}[{start} :]"
+        for one in self.own.values():
+            if one.field is not None:
+                first = one.times(f"{self.rows_of(one.field.owner)}[0]")
+                yield f"{one.name} = {one.name}[{first} :]"
 
     def _loop(self, body: LoopBody) -> list[str]:
         """A loop, and the working memory of its rows."""

@@ -147,15 +147,13 @@ class LoopKernel(Method):
 
     def _of_some(self, parameter: Parameter) -> str:
         """The expression for a parameter where a call names rows."""
-        passed, function = parameter.passed, self.function
-        if parameter.name == function.count:
+        passed, elements = parameter.passed, parameter.elements
+        if parameter.name == self.function.count:
             return "_cells.count"
-        cells = function.cells.get(passed)
-        if cells is None or function.own.get(passed) is not parameter:  # of other rows, or all
+        if parameter.field is None:  # of other rows, or all
             return passed
-        how = "written" if cells.field.text in self._program.effects.writes else "read"
-        elements = f", {cells.elements}" if cells.elements > 1 else ""
-        return f"_cells.{how}({passed}{elements})"
+        how = "written" if parameter.field.text in self._program.effects.writes else "read"
+        return f"_cells.{how}({passed}{f', {elements}' if elements > 1 else ''})"
 
 
 def function_name(method: Method, name: str, others: Set[str] = frozenset()) -> str:
@@ -163,7 +161,7 @@ def function_name(method: Method, name: str, others: Set[str] = frozenset()) -> 
     `others`: names that functions beside it have."""
     taken = {text for one in method.arguments for text in (one.text, one.whole)}
     is_bare = name == method.name  # no local of its own ends as other names of functions do
-    if f"_{name}" in taken or (is_bare and is_local(name, method.kernel)):
+    if f"_{name}" in taken or (is_bare and is_local(name)):
         name += "_"
         while name in others or f"_{name}" in taken:
             name += "_"

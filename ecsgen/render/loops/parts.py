@@ -3,7 +3,7 @@ other, and on chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 from ecsgen.model import Fused, Kernel
 from ecsgen.render.calls import call, collection, for_macro
@@ -51,7 +51,7 @@ class LoopPass(Pass):
         found = f"{source.variable} = {source.found}" if source.is_world else "data = self.data"
         statements = [
             *converted(self.arguments, used),
-            *aliases(self, self._parts),
+            *self._aliases,
             found,
             *self.key_lines,
         ]
@@ -76,29 +76,25 @@ class LoopPass(Pass):
             known = self._given.get(passed)
             if known is None:
                 name = self._names.take(parameter.name, f"{parameter.name}_{place}")
-                known = self._given[passed] = Parameter(name, parameter.annotation, passed)
+                known = self._given[passed] = replace(parameter, name=name, passed=passed)
             given.append(self._part_of(function, known))
         return call(function.name, given, 8)
 
     def _part_of(self, function: LoopFunction, parameter: Parameter) -> str:
         """What a block has of a parameter."""
-        name, start, end = parameter.name, self._start, self._end
         if parameter.annotation == "RowArray":
-            return f"rows_of_block({name}, {start}, {end})"
-        cells = function.cells.get(parameter.passed)
-        if cells is None or function.is_scattered:
-            return name
-        if cells.elements == 1:
-            return f"{name}[{start}:{end}]"
-        return f"{name}[{cells.elements} * {start} : {cells.elements} * {end}]"
+            return f"rows_of_block({parameter.name}, {self._start}, {self._end})"
+        if parameter.field is None or function.is_scattered:
+            return parameter.name
+        return parameter.between(self._start, self._end)
 
-
-def aliases(whole: Method, parts: Sequence[Method]) -> list[str]:
-    """Return the statements after which each kernel has the arguments under its own names."""
-    own = {argument.name: argument.text for argument in whole.arguments}
-    given = (argument for part in parts for argument in part.arguments)
-    others = dict.fromkeys((one.text, own[one.name]) for one in given)
-    return [f"{text} = {known}" for text, known in others if text != known]
+    @property
+    def _aliases(self) -> list[str]:
+        """The statements after which each kernel has the arguments under its own names."""
+        own = {argument.name: argument.text for argument in self.arguments}
+        given = (argument for part in self._parts for argument in part.arguments)
+        others = dict.fromkeys((one.text, own[one.name]) for one in given)
+        return [f"{text} = {known}" for text, known in others if text != known]
 
 
 class ChunkLoop(Method):
@@ -149,23 +145,18 @@ class ChunkLoop(Method):
 
     def _of_chunk(self, parameter: Parameter) -> str:
         """What a chunk takes of a parameter: all of it, or the values for its rows."""
-        if not parameter.passed.startswith("flat_cells("):
+        if not parameter.elements:
             return parameter.name
-        arguments, n = self._function.arguments.items(), self._function.count
-        elements = next(one.type.elements for one, given in arguments if given is parameter)
         start = f"{self._starts}[{self._chunk}]"
-        if elements == 1:
-            return f"{parameter.name}[{start} : {start} + {n}]"
-        return f"{parameter.name}[{elements} * {start} : {elements} * ({start} + {n})]"
+        return parameter.between(start, f"{start} + {self._function.count}")
 
     @property
     def _cells(self) -> list[str]:
         """The expressions for the columns of a chunk."""
-        function, n, found = self._function, self._function.count, []
-        for place, (passed, column) in enumerate(function.own.items()):
-            elements = function.cells[passed].elements
-            count = f"{elements} * {n}" if elements > 1 else n
+        found = []
+        for place, column in enumerate(self._function.own.values()):
             address = f"{self._addresses.name}[{self._chunk}, {place}]"
+            count = column.times(self._function.count)
             dtype = column.annotation.removeprefix("NDArray[").removesuffix("]")
             found.append(f"cells_at({address}, {count}, {dtype})")
         return found
@@ -191,9 +182,10 @@ class ChunkLoop(Method):
     def _cells_method(self) -> list[str]:
         """The method that has chunks looked up."""
         found = []
-        for cells in self._function.cells.values():
-            component, first = self.source.place(cells.field)
-            given = [literal(component), literal(first + cells.part)]
+        for column in self._function.own.values():
+            assert column.field is not None  # all that it has is of fields
+            component, first = self.source.place(column.field)
+            given = [literal(component), literal(first + column.part)]
             found.append(call("ChunkField", given, 0))
         return [
             f"def _{self.name}_cells(self) -> ChunkCells:",
