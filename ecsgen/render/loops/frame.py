@@ -190,7 +190,6 @@ class LoopFrame:
         if owner in self.source.components or owner == PARENT:
             return self.source
         assert self.asked is not None
-        assert self.asked.other is not None
         return self.asked.other
 
     def rows_of(self, owner: str) -> str:
