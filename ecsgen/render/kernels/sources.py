@@ -184,7 +184,8 @@ class ChunkSource:
             return -1, 0
         component = self.components[node.owner]
         found = next(one for one in component.fields if one.name == node.name)
-        return self.numbers[node.owner], first_column(component, found)
+        columns = [column.name for column in layout(component).columns if column.field]
+        return self.numbers[node.owner], columns.index(field_columns(found)[0].name)
 
 
 def own_source(component: Component, kernel: Kernel) -> Source:
@@ -193,8 +194,7 @@ def own_source(component: Component, kernel: Kernel) -> Source:
     name = "_n_active" if kernel.rows == "active" else "_n"
     managers = OtherManagers({component.name: component}, False)
     given = {OWN: component}, managers, {OWN: "data"}, component, f"data.{name}"
-    has_holes = component.lookup == "direct"
-    return Source(*given, f"{name[1:]} changes", has_holes=has_holes)
+    return Source(*given, f"{name[1:]} changes", has_holes=component.lookup == "direct")
 
 
 def source_of(world: World, name: str, components: Mapping[str, Component]) -> Source | ChunkSource:
@@ -226,12 +226,6 @@ def source_of(world: World, name: str, components: Mapping[str, Component]) -> S
 def _holding(owner: str) -> str:
     """Who has a parent's fields: the component itself."""
     return OWN if owner == PARENT else owner
-
-
-def first_column(component: Component, found: Field) -> int:
-    """Return which of a component's columns in chunks is a field's only or first one."""
-    columns = [column.name for column in layout(component).columns if column.field]
-    return columns.index(field_columns(found)[0].name)
 
 
 def all_fields(world: World, components: Iterable[Component]) -> Component:
