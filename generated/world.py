@@ -241,8 +241,8 @@ def _strike_kernel(
         # Boid.position += nearest(offset) * 0.9
         nearest2_0 = f32_0_0
         nearest2_1 = f32_0_0
-        _first = count
-        _closest = np.float32(0)
+        first2 = count
+        closest2 = np.float32(0)
         for f in range(count):
             o = found[f]
             dx = places[0, o] - x
@@ -251,12 +251,12 @@ def _strike_kernel(
             dy = places[1, o] - y
             if abs(dy) > half_y:
                 dy = dy - size_y * np.rint(dy / size_y)
-            _square = dx * dx + dy * dy
-            if f == 0 or _square < _closest:
-                _first = f
-                _closest = _square
-        if _first < count:
-            o = found[_first]
+            square2 = dx * dx + dy * dy
+            if f == 0 or square2 < closest2:
+                first2 = f
+                closest2 = square2
+        if first2 < count:
+            o = found[first2]
             dx = places[0, o] - x
             if abs(dx) > half_x:
                 dx = dx - size_x * np.rint(dx / size_x)

@@ -24,7 +24,7 @@ from ecsgen.diagnostics import Diagnostics
 from ecsgen.kernels.draws import numbered
 from ecsgen.model import Project
 from ecsgen.model.programs import Draw, walk
-from ecsgen.render.kernels.drawing import name_hash
+from ecsgen.render.printers import name_hash
 from ecsgen.schema import load
 from tests.evolving import loaded, world
 from tests.generated_package import build

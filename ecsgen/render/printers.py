@@ -3,11 +3,12 @@ take turns a loop, which Python itself runs if numba does not. And what a module
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
 from ecsgen.config import Backend
 from ecsgen.model import Component, Fused, Kernel, World
+from ecsgen.model.scalars import SCALARS
 from ecsgen.render.blocks.block_folds import BlockFold
 from ecsgen.render.blocks.block_method import BlockMethod, PassMethod
 from ecsgen.render.kernels.asked import asked_of
@@ -15,8 +16,12 @@ from ecsgen.render.kernels.sources import ChunkSource, Source, own_source
 from ecsgen.render.loops.loop_folds import LoopFold
 from ecsgen.render.loops.loop_method import LoopKernel
 from ecsgen.render.loops.parts import ChunkLoop, LoopPass
+from ecsgen.render.quoting import literal
 
 Printer = LoopKernel | ChunkLoop | LoopPass | LoopFold | BlockMethod | PassMethod | BlockFold
+
+_BASIS = 0xCBF2_9CE4_8422_2325
+_PRIME = 0x0000_0100_0000_01B3
 
 
 def method_of(
@@ -82,3 +87,44 @@ def _number_constants(printers: Iterable[Printer]) -> None:
     for argument in (one for printer in printers for one in printer.arguments):
         count = seen[argument.constant] = seen.get(argument.constant, 0) + 1
         argument.constant += f"_{count}" if count > 1 else ""
+
+
+def name_hash(name: str) -> int:
+    """The 64-bit FNV-1a of a kernel's name, in the world `shake`, elsewhere `Body.shake`."""
+    found = _BASIS
+    for byte in name.encode():
+        found = (found ^ byte) * _PRIME % 2**64
+    return found
+
+
+def drawing_lines(kernels: Sequence[Kernel], owner: str) -> str:
+    """The statement with all kernels that draw; nothing without such."""
+    names = [kernel.name for kernel in kernels if kernel.program.who]
+    prefix = f"{owner}." if owner else ""
+    entries = [f"{literal(name)}: 0x{name_hash(prefix + name):016X}" for name in names]
+    if not entries:
+        return ""
+    listed = "".join(f"    {entry},\n" for entry in entries)
+    return f"_DRAWING: ClassVar = {{\n{listed}}}"
+
+
+class FlatColumns:
+    """The shaped columns of a component's kernels and reductions, and of the world's kernels."""
+
+    def __init__(self, component: Component) -> None:
+        used = _used(component)
+        self.columns = sorted(
+            (field.name, f"NDArray[{SCALARS[field.type.scalar].numpy}]")
+            for field in component.fields
+            if field.name in used and field.type.shape and not field.split
+        )
+        self.attributes = [f"_{name}_flat" for name, _ in self.columns]
+
+
+def _used(component: Component) -> set[str]:
+    """The fields that kernels and reductions use, whosever rows they are of."""
+    programs = [kernel.program for kernel in component.kernels]
+    texts = {text for program in programs for text in program.effects.fields}
+    texts |= {text for one in component.reductions for text in one.program.reads}
+    texts |= {one.near.place.text for one in programs if one.near is not None and one.takes_turns}
+    return {text.rpartition(".")[2] for text in texts} | {*component.joined}

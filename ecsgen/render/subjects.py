@@ -9,15 +9,13 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from ecsgen.model import Component
-from ecsgen.render.kernels.drawing import Drawing
-from ecsgen.render.loops.flat_columns import FlatColumns
-from ecsgen.render.printers import texts_of
+from ecsgen.render.printers import FlatColumns, drawing_lines, texts_of
 from ecsgen.render.spacing import Spacing
 
 _BY_POLICY: Final[dict[str, Callable[[Component], object]]] = {
     "kernels": texts_of,
     "flat_columns": FlatColumns,
-    "seeded": Drawing,
+    "seeded": lambda component: drawing_lines(component.kernels, component.name),
     "spaced": Spacing,
 }
 

@@ -44,7 +44,7 @@ from ecsgen.render.blocks.posts import Post, posts_of
 from ecsgen.render.blocks.views import Views, column_view, field_of
 from ecsgen.render.calls import call
 from ecsgen.render.giving_way import marked
-from ecsgen.render.kernels.finding import OtherManagers
+from ecsgen.render.kernels.sources import OtherManagers
 from ecsgen.render.quoting import comment_text, literal
 
 QUIET = 'with np.errstate(all="ignore"):'

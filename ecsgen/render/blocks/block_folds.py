@@ -14,7 +14,7 @@ from ecsgen.render.blocks.drivers import cut
 from ecsgen.render.blocks.views import Views
 from ecsgen.render.calls import call, for_macro
 from ecsgen.render.kernels.folding import Folding
-from ecsgen.render.kernels.printed import Printed
+from ecsgen.render.kernels.methods import Printed
 from ecsgen.render.quoting import literal
 
 _PARTS: Final = {"sum": "add", "mean": "add", "min": "minimum", "max": "maximum"}

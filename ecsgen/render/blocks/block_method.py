@@ -17,9 +17,7 @@ from ecsgen.render.blocks.ufuncs import COMPLAINING
 from ecsgen.render.blocks.views import Views
 from ecsgen.render.calls import exploded, for_macro
 from ecsgen.render.kernels.asked import Asked
-from ecsgen.render.kernels.methods import Method
-from ecsgen.render.kernels.passes import Pass
-from ecsgen.render.kernels.printed import Printed
+from ecsgen.render.kernels.methods import Method, Pass, Printed
 from ecsgen.render.kernels.sources import ChunkSource, Source
 from ecsgen.render.quoting import WIDTH
 

@@ -13,7 +13,7 @@ from ecsgen.render.blocks.array_values import Shape, Value
 from ecsgen.render.blocks.expressions import Emitter, as_typed
 from ecsgen.render.blocks.views import column_view
 from ecsgen.render.calls import call
-from ecsgen.render.kernels.finding import OtherManagers
+from ecsgen.render.kernels.sources import OtherManagers
 
 UFUNCS: Final = {
     "min": "np.minimum",

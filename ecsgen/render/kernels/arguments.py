@@ -17,12 +17,10 @@ from ecsgen.render.spelling import Spelling
 
 _OWN_NAMES: Final = re.compile(
     r"(tmp|once|theirs|exists|heard|each)\d*|where|blocks|rows|parents|found|chunks|addresses"
-    r"|kept|given|among|order|search|pairs|views|chosen|count|before|cells|n"
-    r"|(all|parent|other|to|each)_.*"
+    r"|kept|given|among|order|search|pairs|views|chosen|count|before|cells|n|stem|word|bits"
+    r"|(all|parent|other|to|each)_.*|key(_\d+)?"
 )
-_DRAWING: Final = re.compile(r"key(_\d+)?|stem|word|bits")
-"""Arguments whose converted values would have the names of something else in the method; the
-second ones where it draws random numbers."""
+"""What methods call their locals, behind an underscore."""
 
 
 class ArgumentSpelling:
@@ -56,19 +54,34 @@ class ArgumentSpelling:
         return f"{self.alone}: {kind}"
 
     @property
+    def checked(self) -> str:
+        """The expression that checks it."""
+        return f"{self.constant}.one({self.alone})"
+
+    @property
+    def bare(self) -> str:
+        """The expression for its value as loops take it: large integers of Python would be of
+        another type than small ones."""
+        dtype = SCALARS[self.type.scalar].numpy
+        if self.type.shape:
+            return f"np.array({self.checked}, {dtype}).reshape(-1)"
+        return f"{dtype}({self.checked})" if self.type.scalar == "u64" else self.checked
+
+    @property
     def conversion(self) -> str:
-        """The expression for its value in the kernel, with an axis for the rows."""
-        dtype, checked = SCALARS[self.type.scalar].numpy, f"{self.constant}.one({self.alone})"
+        """The expression for its value in blocks, with an axis for the rows."""
+        dtype = SCALARS[self.type.scalar].numpy
         if not self.type.shape:
-            return f"{dtype}({checked})"
-        return f"np.array({checked}, {dtype}).reshape({literal((*self.type.shape, 1))[1:-1]})"
+            return f"{dtype}({self.checked})"
+        shape = literal((*self.type.shape, 1))[1:-1]
+        return f"np.array({self.checked}, {dtype}).reshape({shape})"
 
     @property
     def array(self) -> str:
         """The same as an array, with which numpy starts sooner."""
         if self.type.shape:
             return self.conversion
-        return f"np.array({self.constant}.one({self.alone}), {SCALARS[self.type.scalar].numpy})"
+        return f"np.array({self.checked}, {SCALARS[self.type.scalar].numpy})"
 
     def each_line(self, count: str, buffers: list[str]) -> str:
         """The statement that checks the values of all rows; they share no memory with buffers."""
@@ -87,10 +100,9 @@ def _base(type_: Type) -> Base:
     return Base.FLOAT if type_.is_float else Base.INT
 
 
-def is_local(name: str, kernel: Kernel) -> bool:
+def is_local(name: str) -> bool:
     """Whether the method of a kernel may have a local of this name behind an underscore."""
-    draws = kernel.program.who is not None and _DRAWING.fullmatch(name) is not None
-    return draws or _OWN_NAMES.fullmatch(name) is not None
+    return _OWN_NAMES.fullmatch(name) is not None
 
 
 def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:
@@ -102,7 +114,7 @@ def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpe
     ]
     taken = {argument.text for argument in found}
     for argument in found:
-        if is_local(argument.name, kernel):
+        if is_local(argument.name):
             while argument.text in taken:
                 argument.text += "_"
             taken.add(argument.text)

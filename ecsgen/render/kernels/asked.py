@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ecsgen.model import Component, Kernel, World
@@ -20,15 +20,15 @@ class Asked:
     """The kernel as errors have it."""
     near: Near
     own: Source
-    other: Source | None
-    """None: the same."""
+    other: Source
+    """Of those that are asked: the same one where rows ask each other."""
     prefix: str = "_"
     """Of variables: nothing where no argument is near."""
 
     @property
     def components(self) -> Mapping[str, Component]:
         """Those of the rows that are asked, by owner."""
-        return (self.other or self.own).components
+        return self.other.components
 
     @property
     def space(self) -> str:
@@ -38,7 +38,7 @@ class Asked:
     @property
     def is_two(self) -> bool:
         """Whether others are asked than those who ask."""
-        return self.other is not None
+        return self.other is not self.own
 
     @property
     def has_ghosts(self) -> bool:
@@ -48,7 +48,7 @@ class Asked:
     @property
     def asks_ghosts(self) -> bool:
         """Whether rows ask each other, and ghosts, which stand behind them."""
-        return self.other is None and self.has_ghosts
+        return self.has_ghosts and not self.is_two
 
     @property
     def asking(self) -> str:
@@ -57,7 +57,7 @@ class Asked:
 
     # --- the statements of a method --------------------------------------------------------------
 
-    def finding(self, turns: bool, owners: Iterable[str], radius: str) -> list[str]:
+    def finding(self, turns: bool, owners: Collection[str], radius: str) -> list[str]:
         """The statements that find places of both, as a function takes them: `_given`.
 
         `owners`: the components whose fields are asked for; `radius`: an expression.
@@ -98,47 +98,55 @@ class Asked:
     def lines(self) -> list[str]:
         """The statements that find both sets of rows."""
         found = [f"{self.own.variable} = {self.own.found}"]
-        return found if self.other is None else [*found, f"_asked = {self.other.found}"]
+        return [*found, *([f"_asked = {self.other.found}"] if self.is_two else [])]
 
     @property
     def passed(self) -> list[str]:
         """What these find."""
-        return [self.own.variable, *(["_asked"] if self.other else [])]
+        return [self.own.variable, *(["_asked"] if self.is_two else [])]
 
     @property
     def parameters(self) -> list[str]:
         """The same as parameters."""
         own = f"{self.own.variable[1:]}: {self.own.annotation}"
-        return [own] if self.other is None else [own, f"asked: {self.other.annotation}"]
+        return [own, *([f"asked: {self.other.annotation}"] if self.is_two else [])]
 
     def own_rows(self, component: str) -> str:
         """The variable with the rows that ask."""
         return f"{self.prefix}{self.own.components[component].module}_rows"
 
     def other_rows(self, component: str) -> str:
-        """The variable with the rows that are asked."""
-        if self.other is None and not self.has_ghosts:
+        """The variable with the rows that are asked, and ghosts."""
+        if not self.is_two and not self.has_ghosts:
             return self.own_rows(component)
         return f"{self.prefix}{self.components[component].module}_members"
 
-    def defined(self, asking: Iterable[str], asked: Iterable[str]) -> list[str]:
+    def defined(self, asking: Collection[str], asked: Collection[str]) -> list[str]:
         """The statements that define these variables, for components whose fields are used."""
-        space, found = self.space, {}
-        for name in dict.fromkeys([space, *asking, *(asked if self.other is None else ())]):
-            found[self.own_rows(name)] = self.own.rows(name, self._own_variable)
-        if self.other is not None:
-            for name in dict.fromkeys([space, *asked]):
-                found[self.other_rows(name)] = self.other.rows(name, f"{self.prefix}asked")
+        space, own = self.space, f"{self.prefix}{self.own.variable[1:]}"
+        other = f"{self.prefix}asked" if self.is_two else own
+        asking = [space, *asking, *(() if self.is_two else asked)]
+        found = {self.own_rows(name): self.own.rows(name, own) for name in asking}
+        variable = self.other_rows if self.is_two else self.own_rows
+        members = {name: variable(name) for name in dict.fromkeys([space, *asked])}
+        if self.is_two:
+            found |= {rows: self.other.rows(name, other) for name, rows in members.items()}
         lines = [f"{name} = joined_rows({rows})" for name, rows in found.items()]
         if self._parted:
-            members = self.own_rows(space) if self.other is None else self.other_rows(space)
-            given = [members, *(self._part(component) for component in self._parted)]
-            lines += _statement(f"{self._hidden} = hidden_rows", given)
-        return [*lines, *self._with_ghosts(asked)] if self.has_ghosts else lines
-
-    @property
-    def _own_variable(self) -> str:
-        return f"{self.prefix}{self.own.variable[1:]}"
+            parts = [
+                f"({self.other.rows(one.name, other)}, self.{one.module}.data._n_active)"
+                for one in self._parted
+            ]
+            lines += _statement(f"{self._hidden} = hidden_rows", [members[space], *parts])
+        if not self.has_ghosts:
+            return lines
+        ghosts, everybody = f"{self.prefix}ghosts", dict.fromkeys([space, *self.components])
+        managers = {name: f"self.{self.components[name].module}" for name in everybody}
+        lines += _statement(f"{ghosts} = ghosts_near", [f"{self.prefix}radius", *managers.values()])
+        for name, rows in members.items():
+            both = f"with_ghosts({rows}, {managers[name]}, {ghosts})"
+            lines.append(f"{self.other_rows(name)} = {both}")
+        return lines
 
     @property
     def _parted(self) -> list[Component]:
@@ -146,30 +154,10 @@ class Asked:
         tells of itself."""
         return [one for one in self.components.values() if one.partition and one.name != self.space]
 
-    def _part(self, component: Component) -> str:
-        """The rows in a component with a partition, and how many are active."""
-        variable = f"{self.prefix}asked" if self.other else self._own_variable
-        rows = (self.other or self.own).rows(component.name, variable)
-        return f"({rows}, self.{component.module}.data._n_active)"
-
     @property
     def _hidden(self) -> str:
         """The variable with the rows of the space that are inactive in another component."""
         return f"{self.prefix}hidden"
-
-    def _with_ghosts(self, asked: Iterable[str]) -> list[str]:
-        """The statements that put ghosts behind the rows that are asked."""
-        space, ghosts = self.space, f"{self.prefix}ghosts"
-        modules = [
-            self.components[name].module for name in dict.fromkeys([space, *self.components])
-        ]
-        given = [f"{self.prefix}radius", *(f"self.{module}" for module in modules)]
-        lines = _statement(f"{ghosts} = ghosts_near", given)
-        for name in dict.fromkeys([space, *asked]):
-            rows = self.own_rows(name) if self.other is None else self.other_rows(name)
-            manager = f"self.{self.components[name].module}"
-            lines.append(f"{self.other_rows(name)} = with_ghosts({rows}, {manager}, {ghosts})")
-        return lines
 
     def given(self, radius: str, are_one: bool = False) -> list[str]:
         """The arguments with which the places of both are found; `are_one`: those of ghosts are
@@ -184,16 +172,14 @@ class Asked:
 
 def asked_of(kernel: Kernel, source: Source, world: World | None = None) -> Asked | None:
     """Return whose rows a kernel asks, if it asks; `world`: where it is one of the world."""
-    near = kernel.program.near
+    near, other = kernel.program.near, source
     if near is None:
         return None
-    if world is None:
-        return Asked(kernel.name, near, source, None)
-    if near.among in ("", kernel.over):
-        return Asked(f"{world.name}.{kernel.name}", near, source, None)
-    other = source_of(world, near.among, source.managers.components)
-    assert isinstance(other, Source)  # there are no spaces in chunks
-    return Asked(f"{world.name}.{kernel.name}", near, source, other)
+    if world is not None and near.among not in ("", kernel.over):
+        found = source_of(world, near.among, source.managers.components)
+        assert isinstance(found, Source)  # there are no spaces in chunks
+        other = found
+    return Asked(f"{world.name}.{kernel.name}" if world else kernel.name, near, source, other)
 
 
 def _statement(called: str, given: list[str]) -> list[str]:

@@ -1,20 +1,34 @@
-"""A kernel as a method of a manager or of the world: its arguments, its docstring, and what stands
-before either printer's loop, in the order of a call."""
+"""A kernel, or those of a pass, as a method of a manager or of the world: its arguments, its
+docstring, and what stands before either printer's loop; and the texts that templates get."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from ecsgen.model import Kernel
-from ecsgen.model.programs import Argument, Near
+from ecsgen.model import Fused, Kernel
+from ecsgen.model.programs import Argument, Effects, Near, Program
 from ecsgen.render.calls import call, for_macro
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.arguments import ArgumentSpelling, argument_spellings
 from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.kernels.sources import ChunkSource, Source
-from ecsgen.render.kernels.turns import order_lines
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 from ecsgen.render.wording import sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """Texts of a module, none of them indented."""
+
+    method: str
+    """Of the manager, or of the world: with what it calls there."""
+    function: str = ""
+    """Of the module, if there is a loop: with what it calls."""
+    data_method: str = ""
+    """Of the component's columns, if these are cut into blocks that are kept."""
+    constants: tuple[str, ...] = ()
+    """Lines of the module."""
 
 
 class Method:
@@ -181,31 +195,63 @@ class Method:
         return next(one.text for one in self.arguments if one.name == radius.name)
 
 
-class RowsMethod(Method):
-    """The method of a kernel over rows: what stands before its loop."""
+def kernel_of(fused: Fused) -> Kernel:
+    """Return what stands for all kernels of a pass: their arguments and effects, no steps.
+
+    It draws if one of them does.
+    """
+    kernels = fused.kernels
+    arguments: dict[str, Argument] = {}
+    for one in (one for kernel in kernels for one in kernel.program.arguments):
+        arguments.setdefault(one.name, one)
+    args = {name: (name, text, unit) for kernel in kernels for name, text, unit in kernel.args}
+    writes = dict.fromkeys(name for kernel in kernels for name in kernel.program.effects.writes)
+    who = next((one.program.who for one in kernels if one.program.who is not None), None)
+    effects = Effects(writes=tuple(writes))
+    return Kernel(
+        fused.name,
+        (),
+        args=tuple(args[name] for name in arguments),
+        rows=kernels[0].rows,
+        over=kernels[0].over,
+        program=Program(arguments=tuple(arguments.values()), who=who, effects=effects),
+    )
+
+
+class Pass(Method):
+    """The method of a pass: over all rows, or the active ones; only schedules call it."""
 
     source: Source
+    takes_rows = False
+
+    def __init__(self, fused: Fused, source: Source) -> None:
+        super().__init__(kernel_of(fused), source)
+        self.kernels = fused.kernels
 
     @property
-    def is_ordered(self) -> bool:
-        """Whether it is told whose turn it is, one by one."""
-        in_rows = self.source.is_world and self.asked is None and self.kernel.turns == "rows"
-        return self._program.takes_turns and not in_rows
+    def signature(self) -> str:
+        parameters = ["self", *(argument.parameter for argument in self.arguments)]
+        return for_macro(call(f"def _{self.name}", parameters, 4, " -> None:"))
 
     @property
-    def beginning(self) -> list[str]:
-        """The statements that get the rows' columns, or find the rows."""
-        source = self.source
-        return [f"{source.variable} = {source.found}"] if source.is_world else ["data = self.data"]
+    def summary(self) -> str:
+        names = list(dict.fromkeys(f"`{kernel.name}`" for kernel in self.kernels))
+        listed = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
+        return sentence(f"Run {listed} block by block, as if one after the other")
 
     @property
-    def checking(self) -> list[str]:
-        """The statements that check which rows a call names, and values for each row."""
-        if not self.source.is_world:
-            return self.choosing
-        return self.source.each_lines(self.each, self._program.effects.writes)
+    def _effects(self) -> str:
+        return "Each block goes through all of them. O(n); no structural change."
 
     @property
-    def orders(self) -> list[str]:
-        """The statements that find out whose turn it is when."""
-        return order_lines(self.kernel, self.source) if self.is_ordered else []
+    def _inputs(self) -> list[str]:
+        return []
+
+    @property
+    def key_lines(self) -> list[str]:
+        """The statements that count the calls of kernels that draw random numbers."""
+        return [
+            f'_key_{place} = self._draw_key("{kernel.name}")'
+            for place, kernel in enumerate(self.kernels)
+            if kernel.program.who is not None
+        ]

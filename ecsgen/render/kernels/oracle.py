@@ -51,12 +51,17 @@ def _kind(argument: Argument) -> str:
 class RowCode:
     """Writes what happens to one row, a statement per operation."""
 
-    def __init__(self, name: str, program: Program) -> None:
+    def __init__(self, name: str, program: Program, otherwise: str, all_rows: bool) -> None:
+        """`otherwise`: what is returned where the condition is false."""
         self.name = name
         self._program = program
+        self._all_rows = ["all_rows=True"] if all_rows else []
         self._lines: list[str] = []
         self._locals: dict[str, str] = {}
         self._count = 0
+        if program.where is not None:
+            self._write(f"if not {self._value(program.where)}[0]:")
+            self._write(f"    return {otherwise}")
 
     def _write(self, line: str) -> None:
         self._lines.append("    " + line)
@@ -132,19 +137,13 @@ class RowCode:
 
     def _field(self, node: FieldValue) -> str:
         if node.owner == PARENT:
-            root = literal(self._above(node.name))
+            root = literal(dict(self._program.above_roots)[node.name])
             return self._made("row.parent", [literal(node.name), root])
-        is_written = node.text in self._program.effects.writes
-        return self._copied(node) if is_written else f'row["{node.text}"]'
-
-    def _copied(self, node: FieldValue) -> str:
-        """A value that later steps do not change."""
-        self._count += 1
+        if node.text not in self._program.effects.writes:
+            return f'row["{node.text}"]'
+        self._count += 1  # a copy, which later steps do not change
         self._write(f'_{self._count} = row["{node.text}"]')
         return f"_{self._count}"
-
-    def _above(self, name: str) -> tuple[bool | int | float, ...]:
-        return dict(self._program.above_roots)[name]
 
     def _operation(self, node: Operation) -> str:
         values = [self._value(operand) for operand in node.operands]
@@ -161,13 +160,9 @@ class KernelCheck(RowCode):
     is_folded: Final = False
 
     def __init__(self, kernel: Kernel, component: str = "") -> None:
-        super().__init__(kernel.name, kernel.program)
+        super().__init__(kernel.name, kernel.program, "False", kernel.rows == "all")
         self._component = component
         self.turns = kernel.turns
-        self._all_rows = ["all_rows=True"] if kernel.rows == "all" else []
-        if self._program.where is not None:
-            self._write(f"if not {self._value(self._program.where)}[0]:")
-            self._write("    return False")
         for step in self._program.steps:
             self._write(f"# {comment_text(step.text)}")
             self._step(step)
@@ -273,13 +268,9 @@ class ReductionCheck(RowCode):
     is_folded: Final = True
 
     def __init__(self, reduction: Reduction) -> None:
-        super().__init__(reduction.name, Program())
+        program = Program(where=reduction.program.where)
+        super().__init__(reduction.name, program, "[]", reduction.rows != "active")
         self._how = reduction.how
-        self._all_rows = ["all_rows=True"] if reduction.rows != "active" else []
-        where = reduction.program.where
-        if where is not None:
-            self._write(f"if not {self._value(where)}[0]:")
-            self._write("    return []")
         made = self._value(reduction.program.value)
         if f"    {made} =" in "\n".join(self._lines[-1:]):  # gives the value its name
             self._lines[-1] = self._lines[-1].replace(f"{made} =", "return", 1)

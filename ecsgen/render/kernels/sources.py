@@ -5,13 +5,66 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
+from ecsgen.kernels.form import Find
 from ecsgen.layout import layout
 from ecsgen.model import Component, Field, Kernel, World
 from ecsgen.model.columns import KEPT_FIELDS, field_columns
 from ecsgen.model.programs import ENTITY, OWN, PARENT, FieldValue
 from ecsgen.render.kernels.arguments import ArgumentSpelling
-from ecsgen.render.kernels.finding import OtherManagers
+
+Way = Literal["alive", "sparse", "direct", "hash", "id", "living_id", "direct_id", "any", "any_id"]
+"""How a row is found, or whether somebody is alive; the last two wherever entities and ids come
+from."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherManagers:
+    """The managers that a kernel finds rows in: of a component's kernel its own."""
+
+    components: Mapping[str, Component]
+    """By name, those whose rows may be referred to."""
+    is_world: bool
+
+    def manager(self, component: str) -> str:
+        """The expression for a manager."""
+        return f"self.{self.components[component].module}" if self.is_world else "self"
+
+    def data(self, component: str) -> str:
+        """The expression for a manager's columns."""
+        return f"{self.manager(component)}.data" if self.is_world else "data"
+
+    @property
+    def entities(self) -> str:
+        """The expression for the manager of entities."""
+        return "self.entities" if self.is_world else "self._entities"
+
+    def clean(self, component: str) -> str:
+        """The expression for whether no rows of dead entities are left in a manager, if the world
+        knows that."""
+        is_collected = self.is_world and self.components[component].destroy != "manual"
+        return "self.entities._is_clean" if is_collected else ""
+
+    def stem(self, component: str) -> str:
+        """What names of its columns begin with, where they are not a row's own."""
+        return f"other_{self.components[component].module}" if self.is_world else "other"
+
+    @property
+    def is_sharded(self) -> bool:
+        """Whether indices of entities and slots of ids do not tell where rows are."""
+        return any(component.sharded for component in self.components.values())
+
+    def way(self, one: Find) -> Way:
+        """How its row is found."""
+        if not one.component:
+            return "alive"
+        component = self.components[one.component]
+        if one.handle.type.kind == "entity":
+            return component.lookup
+        if component.lookup == "direct":
+            return "direct_id"
+        return "id" if component.owner == "none" else "living_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +184,8 @@ class ChunkSource:
             return -1, 0
         component = self.components[node.owner]
         found = next(one for one in component.fields if one.name == node.name)
-        return self.numbers[node.owner], first_column(component, found)
+        columns = [column.name for column in layout(component).columns if column.field]
+        return self.numbers[node.owner], columns.index(field_columns(found)[0].name)
 
 
 def own_source(component: Component, kernel: Kernel) -> Source:
@@ -140,8 +194,7 @@ def own_source(component: Component, kernel: Kernel) -> Source:
     name = "_n_active" if kernel.rows == "active" else "_n"
     managers = OtherManagers({component.name: component}, False)
     given = {OWN: component}, managers, {OWN: "data"}, component, f"data.{name}"
-    has_holes = component.lookup == "direct"
-    return Source(*given, f"{name[1:]} changes", has_holes=has_holes)
+    return Source(*given, f"{name[1:]} changes", has_holes=component.lookup == "direct")
 
 
 def source_of(world: World, name: str, components: Mapping[str, Component]) -> Source | ChunkSource:
@@ -173,12 +226,6 @@ def source_of(world: World, name: str, components: Mapping[str, Component]) -> S
 def _holding(owner: str) -> str:
     """Who has a parent's fields: the component itself."""
     return OWN if owner == PARENT else owner
-
-
-def first_column(component: Component, found: Field) -> int:
-    """Return which of a component's columns in chunks is a field's only or first one."""
-    columns = [column.name for column in layout(component).columns if column.field]
-    return columns.index(field_columns(found)[0].name)
 
 
 def all_fields(world: World, components: Iterable[Component]) -> Component:

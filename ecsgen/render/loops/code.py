@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import chain, count
 from typing import Final
 
 from ecsgen.model.scalars import SCALARS, UNSIGNED
@@ -76,9 +76,9 @@ def cut(code: Code, scalar: str) -> Code:
 def number(value: bool | int | float, scalar: str) -> Code:
     """A constant of a type. A bare integer is an i64 to numba, which goes with all signed ones."""
     if scalar == "bool" or scalar == "f64":
-        text = _shown(value)
+        text = spelled(value)
     elif scalar == "f32":
-        shown = _shown(value)
+        shown = spelled(value)
         return Code(f"np.float32({shown if shown == '-0.0' else shown.removesuffix('.0')})")
     elif scalar in UNSIGNED or value == -(2**63):
         return Code(f"{SCALARS[scalar].numpy}({value})")
@@ -90,7 +90,7 @@ def number(value: bool | int | float, scalar: str) -> Code:
     return Code(text, level, bits - 1 if is_narrow else 0)
 
 
-def _shown(value: bool | int | float) -> str:
+def spelled(value: bool | int | float) -> str:
     """A number as Python spells it; of those that it has no spelling for, numpy's."""
     text = repr(value)
     return text.replace("inf", "np.inf").replace("nan", "np.nan")
@@ -129,42 +129,12 @@ class Names:
         return f"{name}_" if may_be_own(name) else name
 
     def take(self, *wishes: str) -> str:
-        """The first wish that is free; the last one is lengthened until it is."""
+        """The first wish that is free, or else the first one with a number."""
         used = self.taken | self._promised
-        name = next((wish for wish in wishes if wish not in used), wishes[-1])
-        while name in used:
-            name += "_"
+        numbered = (f"{wishes[0]}{number}" for number in count(2))
+        name = next(wish for wish in chain(wishes, numbered) if wish not in used)
         self.taken.add(name)
         return name
-
-
-class Constants:
-    """The constants of a function: as the loop has them, each where it stands."""
-
-    def of(self, value: bool | int | float, scalar: str) -> Code:
-        """A constant of a type."""
-        return number(value, scalar)
-
-
-class NamedConstants(Constants):
-    """Those of a loop in plain Python: made before it, for that takes a while, and all of numpy's
-    types, for Python's numbers neither wrap nor divide by zero."""
-
-    def __init__(self, names: Names, setup: list[str]) -> None:
-        self._names = names
-        self._setup = setup
-        self._known: dict[str, Code] = {}
-
-    def of(self, value: bool | int | float, scalar: str) -> Code:
-        if scalar == "bool":
-            return number(value, scalar)
-        text = f"{SCALARS[scalar].numpy}({_shown(value)})"
-        if text not in self._known:
-            shown = re.sub(r"\W", "_", repr(value).replace("-", "minus_"))
-            name = self._names.kept(f"{scalar}_{shown}")
-            self._setup.append(f"{name} = {text}")
-            self._known[text] = Code(name)
-        return self._known[text]
 
 
 USED: Final = origins(COMPILED).keys() | {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from ecsgen.model.programs import Cast, Operation
@@ -41,7 +42,7 @@ def element_of(node: Operation, operands: list[Code]) -> Code:
         return called(FUNCTIONS[node.name], *operands)
     if node.name in COMPARISONS:
         return _comparison(node, operands)
-    return _MAKERS[node.name](type_, operands)
+    return _MAKERS[node.name](type_, *operands)
 
 
 def _comparison(node: Operation, operands: list[Code]) -> Code:
@@ -83,21 +84,11 @@ def _own_reach(type_: Type) -> int:
     return type_.bits - 1 if is_narrow(type_) else 0
 
 
-def sum_of(type_: Type, left: Code, right: Code) -> Code:
-    return _arithmetic("+", Level.SUM, type_, left, right)
-
-
-def difference_of(type_: Type, left: Code, right: Code) -> Code:
-    return _arithmetic("-", Level.SUM, type_, left, right)
-
-
-def product_of(type_: Type, left: Code, right: Code) -> Code:
-    return _arithmetic("*", Level.PRODUCT, type_, left, right)
-
-
-def _arithmetic(sign: str, level: Level, type_: Type, left: Code, right: Code) -> Code:
-    """Signed integers of 64 bits must not overflow: to LLVM that has no meaning, and it draws
-    conclusions. Unsigned ones wrap, so those of the schema are computed as such."""
+def arithmetic(sign: str, type_: Type, left: Code, right: Code) -> Code:
+    """A sum, difference or product. Signed integers of 64 bits must not overflow: to LLVM that has
+    no meaning, and it draws conclusions. Unsigned ones wrap, so those of the schema are computed as
+    such."""
+    level = Level.PRODUCT if sign == "*" else Level.SUM
     if type_.scalar == "i64":
         return called(_INT64[sign], left, right)
     if not is_narrow(type_):
@@ -124,74 +115,38 @@ _FURTHEST: Final = 62
 _INT64: Final = {"+": "add_int64", "-": "subtract_int64", "*": "multiply_int64"}
 
 
-def _quotient(type_: Type, operands: list[Code]) -> Code:
-    left, right = operands
-    return infix("/", Level.PRODUCT, left, right)
-
-
-def _floor_quotient(type_: Type, operands: list[Code]) -> Code:
-    return _floored(type_, operands, "//", "floor_divide")
-
-
-def _remainder(type_: Type, operands: list[Code]) -> Code:
-    return _floored(type_, operands, "%", "remainder")
-
-
-def _floored(type_: Type, operands: list[Code], sign: str, function: str) -> Code:
+def _floored(sign: str, function: str, type_: Type, left: Code, right: Code) -> Code:
     if type_.is_float:
-        return called(function, *operands)
+        return called(function, left, right)
     if type_.scalar == "i64":
-        return called(f"{function}_int64", *operands)
-    left, right = (cut(one, type_.scalar) for one in operands)
+        return called(f"{function}_int64", left, right)
+    left, right = cut(left, type_.scalar), cut(right, type_.scalar)
     return infix(sign, Level.PRODUCT, left, right, _own_reach(type_))
 
 
-def _power(type_: Type, operands: list[Code]) -> Code:
-    base, exponent = operands
+def _power(type_: Type, base: Code, exponent: Code) -> Code:
     if type_.is_float:
         return Code(f"{base.within(Level.ATOM)} ** {exponent.within(Level.SIGN)}", Level.POWER)
-    base = cut(base, type_.scalar)
     times = exponent.text.removeprefix(f"{SCALARS[type_.scalar].numpy}(").removesuffix(")")
-    return called("whole_power", base, Code(times))
+    return called("whole_power", cut(base, type_.scalar), Code(times))
 
 
-def _negative(type_: Type, operands: list[Code]) -> Code:
-    (operand,) = operands
+def _negative(type_: Type, operand: Code) -> Code:
     if type_.is_integer and (type_.scalar in UNSIGNED or type_.bits == 64):
-        return difference_of(type_, number(0, type_.scalar), operand)
+        return arithmetic("-", type_, number(0, type_.scalar), operand)
     reach = _furthest(operand, type_) if is_narrow(type_) else 0
     return Code(f"-{operand.within(Level.SIGN)}", Level.SIGN, reach)
 
 
-def _absolute(type_: Type, operands: list[Code]) -> Code:
-    operand = cut(operands[0], type_.scalar)
+def _absolute(type_: Type, operand: Code) -> Code:
+    operand = cut(operand, type_.scalar)
     if type_.scalar in UNSIGNED:
         return operand
-    if type_.scalar == "i64":
-        return called("absolute_int64", operand)
-    return called("abs", operand, reach=_own_reach(type_))
+    function = "absolute_int64" if type_.scalar == "i64" else "abs"
+    return called(function, operand, reach=_own_reach(type_))
 
 
-def _sign(type_: Type, operands: list[Code]) -> Code:
-    return called("sign_of", cut(operands[0], type_.scalar), reach=_own_reach(type_))
-
-
-def _and(type_: Type, operands: list[Code]) -> Code:
-    left, right = operands
-    return infix("and", Level.AND, left, right)
-
-
-def _or(type_: Type, operands: list[Code]) -> Code:
-    left, right = operands
-    return infix("or", Level.OR, left, right)
-
-
-def _not(type_: Type, operands: list[Code]) -> Code:
-    return Code(f"not {operands[0].within(Level.NOT)}", Level.NOT)
-
-
-def _choice(type_: Type, operands: list[Code]) -> Code:
-    test, *values = operands
+def _choice(type_: Type, test: Code, *values: Code) -> Code:
     then, otherwise = (one if one.is_number else cut(one, type_.scalar) for one in values)
     sides = f"{then.within(Level.OR)} if {test.within(Level.OR)} else"
     text = f"{sides} {otherwise.within(Level.CHOICE)}"
@@ -199,20 +154,8 @@ def _choice(type_: Type, operands: list[Code]) -> Code:
     return Code(text, Level.CHOICE, _own_reach(type_) if is_wide else 0)
 
 
-def _least(type_: Type, operands: list[Code]) -> Code:
-    return _extreme("min", type_, operands)
-
-
-def _greatest(type_: Type, operands: list[Code]) -> Code:
-    return _extreme("max", type_, operands)
-
-
-def extreme_of(name: str, type_: Type, left: Code, right: Code) -> Code:
-    """The smaller or larger of two; NaN if one is."""
-    return _extreme(name, type_, [left, right])
-
-
-def _extreme(name: str, type_: Type, operands: list[Code]) -> Code:
+def extreme_of(name: str, type_: Type, *operands: Code) -> Code:
+    """The smallest or largest; NaN if one is."""
     if type_.is_float:
         return called(f"{name}imum", *operands)
     values = [_typed(one, type_.scalar) for one in operands]
@@ -224,25 +167,24 @@ def _typed(one: Code, scalar: str) -> Code:
     return called(SCALARS[scalar].numpy, one) if one.is_number else cut(one, scalar)
 
 
-_MAKERS: Final[dict[str, Callable[[Type, list[Code]], Code]]] = {
-    "+": lambda type_, operands: sum_of(type_, *operands),
-    "-": lambda type_, operands: difference_of(type_, *operands),
-    "*": lambda type_, operands: product_of(type_, *operands),
-    "/": _quotient,
-    "//": _floor_quotient,
-    "%": _remainder,
+_MAKERS: Final[dict[str, Callable[..., Code]]] = {
+    **{sign: partial(arithmetic, sign) for sign in _INT64},
+    "/": lambda type_, left, right: infix("/", Level.PRODUCT, left, right),
+    "//": partial(_floored, "//", "floor_divide"),
+    "%": partial(_floored, "%", "remainder"),
     "**": _power,
-    "square": lambda type_, operands: product_of(type_, operands[0], operands[0]),
+    "square": lambda type_, one: arithmetic("*", type_, one, one),
     "neg": _negative,
     "abs": _absolute,
-    "sign": _sign,
-    "and": _and,
-    "or": _or,
-    "not": _not,
+    "sign": lambda type_, one: called("sign_of", cut(one, type_.scalar), reach=_own_reach(type_)),
+    "and": lambda type_, left, right: infix("and", Level.AND, left, right),
+    "or": lambda type_, left, right: infix("or", Level.OR, left, right),
+    "not": lambda type_, one: Code(f"not {one.within(Level.NOT)}", Level.NOT),
     "if": _choice,
-    "min": _least,
-    "max": _greatest,
+    "min": partial(extreme_of, "min"),
+    "max": partial(extreme_of, "max"),
 }
+"""By operation: the code of a type of operands made of theirs."""
 
 
 def cast_of(node: Cast, operand: Code) -> Code:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from ecsgen.model import Field
 from ecsgen.model.columns import split_parts
@@ -13,100 +15,182 @@ from ecsgen.model.programs import (
     Local,
     OtherField,
     Program,
-    fields_in,
     walk,
 )
 from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import Type
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.kernels.sources import Source
-from ecsgen.render.loops.code import USED, Code, Constants, NamedConstants, Names
-from ecsgen.render.loops.columns import Columns, Parameter, array_type
-from ecsgen.render.loops.lookup import Lookups
-from ecsgen.render.loops.near import Before, Neighbours, Now
-from ecsgen.render.loops.values import UNROLLED, Value
+from ecsgen.render.loops.code import USED, Code, Names, number, spelled
+from ecsgen.render.loops.values import UNROLLED, Place, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of the function, and what the method passes for it."""
+
+    name: str
+    annotation: str
+    passed: str
+    elements: int = 0
+    """How many of its elements make a row; 0 if it has nothing for every row."""
+    field: FieldValue | None = None
+    """What it has of each of the function's own rows."""
+    part: int = 0
+    """Which of the field's columns it is."""
+
+    @property
+    def declared(self) -> str:
+        return f"{self.name}: {self.annotation}"
+
+    def between(self, start: str, end: str) -> str:
+        """The expression for what it has of rows in a range."""
+        if self.elements == 1 and end.isidentifier():
+            return f"{self.name}[{start}:{end}]"
+        end = f"({end})" if self.elements > 1 and " " in end else end
+        return f"{self.name}[{self.times(start)} : {self.times(end)}]"
+
+    def times(self, rows: str) -> str:
+        """The expression for how many elements so many rows have."""
+        return f"{self.elements} * {rows}" if self.elements > 1 else rows
 
 
 class LoopFrame:
-    """Of the function of a kernel, or of whatever else loops over rows."""
-
-    near: Neighbours | None = None
+    """Of the function of a kernel, or of whatever else loops over rows: parameters are in the order
+    of their first use."""
 
     def __init__(
         self,
-        function: str,
+        name: str,
         source: Source,
         program: Program,
+        spellings: Mapping[str, ArgumentSpelling],
         asked: Asked | None = None,
         is_plain: bool = False,
-        names_rows: bool = False,
     ) -> None:
-        """`is_plain`: Python itself runs it; `names_rows`: a call tells it which rows."""
+        """`spellings`: the method's arguments, by name; `is_plain`: Python itself runs it."""
+        self.name = name
         self.source = source
         self.program = program
+        self.asked = asked
         self.is_plain = is_plain
-        self.names = Names({*USED, function}, self._schema_names(asked))
-        self.setup: list[str] = []
-        """Statements before the loops."""
-        self.arguments: dict[Argument, str] = {}
-        """Those that are needed, and what they are called."""
+        self.names = Names({*USED, name}, self._schema_names)
+        self.own: dict[str, Parameter] = {}
+        """Columns of its own rows, by what the method passes."""
+        self.found: dict[str, Parameter] = {}
+        """Columns of other rows, and whatever these are found by."""
+        self.arguments: dict[Argument, Parameter] = {}
         self.numbers: dict[str, Parameter] = {}
         """The rows of each component, where they need not be the first ones."""
-        self.members: dict[str, Parameter] = {}
-        """The rows of those who may be asked in each component."""
-        self.above_roots: dict[str, str] = {}
+        self.tables: dict[str, str] = {}
+        """What the method calls tables that rows are found in, and how it makes them."""
         kept = self.names.kept
-        self.count = kept("n", "_n")
-        self.chosen = kept("rows", "_rows") if names_rows else ""
-        self.place = kept("k", "_k") if names_rows else ""
-        self.key = kept("key", "_key") if program.effects.draws else ""
-        is_ordered = program.climbs or program.takes_turns
-        self.order = kept("order", "_order") if is_ordered else ""
-        self.row = kept("i", "_i")
-        self.columns = Columns(self.names, is_plain)
-        given = self.columns, self.names, source.managers, self.setup, is_plain
-        self.lookups = Lookups(*given)
-        self.constants = NamedConstants(self.names, self.setup) if is_plain else Constants()
-        self._asked = asked
-        self._values: dict[Argument, Value] = {}
-        if asked is not None:
-            self.near = self._neighbours(asked)
+        self.count, self.row = kept("n"), kept("i")
+        self.index = self.row
+        """What counts rows: where messages wait."""
+        self.key = kept("key") if program.effects.draws else ""
+        self.annotated: set[str] = set()
+        """Variables that mypy knows the type of."""
+        self._spellings = spellings
+        self._ready: dict[str, str] = {}
 
-    def _neighbours(self, asked: Asked) -> Neighbours:
-        given = asked.near, self.names, self._arrays_of_other, self._member
-        if self.program.takes_turns:
-            return Now(*given)
-        return Before(*given, asked.own.is_world, asked.is_two)
+    @property
+    def _schema_names(self) -> set[str]:
+        """What the schema calls the columns, arguments and locals that the program uses."""
+        targets = [step.target for step in self.program.steps]
+        found = {one.name for one in self.program.arguments}
+        for one in (*targets, *(node for each in self.program.expressions for node in walk(each))):
+            if isinstance(one, Local):
+                found.add(one.name)
+            if isinstance(one, FieldValue | OtherField):
+                source = self._side(one.owner)
+                field = source.field(one.owner, one.name)
+                columns = [field.name, *(part.name for part in split_parts(field) if field.split)]
+                found |= {source.prefix(one.owner) + column for column in columns}
+        return found
 
-    # --- fields ----------------------------------------------------------------------------------
+    # --- what stands before the loops ------------------------------------------------------------
+
+    @property
+    def setup(self) -> list[str]:
+        """The statements before the loops."""
+        return [f"{name} = {made}" for made, name in self._ready.items()]
+
+    def ready(self, name: str, made: str) -> str:
+        """The variable that has the value of an expression before the loops begin."""
+        if made not in self._ready:
+            self._ready[made] = self.names.kept(name)
+        return self._ready[made]
+
+    def constant(self, value: bool | int | float, scalar: str) -> Code:
+        """A constant. Plain Python takes a while for one and has it made before, and of numpy's
+        types, for its own numbers neither wrap nor divide by zero."""
+        if not self.is_plain or scalar == "bool":
+            return number(value, scalar)
+        name = re.sub(r"\W", "_", repr(value).replace("-", "minus_"))
+        return Code(self.ready(f"{scalar}_{name}", f"{SCALARS[scalar].numpy}({spelled(value)})"))
+
+    # --- columns ---------------------------------------------------------------------------------
+
+    def array(self, name: str, scalar: str, passed: str) -> str:
+        """The parameter for a column of the function's own rows."""
+        if passed not in self.own:
+            made = Parameter(self.names.claim(name), array_type(scalar), passed)
+            self.own[passed] = made
+        return self.own[passed].name
+
+    def other_array(self, name: str, scalar: str, passed: str) -> str:
+        """The parameter for an array of something else."""
+        return self.parameter(name, array_type(scalar), passed)
+
+    def parameter(self, name: str, annotation: str, passed: str) -> str:
+        """The parameter for something else."""
+        if passed not in self.found:
+            self.found[passed] = Parameter(self.names.kept(name), annotation, passed)
+        return self.found[passed].name
 
     def arrays(self, node: FieldValue) -> list[str]:
-        """The parameters of a field of own rows, or of those who are asked."""
-        source = self._side(node.owner, self._asked)
+        """The parameters of a field of own rows, or of those who are asked: several if its elements
+        are split."""
+        source, found = self._side(node.owner), []
         field, prefix = source.field(node.owner, node.name), source.prefix(node.owner)
-        return self.columns.own_arrays(node, field, prefix, source.holder(node.owner))
+        elements = 1 if field.split else node.type.elements
+        columns = self._columns(field, node.type, source.holder(node.owner))
+        for part, (name, passed) in enumerate(columns):
+            found.append(self.array(prefix + name, node.type.scalar, passed))
+            made = self.own[passed]
+            if made.field is None:
+                self.own[passed] = replace(made, elements=elements, field=node, part=part)
+        return found
 
-    def _arrays_of_other(self, node: OtherField) -> list[str]:
-        return self.arrays(FieldValue(node.type, node.name, node.owner))
+    def found_arrays(self, component: str, name: str, type_: Type, before: bool) -> list[str]:
+        """The same of rows that are found; `before`: copies from before the kernel."""
+        managers, found = self.source.managers, []
+        stem, holder = managers.stem(component), managers.data(component)
+        field = next(one for one in managers.components[component].fields if one.name == name)
+        elements = 1 if field.split else type_.elements
+        end = f"{elements} * {holder}._n" if elements > 1 else f"{holder}._n"
+        for column, passed in self._columns(field, type_, holder):
+            wish = f"{stem}_{column}"
+            if before:
+                wish, passed = f"{wish}_before", f"{passed}[: {end}].copy()"
+            found.append(self.other_array(wish, type_.scalar, passed))
+        return found
 
-    def _side(self, owner: str, asked: Asked | None) -> Source:
+    def _columns(self, field: Field, type_: Type, holder: str) -> list[tuple[str, str]]:
+        """The columns of a field: their names, and the expressions for them, shapes flat."""
+        if field.split:
+            return [(one.name, f"{holder}._{one.name}_column") for one in split_parts(field)]
+        flat = "column.reshape(-1)" if self.is_plain else "flat"
+        return [(field.name, f"{holder}._{field.name}_{flat if type_.shape else 'column'}")]
+
+    def _side(self, owner: str) -> Source:
         """Whose field it is: of the rows, or of others that they ask."""
         if owner in self.source.components or owner == PARENT:
             return self.source
-        assert asked is not None
-        assert asked.other is not None
-        return asked.other
-
-    def _member(self, owner: str, which: str) -> str:
-        """The expression for the row of someone who may be asked in a component."""
-        assert self._asked is not None
-        passed = self._asked.members(owner)
-        if passed is None:
-            return which
-        if owner not in self.members:
-            name = self.names.kept(f"{self._asked.components[owner].module}_members")
-            self.members[owner] = Parameter(name, "RowArray", passed)
-        return f"{self.members[owner].name}[{which}]"
+        assert self.asked is not None
+        return self.asked.other
 
     def rows_of(self, owner: str) -> str:
         """The parameter with the rows of a component, where these need not be the first ones."""
@@ -117,85 +201,69 @@ class LoopFrame:
             self.numbers[owner] = Parameter(name, "RowArray", passed)
         return self.numbers[owner].name
 
-    def above_root(self, node: FieldValue) -> str:
-        """The parameter with large values above roots."""
-        constant = f"_{node.name.upper()}_ABOVE_ROOTS"
-        self.above_roots[constant] = node.name
-        return self.columns.array(f"above_roots_{node.name}", node.type.scalar, constant)
-
     # --- arguments -------------------------------------------------------------------------------
 
     def argument(self, argument: Argument) -> str:
         """What an argument is called in the function."""
         if argument not in self.arguments:
-            self.arguments[argument] = self.names.claim(argument.name)
-        return self.arguments[argument]
+            made = _argument(self.names.claim(argument.name), self._spellings[argument.name])
+            self.arguments[argument] = made
+        return self.arguments[argument].name
 
     def argument_value(self, argument: Argument) -> Value:
-        """The elements of an argument that is the same for all rows."""
-        name = self.argument(argument)
-        if argument not in self._values:
-            self._values[argument] = self._elements(argument, name)
-        return self._values[argument]
-
-    @property
-    def _ready(self) -> tuple[str, ...]:
-        """The types of which arguments are passed as numbers that need not be converted."""
-        return ("bool", "u64") if self.is_plain else ("bool", "i64", "u64", "f64")
-
-    def _elements(self, argument: Argument, name: str) -> Value:
-        """Before the loop an argument takes its type, and one with a shape is taken apart.
+        """The elements of an argument that is the same for all rows: before the loop it takes its
+        type, and one with a shape is taken apart.
 
         Python's own numbers are passed in a tenth of a microsecond; numpy's take three times that.
         """
-        type_ = argument.type
+        name, type_ = self.argument(argument), argument.type
         if not type_.shape:
-            if type_.scalar in self._ready:
-                return Value(type_, lambda place: Code(name))
-            typed = self.names.kept(f"{name}_{type_.scalar}")
-            self.setup.append(f"{typed} = {SCALARS[type_.scalar].numpy}({name})")
-            return Value(type_, lambda place: Code(typed))
+            if type_.scalar not in ("bool", "u64", *(() if self.is_plain else ("i64", "f64"))):
+                typed = f"{SCALARS[type_.scalar].numpy}({name})"
+                name = self.ready(f"{name}_{type_.scalar}", typed)
+            return Value(type_, lambda place: Code(name))
         if type_.elements > UNROLLED:
             return Value(type_, lambda place: Code(f"{name}[{place}]"))
-        elements = [self.names.kept(f"{name}_{k}") for k in range(type_.elements)]
-        self.setup += [f"{one} = {name}[{k}]" for k, one in enumerate(elements)]
+        elements = [self.ready(f"{name}_{k}", f"{name}[{k}]") for k in range(type_.elements)]
         return Value(type_, lambda place: Code(elements[int(place)]))
 
-    def common(self, spellings: Mapping[str, ArgumentSpelling]) -> list[Parameter]:
+    @property
+    def common(self) -> list[Parameter]:
         """The parameters that are the same for every row: arguments, and the key of draws."""
-        given = [_argument(one, name, spellings) for one, name in self.arguments.items()]
-        return [*given, *([Parameter(self.key, "np.uint64", "_key")] if self.key else [])]
-
-    def _schema_names(self, asked: Asked | None) -> set[str]:
-        """What the schema calls the columns, arguments and locals that a program uses."""
-        program = self.program
-        targets = [step.target for step in program.steps]
-        found = {argument.name for argument in program.arguments}
-        found |= {target.name for target in targets if isinstance(target, Local)}
-        assigned = [target for target in targets if isinstance(target, FieldValue)]
-        nodes = [node for one in program.expressions for node in walk(one)]
-        others = [FieldValue(n.type, n.name, n.owner) for n in nodes if isinstance(n, OtherField)]
-        for one in (*fields_in(*program.expressions), *assigned, *others):
-            source = self._side(one.owner, asked)
-            names = _columns_of(source.field(one.owner, one.name))
-            found |= {source.prefix(one.owner) + name for name in names}
-        return found
+        key = [Parameter(self.key, "np.uint64", "_key")] if self.key else []
+        return [*self.arguments.values(), *key]
 
 
-def _columns_of(field: Field) -> list[str]:
-    """The name of a field, and those of its elements if they are split."""
-    return [field.name, *(part.name for part in (split_parts(field) if field.split else ()))]
-
-
-def _argument(
-    argument: Argument, name: str, spellings: Mapping[str, ArgumentSpelling]
-) -> Parameter:
-    type_, spelling = argument.type, spellings[argument.name]
-    if argument.each:
-        return Parameter(name, array_type(type_.scalar), f"flat_cells({spelling.whole})")
+def _argument(name: str, spelling: ArgumentSpelling) -> Parameter:
+    """The parameter for an argument."""
+    type_ = spelling.type
+    if spelling.each:
+        passed = f"flat_cells({spelling.whole})"
+        return Parameter(name, array_type(type_.scalar), passed, type_.elements)
     if type_.shape:
         return Parameter(name, array_type(type_.scalar), spelling.text)
     annotation = "float" if type_.is_float else "bool" if type_.is_bool else "int"
     if type_.scalar == "u64":
         annotation = SCALARS[type_.scalar].numpy
     return Parameter(name, annotation, spelling.text)
+
+
+def array_type(scalar: str) -> str:
+    """The annotation of an array."""
+    return f"NDArray[{SCALARS[scalar].numpy}]"
+
+
+def cells_of(arrays: list[str], type_: Type, row: str, start: str = "") -> Value:
+    """What a row has in the columns of a field; `start`: where its elements begin."""
+    if len(arrays) > 1:
+        return Value(type_, lambda place: Code(f"{arrays[int(place)]}[{row}]"), True)
+    (array,) = arrays
+    if not type_.shape:
+        return Value(type_, lambda place: Code(f"{array}[{row}]"))
+    start = start or f"{type_.elements} * {row}"
+    return Value(type_, lambda place: Code(f"{array}[{sum_text(start, place)}]"))
+
+
+def sum_text(start: str, place: Place) -> str:
+    """The index of an element, counted from the first one of its row."""
+    return start if place == 0 else f"{start} + {place}"

@@ -4,195 +4,150 @@ counts references to the arrays that it is given."""
 from __future__ import annotations
 
 from ecsgen.kernels.form import Find
-from ecsgen.render.kernels.finding import OtherManagers, Way
-from ecsgen.render.loops.code import Code, Level, Names, infix
-from ecsgen.render.loops.columns import Columns
+from ecsgen.render.kernels.sources import Way
+from ecsgen.render.loops.code import Code, Level, infix
+from ecsgen.render.loops.frame import LoopFrame
 from ecsgen.render.loops.values import Emitter
 
 
 class Lookups:
-    """What a function finds rows by."""
+    """What a loop finds rows by."""
 
-    def __init__(
-        self,
-        columns: Columns,
-        names: Names,
-        managers: OtherManagers,
-        setup: list[str],
-        is_plain: bool,
-    ) -> None:
-        self.tables: dict[str, str] = {}
-        """What the method calls tables that rows are found in, and how it makes them."""
-        self.columns = columns
-        self.managers = managers
-        self.is_plain = is_plain
-        self._names = names
-        self._setup = setup
-        self._annotated: set[str] = set()
-        self._last_handle = ""
-
-    def way(self, one: Find) -> Way:
-        """How a row is found: in tables where entities and ids may come from elsewhere."""
-        if not self.managers.is_sharded:
-            return self.managers.way(one)
-        return "any" if one.handle.type.kind == "entity" else "any_id"
-
-    def declared(self, row: str) -> str:
-        """The variable of a row where it is set; mypy refuses a second annotation."""
-        if row in self._annotated:
-            return row
-        self._annotated.add(row)
-        return f"{row}: Any"
+    def __init__(self, frame: LoopFrame, emit: Emitter) -> None:
+        self.managers = frame.source.managers
+        self._frame = frame
+        self._emit = emit
 
     # --- who is alive ----------------------------------------------------------------------------
 
-    def alive(self, emit: Emitter, entity: str) -> Code:
+    def alive(self, entity: str) -> Code:
         """Whether an entity is alive, perhaps after statements."""
         if not self.managers.is_sharded:
-            return self.living(entity)
-        place = self._names.take(*numbered("living_place"))
-        Lookup(self, emit, "", place, entity).write("alive")
+            return self._living(entity)
+        place = self._frame.names.take("living_place")
+        self._in_table("alive", "", place, entity)
         return infix("!=", Level.COMPARISON, Code(place), Code("NIL"))
 
-    def living(self, entity: str) -> Code:
+    def _living(self, entity: str) -> Code:
         """Whether an entity is alive; the last cell of handles stands for those behind it."""
         passed = f"{self.managers.entities}._handles"
-        handles = self.columns.other_array("handles", "u64", passed)
-        if not self._last_handle:
-            self._last_handle = self._names.kept("last_handle")
-            self._setup.append(f"{self._last_handle} = np.uint64(len({handles}) - 1)")
-        place = f"min({entity} & {self.mask}, {self._last_handle})"
+        handles = self._frame.other_array("handles", "u64", passed)
+        last = self._frame.ready("last_handle", f"np.uint64(len({handles}) - 1)")
+        place = f"min({entity} & {self._mask}, {last})"
         return Code(f"{handles}[{place}] == {entity}", Level.COMPARISON)
 
     def living_in(self, component: str, owner: str) -> str:
         """Whether the owner of a component's row is alive, which need not be asked if nobody is
         dead."""
-        clean, living = self.managers.clean(component), self.living(owner).text
+        clean, living = self.managers.clean(component), self._living(owner).text
         if not clean:
             return living
-        return f"({self.columns.parameter('is_clean', 'bool', clean)} or {living})"
+        return f"({self._frame.parameter('is_clean', 'bool', clean)} or {living})"
 
     @property
-    def mask(self) -> str:
+    def _mask(self) -> str:
         """The parameter with the bits of an entity that are its index."""
-        return self.columns.parameter("handle_mask", "np.uint64", "np.uint64(INDEX_MASK)")
+        return self._frame.parameter("handle_mask", "np.uint64", "np.uint64(INDEX_MASK)")
 
+    # --- rows ------------------------------------------------------------------------------------
 
-class Lookup:
-    """One lookup: sets the variable `row` to the row that a handle leads to, or to NIL."""
-
-    def __init__(
-        self, lookups: Lookups, emit: Emitter, component: str, row: str, handle: str
-    ) -> None:
-        managers = lookups.managers
-        self._lookups = lookups
-        self._columns = lookups.columns
-        self._emit = emit
-        self._component = component
-        self._row = row
-        self._handle = handle
-        self._stem = managers.stem(component) if component else "living"
-        self._data = managers.data(component) if component else ""
-        self._manager = managers.manager(component) if component else managers.entities
-
-    def write(self, way: Way) -> None:
-        """Write the statements."""
-        is_plain = self._lookups.is_plain
+    def find(self, one: Find, row: str, handle: str) -> None:
+        """Set the variable `row` to the row that a handle leads to, or to NIL: by tables where
+        entities and ids may come from elsewhere."""
+        way, component = self.managers.way(one), one.component
+        if self.managers.is_sharded:
+            way = "any" if one.handle.type.kind == "entity" else "any_id"
         match way:
             case "sparse" | "direct":
-                self._by_index(way == "sparse")
-            case "hash":
-                made = "rows_of_living" if is_plain else "living_table"
-                self._in_table(f"{self._stem}_table", f"{made}({self._manager})")
-            case "any" | "any_id" | "alive":
-                keys = {"any": "living_keys", "any_id": "id_keys", "alive": "alive_keys"}[way]
-                made = "as_dict" if is_plain else "open_table"
-                spread = "" if is_plain else "*"
-                name = f"{self._stem}_{'ids' if way == 'any_id' else 'table'}"
-                self._in_table(name, f"{made}({spread}{keys}({self._manager}))")
+                self._by_index(way == "sparse", component, row, handle)
+            case "id" | "living_id":
+                self._by_id(way == "living_id", component, row, handle)
             case "direct_id":
-                self._by_direct_id()
+                self._by_direct_id(component, row, handle)
             case _:
-                self._by_id(way == "living_id")
+                self._in_table(way, component, row, handle)
 
-    def _by_index(self, is_sparse: bool) -> None:
+    def _by_index(self, is_sparse: bool, component: str, row: str, handle: str) -> None:
         """The index is the row, or a sparse array tells the row; whose it is decides."""
-        row, handle, emit, owners = self._row, self._handle, self._emit, self._owners
-        emit.write(f"{self._declared} = np.int64({handle} & {self._lookups.mask})")
+        emit, owners = self._emit, self._owners(component)
+        emit.write(f"{self._declared(row)} = np.int64({handle} & {self._mask})")
         if is_sparse:
-            passed = f"{self._manager}._sparse"
-            rows = self._columns.other_array(f"{self._stem}_rows", "u32", passed)
+            rows = self._array(component, "rows", "u32", "{manager}._sparse")
             emit.write(f"{row} = np.int64({rows}[{row}]) if {row} < len({rows}) else NIL")
         is_there = f"{row} < len({owners}) and {owners}[{row}] == {handle}"
         if not is_sparse:  # where rows are nobody's, the owner is 0
             is_there += f" and {handle} != 0"
-        self._keep_if(f"{is_there} and {self._living(handle)}")
+        self._keep_if(f"{is_there} and {self.living_in(component, handle)}", row)
 
-    def _in_table(self, name: str, made: str) -> None:
+    def _in_table(self, way: Way, component: str, row: str, handle: str) -> None:
         """A table, which the method makes, tells the row."""
-        row, handle, emit, columns = self._row, self._handle, self._emit, self._columns
+        frame, emit, is_plain = self._frame, self._emit, self._frame.is_plain
+        stem = self.managers.stem(component) if component else "living"
+        manager = self.managers.manager(component) if component else self.managers.entities
+        if way == "hash":
+            made = f"{'rows_of_living' if is_plain else 'living_table'}({manager})"
+        else:
+            keys = {"any": "living_keys", "any_id": "id_keys", "alive": "alive_keys"}[way]
+            made = f"as_dict({keys}({manager}))" if is_plain else f"open_table(*{keys}({manager}))"
+        name = f"{stem}_{'ids' if way == 'any_id' else 'table'}"
         table, stem = f"_{name}", name.removesuffix("_table")
-        self._lookups.tables[table] = made
-        if self._lookups.is_plain:
-            found = columns.parameter(name, "dict[Any, int]", table)
+        frame.tables[table] = made
+        if is_plain:
+            found = frame.parameter(name, "dict[Any, int]", table)
             emit.write(f"{row} = {found}.get({handle}, NIL)")
             return
-        keys = columns.other_array(f"{stem}_keys", "u64", f"{table}[0]")
-        rows = columns.other_array(f"{stem}_rows", "i64", f"{table}[1]")
-        shift = columns.parameter(f"{stem}_shift", "np.uint64", f"{table}[2]")
+        keys = frame.other_array(f"{stem}_keys", "u64", f"{table}[0]")
+        rows = frame.other_array(f"{stem}_rows", "i64", f"{table}[1]")
+        shift = frame.parameter(f"{stem}_shift", "np.uint64", f"{table}[2]")
         emit.write(f"{row} = np.int64({handle} * TABLE_FACTOR >> {shift})")
         with emit.block(f"while {keys}[{row}] != {handle} and {keys}[{row}] != 0"):
             emit.write(f"{row} = ({row} + 1) % len({keys})")
         emit.write(f"{row} = {rows}[{row}]")
 
-    def _by_id(self, is_owned: bool) -> None:
+    def _by_id(self, is_owned: bool, component: str, row: str, handle: str) -> None:
         """The slot's generation decides, and then whether the owner is alive."""
-        row, handle, emit = self._row, self._handle, self._emit
-        passed = f"{self._data}._id_row_column[:{self._data}._peak]"
-        rows = self._columns.other_array(f"{self._stem}_slots", "u32", passed)
-        generations = self._generations
-        emit.write(f"{self._declared} = np.int64({handle} & np.uint64(0xFFFFFFFF))")
+        emit = self._emit
+        rows = self._array(component, "slots", "u32", "{data}._id_row_column[:{data}._peak]")
+        generations = self._generations(component)
+        emit.write(f"{self._declared(row)} = np.int64({handle} & np.uint64(0xFFFFFFFF))")
         is_there = f"{row} < len({rows}) and {generations}[{row}] == {handle} >> np.uint64(32)"
         with emit.block(f"if {is_there}"):
             emit.write(f"{row} = np.int64({rows}[{row}])")
         with emit.block("else"):
             emit.write(f"{row} = NIL")
         if is_owned:
-            owner = f"{self._owners}[{row}]"
-            self._keep_if(f"{row} != NIL and {self._living(owner)}")
+            owner = f"{self._owners(component)}[{row}]"
+            self._keep_if(f"{row} != NIL and {self.living_in(component, owner)}", row)
 
-    def _by_direct_id(self) -> None:
+    def _by_direct_id(self, component: str, row: str, handle: str) -> None:
         """An id names the row itself."""
-        row, handle, owners = self._row, self._handle, self._owners
-        self._emit.write(f"{self._declared} = np.int64({handle} & np.uint64(0xFFFFFFFF))")
-        generation = f"{self._generations}[{row}] == {handle} >> np.uint64(32)"
-        living = f"{owners}[{row}] != 0 and {self._living(f'{owners}[{row}]')}"
-        self._keep_if(f"{row} < len({owners}) and {generation} and {living}")
+        owners, generations = self._owners(component), self._generations(component)
+        self._emit.write(f"{self._declared(row)} = np.int64({handle} & np.uint64(0xFFFFFFFF))")
+        generation = f"{generations}[{row}] == {handle} >> np.uint64(32)"
+        owner = f"{owners}[{row}]"
+        living = f"{owner} != 0 and {self.living_in(component, owner)}"
+        self._keep_if(f"{row} < len({owners}) and {generation} and {living}", row)
 
-    def _living(self, owner: str) -> str:
-        return self._lookups.living_in(self._component, owner)
-
-    def _keep_if(self, test: str) -> None:
+    def _keep_if(self, test: str, row: str) -> None:
         with self._emit.block(f"if not ({test})"):
-            self._emit.write(f"{self._row} = NIL")
+            self._emit.write(f"{row} = NIL")
 
-    @property
-    def _declared(self) -> str:
-        """The variable as it stands where it is first set."""
-        return self._lookups.declared(self._row)
+    def _declared(self, row: str) -> str:
+        """The variable of a row where it is set; mypy refuses a second annotation."""
+        if row in self._frame.annotated:
+            return row
+        self._frame.annotated.add(row)
+        return f"{row}: Any"
 
-    @property
-    def _owners(self) -> str:
+    def _owners(self, component: str) -> str:
         """The parameter with the owners of the rows in use."""
-        passed = f"{self._data}._entity_column[:{self._data}._n]"
-        return self._columns.other_array(f"{self._stem}_owners", "u64", passed)
+        return self._array(component, "owners", "u64", "{data}._entity_column[:{data}._n]")
 
-    @property
-    def _generations(self) -> str:
-        passed = f"{self._data}._id_generation_column"
-        return self._columns.other_array(f"{self._stem}_generations", "u32", passed)
+    def _generations(self, component: str) -> str:
+        return self._array(component, "generations", "u32", "{data}._id_generation_column")
 
-
-def numbered(name: str) -> tuple[str, ...]:
-    """A name, and numbered ones for when it is taken."""
-    return (name, *(f"{name}{number}" for number in range(2, 100)))
+    def _array(self, component: str, name: str, scalar: str, passed: str) -> str:
+        """The parameter for an array of a component's manager, or of its columns."""
+        managers, wish = self.managers, f"{self.managers.stem(component)}_{name}"
+        given = passed.format(manager=managers.manager(component), data=managers.data(component))
+        return self._frame.other_array(wish, scalar, given)

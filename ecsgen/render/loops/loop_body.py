@@ -5,106 +5,88 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ecsgen.kernels.form import (
-    Ask,
-    Fetch,
-    Find,
-    Form,
-    Hear,
-    List,
-    Moved,
-    Place,
-    Row,
-    Say,
-    Send,
-    Set,
-    Statement,
-    Store,
-    There,
-)
+from ecsgen.kernels import form
 from ecsgen.model.programs import (
     ID_SLOT,
     OWN,
     PARENT,
     Argument,
+    Distance,
     Element,
     Expression,
     FieldValue,
+    Local,
+    Offset,
     Operation,
+    OtherField,
 )
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.loops.asking import Questions
-from ecsgen.render.loops.code import Code, Level, cut, infix, number
-from ecsgen.render.loops.columns import cells_of, sum_text
-from ecsgen.render.loops.composed import COMPOSERS
+from ecsgen.model.types import Number, Type
+from ecsgen.render.loops.code import Code, Level, cut, infix
 from ecsgen.render.loops.elements import element_of
-from ecsgen.render.loops.frame import LoopFrame
-from ecsgen.render.loops.lookup import Lookup, numbered
-from ecsgen.render.loops.mixing import is_mixing
-from ecsgen.render.loops.near import Now
-from ecsgen.render.loops.values import UNROLLED, Emitter, Value, part_of
+from ecsgen.render.loops.frame import LoopFrame, cells_of, sum_text
+from ecsgen.render.loops.lookup import Lookups
+from ecsgen.render.loops.near import Neighbours, Now, Questions
+from ecsgen.render.loops.values import UNROLLED, Emitter, Value, is_mixing, part_of
 from ecsgen.render.quoting import comment_text, literal
 
 _IN_PLACE: Final = ("+", "-", "*", "/")
 
 
-class LoopBody:
-    """The statements of one row: `lines`; and what a second loop does after the last one:
+class LoopBody(Emitter):
+    """What one row does: `statements`; and what a second loop does after the last one:
     `delivery`."""
 
     def __init__(
-        self, frame: LoopFrame, rows: Mapping[str, str] | None = None, is_flat: bool = False
+        self,
+        frame: LoopFrame,
+        rows: Mapping[str, str],
+        near: Neighbours | None = None,
+        is_flat: bool = False,
     ) -> None:
         """`rows`: the variables with the rows of components, as far as these are known; `is_flat`:
         whether every element is a row of its own."""
+        super().__init__(frame.names, frame.constant, is_flat)
         self.frame = frame
-        self.is_flat = is_flat
         self.first: list[str] = []
         """Statements that begin a row."""
         self.delivery: list[str] = []
-        self.names = frame.names
-        self.emit = Emitter(
-            frame.names, self._field, self._argument, COMPOSERS, is_flat, frame.constants
-        )
-        self._index = frame.place or frame.row
-        """What counts rows: where messages wait."""
-        self._rows = {**(rows or {})}
-        self._found: dict[Row, Code] = {}
+        self._lookups = Lookups(frame, self)
+        self._near = near
+        self._rows = {**rows}
+        self._found: dict[form.Row, Code] = {}
         self._starts: dict[tuple[str, int], str] = {}
         self._letters = {frame.row: "j"}
         """What the places of a row's elements are called."""
         self._heard = ""
-        if frame.near is not None:
-            self._questions = Questions(self.emit, frame.near.around)
-            self.emit.of_other = self._questions.of_other
 
     @property
-    def lines(self) -> list[str]:
+    def statements(self) -> list[str]:
         """All statements of a row."""
-        return [*self.first, *self.emit.lines]
+        return [*self.first, *self.lines]
 
-    def write(self, form: Form) -> None:
+    def add(self, kernel: form.Form) -> None:
         """Write all statements, of the rows for which the condition is true at the beginning."""
-        if form.program.who is not None and form.program.effects.draws:
-            self._write_stem(form.program.who)
-        self.run(form.head)
-        if form.where is None:
-            self.run(form.body)
+        if kernel.program.who is not None and kernel.program.effects.draws:
+            self._write_stem(kernel.program.who)
+        self.run(kernel.head)
+        if kernel.where is None:
+            self.run(kernel.body)
             return
-        with self.emit.block(f"if {self.emit.value(form.where).at(0).text}"):
-            self.run(form.body)
+        with self.block(f"if {self.value(kernel.where).at(0).text}"):
+            self.run(kernel.body)
 
     def _write_stem(self, who: FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
-        stem, frame = self.names.take("stem", "_stem"), self.frame
+        stem, frame = self.names.take("stem"), self.frame
         given, function = [self._field(who).at(0).text], "stem_of"
         if who.name == ID_SLOT:
             function = "id_stem_of"
             passed = f"{frame.source.holder(who.owner)}._id_generation_column"
-            generations = frame.columns.array("id_generation", "u32", passed)
+            generations = frame.array("id_generation", "u32", passed)
             given.append(f"{generations}[{given[0]}]")
         self.first.append(f"{stem} = {function}({', '.join([*given, frame.key])})")
-        self.emit.stem = stem
+        self.stem = stem
 
     # --- fields and arguments --------------------------------------------------------------------
 
@@ -144,39 +126,38 @@ class LoopBody:
 
         A kernel never writes them.
         """
-        emit, known = self.emit, f"parent {node.name}"  # no schema has such a name
-        if known not in emit.locals_:
-            row = self._parent()
-            there, above = self._cells(node, row), self._above_root(node)
-            emit.locals_[known] = held = emit.variables(node.type, f"parent_{node.name}")
+        known = f"parent {node.name}"  # no schema has such a name
+        if known not in self.locals_:
+            if PARENT not in self._rows:
+                parents = self.frame.array("parent", "u32", "data._parent_column")
+                self._rows[PARENT] = row = self.names.take("p")
+                self._letters[row] = "q"
+                self.first.append(f"{row} = np.intp({parents}[{self.frame.row}])")
+            row = self._rows[PARENT]
+            above = dict(self.frame.program.above_roots)[node.name]
+            self.locals_[known] = held = self.variables(node.type, f"parent_{node.name}")
+            given = row, self._instead(node.name, node.type, above), self._cells(node, row), held
+            self.first += self.captured(lambda: self._read(*given))
+        return self.locals_[known]
 
-            def write() -> None:
-                with emit.block(f"if {row} == NIL"):
-                    emit.store(above, held)
-                with emit.block("else"):
-                    emit.store(there, held)
+    def _read(self, row: str, instead: Value, there: Value, held: Value) -> None:
+        """Read what is there, or something instead if no row is."""
+        with self.block(f"if {row} == NIL"):
+            self.store(instead, held)
+        with self.block("else"):
+            self.store(there, held)
 
-            self.first += emit.captured(write)
-        return emit.locals_[known]
-
-    def _parent(self) -> str:
-        """The variable with the parent's row."""
-        if PARENT not in self._rows:
-            frame = self.frame
-            parents = frame.columns.array("parent", "u32", "data._parent_column")
-            self._rows[PARENT] = row = self.names.take("p", "_p")
-            self._letters[row] = "q"
-            self.first.append(f"{row} = np.intp({parents}[{frame.row}])")
-        return self._rows[PARENT]
-
-    def _above_root(self, node: FieldValue) -> Value:
-        """What a root reads as its parent's."""
-        elements = dict(self.frame.program.above_roots)[node.name]
-        numbers = [number(one, node.type.scalar) for one in elements]
+    def _instead(self, name: str, type_: Type, elements: Sequence[bool | Number]) -> Value:
+        """What stands for a field of a row that is not there."""
+        numbers = [self.constant(one, type_.scalar) for one in elements]
+        if len({*map(repr, elements)}) == 1:
+            return Value(type_, lambda place: numbers[0])
         if len(numbers) <= UNROLLED:
-            return Value(node.type, lambda place: numbers[int(place)])
-        array = self.frame.above_root(node)
-        return Value(node.type, lambda place: Code(f"{array}[{place}]"))
+            return Value(type_, lambda place: numbers[int(place)])
+        array = self.names.take(f"without_{name}")
+        made = f"np.array({literal((*elements,))}, {SCALARS[type_.scalar].numpy})"
+        self.arrays.append(f"{array} = {made}")
+        return Value(type_, lambda place: Code(f"{array}[{place}]"))
 
     def _argument(self, argument: Argument) -> Value:
         if not argument.each:
@@ -187,197 +168,173 @@ class LoopBody:
         start = self._start(row, type_.elements)
         return Value(type_, lambda place: Code(f"{name}[{sum_text(start, place)}]"))
 
+    def _of_other(self, node: OtherField | Offset | Distance) -> Value:
+        assert self._near is not None
+        return self._near.of_other(node)
+
     # --- statements ------------------------------------------------------------------------------
 
-    def run(self, statements: Sequence[Statement]) -> None:
+    def run(self, statements: Sequence[form.Statement]) -> None:
         """Write what statements do."""
         for one in statements:
             self._run(one)
 
-    def _run(self, one: Statement) -> None:
+    def _run(self, one: form.Statement) -> None:
         match one:
-            case Say():
+            case form.Say():
                 if not self.is_flat:
-                    self.emit.write(f"# {comment_text(one.text)}")
-            case Find():
+                    self.write(f"# {comment_text(one.text)}")
+            case form.Find():
                 self._find(one)
-            case There():
+            case form.There():
                 self._there(one)
-            case Fetch():
+            case form.Fetch():
                 self._fetch(one)
-            case List():
+            case form.List():
                 self._list()
-            case Ask():
-                self.emit.locals_[one.to.name] = self._questions.answer(one)
-            case Set():
+            case form.Ask():
+                assert self._near is not None
+                self.locals_[one.to.name] = Questions(self, self._near).answer(one)
+            case form.Set():
                 self._set(one)
-            case Store():
+            case form.Store():
                 self._store(one)
-            case Moved():
-                row, place = self._row_of(one.place.owner), self._field(one.place)
-                self.emit.write(self._now.moved(row, place))
-            case Hear():
+            case form.Moved():
+                self._move(self._row_of(one.place.owner), self._field(one.place))
+            case form.Hear():
                 self._hear(one.bearer)
-            case Send():
+            case form.Send():
                 self._send(one)
-
-    @property
-    def _now(self) -> Now:
-        assert isinstance(self.frame.near, Now)
-        return self.frame.near
 
     def _list(self) -> None:
         """In turns; otherwise each row's list is there when it begins."""
-        near, asks = self.frame.near, self.frame.program.near
-        if isinstance(near, Now):
-            assert asks is not None
-            for line in near.listed(self.frame.row, self._field(asks.place)):
-                self.emit.write(line)
+        if isinstance(self._near, Now):
+            place = self._field(self._near.asked.near.place)
+            for line in self._near.listed(self.frame.row, place):
+                self.write(line)
 
-    def _find(self, one: Find) -> None:
-        emit, lookups = self.emit, self.frame.lookups
-        handle = emit.kept(emit.value(one.handle)).at(0).text
+    def _move(self, row: str, place: Value) -> None:
+        """Let a row be where its place is now."""
+        assert isinstance(self._near, Now)
+        self.write(self._near.moved(row, place))
+
+    def _find(self, one: form.Find) -> None:
+        handle = self.kept(self.value(one.handle)).at(0).text
         if not one.component:
-            living = lookups.alive(emit, handle)
-            self._found[one.row] = emit.assign(living, *numbered("is_alive"))
+            living = self._lookups.alive(handle)
+            self._found[one.row] = self.assign(living, "is_alive")
             return
-        stem = lookups.managers.stem(one.component)
-        name = self.names.take(*numbered(f"{stem}_row"))
+        stem = self.frame.source.managers.stem(one.component)
+        name = self.names.take(f"{stem}_row")
         self._found[one.row] = Code(name)
-        Lookup(lookups, emit, one.component, name, handle).write(lookups.way(one))
+        self._lookups.find(one, name, handle)
 
-    def _there(self, one: There) -> None:
+    def _there(self, one: form.There) -> None:
         found = self._found[one.row]
         if one.row.component:
             found = infix("!=", Level.COMPARISON, found, Code("NIL"))
-        self.emit.locals_[one.to.name] = Value(one.to.type, lambda place: found)
+        self.locals_[one.to.name] = Value(one.to.type, lambda place: found)
 
-    def _fetch(self, one: Fetch) -> None:
-        emit, row = self.emit, self._found[one.place.row].text
-        there, default = self._other_cells(one.place, row, one.before), self._default(one)
-        held = emit.variables(one.to.type, *numbered(f"their_{one.place.name}"))
-        with emit.block(f"if {row} == NIL"):
-            emit.store(default, held)
-        with emit.block("else"):
-            emit.store(there, held)
-        emit.locals_[one.to.name] = held
+    def _fetch(self, one: form.Fetch) -> None:
+        row = self._found[one.place.row].text
+        there = self._other_cells(one.place, row, one.before)
+        instead = self._instead(one.place.name, one.place.type, one.default)
+        held = self.variables(one.to.type, f"their_{one.place.name}")
+        self._read(row, instead, there, held)
+        self.locals_[one.to.name] = held
 
-    def _other_cells(self, place: Place, row: str, before: bool = False) -> Value:
+    def _other_cells(self, place: form.Place, row: str, before: bool = False) -> Value:
         """The elements of a field in a row that was found."""
-        managers, component = self.frame.lookups.managers, place.row.component
-        fields = managers.components[component].fields
-        field = next(one for one in fields if one.name == place.name)
-        given = field, place.type, managers.stem(component), managers.data(component), before
-        arrays = self.frame.columns.found_arrays(*given)
-        return cells_of(arrays, place.type, row, f"{place.type.elements} * {row}")
+        given = place.row.component, place.name, place.type, before
+        return cells_of(self.frame.found_arrays(*given), place.type, row)
 
-    def _default(self, one: Fetch) -> Value:
-        """What stands for a row that is not there."""
-        type_ = one.place.type
-        numbers = [self.emit.constants.of(each, type_.scalar) for each in one.default]
-        if len({*map(repr, one.default)}) == 1:
-            return Value(type_, lambda place: numbers[0])
-        if len(numbers) <= UNROLLED:
-            return Value(type_, lambda place: numbers[int(place)])
-        array = self.names.take(f"without_{one.place.name}")
-        elements = f"{literal(one.default)}, {SCALARS[type_.scalar].numpy}"
-        self.emit.arrays.append(f"{array} = np.array({elements})")
-        return Value(type_, lambda place: Code(f"{array}[{place}]"))
-
-    def _set(self, one: Set) -> None:
-        emit, name = self.emit, one.to.name
-        value = emit.value(one.value)
+    def _set(self, one: form.Set) -> None:
+        name = one.to.name
         if one.is_new:
-            emit.locals_[name] = emit.stored(value, self.names.released(name))
-            return
-        if is_mixing(one.value, one.to):
-            value = emit.stored(value, "t", "u", "w", "_t")
-        emit.store(value, emit.locals_[name])
+            self.locals_[name] = self.stored(self.value(one.value), self.names.released(name))
+        else:
+            self.store(self._apart(one.value, one.to, one.to.type), self.locals_[name])
 
-    def _store(self, one: Store) -> None:
-        emit = self.emit
+    def _store(self, one: form.Store) -> None:
         place: Expression = Element(one.type, one.to, one.index) if one.index else one.to
-        target, mixes = emit.value(place), is_mixing(one.value, one.to)
-        increment = None if mixes else _increment(one, place)
-        if increment is not None:
-            sign, operand = increment
-            emit.store(emit.spread(operand, one.type), target, f"{sign}=")
+        target = self.value(place)
+        increment = None if is_mixing(one.value, one.to) else _increment(one, place)
+        if increment is None:
+            self.store(self._apart(one.value, one.to, one.type), target)
             return
-        value = emit.value(one.value)
-        if mixes and emit.count(one.type) > 1:
-            value = emit.stored(value, "t", "u", "w", "_t")
-        emit.store(value, target)
+        sign, operand = increment
+        self.store(self.spread(operand, one.type), target, f"{sign}=")
+
+    def _apart(self, node: Expression, own: FieldValue | Local, type_: Type) -> Value:
+        """A value to be written over something of a type; kept before where the first elements that
+        are written would change the others."""
+        value = self.spread(node, type_)
+        if self.count(type_) > 1 and is_mixing(node, own):
+            return self.stored(value, "t", "u", "w")
+        return value
 
     # --- messages: at once, or in a second loop --------------------------------------------------
 
     def _hear(self, bearer: FieldValue) -> None:
         """Find out whether the row's own entity is alive."""
         owner, component = self._field(bearer).at(0).text, bearer.owner
-        lookups = self.frame.lookups
-        living = lookups.alive(self.emit, owner)
-        if component and not lookups.managers.is_sharded:
-            living = Code(lookups.living_in(component, owner), Level.ATOM)
-            if lookups.managers.components[component].lookup == "direct":  # rows may be nobody's
+        managers = self.frame.source.managers
+        living = self._lookups.alive(owner)
+        if component and not managers.is_sharded:
+            living = Code(self._lookups.living_in(component, owner))
+            if managers.components[component].lookup == "direct":  # rows may be nobody's
                 living = Code(f"{owner} != 0 and {living.text}", Level.AND)
-        self._heard = self.emit.assign(living, "is_heard").text
+        self._heard = self.assign(living, "is_heard").text
 
-    def _send(self, one: Send) -> None:
-        emit, row = self.emit, self._found[one.to.row].text
-        value = emit.spread(one.value, one.type)
-        if self._is_undone(one):
-            value = emit.stored(value, "t", "u", "w", "_t")
+    def _send(self, one: form.Send) -> None:
+        row = self._found[one.to.row].text
+        if self.frame.program.takes_turns:  # the row may be its own receiver
+            owner = one.to.row.component if self.frame.source.is_world else OWN
+            own = FieldValue(one.to.type, one.to.name, owner)
+            value = self._apart(one.value, own, one.type)
+        else:
+            value = self.spread(one.value, one.type)
         tests = [f"{row} != NIL", *([self._heard] if self._heard else [])]
-        with emit.block(f"if {' and '.join(tests)}"):
+        with self.block(f"if {' and '.join(tests)}"):
             if one.held:
                 self._keep(one, row, value)
                 return
             self._change(one, row, value)
             if one.moves:
-                emit.write(self._now.moved(row, self._other_cells(one.to, row)))
+                self._move(row, self._other_cells(one.to, row))
 
-    def _is_undone(self, one: Send) -> bool:
-        """Whether the first elements that arrive would change the others, if the row is its own
-        receiver."""
-        owner = one.to.row.component if self.frame.source.is_world else OWN
-        own = FieldValue(one.to.type, one.to.name, owner)
-        at_once = self.frame.program.takes_turns and self.emit.count(one.type) > 1
-        return at_once and is_mixing(one.value, own)
-
-    def _change(self, one: Send, row: str, value: Value) -> None:
+    def _change(self, one: form.Send, row: str, value: Value) -> None:
         """Do with what is there what the message says."""
-        emit, scalar = self.emit, one.type.scalar
+        scalar = one.type.scalar
         cells = self._other_cells(one.to, row)
         there = part_of(cells, one.to.type.shape, one.to.index, one.type)
         if one.how == "=" or (one.how in ("+", "-") and scalar != "i64"):
-            emit.store(value, there, "=" if one.how == "=" else f"{one.how}=")
+            self.store(value, there, "=" if one.how == "=" else f"{one.how}=")
             return
         node = Operation(one.type, one.how, (one.value, one.value))
-        with emit.looped(emit.count(one.type), value.is_split or there.is_split) as places:
-            for place in places:
-                code = element_of(node, [there.at(place), value.at(place)])
-                emit.write(f"{there.at(place).text} = {cut(code, scalar).text}")
+        self.change(there, value, lambda *codes: cut(element_of(node, [*codes]), scalar).text)
 
-    def _keep(self, one: Send, row: str, value: Value) -> None:
+    def _keep(self, one: form.Send, row: str, value: Value) -> None:
         """Keep where the message goes and what it says, and have it delivered later."""
-        emit, rows, index = self.emit, self.frame.count, self._index
+        rows, index = self.frame.count, self.frame.index
         kept, sent = self.names.take(f"{one.to.name}_to"), self.names.take(f"{one.to.name}_sent")
-        count = emit.count(one.type)
+        count = self.count(one.type)
         size, first = (f"{count} * {text}" if count > 1 else text for text in (rows, index))
-        emit.arrays.append(f"{kept} = np.full({rows}, NIL, np.int64)")
-        emit.arrays.append(f"{sent} = np.empty({size}, {SCALARS[one.type.scalar].numpy})")
+        self.arrays.append(f"{kept} = np.full({rows}, NIL, np.int64)")
+        self.arrays.append(f"{sent} = np.empty({size}, {SCALARS[one.type.scalar].numpy})")
         said = Value(one.type, lambda place: Code(f"{sent}[{sum_text(first, place)}]"))
-        emit.write(f"{kept}[{index}] = {row}")
-        emit.store(value, said)
+        self.write(f"{kept}[{index}] = {row}")
+        self.store(value, said)
 
         def deliver() -> None:
-            emit.write(f"{row} = {kept}[{index}]")
-            with emit.block(f"if {row} != NIL"):
+            self.write(f"{row} = {kept}[{index}]")
+            with self.block(f"if {row} != NIL"):
                 self._change(one, row, said)
 
-        self.delivery += emit.captured(deliver)
+        self.delivery += self.captured(deliver)
 
 
-def _increment(one: Store, place: Expression) -> tuple[str, Expression] | None:
+def _increment(one: form.Store, place: Expression) -> tuple[str, Expression] | None:
     """The sign and the operand of a step that can be written as `target += operand`.
 
     Not of an i64, whose sums are calls.

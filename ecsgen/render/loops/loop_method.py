@@ -2,53 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from ecsgen.model import Kernel
-from ecsgen.model.programs import OWN, Argument
+from ecsgen.model.programs import ID_SLOT, Argument
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.calls import call, collection, for_macro
+from ecsgen.render.calls import call, for_macro
 from ecsgen.render.kernels.arguments import ArgumentSpelling, is_local
 from ecsgen.render.kernels.asked import Asked
-from ecsgen.render.kernels.methods import Method, RowsMethod
-from ecsgen.render.kernels.printed import Printed, function_text
+from ecsgen.render.kernels.methods import Method, Printed
 from ecsgen.render.kernels.sources import Source
-from ecsgen.render.loops.columns import Parameter
+from ecsgen.render.loops.frame import Parameter
 from ecsgen.render.loops.function import LoopFunction
-from ecsgen.render.quoting import literal
 
 
-class LoopKernel(RowsMethod):
+class LoopKernel(Method):
     """A kernel over the rows of a source, for numba or for Python itself."""
+
+    source: Source
 
     def __init__(
         self, kernel: Kernel, source: Source, asked: Asked | None = None, is_plain: bool = False
     ) -> None:
         super().__init__(kernel, source, asked)
+        self.function = LoopFunction(self._function_name, self, source, is_plain)
         self.is_plain = is_plain
-        self.function = LoopFunction(
-            self._function_name,
-            kernel,
-            source,
-            asked,
-            is_ordered=self.is_ordered,
-            names_rows=self.takes_rows,
-            is_plain=is_plain,
-        )
 
     @property
     def printed(self) -> Printed:
         """The texts of the module."""
-        made = "" if self.is_plain else decorator(self.function.is_parallel)
-        header = header_of(self.function.name, self.parameters)
-        function = function_text(made, header, self.function_docstring, self.function.body)
-        method = self.text(self._before, self._call)
-        return Printed(method, function, constants=self._constants)
-
-    @property
-    def parameters(self) -> list[Parameter]:
-        """What the function is given."""
-        return self.function.parameters(self.spellings)
+        one, made = self.function, "" if self.is_plain else decorator(self.function.is_parallel)
+        function = function_text(one.name, one.parameters, self.function_docstring, one.body, made)
+        return Printed(self.text(self._before, self._call), function)
 
     @property
     def _function_name(self) -> str:
@@ -69,7 +54,7 @@ class LoopKernel(RowsMethod):
     @property
     def conversions(self) -> list[str]:
         """The statements that check the arguments."""
-        near, used = self._program.near, {one.name for one in self.function.frame.arguments}
+        near, used = self._program.near, {one.name for one in self.function.arguments}
         if near is not None and isinstance(near.radius, Argument):
             used.add(near.radius.name)
         return converted(self.arguments, used)
@@ -77,25 +62,25 @@ class LoopKernel(RowsMethod):
     @property
     def _before(self) -> list[str]:
         """The statements before the call."""
-        tables = self.function.frame.lookups.tables.items()
         return [
             *self.conversions,
             *self._finding,
             *(["self.levels()"] if self._program.climbs else []),
-            *self.checking,
+            *self._checking,
             *self.key_lines,
-            *self.orders,
-            *(f"{table} = {made}" for table, made in tables),
+            *self._orders,
+            *(f"{table} = {made}" for table, made in self.function.tables.items()),
         ]
 
     @property
     def _finding(self) -> list[str]:
         """The statements that get the rows, and the cells in which those are who may be asked."""
+        source, turns = self.source, self._program.takes_turns
+        beginning = [] if source.is_world else ["data = self.data"]
         if self.asked is None:
-            return self.beginning
-        turns = self._program.takes_turns
-        beginning = [] if self.source.is_world else self.beginning
-        found = self.asked.finding(turns, self.function.frame.members, self._rounded_radius)
+            return beginning or [f"{source.variable} = {source.found}"]
+        assert self.function.near is not None
+        found = self.asked.finding(turns, self.function.near.members, self._rounded_radius)
         cells = "turn_cells" if turns else "near_cells"
         return [*beginning, *found, f"_cells = {cells}(*_given)"]
 
@@ -109,16 +94,40 @@ class LoopKernel(RowsMethod):
         return f"{SCALARS[near.radius.type.scalar].numpy}({self.radius})"
 
     @property
-    def orders(self) -> list[str]:
+    def _checking(self) -> list[str]:
+        """The statements that check which rows a call names, and values for each row."""
+        if not self.source.is_world:
+            return self.choosing
+        return self.source.each_lines(self.each, self._program.effects.writes)
+
+    @property
+    def _orders(self) -> list[str]:
         """The statements that find out whose turn it is when, or which rows a call names."""
-        if self.function.frame.chosen:
+        if self.function.chosen:
             return ["_rows = ALL_ROWS if _chosen is None else _chosen.rows"]
-        return super().orders
+        if not self.function.is_ordered:
+            return []
+        source, who = self.source, self._program.who
+        rows = f"np.arange({source.count})"
+        if not source.is_world:
+            rows = f"{rows} if _chosen is None else _chosen.rows"
+        if self.kernel.turns == "rows":
+            return [f"_order = {rows}"]
+        assert who is not None  # that tells rows apart where their order is drawn
+        holder = source.holder(who.owner)
+        picked = source.picked(who.owner) if source.is_world else "[_rows]"
+        keys = f"{holder}._{who.name}_column{picked}"
+        if who.name == ID_SLOT:
+            keys = f"ids_of({keys}, {holder}._id_generation_column)"
+        drawn = f"turn_order({keys}, _key)"
+        if source.is_world:
+            return [f"_order = {drawn}"]
+        return [f"_rows = {rows}", f"_order = _rows[{drawn}]"]
 
     @property
     def _call(self) -> str:
         """The statements that call the function."""
-        name, parameters = self.function.name, self.parameters
+        name, parameters = self.function.name, self.function.parameters
         passed = [parameter.passed for parameter in parameters]
         if self.is_plain:
             quiet = '    with np.errstate(all="ignore"):\n'
@@ -138,29 +147,13 @@ class LoopKernel(RowsMethod):
 
     def _of_some(self, parameter: Parameter) -> str:
         """The expression for a parameter where a call names rows."""
-        passed, frame = parameter.passed, self.function.frame
-        if parameter.name == frame.count:
+        passed, elements = parameter.passed, parameter.elements
+        if parameter.name == self.function.count:
             return "_cells.count"
-        if frame.columns.own.get(passed) is not parameter:  # of other rows, or all
+        if parameter.field is None:  # of other rows, or all
             return passed
-        cells = frame.columns.cells.get(passed)
-        if cells is None:
-            return passed
-        how = "written" if cells.field.text in self._program.effects.writes else "read"
-        elements = f", {cells.elements}" if cells.elements > 1 else ""
-        return f"_cells.{how}({passed}{elements})"
-
-    @property
-    def _constants(self) -> tuple[str, ...]:
-        """Large values above roots."""
-        lines, above = [], dict(self._program.above_roots)
-        for constant, name in self.function.frame.above_roots.items():
-            field = self.source.field(OWN, name)
-            values = collection("", [literal(one) for one in above[name]], 0)
-            lines.append(
-                f"{constant}: Final = np.array({values}, {SCALARS[field.type.scalar].numpy})"
-            )
-        return (*lines,)
+        how = "written" if parameter.field.text in self._program.effects.writes else "read"
+        return f"_cells.{how}({passed}{f', {elements}' if elements > 1 else ''})"
 
 
 def function_name(method: Method, name: str, others: Set[str] = frozenset()) -> str:
@@ -168,16 +161,25 @@ def function_name(method: Method, name: str, others: Set[str] = frozenset()) -> 
     `others`: names that functions beside it have."""
     taken = {text for one in method.arguments for text in (one.text, one.whole)}
     is_bare = name == method.name  # no local of its own ends as other names of functions do
-    if f"_{name}" in taken or (is_bare and is_local(name, method.kernel)):
+    if f"_{name}" in taken or (is_bare and is_local(name)):
         name += "_"
         while name in others or f"_{name}" in taken:
             name += "_"
     return f"_{name}"
 
 
-def header_of(function: str, parameters: list[Parameter]) -> str:
-    """The line that begins a function."""
-    return call(f"def {function}", [one.declared for one in parameters], 0, " -> None:")
+def function_text(
+    name: str,
+    parameters: Iterable[Parameter],
+    docstring: str,
+    body: str,
+    compiled: str = "@kernel()",
+    returns: str = "None",
+) -> str:
+    """A function of a module; Python itself runs one that nothing compiles."""
+    head = call(f"def {name}", [one.declared for one in parameters], 0, f" -> {returns}:")
+    lines = [head, f'    """{docstring}"""', body]
+    return "\n".join([compiled, *lines] if compiled else lines)
 
 
 def decorator(is_parallel: bool) -> str:
@@ -185,26 +187,10 @@ def decorator(is_parallel: bool) -> str:
     return f"@kernel({'parallel=True' if is_parallel else ''})"
 
 
-def converted(arguments: list[ArgumentSpelling], used: set[str]) -> list[str]:
+def converted(arguments: Iterable[ArgumentSpelling], used: Set[str]) -> list[str]:
     """The statements that check arguments, and name those that are used."""
     return [
-        f"{one.text} = {_passed_as(one)}" if one.name in used else _checked(one)
+        f"{one.text} = {one.bare}" if one.name in used else one.checked
         for one in arguments
         if not one.each
     ]
-
-
-def _checked(argument: ArgumentSpelling) -> str:
-    """The expression that checks an argument."""
-    return f"{argument.constant}.one({argument.alone})"
-
-
-def _passed_as(argument: ArgumentSpelling) -> str:
-    """The expression for an argument as the function takes it.
-
-    Large Python integers would be of another type than small ones.
-    """
-    text, dtype = _checked(argument), SCALARS[argument.type.scalar].numpy
-    if argument.type.shape:
-        return f"np.array({text}, {dtype}).reshape(-1)"
-    return f"{dtype}({text})" if argument.type.scalar == "u64" else text

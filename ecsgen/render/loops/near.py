@@ -1,91 +1,115 @@
-"""Neighbours in loops: whom a row asks, how those in reach are listed, what they have; as all was
-before the kernel, or as it is now."""
+"""Neighbours in loops: whom a row asks, how those in reach are listed, what they have, as all was
+before the kernel, or as it is now; and questions, for each of which there is a loop over them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from ecsgen.model.programs import Near, OtherField
+from ecsgen.kernels.form import Ask
+from ecsgen.model.programs import Distance, Expression, FieldValue, Offset, OtherField, walk
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.loops.asking import Around
-from ecsgen.render.loops.code import Code, Names
-from ecsgen.render.loops.columns import Parameter, cells_of
-from ecsgen.render.loops.values import UNROLLED, Value
+from ecsgen.model.types import Type
+from ecsgen.render.kernels.asked import Asked
+from ecsgen.render.loops.code import Code, Level, called, cut
+from ecsgen.render.loops.elements import arithmetic, extreme_of
+from ecsgen.render.loops.frame import LoopFrame, Parameter, cells_of
+from ecsgen.render.loops.values import UNROLLED, Emitter, Place, Value
 
-Arrays = Callable[[OtherField], list[str]]
-"""Gives the parameters of a field that neighbours have: one, or one for each of its elements."""
-Members = Callable[[str, str], str]
-"""Gives the expression for a member's row in a component."""
-
-PARTS: Final = (
-    ("order", "NDArray[np.uint32]"),
-    ("cells", "NDArray[np.uint32]"),
-    ("runs", "NDArray[np.uint32]"),
-    ("low", "NDArray[np.uint32]"),
-    ("high", "NDArray[np.uint32]"),
-    ("crosses", "NDArray[np.bool_]"),
-    ("most", "int"),
-    ("own", "NDArray[{}]"),
-    ("others", "NDArray[{}]"),
-    ("reach", "{}"),
-    ("sizes", "NDArray[{}]"),
-)
+_PARTS: Final = {
+    "order": "NDArray[np.uint32]",
+    "cells": "NDArray[np.uint32]",
+    "runs": "NDArray[np.uint32]",
+    "low": "NDArray[np.uint32]",
+    "high": "NDArray[np.uint32]",
+    "crosses": "NDArray[np.bool_]",
+    "most": "int",
+    "own": "NDArray[{}]",
+    "others": "NDArray[{}]",
+    "reach": "{}",
+    "sizes": "NDArray[{}]",
+}
 """What `NearCells` has, and of which types, some of which are that of places."""
-_MEMBERS: Final = (("members", "NDArray[np.uint32]"),)
+_MEMBERS: Final = {"members": "NDArray[np.uint32]"}
 """What the world's kernels take besides."""
-_NAMES: Final = (("names", "EntityArray"), ("other_names", "EntityArray"))
+_NAMES: Final = {"names": "EntityArray", "other_names": "EntityArray"}
 """By which those who ask are told from those who are asked."""
+_ANSWERS: Final = {
+    "count": "number",
+    "sum": "total",
+    "mean": "mean",
+    "min": "least",
+    "max": "greatest",
+    "nearest": "nearest",
+}
+"""What answers are called; min and max are functions."""
 
 
 class Neighbours(ABC):
-    """The way to a neighbour, and what it has."""
+    """The way to a neighbour, and what it has: names in the function."""
 
-    parameters: list[Parameter]
-    """What the function is given."""
     places: str
     """The variable with the places of all who may be asked."""
 
-    def __init__(self, near: Near, names: Names, arrays: Arrays, members: Members) -> None:
-        self._names = names
-        self._arrays = arrays
-        self._members = members
-        self._scalar, axes = near.place.type.scalar, near.place.type.shape[0]
-        self._begin()
-        kept, letters = names.kept, "xyz"[:axes]
-        self._starts = [kept(one, f"_{one}") for one in letters]
-        self._halves = [kept(f"half_{one}", f"_half_{one}") for one in letters]
-        self._sizes = [kept(f"size_{one}", f"_size_{one}") for one in letters]
-        offsets = [kept(f"d{one}", f"_d{one}") for one in letters]
-        self.cell, self.ranked = kept("c", "_c"), kept("k", "_k")
-        self._run = kept("r", "_r")
-        place, found, count = kept("o", "_o"), kept("found", "_found"), kept("count", "_count")
-        self.around = Around(axes, self._scalar, place, found, count, offsets, self._way, self._has)
+    def __init__(self, asked: Asked, frame: LoopFrame) -> None:
+        self.asked = asked
+        self.members: dict[str, Parameter] = {}
+        """The rows of those who may be asked in each component."""
+        self._frame = frame
+        self.kept = kept = frame.names.kept
+        place = asked.near.place.type
+        self.scalar, self.axes = place.scalar, place.shape[0]
+        self.parameters = self._given()
+        """What the function is given."""
+        letters = "xyz"[: self.axes]
+        self._starts = [kept(one) for one in letters]
+        self._halves = [kept(f"half_{one}") for one in letters]
+        self._sizes = [kept(f"size_{one}") for one in letters]
+        self.offsets = [kept(f"d{one}") for one in letters]
+        """The way to the neighbour, along each axis."""
+        self.cell, self.ranked, self._run = kept("c"), kept("k"), kept("r")
+        self.place = kept("o")
+        """Which of all that may be asked the neighbour is."""
+        self.found, self.count = kept("found"), kept("count")
+        """The places of all that are in reach, and how many they are."""
+
+    @property
+    def square(self) -> str:
+        """The expression for `dot(offset, offset)`."""
+        return " + ".join(f"{one} * {one}" for one in self.offsets)
 
     @abstractmethod
-    def _begin(self) -> None:
-        """Take names for what the function is given."""
+    def _given(self) -> list[Parameter]:
+        """Name what the function is given."""
+
+    def of_other(self, node: OtherField | Offset | Distance) -> Value:
+        """The elements of what a neighbour is or has."""
+        if isinstance(node, Offset):
+            return Value(node.type, lambda place: Code(self.offsets[int(place)]))
+        if isinstance(node, Distance):
+            return Value(node.type, lambda place: called("np.sqrt", Code(self.square)))
+        return self._has(node)
 
     @abstractmethod
     def _has(self, node: OtherField) -> Value:
         """What a neighbour has in a field."""
 
     @abstractmethod
-    def setup(self, row: str) -> list[str]:
-        """The statements before the loop, once all of it is written; `row`: its variable."""
+    def setup(self) -> list[str]:
+        """The statements before the loop, once all of it is written."""
 
-    def _way(self, crosses: bool = True) -> list[str]:
+    def way(self, crosses: bool = True) -> list[str]:
         """The statements that find the way to a neighbour, the short one around if it may cross
         a border."""
-        found, others = [], self.places
-        for axis, (start, apart) in enumerate(zip(self._starts, self.around.offsets, strict=True)):
-            half, size = self._halves[axis], self._sizes[axis]
-            found.append(f"{apart} = {others}[{axis}, {self.around.place}] - {start}")
+        lines, axes = [], zip(self._starts, self.offsets, self._halves, self._sizes, strict=True)
+        for axis, (start, apart, half, size) in enumerate(axes):
+            lines.append(f"{apart} = {self.places}[{axis}, {self.place}] - {start}")
             if crosses:
-                found.append(f"if abs({apart}) > {half}:")
-                found.append(f"    {apart} = {apart} - {size} * np.rint({apart} / {size})")
-        return found
+                lines.append(f"if abs({apart}) > {half}:")
+                lines.append(f"    {apart} = {apart} - {size} * np.rint({apart} / {size})")
+        return lines
 
     def _measured(self, sizes: str) -> list[str]:
         """The statements that name the sizes of axes."""
@@ -94,48 +118,48 @@ class Neighbours(ABC):
             lines += [f"{size} = {sizes}[0, {axis}]", f"{half} = {sizes}[1, {axis}]"]
         return lines
 
+    def _arrays(self, node: OtherField) -> list[str]:
+        """The parameters of a field that neighbours have: one, or one for each of its elements."""
+        return self._frame.arrays(FieldValue(node.type, node.name, node.owner))
+
+    def _member(self, owner: str, which: str) -> str:
+        """The expression for a member's row in a component."""
+        passed = self.asked.members(owner)
+        if passed is None:
+            return which
+        if owner not in self.members:
+            name = self.kept(f"{self.asked.components[owner].module}_members")
+            self.members[owner] = Parameter(name, "RowArray", passed)
+        return f"{self.members[owner].name}[{which}]"
+
 
 class Before(Neighbours):
     """As everything was before the kernel: rows in the order of their cells, each with a list of
     those in reach, whose fields are copied in that order."""
 
-    def __init__(
-        self,
-        near: Near,
-        names: Names,
-        arrays: Arrays,
-        members: Members,
-        is_world: bool,
-        is_two: bool,
-    ) -> None:
-        """`is_two`: others are asked than those who ask."""
-        self._is_two = is_two
-        self._wanted = (*PARTS, *(_MEMBERS if is_world else ()), *(_NAMES if is_two else ()))
+    def _given(self) -> list[Parameter]:
+        is_world, is_two = self.asked.own.is_world, self.asked.is_two
+        wanted = _PARTS | (_MEMBERS if is_world else {}) | (_NAMES if is_two else {})
+        dtype = SCALARS[self.scalar].numpy
+        self._names = {name: self.kept(name) for name in wanted}
+        self.places = self._names["others"]
         self._copies: dict[str, tuple[str, OtherField, int]] = {}
-        """Columns in the order of cells: by name, what each is of, and elements of a row."""
-        super().__init__(near, names, arrays, members)
-
-    def _begin(self) -> None:
-        dtype, kept = SCALARS[self._scalar].numpy, self._names.kept
-        self.parts = {
-            name: Parameter(kept(name, f"_{name}"), text.format(dtype), f"_cells.{name}")
-            for name, text in self._wanted
-        }
-        self.parameters = list(self.parts.values())
-        self.places = self._part("others")
-
-    def _part(self, name: str) -> str:
-        return self.parts[name].name
+        """By column: what it is called in the order of cells, what it is of, and elements of a
+        row."""
+        return [
+            Parameter(self._names[name], text.format(dtype), f"_cells.{name}")
+            for name, text in wanted.items()
+        ]
 
     @property
     def order(self) -> str:
         """The variable with the rows in the order of cells."""
-        return self._part("order")
+        return self._names["order"]
 
     @property
     def heads(self) -> list[str]:
         """The first lines of the loops: over cells, and over the rows of each."""
-        cell, cells = self.cell, self._part("cells")
+        cell, cells = self.cell, self._names["cells"]
         return [
             f"for {cell} in range(len({cells}) - 1):",
             f"    for {self.ranked} in range({cells}[{cell}], {cells}[{cell} + 1]):",
@@ -149,110 +173,211 @@ class Before(Neighbours):
     # --- copies in the order of cells ------------------------------------------------------------
 
     def _has(self, node: OtherField) -> Value:
-        arrays = self._arrays(node)
+        arrays, place = self._arrays(node), self.place
         elements = node.type.elements if len(arrays) == 1 else 1
-        names, place = [self._copy(one, node, elements) for one in arrays], self.around.place
-        if len(names) > 1 or not node.type.shape:
-            return Value(node.type, lambda p: Code(f"{names[int(p)]}[{place}]"), len(names) > 1)
-        if elements == 1:
-            return Value(node.type, lambda p: Code(f"{names[0]}[{place}]"))
-        return Value(node.type, lambda p: Code(f"{names[0]}[{p}, {place}]"))
+        names = [self._copy(one, node, elements) for one in arrays]
+        if elements > 1:
+            return Value(node.type, lambda p: Code(f"{names[0]}[{p}, {place}]"))
+        return Value(node.type, lambda p: Code(f"{names[int(p)]}[{place}]"), len(names) > 1)
 
     def _copy(self, array: str, node: OtherField, elements: int) -> str:
         """The name of a column in the order of cells."""
-        for name, (source, *_) in self._copies.items():
-            if source == array:
-                return name
-        name = self._names.kept(f"other_{array}")
-        self._copies[name] = array, node, elements
-        return name
+        if array not in self._copies:
+            self._copies[array] = self.kept(f"other_{array}"), node, elements
+        return self._copies[array][0]
 
-    def setup(self, row: str) -> list[str]:
-        lines = self._measured(self._part("sizes"))
-        lines.append(f"{self.around.found} = np.empty({self._part('most')} + 1, np.uint32)")
-        for name, (array, node, elements) in self._copies.items():
-            lines += self._copied(name, array, node, elements, row)
-        return lines
+    def setup(self) -> list[str]:
+        lines = self._measured(self._names["sizes"])
+        lines.append(f"{self.found} = np.empty({self._names['most']} + 1, np.uint32)")
+        return [*lines, *(line for one in self._copies for line in self._copied(one))]
 
-    def _copied(
-        self, name: str, array: str, node: OtherField, elements: int, row: str
-    ) -> list[str]:
-        members = self._part("members") if "members" in self.parts else self.order
-        k, dtype = self.ranked, SCALARS[node.type.scalar].numpy
-        member = self._members(node.owner, f"{members}[{k}]")
-        head = [f"for {k} in range(len({members})):", f"    {row} = {member}"]
+    def _copied(self, array: str) -> list[str]:
+        """The statements that copy a column."""
+        (name, node, elements), row, k = self._copies[array], self._frame.row, self.ranked
+        members = self._names.get("members", self.order)
+        shape = f"len({members})" if elements == 1 else f"({elements}, len({members}))"
+        head = [
+            f"{name} = np.empty({shape}, {SCALARS[node.type.scalar].numpy})",
+            f"for {k} in range(len({members})):",
+            f"    {row} = {self._member(node.owner, f'{members}[{k}]')}",
+        ]
         if elements == 1:
-            made = f"{name} = np.empty(len({members}), {dtype})"
-            return [made, *head, f"    {name}[{k}] = {array}[{row}]"]
-        made = f"{name} = np.empty(({elements}, len({members})), {dtype})"
+            return [*head, f"    {name}[{k}] = {array}[{row}]"]
         if elements > UNROLLED:
             each = f"    for {self._run} in range({elements}):"
             cell = f"{array}[{elements} * {row} + {self._run}]"
-            return [made, *head, each, f"        {name}[{self._run}, {k}] = {cell}"]
+            return [*head, each, f"        {name}[{self._run}, {k}] = {cell}"]
         starts = [f"{elements} * {row}{f' + {p}' if p else ''}" for p in range(elements)]
-        each_of = (f"    {name}[{p}, {k}] = {array}[{at}]" for p, at in enumerate(starts))
-        return [made, *head, *each_of]
+        return [*head, *(f"    {name}[{p}, {k}] = {array}[{at}]" for p, at in enumerate(starts))]
 
     # --- the list --------------------------------------------------------------------------------
 
     @property
     def rows_around(self) -> list[str]:
         """The statements that list those in reach of a row, without a branch for each."""
-        around, run, place, cell = self.around, self._run, self.around.place, self.cell
-        low, high, runs, reach = map(self._part, ("low", "high", "runs", "reach"))
+        names, run, place, cell = self._names, self._run, self.place, self.cell
+        runs, reach = names["runs"], names["reach"]
 
         def listed(crosses: bool) -> list[str]:
             return [
                 f"    for {run} in range({runs}[{cell}], {runs}[{cell} + 1]):",
-                f"        for {place} in range({low}[{run}], {high}[{run}]):",
-                *(f"            {line}" for line in self._way(crosses)),
-                f"            {around.found}[{around.count}] = {place}",
-                f"            {around.count} += ({around.square} <= {reach}) & "
-                f"({self._is_other})",
+                f"        for {place} in range({names['low']}[{run}], {names['high']}[{run}]):",
+                *(f"            {line}" for line in self.way(crosses)),
+                f"            {self.found}[{self.count}] = {place}",
+                f"            {self.count} += ({self.square} <= {reach}) & ({self._is_other})",
             ]
 
-        own, head = self._part("own"), f"if {self._part('crosses')}[{cell}]:"
+        own, head = names["own"], f"if {names['crosses']}[{cell}]:"
         starts = [f"{one} = {own}[{axis}, {self.ranked}]" for axis, one in enumerate(self._starts)]
-        return [*starts, f"{around.count} = 0", head, *listed(True), "else:", *listed(False)]
+        return [*starts, f"{self.count} = 0", head, *listed(True), "else:", *listed(False)]
 
     @property
     def _is_other(self) -> str:
         """The expression that tells a member from the row that asks."""
-        if not self._is_two:
-            return f"{self.around.place} != {self.ranked}"
-        names, others = self._part("names"), self._part("other_names")
-        return f"{others}[{self.around.place}] != {names}[{self.ranked}]"
+        if not self.asked.is_two:
+            return f"{self.place} != {self.ranked}"
+        names, others = self._names["names"], self._names["other_names"]
+        return f"{others}[{self.place}] != {names}[{self.ranked}]"
 
 
 class Now(Neighbours):
     """As everything is now: cells from which rows go and to which they come, whenever something is
     written to a place."""
 
-    def _begin(self) -> None:
-        self.places = self._names.kept("places", "_places")
-        name = self._names.kept("cells_now", "_cells")
-        self._cells = name
-        self.parameters = [Parameter(name, "TurnCells", "_cells")]
+    def _given(self) -> list[Parameter]:
+        self.places = self.kept("places")
+        self._cells = self.kept("cells_now", "_cells")
+        return [Parameter(self._cells, "TurnCells", "_cells")]
 
     def _has(self, node: OtherField) -> Value:
-        row = self._members(node.owner, self.around.place)
-        return cells_of(self._arrays(node), node.type, row, f"{node.type.elements} * {row}")
+        return cells_of(self._arrays(node), node.type, self._member(node.owner, self.place))
 
-    def setup(self, row: str) -> list[str]:
+    def setup(self) -> list[str]:
         most = f"np.empty(len({self._cells}.names) + 1, np.intp)"
         return [
             f"{self.places} = {self._cells}.places",
             *self._measured(f"{self._cells}.sizes"),
-            f"{self.around.found} = {most}",
+            f"{self.found} = {most}",
         ]
 
     def listed(self, row: str, place: Value) -> list[str]:
         """The statements that list those in reach of a row's place."""
         starts = [f"{start} = {place.at(axis).text}" for axis, start in enumerate(self._starts)]
         given = f"{self._cells}, {row}, ({', '.join(self._starts)})"
-        return [*starts, f"{self.around.count} = near_now({given}, {self.around.found})"]
+        return [*starts, f"{self.count} = near_now({given}, {self.found})"]
 
     def moved(self, row: str, place: Value) -> str:
         """The statement after which a row is where its place is now."""
         axes = ", ".join(place.at(axis).text for axis in range(place.type.elements))
         return f"move_to({self._cells}, {row}, ({axes}))"
+
+
+class Questions:
+    """What a kernel's rows ask: a loop over those in reach for each question."""
+
+    def __init__(self, emit: Emitter, near: Neighbours) -> None:
+        self._emit = emit
+        self._near = near
+
+    def answer(self, node: Ask) -> Value:
+        """The statements that ask, and the answers."""
+        value, type_ = node.value, node.to.type
+        if value is None:
+            return Value(type_, lambda place: called("np.int64", Code(self._near.count)))
+        if node.how == "nearest":
+            return self._nearest(type_, value)
+        if node.how == "count":
+            return self._counted(type_, value)
+        if node.how in ("min", "max"):
+            return self._extreme(type_, node.how, value)
+        return self._added(type_, node.how, value)
+
+    def _start(self, how: str, type_: Type, code: Code) -> Value:
+        """New variables that all begin with a number."""
+        held = self._emit.variables(type_, _ANSWERS[how])
+        self._emit.store(Value(Type(type_.scalar), lambda place: code), held)
+        return held
+
+    def _zero(self, type_: Type) -> Code:
+        none: bool | int | float = False if type_.is_bool else 0.0 if type_.is_float else 0
+        return self._emit.constant(none, type_.scalar)
+
+    @contextmanager
+    def _each(self, value: Expression) -> Iterator[str]:
+        """Statements for each neighbour in reach; gives the variable that counts them."""
+        emit, near = self._emit, self._near
+        variable = emit.names.take("f")
+        with emit.block(f"for {variable} in range({near.count})"):
+            self._meet(f"{near.found}[{variable}]", value)
+            yield variable
+        emit.names.taken.discard(variable)
+
+    def _meet(self, which: str, value: Expression) -> None:
+        """Statements that begin with a neighbour."""
+        self._emit.write(f"{self._near.place} = {which}")
+        if any(isinstance(node, Offset | Distance) for node in walk(value)):
+            for line in self._near.way():
+                self._emit.write(line)
+
+    def _counted(self, type_: Type, value: Expression) -> Value:
+        held = self._start("count", type_, self._zero(type_))
+        with self._each(value):
+            test = self._emit.value(value).at(0)
+            self._emit.write(f"{held.at(0).text} += 1 if {test.within(Level.OR)} else 0")
+        return held
+
+    def _added(self, type_: Type, how: str, value: Expression) -> Value:
+        """Floats in f64, one after the other."""
+        is_float = type_.is_float
+        total = type_.of_scalar("f64") if is_float else type_
+        one = Type(total.scalar)
+        held = self._start(how, total, self._zero(total))
+
+        def add(there: Code, code: Code) -> str:
+            code = cut(code, value.type.scalar)
+            if value.type.scalar != total.scalar:
+                code = called(SCALARS[total.scalar].numpy, code)
+            return arithmetic("+", one, there, code).text
+
+        with self._each(value):
+            self._emit.change(held, self._emit.value(value), add)
+
+        def at(place: Place) -> Code:
+            code = held.at(place)
+            if how == "mean":
+                code = Code(f"{code.text} / {self._near.count}", Level.PRODUCT)
+            return code if type_.scalar == "f64" or not is_float else called("np.float32", code)
+
+        return self._emit.stored(Value(type_, at), "asked")
+
+    def _extreme(self, type_: Type, how: str, value: Expression) -> Value:
+        nan = Code(f"{SCALARS[type_.scalar].numpy}(np.nan)")
+        none = nan if type_.is_float else self._zero(type_)
+        held = self._start(how, type_, cut(none, type_.scalar))
+        one = Type(type_.scalar)
+        with self._each(value) as variable:
+
+            def choose(there: Code, code: Code) -> str:
+                code = cut(code, one.scalar)
+                other = cut(extreme_of(how, one, there, code), one.scalar)
+                return f"{code.within(Level.OR)} if {variable} == 0 else {other.text}"
+
+            self._emit.change(held, self._emit.named(self._emit.value(value)), choose)
+        return held
+
+    def _nearest(self, type_: Type, value: Expression) -> Value:
+        emit, near = self._emit, self._near
+        held = self._start("nearest", type_, cut(self._zero(type_), type_.scalar))
+        first, least = emit.names.take("first"), emit.names.take("closest")
+        square = emit.names.take("square")
+        emit.write(f"{first} = {near.count}")
+        emit.write(f"{least} = {SCALARS[near.scalar].numpy}(0)")
+        with self._each(Offset(Type(near.scalar, (near.axes,)))) as variable:
+            emit.write(f"{square} = {near.square}")
+            with emit.block(f"if {variable} == 0 or {square} < {least}"):
+                emit.write(f"{first} = {variable}")
+                emit.write(f"{least} = {square}")
+        with emit.block(f"if {first} < {near.count}"):
+            self._meet(f"{near.found}[{first}]", value)
+            emit.store(emit.value(value), held)
+        return held

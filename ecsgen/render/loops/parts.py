@@ -3,21 +3,21 @@ other, and on chunks."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ecsgen.model import Fused, Kernel
 from ecsgen.render.calls import call, collection, for_macro
-from ecsgen.render.kernels.methods import Method
-from ecsgen.render.kernels.passes import Pass, aliases
-from ecsgen.render.kernels.printed import Printed, function_text
+from ecsgen.render.kernels.methods import Method, Pass, Printed
 from ecsgen.render.kernels.sources import ChunkSource, Source
 from ecsgen.render.loops.code import USED, Names
-from ecsgen.render.loops.columns import Parameter
+from ecsgen.render.loops.frame import Parameter
 from ecsgen.render.loops.function import LoopFunction
 from ecsgen.render.loops.loop_method import (
     LoopKernel,
     converted,
     decorator,
     function_name,
-    header_of,
+    function_text,
 )
 from ecsgen.render.quoting import literal
 
@@ -34,7 +34,7 @@ class LoopPass(Pass):
         called = {part.function.name for part in self._parts}
         self._function = function_name(self, self.name)
         self._names = Names({*USED, *called, self._function})
-        self._rows = self._names.take("n", "_n")
+        self._rows = self._names.take("n")
         self._start, self._end = self._names.take("start"), self._names.take("end")
         self._given: dict[str, Parameter] = {}
         """The parameters by what the method passes."""
@@ -44,14 +44,14 @@ class LoopPass(Pass):
     def printed(self) -> Printed:
         """The texts of the module."""
         name, source, said = self._function, self.source, self.function_docstring
-        first = next(iter(self._parts)).parameters[0]
+        first = self._parts[0].function.parameters[0]
         parameters = [Parameter(self._rows, "int", first.passed), *self._given.values()]
-        function = function_text(decorator(False), header_of(name, parameters), said, self._body)
-        used = {one.name for part in self._parts for one in part.function.frame.arguments}
+        function = function_text(name, parameters, said, self._body)
+        used = {one.name for part in self._parts for one in part.function.arguments}
         found = f"{source.variable} = {source.found}" if source.is_world else "data = self.data"
         statements = [
             *converted(self.arguments, used),
-            *aliases(self, self._parts),
+            *self._aliases,
             found,
             *self.key_lines,
         ]
@@ -68,29 +68,33 @@ class LoopPass(Pass):
     def _call(self, place: int, kernel: LoopKernel) -> str:
         """The call of a kernel's function with its part of the columns."""
         given, function = [], kernel.function
-        for parameter in kernel.parameters:
+        for parameter in function.parameters:
             passed = parameter.passed if parameter.passed != "_key" else f"_key_{place}"
-            if parameter.name == function.frame.count:
+            if parameter.name == function.count:
                 given.append(f"{self._end} - {self._start}")
                 continue
             known = self._given.get(passed)
             if known is None:
                 name = self._names.take(parameter.name, f"{parameter.name}_{place}")
-                known = self._given[passed] = Parameter(name, parameter.annotation, passed)
+                known = self._given[passed] = replace(parameter, name=name, passed=passed)
             given.append(self._part_of(function, known))
         return call(function.name, given, 8)
 
     def _part_of(self, function: LoopFunction, parameter: Parameter) -> str:
         """What a block has of a parameter."""
-        name, start, end = parameter.name, self._start, self._end
         if parameter.annotation == "RowArray":
-            return f"rows_of_block({name}, {start}, {end})"
-        cells = function.frame.columns.cells.get(parameter.passed)
-        if cells is None or function.is_scattered:
-            return name
-        if cells.elements == 1:
-            return f"{name}[{start}:{end}]"
-        return f"{name}[{cells.elements} * {start} : {cells.elements} * {end}]"
+            return f"rows_of_block({parameter.name}, {self._start}, {self._end})"
+        if parameter.field is None or function.is_scattered:
+            return parameter.name
+        return parameter.between(self._start, self._end)
+
+    @property
+    def _aliases(self) -> list[str]:
+        """The statements after which each kernel has the arguments under its own names."""
+        own = {argument.name: argument.text for argument in self.arguments}
+        given = (argument for part in self._parts for argument in part.arguments)
+        others = dict.fromkeys((one.text, own[one.name]) for one in given)
+        return [f"{text} = {known}" for text, known in others if text != known]
 
 
 class ChunkLoop(Method):
@@ -102,40 +106,36 @@ class ChunkLoop(Method):
         super().__init__(kernel, source)
         holders = {name: name for name in source.components}
         rows = Source(source.components, source.managers, holders, source.whole, "", "")
-        self._function = LoopFunction(f"_{self.name}_kernel", kernel, rows, is_part=True)
-        take, array = self._function.frame.names.take, "NDArray[np.intp]"
-        self._chunk, self._starts = take("k", "_k"), take("starts", "_starts")
-        self._rows = Parameter(take("rows", "_rows"), array, "_rows")
-        self._addresses = Parameter(take("addresses", "_addresses"), array, "_addresses")
+        self._function = LoopFunction(f"_{self.name}_kernel", self, rows)
+        take, array = self._function.names.take, "NDArray[np.intp]"
+        self._chunk, self._starts = take("k"), take("starts")
+        self._rows = Parameter(take("rows"), array, "_rows")
+        self._addresses = Parameter(take("addresses"), array, "_addresses")
 
     @property
     def printed(self) -> Printed:
         """The texts of the module."""
         function, chunks = self._function, function_name(self, f"{self.name}_chunks")
-        of_rows = function.parameters(self.spellings)
-        header = header_of(function.name, of_rows)
-        rows = function_text(decorator(False), header, self.function_docstring, function.body)
-        given = [self._rows, self._addresses, *self._common]
+        of_rows = function.name, function.parameters, self.function_docstring, function.body
+        given = [self._rows, self._addresses, *function.common]
         said = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
-        texts = header_of(chunks, given), said, "\n".join(self._body)
-        over_chunks = function_text(decorator(self.kernel.parallel), *texts)
+        made = decorator(self.kernel.parallel)
+        over_chunks = function_text(chunks, given, said, "\n".join(self._body), made)
         run = for_macro(call(chunks, [one.passed for one in given], 8))
         method = self.text([*self.conversions, *self._lookup, *self.key_lines], run)
-        return Printed("\n".join([method, "", *self._cells_method]), f"{rows}\n\n\n{over_chunks}")
-
-    @property
-    def _common(self) -> list[Parameter]:
-        """The kernel's arguments, which are the same for all chunks."""
-        return self._function.frame.common(self.spellings)
+        return Printed(
+            "\n".join([method, "", *self._cells_method]),
+            f"{function_text(*of_rows)}\n\n\n{over_chunks}",
+        )
 
     # --- the loop over all chunks ----------------------------------------------------------------
 
     @property
     def _body(self) -> list[str]:
         """The statements that run the loop over rows in each chunk."""
-        n, each = self._function.frame.count, "prange" if self.kernel.parallel else "range"
+        n, each = self._function.count, "prange" if self.kernel.parallel else "range"
         starts = f"    {self._starts} = np.cumsum({self._rows.name}) - {self._rows.name}"
-        arguments = [self._of_chunk(parameter) for parameter in self._common]
+        arguments = [self._of_chunk(parameter) for parameter in self._function.common]
         return [
             *([starts] if self.each else []),
             f"    for {self._chunk} in {each}(len({self._rows.name})):",
@@ -145,24 +145,18 @@ class ChunkLoop(Method):
 
     def _of_chunk(self, parameter: Parameter) -> str:
         """What a chunk takes of a parameter: all of it, or the values for its rows."""
-        if not parameter.passed.startswith("flat_cells("):
+        if not parameter.elements:
             return parameter.name
-        frame = self._function.frame
-        found = {name: argument for argument, name in frame.arguments.items()}
-        elements = found[parameter.name].type.elements
-        start, n = f"{self._starts}[{self._chunk}]", frame.count
-        if elements == 1:
-            return f"{parameter.name}[{start} : {start} + {n}]"
-        return f"{parameter.name}[{elements} * {start} : {elements} * ({start} + {n})]"
+        start = f"{self._starts}[{self._chunk}]"
+        return parameter.between(start, f"{start} + {self._function.count}")
 
     @property
     def _cells(self) -> list[str]:
         """The expressions for the columns of a chunk."""
-        columns, n, found = self._function.frame.columns, self._function.frame.count, []
-        for place, (passed, column) in enumerate(columns.own.items()):
-            elements = columns.cells[passed].elements
-            count = f"{elements} * {n}" if elements > 1 else n
+        found = []
+        for place, column in enumerate(self._function.own.values()):
             address = f"{self._addresses.name}[{self._chunk}, {place}]"
+            count = column.times(self._function.count)
             dtype = column.annotation.removeprefix("NDArray[").removesuffix("]")
             found.append(f"cells_at({address}, {count}, {dtype})")
         return found
@@ -172,7 +166,7 @@ class ChunkLoop(Method):
     @property
     def conversions(self) -> list[str]:
         """The statements that check the arguments."""
-        return converted(self.arguments, {one.name for one in self._function.frame.arguments})
+        return converted(self.arguments, {one.name for one in self._function.arguments})
 
     @property
     def _lookup(self) -> list[str]:
@@ -188,9 +182,10 @@ class ChunkLoop(Method):
     def _cells_method(self) -> list[str]:
         """The method that has chunks looked up."""
         found = []
-        for cells in self._function.frame.columns.cells.values():
-            component, first = self.source.place(cells.field)
-            given = [literal(component), literal(first + cells.part)]
+        for column in self._function.own.values():
+            assert column.field is not None  # all that it has is of fields
+            component, first = self.source.place(column.field)
+            given = [literal(component), literal(first + column.part)]
             found.append(call("ChunkField", given, 0))
         return [
             f"def _{self.name}_cells(self) -> ChunkCells:",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.model.programs import (
     Argument,
     Cast,
@@ -23,14 +25,18 @@ from ecsgen.model.programs import (
     OtherField,
     Question,
     Referred,
+    parts,
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.model.types import Type
-from ecsgen.render.loops.code import Code, Constants, Names, called, cut
-from ecsgen.render.loops.elements import cast_of, element_of
+from ecsgen.render.loops.code import Code, Level, Names, called, cut, infix
+from ecsgen.render.loops.elements import arithmetic, cast_of, element_of
 
 UNROLLED: Final = 16
 """Shapes of up to this many elements are written out; longer ones become inner loops."""
+
+_ACROSS: Final = (Rule.DOT, Rule.CROSS, Rule.NORM, Rule.NORMALIZE, Rule.MATRIX)
+"""Rules of operations of which an element needs other elements of the operands."""
 
 Place = int | str
 """The place of an element in C order: a number, or the variable of an inner loop."""
@@ -62,40 +68,50 @@ def part_of(base: Value, shape: tuple[int, ...], index: tuple[int, ...], type_: 
     return Value(type_, lambda place: base.at(_plus(place, start)), base.is_split)
 
 
-Composer = Callable[["Emitter", Operation], Value]
-"""Makes the value of an operation that is more than one element at a time."""
+def is_across(node: Expression) -> bool:
+    """Whether an element of a value needs other elements of what the value is made of."""
+    if isinstance(node, Operation):
+        return TABLE[node.name].rule in _ACROSS
+    return isinstance(node, Element)
 
 
-class Emitter:
-    """Writes the statements of a function's loop.
+def is_mixing(node: Expression, target: FieldValue | Local, inside: bool = False) -> bool:
+    """Whether an element of the value needs another element of what is assigned to."""
+    if node == target:
+        return inside
+    inside = inside or is_across(node)
+    return any(is_mixing(part, target, inside) for part in parts(node))
 
-    `field` and `argument` give the elements of such; in a flat loop every shape is one element.
-    """
+
+class Emitter(ABC):
+    """Writes the statements of a function's loop; in a flat loop every shape is one element."""
 
     def __init__(
-        self,
-        names: Names,
-        field: Callable[[FieldValue], Value],
-        argument: Callable[[Argument], Value],
-        composers: Mapping[str, Composer],
-        is_flat: bool,
-        constants: Constants,
+        self, names: Names, constant: Callable[[bool | int | float, str], Code], is_flat: bool
     ) -> None:
+        """`constant` gives the code of one."""
         self.names = names
+        self.constant = constant
+        self.is_flat = is_flat
         self.lines: list[str] = []
         self.arrays: list[str] = []
         """Statements that make working memory, outside of the loop over rows."""
         self.locals_: dict[str, Value] = {}
         self.indent = 0
-        self._field = field
-        self._argument = argument
-        self._composers = composers
-        self._is_flat = is_flat
-        self.constants = constants
-        self.of_other: Callable[[OtherField | Offset | Distance], Value] | None = None
-        """What a neighbour is or has."""
         self.stem = ""
         """The variable with what all random numbers of a row have in common."""
+
+    @abstractmethod
+    def _field(self, node: FieldValue) -> Value:
+        """The elements of a field of this row, or of its parent's."""
+
+    @abstractmethod
+    def _argument(self, node: Argument) -> Value:
+        """The elements of an argument."""
+
+    @abstractmethod
+    def _of_other(self, node: OtherField | Offset | Distance) -> Value:
+        """The elements of what a neighbour is or has."""
 
     def write(self, line: str) -> None:
         self.lines.append(" " * self.indent + line)
@@ -110,7 +126,7 @@ class Emitter:
 
     def count(self, type_: Type) -> int:
         """How many elements a value of the type has in this loop."""
-        return 1 if self._is_flat else type_.elements
+        return 1 if self.is_flat else type_.elements
 
     @contextmanager
     def looped(self, count: int, is_unrolled: bool = False) -> Iterator[list[Place]]:
@@ -118,7 +134,7 @@ class Emitter:
         if count <= UNROLLED or is_unrolled:
             yield list(range(count))
             return
-        variable = self.names.take("e", "k", "_e")
+        variable = self.names.take("e", "k")
         with self.block(f"for {variable} in range({count})"):
             yield [variable]
         self.names.taken.discard(variable)
@@ -129,7 +145,7 @@ class Emitter:
         """The elements of an expression."""
         match node:
             case Constant():
-                code = self.constants.of(node.value, node.type.scalar)
+                code = self.constant(node.value, node.type.scalar)
                 return Value(node.type, lambda place: code)
             case Argument():
                 return self._argument(node)
@@ -145,13 +161,12 @@ class Emitter:
                     node.type, lambda place: cast_of(node, operand.at(place)), operand.is_split
                 )
             case Operation():
-                composer = self._composers.get(node.name)
+                composer = COMPOSERS.get(node.name)
                 return composer(self, node) if composer else self._elementwise(node)
             case Draw():
                 return self._drawn(node)
             case OtherField() | Offset() | Distance():
-                assert self.of_other is not None
-                return self.of_other(node)
+                return self._of_other(node)
             case Referred() | Exists() | Question():
                 raise TypeError("these are statements in a form")
 
@@ -195,7 +210,7 @@ class Emitter:
 
     def assign(self, code: Code, *wishes: str) -> Code:
         """A new name for a number."""
-        name = self.names.take(*wishes, "t", "u", "w", "_t")
+        name = self.names.take(*wishes, "t", "u", "w")
         self.write(f"{name} = {code.text}")
         return Code(name)
 
@@ -209,7 +224,7 @@ class Emitter:
                 return value
         elif not value.is_split and value.at("_").is_at_hand:
             return value
-        return self.stored(value, "t", "u", "w", "_t")
+        return self.stored(value, "t", "u", "w")
 
     def stored(self, value: Value, *wishes: str) -> Value:
         """All elements in variables of their own, or in working memory."""
@@ -223,16 +238,10 @@ class Emitter:
         if count > UNROLLED:
             return self.memory(type_, *wishes)
         name = self.names.take(*wishes)
-        if not type_.shape or self._is_flat:
+        if not type_.shape or self.is_flat:
             return Value(type_, lambda place: Code(name))
         parts = [self.names.take(f"{name}_{place}") for place in range(count)]
         return Value(type_, lambda place: Code(parts[int(place)]))
-
-    def in_memory(self, value: Value, *wishes: str) -> Value:
-        """All elements in an array, where inner loops find them."""
-        held = self.memory(value.type, *wishes)
-        self.store(value, held)
-        return held
 
     def memory(self, type_: Type, *wishes: str) -> Value:
         """An array for the elements of one row."""
@@ -241,19 +250,28 @@ class Emitter:
         return Value(type_, lambda place: Code(f"{name}[{place}]"))
 
     def indexable(self, value: Value) -> Value:
-        """The elements where inner loops find them."""
-        if self.count(value.type) <= UNROLLED:
-            return self.in_memory(value, "t", "u", "w", "_t")
-        return self.named(value)
+        """All elements in an array, where inner loops find them."""
+        if self.count(value.type) > UNROLLED:
+            return self.named(value)
+        held = self.memory(value.type, "t", "u", "w")
+        self.store(value, held)
+        return held
 
     def store(self, value: Value, held: Value, sign: str = "=") -> None:
         """Write the elements of a value, or one for all, over those of another."""
+        scalar = value.type.scalar
+        self.change(held, value, lambda there, code: cut(code, scalar).text, sign)
+
+    def change(
+        self, held: Value, value: Value, made: Callable[[Code, Code], str], sign: str = "="
+    ) -> None:
+        """Write over each element what is made of it and of that of a value, or of one for all."""
         if self.count(held.type) > 1 and not value.type.shape:
             value = self.kept(value)
         with self.looped(self.count(held.type), value.is_split or held.is_split) as places:
             for place in places:
-                code = cut(value.at(place), value.type.scalar)
-                self.write(f"{held.at(place).text} {sign} {code.text}")
+                there = held.at(place)
+                self.write(f"{there.text} {sign} {made(there, value.at(place))}")
 
     def captured(self, act: Callable[[], None]) -> list[str]:
         """The statements that something writes, which do not go where the others do."""
@@ -262,3 +280,130 @@ class Emitter:
         act()
         found, self.lines, self.indent = self.lines, lines, indent
         return found
+
+
+# --- operations that are more than one element at a time: products of vectors and matrices --------
+
+
+def _sum_of_products(
+    emit: Emitter,
+    type_: Type,
+    count: int,
+    pair: Callable[[Place], tuple[Code, Code]],
+) -> Code:
+    """From left to right, each product and each sum rounded."""
+    if count <= UNROLLED:
+        total = arithmetic("*", type_, *pair(0))
+        for place in range(1, count):
+            total = arithmetic("+", type_, total, arithmetic("*", type_, *pair(place)))
+        return total
+    first = cut(arithmetic("*", type_, *pair(0)), type_.scalar)
+    name = emit.names.take("total")
+    emit.write(f"{name} = {first.text}")
+    variable = emit.names.take("k")
+    with emit.block(f"for {variable} in range(1, {count})"):
+        code = cut(
+            arithmetic("+", type_, Code(name), arithmetic("*", type_, *pair(variable))),
+            type_.scalar,
+        )
+        emit.write(f"{name} = {code.text}")
+    emit.names.taken.discard(variable)
+    return Code(name)
+
+
+def _product(emit: Emitter, left: Value, right: Value) -> Code:
+    """Of two vectors: their dot product."""
+    count, type_ = left.type.shape[0], Type(left.type.scalar)
+    return _sum_of_products(emit, type_, count, lambda k: (left.at(k), right.at(k)))
+
+
+def _length(emit: Emitter, vector: Value) -> Code:
+    return called("np.sqrt", _product(emit, vector, vector))
+
+
+def _dot(emit: Emitter, node: Operation) -> Value:
+    left, right = (emit.named(emit.value(operand)) for operand in node.operands)
+    code = _product(emit, left, right)
+    return Value(node.type, lambda place: code)
+
+
+def _norm(emit: Emitter, node: Operation) -> Value:
+    code = _length(emit, emit.named(emit.value(node.operands[0])))
+    return Value(node.type, lambda place: code)
+
+
+def _normalize(emit: Emitter, node: Operation) -> Value:
+    vector = emit.named(emit.value(node.operands[0]))
+    length = emit.assign(_length(emit, vector), "length")
+    with emit.block(f"if {length.text} == 0"):
+        emit.write(f"{length.text} = {emit.constant(1.0, node.type.scalar).text}")
+    return Value(
+        node.type,
+        lambda place: infix("/", Level.PRODUCT, vector.at(place), length),
+        vector.is_split,
+    )
+
+
+def _cross(emit: Emitter, node: Operation) -> Value:
+    a, b = (emit.named(emit.value(operand)) for operand in node.operands)
+    type_ = Type(node.type.scalar)
+
+    def at(place: Place) -> Code:
+        i, j = ((1, 2), (2, 0), (0, 1))[int(place)]
+        minuend = arithmetic("*", type_, a.at(i), b.at(j))
+        subtrahend = arithmetic("*", type_, a.at(j), b.at(i))
+        return arithmetic("-", type_, minuend, subtrahend)
+
+    return Value(node.type, at)
+
+
+def _matrix_product(emit: Emitter, node: Operation) -> Value:
+    """Each element from left to right; large ones in three loops over working memory."""
+    left, right = (emit.named(emit.value(operand)) for operand in node.operands)
+    inner = node.operands[0].type.shape[-1]
+    columns = 1 if len(right.type.shape) == 1 else right.type.shape[1]
+    type_ = Type(node.type.scalar)
+    if max(emit.count(one.type) for one in (left, right)) <= UNROLLED >= node.type.elements:
+
+        def at(place: Place) -> Code:
+            row, column = divmod(int(place), columns)
+            return _sum_of_products(
+                emit,
+                type_,
+                inner,
+                lambda k: (left.at(row * inner + int(k)), right.at(int(k) * columns + column)),
+            )
+
+        return Value(node.type, at)
+    return _large_product(emit, node, left, right)
+
+
+def _large_product(emit: Emitter, node: Operation, left: Value, right: Value) -> Value:
+    inner, columns = node.operands[0].type.shape[-1], right.type.elements // right.type.shape[0]
+    left, right = emit.indexable(left), emit.indexable(right)
+    type_ = Type(node.type.scalar)
+    product = emit.memory(node.type, "product")
+    row, column = emit.names.take("r"), emit.names.take("c")
+    with (
+        emit.block(f"for {row} in range({node.type.elements // columns})"),
+        emit.block(f"for {column} in range({columns})"),
+    ):
+
+        def pair(k: Place) -> tuple[Code, Code]:
+            start = columns * k if isinstance(k, int) else f"{columns} * {k}"
+            return left.at(f"{inner} * {row} + {k}"), right.at(f"{start} + {column}")
+
+        total = _sum_of_products(emit, type_, inner, pair)
+        target = product.at(f"{columns} * {row} + {column}").text
+        emit.write(f"{target} = {cut(total, type_.scalar).text}")
+    emit.names.taken -= {row, column}
+    return product
+
+
+COMPOSERS: Final[dict[str, Callable[[Emitter, Operation], Value]]] = {
+    "dot": _dot,
+    "norm": _norm,
+    "normalize": _normalize,
+    "cross": _cross,
+    "@": _matrix_product,
+}

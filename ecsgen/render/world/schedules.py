@@ -11,7 +11,7 @@ from ecsgen.model.schedules import Call, arguments_of, called, fused_passes, pas
 from ecsgen.render.calls import call, for_macro
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.arguments import ArgumentSpelling
-from ecsgen.render.kernels.passes import kernel_of
+from ecsgen.render.kernels.methods import kernel_of
 from ecsgen.render.kernels.sources import Source, source_of
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 from ecsgen.render.world.kernel_tests import sample

@@ -10,7 +10,7 @@ from typing import Final
 
 from ecsgen.model import Project
 from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
-from ecsgen.render.kernels.drawing import drawing_lines
+from ecsgen.render.printers import drawing_lines
 from ecsgen.render.world import kernel_tests
 from ecsgen.render.world.kernels import KernelSubject
 from ecsgen.render.world.members import bundles, flags, groups
