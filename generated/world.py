@@ -14,27 +14,26 @@ from ecsgen_runtime.groups.group import Group, GroupMember
 from ecsgen_runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.ids.slots import ids_of
 from ecsgen_runtime.kernels.blocks import Cells, put_where, rows_last
-from ecsgen_runtime.kernels.chance import draw_normal, draw_random, draw_stems
+from ecsgen_runtime.kernels.chance import (
+    draw_normal,
+    draw_random,
+    draw_stems,
+    turn_order,
+)
 from ecsgen_runtime.kernels.chosen import check_unchanged, each_value
 from ecsgen_runtime.kernels.chosen_blocks import beside
 from ecsgen_runtime.kernels.messages import Messages
 from ecsgen_runtime.kernels.references import living_rows, take_others
 from ecsgen_runtime.kernels.scalars import row_at
 from ecsgen_runtime.kernels.seeded import Chance
-from ecsgen_runtime.kernels.turns import turn_order
 from ecsgen_runtime.queries.chunks import QueriedChunks
 from ecsgen_runtime.queries.joined import JoinedBlocks, JoinedColumn
 from ecsgen_runtime.queries.match import QueryMatch
 from ecsgen_runtime.queries.query import QueriedRows
+from ecsgen_runtime.queries.rows import joined_rows
 from ecsgen_runtime.spaces.blocks import NearBlocks, NearColumn, OtherColumn
-from ecsgen_runtime.spaces.joined import joined_rows, joined_search
-from ecsgen_runtime.spaces.turns import (
-    TurnCells,
-    joined_turn_given,
-    move_to,
-    near_now,
-    turn_cells,
-)
+from ecsgen_runtime.spaces.spaced import joined_search, joined_turn_given
+from ecsgen_runtime.spaces.turns import TurnCells, move_to, near_now, turn_cells
 from ecsgen_runtime.typed import NamedTuple
 from ecsgen_runtime.world.entity_view import ChunkedPart, EntityViewBase, ManagedPart
 from ecsgen_runtime.world.seeded import SeededWorld

@@ -13,16 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..entities.living import LivingEntities
 from ..handles import NIL, EntityArray, IdArray, RowArray
+from ..maps.mapped import Mapped
+from ..owners.owned import Owned
 from .blocks import put_where, row_cells, take_rows
-
-
-class FollowedManager(Protocol):
-    """A manager to whose rows entities lead."""
-
-    @property
-    def _entities(self) -> LivingEntities: ...
-
-    def lookup_many(self, entities: ArrayLike, /) -> RowArray: ...
 
 
 class FollowedIds(Protocol):
@@ -38,7 +31,7 @@ class FollowedIds(Protocol):
 
 
 def living_rows(
-    manager: FollowedManager, entities: EntityArray, is_clean: bool = False
+    manager: Owned, entities: EntityArray, is_clean: bool = False
 ) -> RowArray:
     """Return the first row that each living entity has, NIL for others; O(k).
 
@@ -57,6 +50,14 @@ def living_id_rows(
     if is_clean or len(owners) == 0:
         return rows
     return _of_living(rows, manager._entities, owners.take(rows, mode="clip"))
+
+
+def rows_of_living(manager: Mapped) -> dict[int, int]:
+    """Return the first row that each living entity has; O(n)."""
+    rows = manager._first_rows()
+    owners = manager.data._entity_column[rows]
+    alive = manager._entities._are_held(owners)
+    return dict(zip(owners[alive].tolist(), rows[alive].tolist(), strict=True))
 
 
 def take_others(

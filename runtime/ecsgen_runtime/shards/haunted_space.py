@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from ..handles import EntityArray, RowArray
 from ..placement.moves import NO_ROWS
 from ..spaces.cells import Places
-from ..spaces.joined import joined_search
 from ..spaces.search import NearSearch
-from ..spaces.spaced import checked_radius
+from ..spaces.spaced import checked_radius, joined_search
 from ..state import NO_SLOTS
 from .ghosts import Haunted
 from .spaced import ShardedSpaced

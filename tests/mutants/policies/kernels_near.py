@@ -6,7 +6,7 @@ TESTS = ("test_bubble.py", "test_boid.py", "test_mote.py", "test_mooring.py")
 
 GROUPS = (
     module(
-        "_runtime/spaces/pairs.py",
+        "_runtime/spaces/search.py",
         TESTS,
         Mutant("all are counted", r"self\.who\[true\]", "self.who"),
         Mutant("integers are added before", r"total\[1:\]\)", "total[:-1])"),
