@@ -36,12 +36,12 @@ from ecsgen_runtime.handles import (
     RowArray,
 )
 from ecsgen_runtime.instances.one import MappedOne
+from ecsgen_runtime.kernels.rows import JoinedRows
 from ecsgen_runtime.maps.sparse import Sparse, grown_map, indices
 from ecsgen_runtime.owners.owned import ensured
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
-from ecsgen_runtime.queries.joined import JoinedRows
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -37,10 +37,10 @@ from ecsgen_runtime.handles import (
 )
 from ecsgen_runtime.ids.ids import IdRows, Ids
 from ecsgen_runtime.ids.slots import SLOT_BITS, ids_of
+from ecsgen_runtime.kernels.rows import JoinedRows
 from ecsgen_runtime.owners.unowned import Unowned
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import IdProxy
-from ecsgen_runtime.queries.joined import JoinedRows
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -157,10 +157,6 @@ class BlockBody:
         """What they are there."""
         return [self.views.value(field) for field in self.read]
 
-    def is_used(self, field: FieldValue) -> list[str]:
-        """Whether a field is gathered, and whether it is written, as literals."""
-        return [literal(field in self.gathered), literal(field.text in self.written)]
-
     def _view(self, field: FieldValue) -> Value:
         self.read[field] = self._seen[field] = None
         return self.views.value(field)

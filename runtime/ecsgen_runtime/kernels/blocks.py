@@ -200,25 +200,6 @@ def row_cells(array: NDArray[Any]) -> list[NDArray[Any]]:
     return [_row_items(array)]
 
 
-def take_rows(
-    source: Sequence[NDArray[Any]], rows: RowArray, out: Sequence[NDArray[Any]]
-) -> None:
-    """Copy rows of a column into a block; both as `row_cells` has them."""
-    for cells, copy in zip(source, out, strict=True):
-        cells.take(rows, out=copy, mode="clip")
-
-
-def put_rows(
-    target: Sequence[NDArray[Any]], rows: RowArray, values: Sequence[NDArray[Any]]
-) -> None:
-    """Copy a block over rows of a column; both as `row_cells` has them."""
-    for cells, copy in zip(target, values, strict=True):
-        if cells.dtype.kind == "V":  # `put` takes half the time
-            cells.put(rows, copy, "clip")
-        else:
-            cells[rows] = copy
-
-
 def _row_items(array: NDArray[Any]) -> NDArray[Any]:
     """Return cells whose elements lie together as one opaque item per row."""
     return items(array.transpose(-1, *range(array.ndim - 1)))

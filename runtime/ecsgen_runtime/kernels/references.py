@@ -15,7 +15,7 @@ from ..entities.living import LivingEntities
 from ..handles import NIL, EntityArray, IdArray, RowArray
 from ..maps.mapped import Mapped
 from ..owners.owned import Owned
-from .blocks import put_where, row_cells, take_rows
+from .blocks import put_where, row_cells
 
 
 class FollowedIds(Protocol):
@@ -67,7 +67,8 @@ def take_others(
     if column.shape[-1] == 0:
         out[...] = default
         return
-    take_rows(row_cells(column), rows, row_cells(out))
+    for cells, copy in zip(row_cells(column), row_cells(out), strict=True):
+        cells.take(rows, out=copy, mode="clip")
     missing = rows == NIL
     if missing.any():
         put_where(out, missing, default)
