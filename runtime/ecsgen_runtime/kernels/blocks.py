@@ -7,6 +7,7 @@ one number per row goes with each element of a shape.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from math import prod
 from typing import Any, Final, TypeAlias
 
@@ -108,6 +109,7 @@ def working_bytes(working: Sequence[Cells]) -> int:
     return sum(cells_bytes(cells[1], cells[0]) for cells in working)
 
 
+@cache
 def cells_bytes(shape: tuple[int, ...], dtype: Any) -> int:
     """Return the bytes of one row."""
     return prod(shape) * int(np.dtype(dtype).itemsize)
@@ -202,4 +204,6 @@ def row_cells(array: NDArray[Any]) -> list[NDArray[Any]]:
 
 def _row_items(array: NDArray[Any]) -> NDArray[Any]:
     """Return cells whose elements lie together as one opaque item per row."""
+    if array.ndim == 2:  # soonest done
+        return items(array.T)
     return items(array.transpose(-1, *range(array.ndim - 1)))

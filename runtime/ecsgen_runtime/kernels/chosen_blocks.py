@@ -4,6 +4,7 @@ back behind it where they are written."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
@@ -55,13 +56,15 @@ def batch_of(
 ) -> Batch:
     """Return a batch of some rows: columns where they follow each other, else in memory, then what
     else there is of memory."""
-    views, gathered, put = list(memory), list[Copied](), list[Copied]()
+    views = list(memory)
+    gathered: list[Copied] = []
+    put: list[Copied] = []
     for place, column in enumerate(columns):
         where = rows if column.rows is None else column.rows[rows]
         if isinstance(where, slice):
             views[place] = column.cells[..., where]
             continue
-        moves = list(copied(column.cells, where, memory[place]))
+        moves = copied(column.cells, where, memory[place])
         if column.is_read:
             gathered += moves
         if column.is_written:
@@ -82,12 +85,9 @@ def batches_of(
         yield batch_of(columns, slice(start, end), some)
 
 
-def copied(
-    column: NDArray[Any], rows: RowArray, copy: NDArray[Any]
-) -> Iterator[Copied]:
-    """Yield what is copied of a column, rows last."""
-    for cells, into in zip(row_cells(column), row_cells(copy), strict=True):
-        yield cells, rows, into
+def copied(column: NDArray[Any], rows: RowArray, copy: NDArray[Any]) -> list[Copied]:
+    """Return what is copied of a column, rows last."""
+    return list(zip(row_cells(column), repeat(rows), row_cells(copy), strict=False))
 
 
 def moved(batches: Iterable[Batch]) -> Iterator[tuple[Any, ...]]:
