@@ -42,9 +42,9 @@ class Blocks:
 
     __slots__ = (
         "_memory",
-        "_most",
         "_room",
         "columns",
+        "most",
         "nbytes",
         "stamp",
         "views",
@@ -54,7 +54,7 @@ class Blocks:
     _memory: list[NDArray[Any]]
     _room: int
     """Rows for which there is memory."""
-    _most: int
+    most: int
     """Rows of a block at most."""
 
     def __init__(
@@ -70,10 +70,10 @@ class Blocks:
         self.columns = columns
         self.working = working
         self._take(columns, working, former, kernels)
-        if rows > self._room < self._most:
-            self._room = min(self._most, 1 << (rows - 1).bit_length())
+        if rows > self._room < self.most:
+            self._room = min(self.most, 1 << (rows - 1).bit_length())
             self._memory = [working_memory(cells, self._room) for cells in working]
-        memory, size = self._memory, self._most
+        memory, size = self._memory, self.most
         self.nbytes = sum([array.nbytes for array in memory])
         """Bytes that are held beside the columns."""
         self.views: list[tuple[Any, ...]] = []
@@ -94,12 +94,12 @@ class Blocks:
     ) -> None:
         """Take what blocks of other rows have."""
         if former is not None:
-            self._most, self._room = former._most, former._room
+            self.most, self._room = former.most, former._room
             self._memory = former._memory
             return
         each = [cells_bytes(array.shape[:-1], array.dtype) for array in columns]
         row_bytes = sum(each) + working_bytes(working)
-        self._most = block_rows(row_bytes // min(kernels, MOST_SHARED))
+        self.most = block_rows(row_bytes // min(kernels, MOST_SHARED))
         self._room = 0
         self._memory = []
 

@@ -14,9 +14,7 @@ from ..typed import NamedTuple
 from .blocks import (
     Blocks,
     Cells,
-    block_rows,
     row_cells,
-    working_bytes,
     working_memory,
 )
 
@@ -109,12 +107,12 @@ def chosen_blocks(
     """Yield blocks of some rows of those that a kernel has blocks of, with the same arrays;
     `written` says which of the columns are put back."""
     columns = [
-        BlockColumn(cells, rows, is_written=place in written)
+        BlockColumn(cells, rows, True, place in written)
         for place, cells in enumerate(whole.columns)
     ]
-    working = [*(column.memory for column in columns), *whole.working]
-    size = min(len(rows), block_rows(working_bytes(working)))
-    memory = [working_memory(cells, size) for cells in working]
+    size = min(len(rows), whole.most)
+    kinds = (*[column.memory for column in columns], *whole.working)
+    memory = [working_memory(cells, size) for cells in kinds]
     return moved(batches_of(columns, memory, len(rows), size))
 
 
