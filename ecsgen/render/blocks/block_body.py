@@ -36,12 +36,18 @@ from ecsgen.model.programs import (
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.blocks.array_composed import COMPOSED
-from ecsgen.render.blocks.array_values import Layout, Shape, Slot, Value
-from ecsgen.render.blocks.constants import Constants
-from ecsgen.render.blocks.expressions import Emitter
-from ecsgen.render.blocks.pairs import PAIRS, PairEmitter, layout_of
+from ecsgen.render.blocks.array_values import (
+    Constants,
+    Layout,
+    Shape,
+    Slot,
+    Value,
+    Views,
+    column_view,
+    field_of,
+)
+from ecsgen.render.blocks.expressions import PAIRS, Emitter, PairEmitter, layout_of
 from ecsgen.render.blocks.posts import Post, posts_of
-from ecsgen.render.blocks.views import Views, column_view, field_of
 from ecsgen.render.calls import call
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.finding import OtherManagers
