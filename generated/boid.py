@@ -26,10 +26,10 @@ from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
+from ecsgen_runtime.kernels.blocks import Blocks, put_where, rows_last
 from ecsgen_runtime.kernels.chosen import ChosenRows
-from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
-from ecsgen_runtime.kernels.rows import KernelRows
+from ecsgen_runtime.kernels.chosen_blocks import BlockColumn, chosen_blocks
+from ecsgen_runtime.kernels.rows import JoinedRows, KernelRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
@@ -38,8 +38,7 @@ from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
-from ecsgen_runtime.queries.joined import JoinedRows
-from ecsgen_runtime.spaces.blocks import NearBlocks, NearColumn, OtherColumn
+from ecsgen_runtime.spaces.blocks import NearBlocks
 from ecsgen_runtime.spaces.search import NearSearch
 from ecsgen_runtime.spaces.spaced import OwnedSpaced, SpaceLayout
 from ecsgen_runtime.typed import NamedTuple, TypedDict
@@ -136,11 +135,9 @@ class BoidData(OwnedRows, JoinedRows, KernelRows, HotColumns):
 
     def _steer_blocks(self, search: NearSearch) -> NearBlocks:
         """Cut the columns of `steer` into blocks; good for one call."""
-        columns = (NearColumn(rows_last(self._heading_column), True, True),)
-        others: tuple[OtherColumn, ...] = (
-            OtherColumn(rows_last(self._heading_column)),
-        )
-        working: tuple[Cells, ...] = (
+        columns = (BlockColumn(rows_last(self._heading_column), None, True, True),)
+        others = (BlockColumn(rows_last(self._heading_column)),)
+        working = (
             ("f4", (2,), False),
             ("f4", (2,), False),
             ("f4", (2,), False),
@@ -150,7 +147,7 @@ class BoidData(OwnedRows, JoinedRows, KernelRows, HotColumns):
             ("f4", (), False),
             ("f4", (), False),
         )
-        paired: tuple[Cells, ...] = (("?", (), False), ("f4", (2,), False))
+        paired = (("?", (), False), ("f4", (2,), False))
         return NearBlocks(search, columns, others, working, paired)
 
     def _fly_blocks(self) -> Blocks:
@@ -160,7 +157,7 @@ class BoidData(OwnedRows, JoinedRows, KernelRows, HotColumns):
             rows_last(self._position_column[:n]),
             rows_last(self._heading_column[:n]),
         )
-        working: tuple[Cells, ...] = (("f4", (2,), True),)
+        working = (("f4", (2,), True),)
         blocks = Blocks(n, columns, working, self._kernels.get("fly"))
         self._kernels["fly"] = blocks
         return blocks

@@ -31,7 +31,7 @@ from ecsgen_runtime.columns.rows import OwnedRows
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.convert.text import TextField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Blocks, Cells, rows_last
+from ecsgen_runtime.kernels.blocks import Blocks, rows_last
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.reductions import added
@@ -197,7 +197,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
             rows_last(self._velocity_column[:n]),
             rows_last(self._acceleration_column[:n]),
         )
-        working: tuple[Cells, ...] = (("f8", (3,), True),)
+        working = (("f8", (3,), True),)
         blocks = Blocks(n, columns, working, self._kernels.get("kick"))
         self._kernels["kick"] = blocks
         return blocks
@@ -209,7 +209,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
             rows_last(self._position_column[:n]),
             rows_last(self._velocity_column[:n]),
         )
-        working: tuple[Cells, ...] = (("f8", (3,), True),)
+        working = (("f8", (3,), True),)
         blocks = Blocks(n, columns, working, self._kernels.get("drift"))
         self._kernels["drift"] = blocks
         return blocks
@@ -222,20 +222,17 @@ class CelestialBodyData(OwnedRows, KernelRows):
             rows_last(self._acceleration_column[:n]),
             rows_last(self._position_column[:n]),
         )
-        working: tuple[Cells, ...] = (("f8", (3,), True),)
+        working = (("f8", (3,), True),)
         blocks = Blocks(n, columns, working, self._kernels.get("orbit_1"), 3)
         self._kernels["orbit_1"] = blocks
         return blocks
 
     def _kinetic_energy_blocks(self) -> Blocks:
-        """Cut the columns of `kinetic_energy` into blocks; good until they move or n changes."""
+        """Cut the columns of `kinetic_energy` into blocks; good until they move or n
+        changes."""
         n = self._n
         columns = (self._gm_column[:n], rows_last(self._velocity_column[:n]))
-        working: tuple[Cells, ...] = (
-            ("f8", (), False),
-            ("f8", (), False),
-            ("f8", (), False),
-        )
+        working = (("f8", (), False), ("f8", (), False), ("f8", (), False))
         blocks = Blocks(n, columns, working, self._kernels.get("kinetic_energy"))
         self._kernels["kinetic_energy"] = blocks
         return blocks

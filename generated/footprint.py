@@ -31,7 +31,7 @@ from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Blocks, Cells
+from ecsgen_runtime.kernels.blocks import Blocks
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.rows import KernelRows
@@ -145,7 +145,7 @@ class FootprintData(LinkedRows, RingRows, KernelRows, HotColumns):
         """Cut the columns of `fade` into blocks; good until they move or n changes."""
         n = self._n
         columns = (self._depth_column[:n],)
-        working: tuple[Cells, ...] = (("f4", (), False),)
+        working = (("f4", (), False),)
         blocks = Blocks(n, columns, working, self._kernels.get("fade"))
         self._kernels["fade"] = blocks
         return blocks

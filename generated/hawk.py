@@ -34,6 +34,7 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.kernels.rows import JoinedRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
@@ -41,7 +42,6 @@ from ecsgen_runtime.policies.owned import ensured
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
-from ecsgen_runtime.queries.joined import JoinedRows
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -35,11 +35,11 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.kernels.rows import JoinedRows
 from ecsgen_runtime.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
 from ecsgen_runtime.policies.unowned import Unowned
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import IdProxy
-from ecsgen_runtime.queries.joined import JoinedRows
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -28,7 +28,7 @@ from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import OwnedRows
 from ecsgen_runtime.convert.numbers import FloatField, IntField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Blocks, Cells, rows_last
+from ecsgen_runtime.kernels.blocks import Blocks, rows_last
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.reductions import added
@@ -171,7 +171,7 @@ class ParticleData(OwnedRows, KernelRows):
             rows_last(self._position_column[:n]),
             self._life_column[:n],
         )
-        working: tuple[Cells, ...] = (("f4", (2,), True),)
+        working = (("f4", (2,), True),)
         blocks = Blocks(n, columns, working, self._kernels.get("simulate"))
         self._kernels["simulate"] = blocks
         return blocks
@@ -180,7 +180,7 @@ class ParticleData(OwnedRows, KernelRows):
         """Cut the columns of `expired` into blocks; good until they move or n changes."""
         n = self._n
         columns = (self._life_column[:n],)
-        working: tuple[Cells, ...] = (("?", (), False),)
+        working = (("?", (), False),)
         blocks = Blocks(n, columns, working, self._kernels.get("expired"))
         self._kernels["expired"] = blocks
         return blocks

@@ -26,12 +26,12 @@ from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
 from ecsgen_runtime.convert.numbers import BoolField, EnumField, FloatField, IntField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Blocks, Cells, put_where
+from ecsgen_runtime.kernels.blocks import Blocks, put_where
 from ecsgen_runtime.kernels.chance import draw_random, draw_stems
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.reductions import added
-from ecsgen_runtime.kernels.rows import KernelRows
+from ecsgen_runtime.kernels.rows import JoinedRows, KernelRows
 from ecsgen_runtime.kernels.seeded import Seeded
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
@@ -39,7 +39,6 @@ from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
 from ecsgen_runtime.policies.owned import ensured
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
-from ecsgen_runtime.queries.joined import JoinedRows
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
@@ -128,7 +127,7 @@ class PersonData(OwnedRows, JoinedRows, KernelRows, HotColumns):
             self._exposed_column[:n],
             self._days_column[:n],
         )
-        working: tuple[Cells, ...] = (
+        working = (
             ("u8", (), False),
             ("u8", (), False),
             ("u8", (), False),
@@ -150,7 +149,7 @@ class PersonData(OwnedRows, JoinedRows, KernelRows, HotColumns):
         """Cut the columns of `ill` into blocks; good until they move or n changes."""
         n = self._n
         columns = (self._condition_column[:n],)
-        working: tuple[Cells, ...] = (("?", (), False),)
+        working = (("?", (), False),)
         blocks = Blocks(n, columns, working, self._kernels.get("ill"))
         self._kernels["ill"] = blocks
         return blocks
@@ -159,7 +158,7 @@ class PersonData(OwnedRows, JoinedRows, KernelRows, HotColumns):
         """Cut the columns of `immune` into blocks; good until they move or n changes."""
         n = self._n
         columns = (self._condition_column[:n],)
-        working: tuple[Cells, ...] = (("?", (), False),)
+        working = (("?", (), False),)
         blocks = Blocks(n, columns, working, self._kernels.get("immune"))
         self._kernels["immune"] = blocks
         return blocks

@@ -30,10 +30,10 @@ from ecsgen_runtime.columns.rows import OwnedRows
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.convert.text import TextField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Blocks, Cells, rows_last
+from ecsgen_runtime.kernels.blocks import Blocks, rows_last
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
-from ecsgen_runtime.kernels.rows import KernelRows
+from ecsgen_runtime.kernels.rows import JoinedRows, KernelRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Hash, remember
@@ -42,7 +42,6 @@ from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
-from ecsgen_runtime.queries.joined import JoinedRows
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
@@ -202,7 +201,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
             rows_last(self._acceleration_column[:n]),
             rows_last(self._position_column[:n]),
         )
-        working: tuple[Cells, ...] = (("f4", (3,), True),)
+        working = (("f4", (3,), True),)
         blocks = Blocks(n, columns, working, self._kernels.get("simulate"))
         self._kernels["simulate"] = blocks
         return blocks

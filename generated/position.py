@@ -25,6 +25,7 @@ from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import FrontColumns, HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.kernels.rows import JoinedRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.groups import Grouped, GroupedRows
 from ecsgen_runtime.policies.instances import MappedOne
@@ -34,7 +35,6 @@ from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
-from ecsgen_runtime.queries.joined import JoinedRows
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -36,8 +36,9 @@ from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Cells, rows_last
-from ecsgen_runtime.kernels.levels import LevelBlocks, LevelField, ParentField
+from ecsgen_runtime.kernels.blocks import rows_last
+from ecsgen_runtime.kernels.chosen_blocks import BlockColumn
+from ecsgen_runtime.kernels.levels import LevelBlocks, ParentColumn
 from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.policies.children import OwnedChildren, OwnedFamilyRows
 from ecsgen_runtime.policies.destroy import Callback, Release
@@ -150,23 +151,23 @@ class SceneNodeData(OwnedFamilyRows, KernelRows, HotColumns):
 
     def _place_blocks(self, levels: tuple[RowArray, ...], version: int) -> LevelBlocks:
         """Cut the columns of `place` into blocks; good for one version."""
-        columns = (rows_last(self._world_column), rows_last(self._local_column))
-        working: tuple[Cells, ...] = (
-            ("f4", (4, 4), True),
-            ("f4", (4, 4), True),
-            ("f4", (4, 4), True),
-            ("f4", (4, 4), False),
-            ("f4", (4, 4), False),
-            ("f4", (4, 4), False),
-            ("f4", (4, 4), False),
+        columns = (
+            BlockColumn(rows_last(self._world_column), None, False, True),
+            BlockColumn(rows_last(self._local_column)),
         )
-        fields = (
-            LevelField(0, False, True),
-            ParentField(0, _WORLD_ABOVE_ROOTS),
-            LevelField(1, True, False),
+        above = (
+            ParentColumn(
+                BlockColumn(rows_last(self._world_column)), _WORLD_ABOVE_ROOTS, 0
+            ),
+        )
+        working = (
+            ("f4", (4, 4), False),
+            ("f4", (4, 4), False),
+            ("f4", (4, 4), False),
+            ("f4", (4, 4), False),
         )
         blocks = LevelBlocks(
-            levels, self._parent_column, version, columns, working, fields
+            levels, self._parent_column, version, columns, above, working
         )
         self._kernels["place"] = blocks
         return blocks
@@ -457,7 +458,7 @@ class SceneNodeManager(
         _blocks = data._kernels.get("place")
         if _blocks is None or _blocks.stamp != data._version:
             _blocks = data._place_blocks(self.levels(), data._version)
-        for world, _parent_world, local, _tmp, _tmp2, _tmp3, _tmp4 in _blocks:
+        for world, local, _parent_world, _tmp, _tmp2, _tmp3, _tmp4 in _blocks:
             # world = parent.world @ local
             _tmp[...] = _parent_world
             _tmp2[...] = local

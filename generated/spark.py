@@ -29,7 +29,7 @@ from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import FrontColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Id, IdArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Blocks, Cells, planes
+from ecsgen_runtime.kernels.blocks import Blocks, planes
 from ecsgen_runtime.kernels.chance import draw_normal, draw_random, draw_stems
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
@@ -247,14 +247,15 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
         return SparkActiveData(self)
 
     def _flicker_blocks(self) -> Blocks:
-        """Cut the columns of `flicker` into blocks; good until they move or n_active changes."""
+        """Cut the columns of `flicker` into blocks; good until they move or n_active
+        changes."""
         n = self._n_active
         columns = (
             self._id_slot_column[:n],
             planes(self._buffer, _COLUMNS[2], self._allocated, (2,))[..., :n],
             self._heat_column[:n],
         )
-        working: tuple[Cells, ...] = (
+        working = (
             ("u8", (), False),
             ("u8", (), False),
             ("u8", (), False),

@@ -34,11 +34,11 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.kernels.blocks import Blocks, Cells, put_where, rows_last
+from ecsgen_runtime.kernels.blocks import Blocks, put_where, rows_last
 from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
 from ecsgen_runtime.kernels.reductions import averaged
-from ecsgen_runtime.kernels.rows import KernelRows
+from ecsgen_runtime.kernels.rows import JoinedRows, KernelRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.direct import Direct, DirectRows
 from ecsgen_runtime.policies.maps import indices, rows_spanned
@@ -47,7 +47,6 @@ from ecsgen_runtime.proxies.arrays import ArrayField
 from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
-from ecsgen_runtime.queries.joined import JoinedRows
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
@@ -151,10 +150,11 @@ class TransformData(DirectRows, JoinedRows, KernelRows, HotColumns):
     FIELDS: ClassVar = _FIELDS.infos
 
     def _straighten_blocks(self) -> Blocks:
-        """Cut the columns of `straighten` into blocks; good until they move or n changes."""
+        """Cut the columns of `straighten` into blocks; good until they move or n
+        changes."""
         n = self._n
         columns = (rows_last(self._rotation_column[:n]),)
-        working: tuple[Cells, ...] = (
+        working = (
             ("?", (), False),
             ("f4", (), False),
             ("f4", (), False),
@@ -168,7 +168,7 @@ class TransformData(DirectRows, JoinedRows, KernelRows, HotColumns):
         """Cut the columns of `center` into blocks; good until they move or n changes."""
         n = self._n
         columns = (self._entity_column[:n], rows_last(self._translation_column[:n]))
-        working: tuple[Cells, ...] = (("f4", (3,), False),)
+        working = (("f4", (3,), False),)
         blocks = Blocks(n, columns, working, self._kernels.get("center"))
         self._kernels["center"] = blocks
         return blocks

@@ -11,30 +11,29 @@ from ecsgen_runtime.archetypes.world import ArchetypeWorld
 from ecsgen_runtime.columns.fields import unknown_component
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Cells, put_where, rows_last
-from ecsgen_runtime.kernels.chance import draw_normal, draw_random, draw_stems
+from ecsgen_runtime.kernels.blocks import put_where, rows_last
+from ecsgen_runtime.kernels.chance import (
+    draw_normal,
+    draw_random,
+    draw_stems,
+    turn_order,
+)
 from ecsgen_runtime.kernels.chosen import check_unchanged, each_value
-from ecsgen_runtime.kernels.chosen_blocks import beside
+from ecsgen_runtime.kernels.chosen_blocks import BlockColumn, beside
 from ecsgen_runtime.kernels.messages import Messages
 from ecsgen_runtime.kernels.references import living_rows, take_others
 from ecsgen_runtime.kernels.scalars import row_at
 from ecsgen_runtime.kernels.seeded import Chance
-from ecsgen_runtime.kernels.turns import turn_order
 from ecsgen_runtime.policies.groups import Group, GroupMember
 from ecsgen_runtime.policies.ids import ids_of
 from ecsgen_runtime.queries.chunks import QueriedChunks
 from ecsgen_runtime.queries.join import QueryMatch
-from ecsgen_runtime.queries.joined import JoinedBlocks, JoinedColumn
+from ecsgen_runtime.queries.joined import JoinedBlocks
 from ecsgen_runtime.queries.query import QueriedRows
-from ecsgen_runtime.spaces.blocks import NearBlocks, NearColumn, OtherColumn
-from ecsgen_runtime.spaces.joined import joined_rows, joined_search
-from ecsgen_runtime.spaces.turns import (
-    TurnCells,
-    joined_turn_given,
-    move_to,
-    near_now,
-    turn_cells,
-)
+from ecsgen_runtime.queries.rows import joined_rows
+from ecsgen_runtime.spaces.blocks import NearBlocks
+from ecsgen_runtime.spaces.spaced import joined_search, joined_turn_given
+from ecsgen_runtime.spaces.turns import TurnCells, move_to, near_now, turn_cells
 from ecsgen_runtime.typed import NamedTuple
 from ecsgen_runtime.world.entities import ChunkedPart, EntityViewBase, ManagedPart
 from ecsgen_runtime.world.seeded import SeededWorld
@@ -1289,21 +1288,18 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     def _carry_blocks(self, found: QueryMatch) -> JoinedBlocks:
         """Cut the columns of `carry` into blocks; good until they move or the query
         matches anew."""
-        columns = [
-            JoinedColumn(
+        columns = (
+            BlockColumn(
                 rows_last(self.transform.data._translation_column),
                 found.members[0],
                 True,
                 True,
             ),
-            JoinedColumn(
-                rows_last(self.point_mass.data._velocity_column),
-                found.members[1],
-                True,
-                False,
+            BlockColumn(
+                rows_last(self.point_mass.data._velocity_column), found.members[1]
             ),
-        ]
-        working: tuple[Cells, ...] = (("f4", (3,), True),)
+        )
+        working = (("f4", (3,), True),)
         holders = (self.transform.data, self.point_mass.data)
         blocks = JoinedBlocks(found, found.count, columns, working)
         return blocks.keep("carry", holders)
@@ -1327,15 +1323,13 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     def _drift_blocks(self, n: int) -> JoinedBlocks:
         """Cut the columns of `drift` into blocks; good until they move or the group's
         length changes."""
-        columns = [
-            JoinedColumn(
+        columns = (
+            BlockColumn(
                 rows_last(self.position.data._value_column), slice(0, n), True, True
             ),
-            JoinedColumn(
-                rows_last(self.velocity.data._value_column), slice(0, n), True, False
-            ),
-        ]
-        working: tuple[Cells, ...] = (("f4", (3,), True),)
+            BlockColumn(rows_last(self.velocity.data._value_column), slice(0, n)),
+        )
+        working = (("f4", (3,), True),)
         holders = (self.position.data, self.velocity.data)
         blocks = JoinedBlocks(n, n, columns, working)
         return blocks.keep("drift", holders)
@@ -1363,13 +1357,13 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     def _stray_blocks(self, n: int) -> JoinedBlocks:
         """Cut the columns of `stray` into blocks; good until they move or the group's
         length changes."""
-        columns = [
-            JoinedColumn(self.position.data._entity_column, slice(0, n), True, False),
-            JoinedColumn(
+        columns = (
+            BlockColumn(self.position.data._entity_column, slice(0, n)),
+            BlockColumn(
                 rows_last(self.velocity.data._value_column), slice(0, n), True, True
             ),
-        ]
-        working: tuple[Cells, ...] = (
+        )
+        working = (
             ("u8", (), False),
             ("u8", (), False),
             ("u8", (), False),
@@ -1402,12 +1396,12 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     def _shove_blocks(self, n: int) -> JoinedBlocks:
         """Cut the columns of `shove` into blocks; good until they move or the group's
         length changes."""
-        columns = [
-            JoinedColumn(
+        columns = (
+            BlockColumn(
                 rows_last(self.velocity.data._value_column), slice(0, n), True, True
             ),
-        ]
-        working: tuple[Cells, ...] = ()
+        )
+        working = ()
         holders = (self.velocity.data,)
         blocks = JoinedBlocks(n, n, columns, working)
         return blocks.keep("shove", holders)
@@ -1450,25 +1444,18 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     def _haul_blocks(self, found: QueryMatch) -> JoinedBlocks:
         """Cut the columns of `haul` into blocks; good until they move or the query
         matches anew."""
-        columns = [
-            JoinedColumn(
+        columns = (
+            BlockColumn(
                 rows_last(self.transform.data._translation_column),
                 found.members[0],
                 True,
                 True,
             ),
-            JoinedColumn(
-                rows_last(self.point_mass.data._velocity_column),
-                found.members[1],
-                True,
-                False,
+            BlockColumn(
+                rows_last(self.point_mass.data._velocity_column), found.members[1]
             ),
-        ]
-        working: tuple[Cells, ...] = (
-            ("?", (), False),
-            ("f4", (), False),
-            ("f4", (3,), False),
         )
+        working = (("?", (), False), ("f4", (), False), ("f4", (3,), False))
         holders = (self.transform.data, self.point_mass.data)
         blocks = JoinedBlocks(found, found.count, columns, working)
         return blocks.keep("haul", holders)
@@ -1489,9 +1476,9 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             np.maximum(_tmp, _0_0_f32, out=health_points)
 
     def _scorch_blocks(self) -> ChunkBlocks:
-        """Have chunks cut into blocks for `scorch`; these are kept."""
+        """Cut the columns of `scorch` into blocks; these are kept."""
         fields = (ChunkField(2, 0),)
-        working: tuple[Cells, ...] = (("f4", (), False),)
+        working = (("f4", (), False),)
         blocks = ChunkBlocks(self.ablaze, fields, working)
         return blocks.keep("scorch")
 
@@ -1522,9 +1509,9 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             weapon_direction += _tmp
 
     def _strain_blocks(self) -> ChunkBlocks:
-        """Have chunks cut into blocks for `strain`; these are kept."""
+        """Cut the columns of `strain` into blocks; these are kept."""
         fields = (ChunkField(3, 2, (3,)),)
-        working: tuple[Cells, ...] = (("f4", (3,), False),)
+        working = (("f4", (3,), False),)
         blocks = ChunkBlocks(self.fighters, fields, working)
         return blocks.keep("strain")
 
@@ -1563,9 +1550,9 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             put_where(weapon_direction, _where, _tmp)
 
     def _parry_blocks(self) -> ChunkBlocks:
-        """Have chunks cut into blocks for `parry`; these are kept."""
+        """Cut the columns of `parry` into blocks; these are kept."""
         fields = (ChunkField(3, 1), ChunkField(3, 2, (3,)))
-        working: tuple[Cells, ...] = (
+        working = (
             ("?", (), False),
             ("f4", (3,), False),
             ("f4", (), False),
@@ -1636,10 +1623,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     def _infect_blocks(self, n: int) -> JoinedBlocks:
         """Cut the columns of `infect` into blocks; good until they move or their number
         changes."""
-        columns = [
-            JoinedColumn(self.meeting.data._id_slot_column, slice(0, n), True, False),
-        ]
-        working: tuple[Cells, ...] = (
+        columns = (BlockColumn(self.meeting.data._id_slot_column, slice(0, n)),)
+        working = (
             ("u8", (), False),
             ("u8", (), False),
             ("u8", (), False),
@@ -1707,7 +1692,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 put_where(boid_heading, _where, _tmp2)
 
     def _scatter_blocks(self, radius: float, n: int, asked: QueryMatch) -> NearBlocks:
-        """Find the rows for `scatter`, and who is in reach of each; good for one call."""
+        """Cut the columns of `scatter` into blocks; good for one call."""
         boid_rows = joined_rows(slice(0, n))
         boid_members = joined_rows(asked.members[0])
         hawk_members = joined_rows(asked.members[1])
@@ -1715,14 +1700,12 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             "Game.scatter", self.boid, radius, boid_rows, boid_members
         )
         columns = (
-            NearColumn(
-                rows_last(self.boid.data._heading_column), True, True, boid_rows
+            BlockColumn(
+                rows_last(self.boid.data._heading_column), boid_rows, True, True
             ),
         )
-        others: tuple[OtherColumn, ...] = (
-            OtherColumn(self.hawk.data._hunger_column, hawk_members),
-        )
-        working: tuple[Cells, ...] = (
+        others = (BlockColumn(self.hawk.data._hunger_column, hawk_members),)
+        working = (
             ("?", (), False),
             ("i8", (), False),
             ("f4", (2,), False),
@@ -1730,11 +1713,7 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
             ("f4", (), False),
             ("f4", (), False),
         )
-        paired: tuple[Cells, ...] = (
-            ("f4", (), False),
-            ("f4", (), False),
-            ("f4", (2,), False),
-        )
+        paired = (("f4", (), False), ("f4", (), False), ("f4", (2,), False))
         return NearBlocks(search, columns, others, working, paired)
 
     def huddle(self, reach: float) -> None:
@@ -1756,17 +1735,17 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 boid_position += _tmp
 
     def _huddle_blocks(self, radius: float, n: int) -> NearBlocks:
-        """Find the rows for `huddle`, and who is in reach of each; good for one call."""
+        """Cut the columns of `huddle` into blocks; good for one call."""
         boid_rows = joined_rows(slice(0, n))
         search = joined_search("Game.huddle", self.boid, radius, boid_rows)
         columns = (
-            NearColumn(
-                rows_last(self.boid.data._position_column), True, True, boid_rows
+            BlockColumn(
+                rows_last(self.boid.data._position_column), boid_rows, True, True
             ),
         )
-        others: tuple[OtherColumn, ...] = ()
-        working: tuple[Cells, ...] = (("f4", (2,), False),)
-        paired: tuple[Cells, ...] = ()
+        others = ()
+        working = (("f4", (2,), False),)
+        paired = ()
         return NearBlocks(search, columns, others, working, paired)
 
     def chase(self, sight: float) -> None:
@@ -1804,24 +1783,18 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 np.divide(_tmp, _tmp2, out=boid_heading)
 
     def _chase_blocks(self, radius: float, found: QueryMatch, asked: int) -> NearBlocks:
-        """Find the rows for `chase`, and who is in reach of each; good for one call."""
+        """Cut the columns of `chase` into blocks; good for one call."""
         boid_rows = joined_rows(found.members[0])
         boid_members = joined_rows(slice(0, asked))
         search = joined_search("Game.chase", self.boid, radius, boid_rows, boid_members)
         columns = (
-            NearColumn(
-                rows_last(self.boid.data._heading_column), True, True, boid_rows
+            BlockColumn(
+                rows_last(self.boid.data._heading_column), boid_rows, True, True
             ),
         )
-        others: tuple[OtherColumn, ...] = (
-            OtherColumn(rows_last(self.boid.data._heading_column), boid_members),
-        )
-        working: tuple[Cells, ...] = (
-            ("f4", (2,), False),
-            ("f4", (), False),
-            ("f4", (), False),
-        )
-        paired: tuple[Cells, ...] = (("f4", (2,), False),)
+        others = (BlockColumn(rows_last(self.boid.data._heading_column), boid_members),)
+        working = (("f4", (2,), False), ("f4", (), False), ("f4", (), False))
+        paired = (("f4", (2,), False),)
         return NearBlocks(search, columns, others, working, paired)
 
     def part(self) -> None:
@@ -1862,28 +1835,26 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 boid_heading -= _tmp5
 
     def _part_blocks(self, radius: float, found: QueryMatch) -> NearBlocks:
-        """Find the rows for `part`, and who is in reach of each; good for one call."""
+        """Cut the columns of `part` into blocks; good for one call."""
         boid_rows = joined_rows(found.members[0])
         hawk_rows = joined_rows(found.members[1])
         search = joined_search("Game.part", self.boid, radius, boid_rows)
         columns = (
-            NearColumn(self.hawk.data._rivals_column, True, True, hawk_rows),
-            NearColumn(self.hawk.data._hunger_column, True, True, hawk_rows),
-            NearColumn(
-                rows_last(self.boid.data._heading_column), True, True, boid_rows
+            BlockColumn(self.hawk.data._rivals_column, hawk_rows, True, True),
+            BlockColumn(self.hawk.data._hunger_column, hawk_rows, True, True),
+            BlockColumn(
+                rows_last(self.boid.data._heading_column), boid_rows, True, True
             ),
         )
-        others: tuple[OtherColumn, ...] = (
-            OtherColumn(self.hawk.data._hunger_column, hawk_rows),
-        )
-        working: tuple[Cells, ...] = (
+        others = (BlockColumn(self.hawk.data._hunger_column, hawk_rows),)
+        working = (
             ("i8", (), False),
             ("f4", (), False),
             ("i4", (), False),
             ("f4", (), False),
             ("f4", (2,), False),
         )
-        paired: tuple[Cells, ...] = ()
+        paired = ()
         return NearBlocks(search, columns, others, working, paired)
 
     def strike(self, reach: float) -> None:
@@ -2012,16 +1983,16 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
     def _frame_1_blocks(self, n: int) -> JoinedBlocks:
         """Cut the columns of `frame_1` into blocks; good until they move or the group's
         length changes."""
-        columns = [
-            JoinedColumn(self.position.data._entity_column, slice(0, n), True, False),
-            JoinedColumn(
+        columns = (
+            BlockColumn(self.position.data._entity_column, slice(0, n)),
+            BlockColumn(
                 rows_last(self.velocity.data._value_column), slice(0, n), True, True
             ),
-            JoinedColumn(
+            BlockColumn(
                 rows_last(self.position.data._value_column), slice(0, n), True, True
             ),
-        ]
-        working: tuple[Cells, ...] = (
+        )
+        working = (
             ("u8", (), False),
             ("u8", (), False),
             ("u8", (), False),

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.blocks.array_values import Layout, Value
-from ecsgen.render.blocks.constants import Constants
+from ecsgen.render.blocks.array_values import Constants, Layout, Value
 
 
 def column(scalar: str) -> Value:

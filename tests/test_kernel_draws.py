@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.kernels.chance import draw_key
-from ecsgen_runtime.kernels.normal import normal_into
+from ecsgen_runtime.kernels.chance import draw_key, normal_into
 from ecsgen_runtime.sizes import Sizes
 from ecsgen_runtime.testing import chance
 from numpy.typing import NDArray

@@ -98,7 +98,7 @@ def test_cells_that_are_too_many(case: Case) -> None:
     space = Space(radius, wrap, places.dtype)
     expected = neighbours(space, places, places, [True] * len(places))
     for most, sparse in ((1 << 62, 0), (1 << 20, 0), (50_000, 4), (5000, 4)):
-        with patch.object(cells, "_MOST", most), patch.object(cells, "_SPARSE", sparse):
+        with patch.object(cells, "_MOST", most), patch.object(cells, "SPARSE", sparse):
             made = Search(places.T, places.T.copy(), radius, wrap)
             assert found(*made.neighbours()) == expected
 

@@ -9,8 +9,7 @@ from typing import NamedTuple, Self
 from ecsgen.config import Backend
 from ecsgen.model import Component, Fused, Kernel, World
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.blocks.block_folds import BlockFold
-from ecsgen.render.blocks.block_method import BlockMethod, PassMethod
+from ecsgen.render.blocks.block_method import BlockFold, BlockMethod, PassMethod
 from ecsgen.render.kernels.asked import asked_of
 from ecsgen.render.kernels.sources import ChunkSource, Source, own_source
 from ecsgen.render.loops.loop_folds import LoopFold

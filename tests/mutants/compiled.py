@@ -31,7 +31,7 @@ GROUPS = (
         Mutant("a row too many", r"found\[:count\]", "found[:count + 1]"),
     ),
     module(
-        "_runtime/compiled/folds.py",
+        "_runtime/compiled/arithmetic.py",
         KERNELS,
         Mutant("sums have one pair less", r"range\(n // 2\):(?=\n.*\+=)", "range(n // 2 - 1):"),
         Mutant("a sum of none is anything", r"values\[0\] = 0", "values[0] = 1"),
@@ -55,7 +55,7 @@ GROUPS = (
         Mutant("all chunks are the first", r"starts\[:, None\]", "starts[0] + 0 * starts[:, None]"),
     ),
     module(
-        "_runtime/compiled/joined.py",
+        "_runtime/compiled/references.py",
         ("test_world.py",),
         Mutant(
             "rows that do not follow each other do",

@@ -1,9 +1,22 @@
-"""What an expression is in generated numpy code, and the working memory that holds it."""
+"""Values in generated numpy code: working memory that holds them, constants of the module, and
+fields as blocks have them, rows last, split ones put together."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Final
+
+from ecsgen.layout import layout
+from ecsgen.model import Component, Field
+from ecsgen.model.columns import KEPT_FIELDS, field_columns
+from ecsgen.model.programs import OWN, PARENT, FieldValue
+from ecsgen.model.scalars import FLOATS, INTEGERS, SCALARS
+from ecsgen.render.calls import call
+from ecsgen.render.giving_way import marked
+from ecsgen.render.quoting import literal
 
 Shape = tuple[int, ...]
 
@@ -102,3 +115,134 @@ class Working:
         for value in values:
             if value.slot is not None and value.slot not in self._free:
                 self._free.append(value.slot)
+
+
+_NUMBER: Final = re.compile(r"(-?)(\d+)(\.\d+)?(e[+-]?\d+)?")
+_EXACT: Final = 2**53
+"""Up to here every integer is a float."""
+_LARGEST: Final = {
+    "f32": float.fromhex("0x1.fffffep127"),
+    "f64": float.fromhex("0x1.fffffffffffffp1023"),
+}
+
+
+class Constants:
+    """Numbers of one method as constants of the module: arrays, which numpy takes at once.
+
+    It has to look at a Python number first, and with a hundred rows that takes longer than all
+    else.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[str, str] = {}
+
+    @property
+    def lines(self) -> list[str]:
+        """The statements that make them."""
+        return list(self._made.values())
+
+    def spelled(self, operands: list[Value]) -> list[str]:
+        """Return the operands of a ufunc as texts: literals as arrays of the others' type, if these
+        have one type that has that number."""
+        scalars = {operand.scalar for operand in operands if not operand.is_literal}
+        if len(scalars) > 1:
+            return [operand.text for operand in operands]
+        (scalar,) = scalars
+        return [
+            (
+                self._name(operand.text, scalar)
+                if operand.is_literal and _has_number(scalar, operand.text)
+                else operand.text
+            )
+            for operand in operands
+        ]
+
+    def _name(self, text: str, scalar: str) -> str:
+        """Return the name of a constant. No field or argument begins with a digit."""
+        sign = "_negative" if text.startswith("-") else ""
+        digits = re.sub(r"\W", "_", text.strip("-").replace("e-", "e_minus_").replace("e+", "e"))
+        name = f"_{digits}{sign}_{scalar}"
+        array = call("np.array", [text, SCALARS[scalar].numpy], 0)
+        self._made[name] = f"{name}: Final = {array}"
+        return name
+
+
+def _has_number(scalar: str, text: str) -> bool:
+    """Whether a type has a number, which numpy finds to be the same as it would by itself."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return False
+    if found[3] or found[4]:
+        return scalar in FLOATS and abs(float(text)) <= _LARGEST[scalar]
+    if scalar in FLOATS:
+        return abs(int(text)) <= _EXACT
+    return scalar in INTEGERS and SCALARS[scalar].range[0] <= int(text) <= SCALARS[scalar].range[1]
+
+
+class Views:
+    """How the fields of several components are seen, each with a name that is not `taken`."""
+
+    def __init__(self, components: Mapping[str, Component], taken: Iterable[str] = ()) -> None:
+        """`components` by their names, or only `OWN`: that whose kernel it is."""
+        self._components = components
+        self._taken = set(taken)
+        self._names: dict[FieldValue, str] = {}
+
+    def value(self, field: FieldValue) -> Value:
+        """The view that a block has."""
+        found, type_ = field_of(self._component(field), field.name), field.type
+        layout_ = Layout.ROWS if not type_.shape else Layout.TOGETHER
+        if found.split and type_.shape:
+            layout_ = Layout.PLANES
+        return Value(marked(self._name(field)), type_.scalar, type_.shape, layout_)
+
+    def holder(self, field: FieldValue) -> str:
+        """The expression for what has the columns, in the method."""
+        is_own = OWN in self._components
+        return "data" if is_own else f"self.{self._components[field.owner].module}.data"
+
+    def column(self, field: FieldValue, rows: str = "") -> str:
+        """The expression for the view of a whole column, or of its first rows, where blocks are
+        made."""
+        if OWN in self._components:
+            return column_view(self._component(field), field, "self", "_COLUMNS", rows)
+        columns = f"self.{self._components[field.owner].module}.LAYOUT"
+        return column_view(self._component(field), field, self.holder(field), columns, rows)
+
+    def _component(self, field: FieldValue) -> Component:
+        return self._components[OWN if field.owner == PARENT else field.owner]
+
+    def _name(self, field: FieldValue) -> str:
+        """A name of its own."""
+        if field not in self._names:
+            of_others = {OWN: "", PARENT: "_parent_"}
+            before = of_others.get(field.owner, f"{self._component(field).module}_")
+            stem = f"{before}{field.name}"
+            names = (stem, *(f"{stem}_{number}" for number in range(2, 1000)))
+            self._names[field] = next(name for name in names if name not in self._taken)
+            self._taken.add(self._names[field])
+        return self._names[field]
+
+
+def field_of(component: Component, name: str) -> Field:
+    """One of a component's fields, or a column that managers keep."""
+    own = (field for field in component.fields if field.name == name)
+    return next(own, None) or KEPT_FIELDS[name]
+
+
+def column_view(
+    component: Component, field: FieldValue, holder: str, columns: str, rows: str = ""
+) -> str:
+    """The expression for the view of a whole column, or of its first rows.
+
+    `holder` has the buffer, `columns` the layout.
+    """
+    found, shape = field_of(component, field.name), field.type.shape
+    if found.split and shape:
+        names = [column.name for column in layout(component).columns]
+        first = names.index(field_columns(found)[0].name)
+        given = f"{holder}._buffer, {columns}[{first}], {holder}._allocated, {literal(shape)}"
+        whole = f"planes({given})"
+        return f"{whole}[..., :{rows}]" if rows else whole
+    column = f"{holder}._{field.name}_column{f'[:{rows}]' if rows else ''}"
+    return f"rows_last({column})" if shape else column

@@ -36,12 +36,18 @@ from ecsgen.model.programs import (
 )
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.blocks.array_composed import COMPOSED
-from ecsgen.render.blocks.array_values import Layout, Shape, Slot, Value
-from ecsgen.render.blocks.constants import Constants
-from ecsgen.render.blocks.expressions import Emitter
-from ecsgen.render.blocks.pairs import PAIRS, PairEmitter, layout_of
+from ecsgen.render.blocks.array_values import (
+    Constants,
+    Layout,
+    Shape,
+    Slot,
+    Value,
+    Views,
+    column_view,
+    field_of,
+)
+from ecsgen.render.blocks.expressions import PAIRS, Emitter, PairEmitter, layout_of
 from ecsgen.render.blocks.posts import Post, posts_of
-from ecsgen.render.blocks.views import Views, column_view, field_of
 from ecsgen.render.calls import call
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.sources import OtherManagers
@@ -156,10 +162,6 @@ class BlockBody:
     def values(self) -> list[Value]:
         """What they are there."""
         return [self.views.value(field) for field in self.read]
-
-    def is_used(self, field: FieldValue) -> list[str]:
-        """Whether a field is gathered, and whether it is written, as literals."""
-        return [literal(field in self.gathered), literal(field.text in self.written)]
 
     def _view(self, field: FieldValue) -> Value:
         self.read[field] = self._seen[field] = None

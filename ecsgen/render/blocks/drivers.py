@@ -37,27 +37,25 @@ def cut(
 ) -> Driver:
     """Blocks of a component's first rows, kept until they move or are others; `has_owners`: with
     the owners of rows as well."""
-    kept = f"self._kernels.get({literal(method.name)})"
-    owners = ["self._entity_column[:n]"] if has_owners else []
+    name, owners = literal(method.name), ["self._entity_column[:n]"] if has_owners else []
     columns = [*owners, *(body.views.column(field, "n") for field in body.fields)]
+    given = ["n", "columns", "working", f"self._kernels.get({name})", *_shared(kernels)]
     lines = [
         f"    n = self.{method.rows}",
-        for_macro(collection("columns = ", columns, 8)),
+        _tuple("columns", columns),
         _cells("working", body.slots),
-        _made("Blocks", ["n", "columns", "working", kept, *_shared(kernels)]),
-        f"    self._kernels[{literal(method.name)}] = blocks",
-        "    return blocks",
+        *_kept(method, "Blocks", given),
     ]
     lookup = [
-        f"_blocks = data._kernels.get({literal(method.name)})",
+        f"_blocks = data._kernels.get({name})",
         f"if _blocks is None or _blocks.stamp != {source.found}:",
         f"    _blocks = data._{method.name}_blocks()",
         *(_views(method, body) if method.takes_rows else []),
     ]
     blocks = _with_each("_views" if method.takes_rows else "_blocks.views", method, body)
     names = [*(["_owners"] if has_owners else []), *_names(method, body)] or ["_"]
-    good = f"good until they move or {source.good}"
-    return Driver(lookup, blocks, names, _cutting(method, ["self"], "Blocks", good, lines))
+    said = f"good until they move or {source.good}"
+    return Driver(lookup, blocks, names, _making(method, [], "Blocks", said, lines))
 
 
 def joined(method: Method, body: BlockBody, source: Source, kernels: int = 1) -> Driver:
@@ -65,19 +63,14 @@ def joined(method: Method, body: BlockBody, source: Source, kernels: int = 1) ->
     found, name = source.variable.removeprefix("_"), literal(method.name)
     owners = dict.fromkeys(field.owner for field in body.read)
     holders = [source.holders[owner] for owner in owners]
-    columns = []
-    for field in body.fields:
-        rows = source.rows(field.owner, found)
-        given = [body.views.column(field), rows, *body.is_used(field)]
-        columns.append(for_macro(call("JoinedColumn", given, 12, ",")))
+    columns = [_column(body, field, source.rows(field.owner, found)) for field in body.fields]
     count = source.count.removeprefix("_")
+    given = [found, count, "columns", "working", *_shared(kernels)]
     lines = [
-        "    columns = [",
-        *columns,
-        "    ]",
+        _tuple("columns", columns),
         _cells("working", body.slots),
         for_macro(collection("holders = ", holders, 8)),
-        _made("JoinedBlocks", [found, count, "columns", "working", *_shared(kernels)]),
+        _made("JoinedBlocks", given),
         for_macro(call("return blocks.keep", [name, "holders"], 8)),
     ]
     lookup = [
@@ -87,9 +80,8 @@ def joined(method: Method, body: BlockBody, source: Source, kernels: int = 1) ->
         f"if _blocks is None or _blocks.stamp != {source.variable}:",
         f"    _blocks = self._{method.name}_blocks({source.variable})",
     ]
-    said = f"Cut the columns of `{method.name}` into blocks; good until they move or {source.good}."
-    parameters = ["self", f"{found}: {source.annotation}"]
-    making = _world_making(method, parameters, "JoinedBlocks", said, lines)
+    parameters, said = [f"{found}: {source.annotation}"], f"good until they move or {source.good}"
+    making = _making(method, parameters, "JoinedBlocks", said, lines)
     return Driver(lookup, _with_each("_blocks", method, body), _names(method, body), making)
 
 
@@ -101,7 +93,7 @@ def chunks(method: Method, body: BlockBody, source: ChunkSource) -> Driver:
         planes = [literal(field.type.shape)] if is_split else []
         fields.append(call("ChunkField", [*map(literal, source.place(field)), *planes], 0))
     lines = [
-        for_macro(collection("fields = ", fields, 8)),
+        _tuple("fields", fields),
         _cells("working", body.slots),
         _made("ChunkBlocks", [source.query, "fields", "working"]),
         f"    return blocks.keep({name})",
@@ -110,34 +102,29 @@ def chunks(method: Method, body: BlockBody, source: ChunkSource) -> Driver:
         *source.each_lines(method.each),
         f"_blocks = self.archetypes._kept.get({name}) or self._{method.name}_blocks()",
     ]
-    said = f"Have chunks cut into blocks for `{method.name}`; these are kept."
-    making = _world_making(method, ["self"], "ChunkBlocks", said, lines)
+    making = _making(method, [], "ChunkBlocks", "these are kept", lines)
     blocks = _with_each("_blocks.current()", method, body)
     return Driver(lookup, blocks, _names(method, body), making)
 
 
 def levels(method: Method, body: BlockBody) -> Driver:
     """Blocks of the rows of one level after the other from the roots: all fields are gathered."""
-    into = [Slot(one.text, one.scalar, one.shape, one.layout) for one in body.values]
-    slots, constants = [*into, *body.slots], []
-    whole = list(dict.fromkeys(FieldValue(one.type, one.name) for one in body.fields))
-    moved = []
-    for field in body.fields:
-        column = str(whole.index(FieldValue(field.type, field.name)))
-        if field.owner == PARENT:
-            above, constant = _above_roots(method, field)
-            constants += [constant] if constant else []
-            moved.append(f"ParentField({column}, {above})")
-        else:
-            moved.append(f"LevelField({', '.join([column, *body.is_used(field)])})")
-    given = ["levels", "self._parent_column", "version", "columns", "working", "fields"]
+    own = [field for field in body.fields if field.owner != PARENT]
+    parents = [field for field in body.fields if field.owner == PARENT]
+    written = [field.name if field.text in body.written else "" for field in own]
+    above, constants = [], []
+    for field in parents:
+        roots, constant = _above_roots(method, field)
+        constants += [constant] if constant else []
+        place = literal(written.index(field.name) if field.name in written else None)
+        column = call("BlockColumn", [body.views.column(field)], 0)
+        above.append(call("ParentColumn", [column, roots, place], 12).lstrip())
+    given = ["levels", "self._parent_column", "version", "columns", "above", "working"]
     lines = [
-        for_macro(collection("columns = ", list(map(body.views.column, whole)), 8)),
-        _cells("working", slots),
-        for_macro(collection("fields = ", moved, 8)),
-        _made("LevelBlocks", given),
-        f"    self._kernels[{literal(method.name)}] = blocks",
-        "    return blocks",
+        _tuple("columns", [_column(body, field) for field in own]),
+        _tuple("above", above),
+        _cells("working", body.slots),
+        *_kept(method, "LevelBlocks", given),
     ]
     rows = "self.levels()"
     if method.rows == "_n_active":
@@ -148,15 +135,15 @@ def levels(method: Method, body: BlockBody) -> Driver:
         "if _blocks is None or _blocks.stamp != data._version:",
         *(line[8:] for line in made.split("\n")),
     ]
-    parameters = ["self", "levels: tuple[RowArray, ...]", "version: int"]
-    making = _cutting(method, parameters, "LevelBlocks", "good for one version", lines)
-    names = [slot.name for slot in slots]
+    parameters = ["levels: tuple[RowArray, ...]", "version: int"]
+    making = _making(method, parameters, "LevelBlocks", "good for one version", lines)
+    names = [body.views.value(field).text for field in (*own, *parents)]
+    names += [slot.name for slot in body.slots]
     return Driver(lookup, "_blocks", names, making, tuple(constants))
 
 
 def near(method: Method, body: BlockBody, asked: Asked) -> Driver:
     """Blocks of pairs of rows and neighbours, cell by cell: all fields are gathered."""
-    asking = _near_of_world if asked.own.is_world else _near_of_component
     values = [f"rows_last({argument.whole})" for argument in method.each]
     names = [
         "_pairs",
@@ -165,77 +152,69 @@ def near(method: Method, body: BlockBody, asked: Asked) -> Driver:
         *(slot.name for slot in (*body.slots, *body.pairs.working.slots)),
         *(argument.text for argument in method.each),
     ]
-    lookup, making = asking(method, body, asked)
+    find = _near_of_world if asked.own.is_world else _near_of_component
+    met = [FieldValue(one.type, one.name, one.owner) for one in body.pairs.asked]
+    lookup, parameters, lines = find(method, body, asked, met)
+    given = ["search", "columns", "others", "working", "paired"]
+    lines += [
+        _cells("working", body.slots),
+        _cells("paired", body.pairs.working.slots),
+        for_macro(call("return NearBlocks", given, 8)),
+    ]
+    making = _making(method, parameters, "NearBlocks", "good for one call", lines)
     blocks = f"_blocks.beside({', '.join(values)})" if values else "_blocks"
     return Driver(lookup, blocks, names, making)
 
 
-def _near_of_component(method: Method, body: BlockBody, asked: Asked) -> tuple[list[str], str]:
+Found = tuple[list[str], list[str], list[str]]
+"""What gets blocks of pairs; the parameters of the method that makes them, and its first lines."""
+
+
+def _near_of_component(
+    method: Method, body: BlockBody, asked: Asked, met: list[FieldValue]
+) -> Found:
     named = f"None if rows is None else {method.chosen}.rows"
     if method.each:
         named = "None if _chosen is None else _chosen.rows"
     given = [literal(method.name), method.radius, asked.own.found, named]
     owners = ""
-    if any(one.name == ENTITY for one in body.pairs.asked):
+    if any(one.name == ENTITY for one in met):
         owners = asked.owners(asked.space)  # of rows and ghosts
     passed = ["_search", *([owners] if owners else [])]
     lookup = [
         for_macro(call("_search = self._search", given, 8)).lstrip(),
         f"_blocks = data._{method.name}_blocks({', '.join(passed)})",
     ]
-    columns, others = [], []
-    for field in body.fields:
-        cells = [body.views.column(field), *body.is_used(field)]
-        columns.append(f"NearColumn({', '.join(cells)})")
-    for field in _asked_fields(body):
-        is_owner = field.name == ENTITY and owners
-        others.append(f"OtherColumn({'owners' if is_owner else body.views.column(field)})")
-    parameters = ["self", "search: NearSearch", *(["owners: EntityArray"] if owners else [])]
-    lines = _near_lines(body, columns, others)
-    return lookup, _cutting(method, parameters, "NearBlocks", "good for one call", lines)
+    cells = ["owners" if one.name == ENTITY and owners else body.views.column(one) for one in met]
+    lines = [
+        _tuple("columns", [_column(body, field) for field in body.fields]),
+        _tuple("others", [call("BlockColumn", [one], 0) for one in cells]),
+    ]
+    return lookup, ["search: NearSearch", *(["owners: EntityArray"] if owners else [])], lines
 
 
-def _near_of_world(method: Method, body: BlockBody, asked: Asked) -> tuple[list[str], str]:
+def _near_of_world(method: Method, body: BlockBody, asked: Asked, met: list[FieldValue]) -> Found:
     lookup = [
         asked.radius_line(method.radius),
         *asked.lines,
         *asked.own.each_lines(method.each, sorted(body.written)),
         f"_blocks = self._{method.name}_blocks({', '.join(['_radius', *asked.passed])})",
     ]
-    columns, others, met = [], [], _asked_fields(body)
-    for field in body.fields:
-        given = [body.views.column(field), *body.is_used(field), asked.own_rows(field.owner)]
-        columns.append(f"NearColumn({', '.join(given)})")
+    others = []
     for field in met:
         owners = asked.owners(field.owner) if field.name == ENTITY else ""
-        cells = owners or body.views.column(field)
-        others.append(f"OtherColumn({cells}, {asked.other_rows(field.owner)})")
+        given = [owners or body.views.column(field), asked.other_rows(field.owner)]
+        others.append(call("BlockColumn", given, 12).lstrip())
     search = "haunted_search" if asked.asks_ghosts else "joined_search"
     defined = asked.defined([one.owner for one in body.fields], [one.owner for one in met])
+    columns = [_column(body, field, asked.own_rows(field.owner)) for field in body.fields]
     lines = [
         *(f"    {line}" for line in defined),
         for_macro(call(f"search = {search}", asked.given("radius"), 8)),
-        *_near_lines(body, columns, others),
+        _tuple("columns", columns),
+        _tuple("others", others),
     ]
-    said = f"Find the rows for `{method.name}`, and who is in reach of each; good for one call."
-    parameters = ["self", "radius: float", *asked.parameters]
-    return lookup, _world_making(method, parameters, "NearBlocks", said, lines)
-
-
-def _near_lines(body: BlockBody, columns: list[str], others: list[str]) -> list[str]:
-    given = ["search", "columns", "others", "working", "paired"]
-    return [
-        for_macro(collection("columns = ", columns, 8)),
-        for_macro(collection("others: tuple[OtherColumn, ...] = ", others, 8)),
-        _cells("working", body.slots),
-        _cells("paired", body.pairs.working.slots),
-        for_macro(call("return NearBlocks", given, 8)),
-    ]
-
-
-def _asked_fields(body: BlockBody) -> list[FieldValue]:
-    """The neighbours' fields."""
-    return [FieldValue(one.type, one.name, one.owner) for one in body.pairs.asked]
+    return lookup, ["radius: float", *asked.parameters], lines
 
 
 def _above_roots(method: Method, field: FieldValue) -> tuple[str, str]:
@@ -292,28 +271,39 @@ def _made(kind: str, given: list[str]) -> str:
     return for_macro(call(f"blocks = {kind}", given, 8))
 
 
+def _kept(method: Method, kind: str, given: list[str]) -> list[str]:
+    """The statements that make blocks, and keep them beside a component's columns."""
+    kept = f"    self._kernels[{literal(method.name)}] = blocks"
+    return [_made(kind, given), kept, "    return blocks"]
+
+
+def _tuple(name: str, items: list[str]) -> str:
+    return for_macro(collection(f"{name} = ", items, 8))
+
+
+def _column(body: BlockBody, field: FieldValue, rows: str = "None") -> str:
+    """A field of the rows that a kernel runs over; `rows`: where they are in its column."""
+    used = field in body.gathered, field.text in body.written
+    given = [body.views.column(field), rows, *map(literal, used)]
+    if used == (True, False):  # as it is by itself
+        given = given[: 1 if rows == "None" else 2]
+    return call("BlockColumn", given, 12).lstrip()
+
+
 def _cells(name: str, slots: Sequence[Slot]) -> str:
     """A statement that names working memory."""
-    cells = [
-        literal((SCALARS[slot.scalar].code, slot.shape, slot.layout is Layout.TOGETHER))
-        for slot in slots
-    ]
-    return for_macro(collection(f"{name}: tuple[Cells, ...] = ", cells, 8))
+    cells = (SCALARS[one.scalar].code for one in slots)
+    together = (one.layout is Layout.TOGETHER for one in slots)
+    kinds = zip(cells, (one.shape for one in slots), together, strict=True)
+    return _tuple(name, list(map(literal, kinds)))
 
 
-def _cutting(
+def _making(
     method: Method, parameters: list[str], made: str, good: str, lines: Iterable[str]
 ) -> str:
-    """The method of a component's columns that makes blocks."""
+    """The method that makes blocks: of a component's columns, or of the world."""
+    given = ["self", *parameters]
+    head = call(f"def _{method.name}_blocks", given, 4, f" -> {made}:").lstrip()
     said = f"Cut the columns of `{method.name}` into blocks; {good}."
-    head = f"def _{method.name}_blocks({', '.join(parameters)}) -> {made}:"
-    return "\n".join([head, f'    """{said}"""', *lines])
-
-
-def _world_making(
-    method: Method, parameters: list[str], made: str, said: str, lines: Iterable[str]
-) -> str:
-    """The method of the world that makes blocks."""
-    head = call(f"def _{method.name}_blocks", parameters, 4, f" -> {made}:").lstrip()
     text = docstring_text(said, WIDTH - 11).replace("\n", "\n    ")
     return "\n".join([head, f'    """{text}"""', *lines])

@@ -1,33 +1,73 @@
-"""Typed expressions to numpy statements: one ufunc per operation, its result in working memory."""
+"""Typed expressions to numpy statements: one ufunc per operation, its result in working memory; of
+rows, or of each pair of a row and a neighbour."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Final
 
 from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.model.programs import (
     Argument,
     Cast,
     Constant,
+    Distance,
     Draw,
     Element,
     Expression,
     FieldValue,
     Local,
+    Offset,
     Operation,
+    OtherField,
 )
 from ecsgen.model.scalars import FLOATS, SCALARS
-from ecsgen.model.types import promote
-from ecsgen.render.blocks.array_values import Layout, Shape, Value, Working
-from ecsgen.render.blocks.constants import Constants
-from ecsgen.render.blocks.ufuncs import IN_PLACE, UFUNCS
+from ecsgen.model.types import Type, promote
+from ecsgen.render.blocks.array_values import Constants, Layout, Shape, Value, Working
 from ecsgen.render.calls import MARK, call
 from ecsgen.render.quoting import literal
 
-_COMPARING = (Rule.ORDER, Rule.EQUALITY)
+UFUNCS: Final = {
+    "+": "add",
+    "-": "subtract",
+    "*": "multiply",
+    "/": "divide",
+    "//": "floor_divide",
+    "%": "remainder",
+    "**": "power",
+    "neg": "negative",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+    "==": "equal",
+    "!=": "not_equal",
+    "and": "logical_and",
+    "or": "logical_or",
+    "not": "logical_not",
+    "abs": "absolute",
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan2": "arctan2",
+    "round": "rint",
+    "min": "minimum",
+    "max": "maximum",
+    **{name: name for name in ("square", "sqrt", "hypot", "exp", "log", "log2", "log10", "sign")},
+    **{name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{name: name for name in ("floor", "ceil", "trunc")},
+}
+"""Operations that are one ufunc; the others are put together from these."""
 
+IN_PLACE: Final = {"+": "+=", "-": "-=", "*": "*=", "/": "/="}
+
+COMPLAINING: Final = frozenset(
+    ("/", "//", "%", "**", "sqrt", "exp", "log", "log2", "log10", "asin", "acos", "tan")
+) | {"sinh", "cosh"}
+"""Operations of which numpy warns for values that a field may well have."""
+
+_COMPARING = (Rule.ORDER, Rule.EQUALITY)
 
 Composer = Callable[["Emitter", Operation, Value | None], Value]
 """Writes an operation that takes several ufuncs, to a target if that is as good."""
@@ -309,3 +349,76 @@ def _fits_kind(given: str, wanted: str) -> bool:
 def as_typed(value: Value) -> str:
     """A uniform value as a numpy scalar or array."""
     return f"{SCALARS[value.scalar].numpy}({value.text})" if value.is_literal else value.text
+
+
+PAIRS = "_pairs"
+"""The variable with the pairs of a block."""
+
+
+def layout_of(type_: Type) -> Layout:
+    """The layout of what is made for each pair, or of their answer."""
+    return Layout.PLANES if type_.shape else Layout.ROWS
+
+
+@dataclass(slots=True)
+class PairEmitter(Emitter):
+    """Writes what is asked of each pair: the row's own values are spread over its pairs."""
+
+    row: Emitter = field(kw_only=True)
+    """What writes the row's own values."""
+    asked: dict[OtherField, str] = field(default_factory=dict)
+    """The neighbours' fields, and what they are called."""
+
+    @classmethod
+    def of(cls, row: Emitter) -> PairEmitter:
+        """Return one that writes between the statements of a row's emitter."""
+        return cls(
+            row.view,
+            row.arguments,
+            row.composers,
+            row.indent,
+            Working("_each"),
+            row.before,
+            lines=row.lines,
+            constants=row.constants,
+            row=row,
+        )
+
+    def value(self, node: Expression, target: Value | None = None) -> Value:
+        """Statements that compute an expression of each pair, and where its value is then."""
+        type_ = node.type
+        match node:
+            case OtherField():
+                text = self.asked.setdefault(node, _name(node))
+                return Value(text, type_.scalar, type_.shape, layout_of(type_))
+            case Offset():
+                return Value(f"{PAIRS}.offset", type_.scalar, type_.shape, Layout.PLANES)
+            case Distance():
+                return Value(f"{PAIRS}.distance", type_.scalar, (), Layout.ROWS)
+            case FieldValue() | Local() | Argument(each=True):
+                return self._spread(node)
+        return Emitter.value(self, node, target)
+
+    def _spread(self, node: FieldValue | Local | Argument) -> Value:
+        own = self.row.value(node)
+        if own.is_uniform:
+            return own
+        out = self.working.take(own.scalar, own.shape, layout_of(node.type)).value
+        self.run(f"{PAIRS}.spread", own.text, out.text)
+        self.row.working.give_back(own)
+        return out
+
+    def layout(self, node: Expression) -> Layout:
+        """The layout that the value of an expression will have."""
+        match node:
+            case OtherField() | Offset() | Distance() | FieldValue() | Argument(each=True):
+                return layout_of(node.type)
+            case Local():
+                is_uniform = self.row.layout(node) is Layout.UNIFORM
+                return Layout.UNIFORM if is_uniform else layout_of(node.type)
+        return Emitter.layout(self, node)
+
+
+def _name(node: OtherField) -> str:
+    owner = f"{node.owner.lower()}_" if node.owner else ""
+    return f"_other_{owner}{node.name}"

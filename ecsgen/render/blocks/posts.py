@@ -9,9 +9,8 @@ from typing import Final
 
 from ecsgen.kernels.form import Send
 from ecsgen.model.programs import FieldValue
-from ecsgen.render.blocks.array_values import Shape, Value
+from ecsgen.render.blocks.array_values import Shape, Value, column_view
 from ecsgen.render.blocks.expressions import Emitter, as_typed
-from ecsgen.render.blocks.views import column_view
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.sources import OtherManagers
 

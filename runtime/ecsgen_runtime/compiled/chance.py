@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from ..kernels.normal import (
+from ..kernels.chance import (
     LN2,
     LOG_TERMS,
     MIDDLE_WORD,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.living import LivingEntities
+from ..policies.maps import Mapped
 from .kernel import kernel
 
 _NIL: Final = 0xFFFF_FFFF
@@ -15,20 +15,8 @@ TABLE_FACTOR: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
 """Spreads entities over a table: odd, and no pattern in its bits."""
 
 
-class TabledManager(Protocol):
-    """A manager of which a table can be made."""
-
-    @property
-    def _entities(self) -> LivingEntities: ...
-
-    @property
-    def data(self) -> Any: ...
-
-    def _first_rows(self) -> NDArray[np.intp]: ...
-
-
 def living_table(
-    manager: TabledManager,
+    manager: Mapped,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], np.uint64]:
     """Return who is alive of those who have rows, and their first rows, as an open table; O(n).
 
@@ -66,3 +54,19 @@ def _enter(
             place = (place + 1) % len(keys)
         keys[place] = owners[k]
         found[place] = rows[k]
+
+
+@kernel()
+def row_at(rows: NDArray[np.intp], place: int) -> int:
+    """Return one of some rows, of which only the first is there if they follow each other."""
+    return int(rows[place] if len(rows) > 1 else rows[0] + place)
+
+
+@kernel()
+def rows_of_block(rows: NDArray[np.intp], start: int, end: int) -> NDArray[np.intp]:
+    """Return some of the rows, in the same form."""
+    if len(rows) > 1:
+        return rows[start:end]
+    first = np.empty(1, np.intp)
+    first[0] = rows[0] + start
+    return first

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..spaces.cells import (
+    FARTHEST_CELL,
+    SPARSE,
     CellNumbers,
     CellOrder,
     Grid,
@@ -24,17 +26,14 @@ from ..spaces.cells import (
 )
 from ..spaces.search import PlaceNames, finite_places
 from ..typed import NamedTuple
-from .cells import (
-    PlaceNumbers,
-    cells_around,
-    counted_cells,
-    gathered_places,
-    numbered_cells,
-)
+from .kernel import kernel
 
-_SPARSE: Final = 4
-"""So many times more cells than places are too many for a table."""
+PlaceNumbers = NDArray[np.uint32]
+"""Which places come k-th: without a sign, which would be looked at again and again."""
+
 NO_NAMES: Final = np.empty(0, np.uint64)
+_LOST: Final = -(2**63)
+"""The number of a cell where there is none."""
 
 
 class NearCells(NamedTuple):
@@ -79,81 +78,28 @@ def near_cells(
 ) -> NearCells:
     """Return the cells of places among themselves, shape (axes, k); `seen` has NaN for those that
     others do not see. O(k). Or those of two sets, with their names; O(k log k)."""
-    if not is_one:
-        return _two_sets(own, seen, radius, wrap, names)
     kind = own.dtype.type
     grid = grid_of(radius, wrap, kind)
-    numbers = np.empty(own.shape, np.int64)
-    ends = np.zeros((2, len(own)), np.int64)
-    edges, counts = np.array(grid.edges), np.array(grid.counts)
-    is_inside = numbered_cells(
-        own, edges, counts, np.array(wrap, np.float64), numbers, ends
-    )
-    low = np.where(counts, 0, ends[0] - 1)
-    spans = [
-        count or high - one + 2
-        for count, one, high in zip(
-            grid.counts, low.tolist(), ends[1].tolist(), strict=True
-        )
-    ]
-    if prod(spans) <= min(_SPARSE * own.shape[1] + 1024, 2**32 - 2):
-        found = _tabled(grid, numbers, low, spans, is_inside)
+    one = other = NO_NAMES
+    if is_one:
+        found = _one_set(grid, own, wrap)
+        order = met = found[0]
     else:
-        found = _sorted(grid, finite_places(own))
-    order, cells, runs, starts, stops, crosses, most = found
+        lattice, numbers = numbered(grid, finite_places(own), finite_places(seen))
+        asking, members = (
+            sorted_cells(lattice.keys(each), lattice.most) for each in numbers
+        )
+        found = _listed(lattice, numbers[0], asking, members)
+        order, met = found[0], members.order.astype(np.uint32)
+        if names is not None:
+            one, other = names[0][order], names[1][met]
     near = gathered_places(own, order)
-    others = near if seen is own else gathered_places(seen, order)
-    none = NO_NAMES
-    return NearCells(
-        order,
-        order,
-        none,
-        none,
-        cells,
-        runs,
-        starts,
-        stops,
-        crosses,
-        most,
-        near,
-        others,
-        *space_measures(kind, radius, wrap),
-    )
+    others = near if seen is own else gathered_places(seen, met)
+    measures = space_measures(kind, radius, wrap)
+    return NearCells(order, met, one, other, *found[1:], near, others, *measures)
 
 
-def _two_sets(
-    own: Places,
-    seen: Places,
-    radius: float,
-    wrap: Sequence[float],
-    names: tuple[PlaceNames, PlaceNames] | None,
-) -> NearCells:
-    """Return the cells of places that ask and of others that are asked."""
-    kind = own.dtype.type
-    grid = grid_of(radius, wrap, kind)
-    lattice, numbers = numbered(grid, finite_places(own), finite_places(seen))
-    asking, members = (
-        sorted_cells(lattice.keys(each), lattice.most) for each in numbers
-    )
-    found = _listed(lattice, numbers[0], asking, members)
-    order, met = found[0], members.order.astype(np.uint32)
-    one, other = (
-        (NO_NAMES, NO_NAMES) if names is None else (names[0][order], names[1][met])
-    )
-    near, others = gathered_places(own, order), gathered_places(seen, met)
-    return NearCells(
-        order,
-        met,
-        one,
-        other,
-        *found[1:],
-        near,
-        others,
-        *space_measures(kind, radius, wrap),
-    )
-
-
-Found = tuple[
+_Found: TypeAlias = tuple[
     PlaceNumbers,
     PlaceNumbers,
     PlaceNumbers,
@@ -162,6 +108,24 @@ Found = tuple[
     NDArray[np.bool_],
     int,
 ]
+"""The order of those who ask, then what `NearCells` has from `cells` to `most`."""
+
+
+def _one_set(grid: Grid, places: Places, wrap: Sequence[float]) -> _Found:
+    """Return cells by way of a table of all of them, or sorted if they are few among many."""
+    numbers = np.empty(places.shape, np.int64)
+    ends = np.zeros((2, len(places)), np.int64)
+    edges, counts = np.array(grid.edges), np.array(grid.counts)
+    sizes = np.array(wrap, np.float64)
+    is_inside = numbered_cells(places, edges, counts, sizes, numbers, ends)
+    low = np.where(counts, 0, ends[0] - 1)
+    open_spans = (ends[1] - low + 2).tolist()
+    spans = [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
+    if prod(spans) <= min(SPARSE * places.shape[1] + 1024, 2**32 - 2):
+        return _tabled(grid, numbers, low, spans, is_inside)
+    lattice, (along,) = numbered(grid, finite_places(places))
+    found = sorted_cells(lattice.keys(along), lattice.most)
+    return _listed(lattice, along, found, found)
 
 
 def _tabled(
@@ -170,7 +134,7 @@ def _tabled(
     low: CellNumbers,
     spans: list[int],
     is_inside: bool,
-) -> Found:
+) -> _Found:
     """Return cells by way of a table of all of them."""
     most = prod(spans)
     table, order = np.zeros(most + 1, np.uint32), np.empty(numbers.shape[1], np.uint32)
@@ -186,27 +150,195 @@ def _tabled(
     return order, starts, runs, ends[0, :count], ends[1, :count], crosses, around
 
 
-def _sorted(grid: Grid, places: Places) -> Found:
-    """Return cells that are few among many."""
-    lattice, (numbers,) = numbered(grid, places)
-    found = sorted_cells(lattice.keys(numbers), lattice.most)
-    return _listed(lattice, numbers, found, found)
-
-
 def _listed(
     lattice: Lattice, numbers: list[CellNumbers], asking: CellOrder, members: CellOrder
-) -> Found:
+) -> _Found:
     firsts = asking.order[asking.starts[:-1]]
     around = runs_around(lattice, [each[firsts] for each in numbers], members)
     cells, each = around.low.shape
     most = int((around.high - around.low).sum(axis=1).max(initial=0))
     runs = np.arange(cells + 1) * each
-    numbers_ = (
+    found = (
         asking.order,
         asking.starts,
         runs,
         around.low.ravel(),
         around.high.ravel(),
     )
-    order, starts, begins, low, high = (one.astype(np.uint32) for one in numbers_)
+    order, starts, begins, low, high = (one.astype(np.uint32) for one in found)
     return order, starts, begins, low, high, np.ones(cells, np.bool_), most
+
+
+@kernel()
+def numbered_cells(
+    places: Places,
+    edges: NDArray[np.float64],
+    counts: CellNumbers,
+    wrap: NDArray[np.float64],
+    numbers: CellNumbers,
+    ends: CellNumbers,
+) -> bool:
+    """Write the number of each place's cell along each axis, and the least and greatest; return
+    whether no place is outside of a wrapped axis."""
+    is_inside = True
+    for axis in range(len(places)):
+        edge, count, size = edges[axis], counts[axis], wrap[axis]
+        least, greatest = 2**62, -(2**62)
+        for k in range(places.shape[1]):
+            x = np.float64(places[axis, k])
+            if not np.isfinite(x):
+                numbers[axis, k] = _LOST
+                continue
+            cell = np.floor(x / edge)
+            if count > 0:
+                if not 0.0 <= x < size:
+                    is_inside = False
+                if not 0.0 <= cell < count:
+                    cell = cell % np.float64(count)
+            number: Any = np.int64(min(max(cell, -FARTHEST_CELL), FARTHEST_CELL))
+            numbers[axis, k] = number
+            least, greatest = min(least, number), max(greatest, number)
+        if least <= greatest:
+            ends[0, axis], ends[1, axis] = least, greatest
+    return is_inside
+
+
+@kernel()
+def counted_cells(
+    numbers: CellNumbers,
+    low: CellNumbers,
+    spans: CellNumbers,
+    table: PlaceNumbers,
+    order: PlaceNumbers,
+) -> int:
+    """Sort places into cells, those of one in their own order; return how many have any."""
+    keys = np.empty(len(order), np.uint32)
+    for k in range(len(order)):
+        key: Any = np.int64(0)
+        for axis in range(len(spans)):
+            number = (
+                max(numbers[axis, k] - low[axis], 0) if numbers[axis, k] != _LOST else 0
+            )
+            key = key * spans[axis] + number
+        keys[k] = key
+        table[key + 1] += 1
+    cells = 0
+    for key in range(len(table) - 1):
+        cells += table[key + 1] > 0
+        table[key + 1] += table[key]
+    for k in range(len(order)):
+        key = keys[k]
+        order[table[key]] = k
+        table[key] += 1
+    before: Any = np.uint32(0)  # each is where the next one begins now
+    for key in range(len(table)):
+        before, table[key] = table[key], before
+    return cells
+
+
+@kernel()
+def cells_around(
+    table: PlaceNumbers,
+    sides: CellNumbers,
+    counts: CellNumbers,
+    is_inside: bool,
+    starts: PlaceNumbers,
+    runs: PlaceNumbers,
+    ends: PlaceNumbers,
+    crosses: NDArray[np.bool_],
+) -> tuple[int, int]:
+    """Write where the places of each cell begin and which runs are around it; return how many runs
+    there are, and how many places are around a cell at most.
+
+    The first side is 1 where there are two axes.
+    """
+    found, cell, most = 0, 0, 0
+    begin, end = (counts == 1) - 1, 2 - (counts == 1) - (counts == 2)
+    is_narrow = ((counts > 0) & (counts < 4) & (sides > 1)).any() or counts[2] == 1
+    is_narrow = is_narrow or counts[1] == 1
+    around, count = np.empty(9, np.intp), counts[2]
+    for x in range(sides[0]):
+        for y in range(sides[1]):
+            strips = 0
+            for i in range(begin[0], end[0]):
+                for j in range(begin[1], end[1]):
+                    strip = _moved(x + i, counts[0]) * sides[1] + _moved(
+                        y + j, counts[1]
+                    )
+                    around[strips] = strip * sides[2]
+                    strips += 1
+            is_rim = not is_inside or is_narrow
+            is_rim = is_rim or (counts[0] > 1 and (x == 0 or x == counts[0] - 1))
+            is_rim = is_rim or (counts[1] > 1 and (y == 0 or y == counts[1] - 1))
+            first = (x * sides[1] + y) * sides[2]
+            for z in range(sides[2]):
+                if table[first + z] == table[first + z + 1]:
+                    continue
+                starts[cell], runs[cell] = table[first + z], found
+                is_end = count > 0 and (z == 0 or z == count - 1)
+                crosses[cell] = is_rim or is_end
+                places = 0
+                for k in range(strips):
+                    strip = around[k]
+                    if is_end:
+                        before = found
+                        found = _stretch(table, strip, z, count, ends, found)
+                        for run in range(before, found):
+                            places += ends[1, run] - ends[0, run]
+                        continue
+                    low, high = table[strip + z - 1], table[strip + z + 2]
+                    ends[0, found], ends[1, found] = low, high
+                    found += low < high
+                    places += high - low
+                most = max(most, places)
+                cell += 1
+    starts[cell], runs[cell] = table[-1], found
+    return found, most
+
+
+@kernel(inline="always")
+def _moved(number: int, count: int) -> int:
+    """Return a number one beyond the border as it is on the other side."""
+    if count > 0:
+        if number < 0:
+            number += count
+        elif number >= count:
+            number -= count
+    return number
+
+
+@kernel()
+def _stretch(
+    table: PlaceNumbers, strip: int, z: int, count: int, ends: PlaceNumbers, found: int
+) -> int:
+    """Write the runs of a strip of cells that goes around, seen from one of its ends."""
+    low, high, again = z - 1, z + 2, 0
+    if count == 1:
+        low, high = z, z + 1
+    elif z == 0:
+        low, high, again = count - 1, count, min(count - 1, 2)
+    else:
+        high, again = count, int(count > 2)
+    if table[strip + low] < table[strip + high]:
+        ends[0, found], ends[1, found] = table[strip + low], table[strip + high]
+        found += 1
+    if table[strip] < table[strip + again]:
+        ends[0, found], ends[1, found] = table[strip], table[strip + again]
+        found += 1
+    return found
+
+
+@kernel()
+def gathered_places(places: Places, order: PlaceNumbers) -> Places:
+    """Return places in an order, NaN for those that are not finite."""
+    found = np.empty((len(places), len(order)), places.dtype)
+    for k in range(len(order)):
+        row, is_known = order[k], True
+        for axis in range(len(places)):
+            x = places[axis, row]
+            is_known = is_known and np.isfinite(x)
+            found[axis, k] = x
+        if not is_known:
+            for axis in range(len(places)):
+                found[axis, k] = np.nan
+    return found

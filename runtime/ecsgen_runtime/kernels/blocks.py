@@ -7,6 +7,7 @@ one number per row goes with each element of a shape.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from math import prod
 from typing import Any, Final, TypeAlias
 
@@ -41,9 +42,9 @@ class Blocks:
 
     __slots__ = (
         "_memory",
-        "_most",
         "_room",
         "columns",
+        "most",
         "nbytes",
         "stamp",
         "views",
@@ -53,7 +54,7 @@ class Blocks:
     _memory: list[NDArray[Any]]
     _room: int
     """Rows for which there is memory."""
-    _most: int
+    most: int
     """Rows of a block at most."""
 
     def __init__(
@@ -69,10 +70,10 @@ class Blocks:
         self.columns = columns
         self.working = working
         self._take(columns, working, former, kernels)
-        if rows > self._room < self._most:
-            self._room = min(self._most, 1 << (rows - 1).bit_length())
+        if rows > self._room < self.most:
+            self._room = min(self.most, 1 << (rows - 1).bit_length())
             self._memory = [working_memory(cells, self._room) for cells in working]
-        memory, size = self._memory, self._most
+        memory, size = self._memory, self.most
         self.nbytes = sum([array.nbytes for array in memory])
         """Bytes that are held beside the columns."""
         self.views: list[tuple[Any, ...]] = []
@@ -93,12 +94,12 @@ class Blocks:
     ) -> None:
         """Take what blocks of other rows have."""
         if former is not None:
-            self._most, self._room = former._most, former._room
+            self.most, self._room = former.most, former._room
             self._memory = former._memory
             return
         each = [cells_bytes(array.shape[:-1], array.dtype) for array in columns]
         row_bytes = sum(each) + working_bytes(working)
-        self._most = block_rows(row_bytes // min(kernels, MOST_SHARED))
+        self.most = block_rows(row_bytes // min(kernels, MOST_SHARED))
         self._room = 0
         self._memory = []
 
@@ -108,6 +109,7 @@ def working_bytes(working: Sequence[Cells]) -> int:
     return sum(cells_bytes(cells[1], cells[0]) for cells in working)
 
 
+@cache
 def cells_bytes(shape: tuple[int, ...], dtype: Any) -> int:
     """Return the bytes of one row."""
     return prod(shape) * int(np.dtype(dtype).itemsize)
@@ -200,25 +202,8 @@ def row_cells(array: NDArray[Any]) -> list[NDArray[Any]]:
     return [_row_items(array)]
 
 
-def take_rows(
-    source: Sequence[NDArray[Any]], rows: RowArray, out: Sequence[NDArray[Any]]
-) -> None:
-    """Copy rows of a column into a block; both as `row_cells` has them."""
-    for cells, copy in zip(source, out, strict=True):
-        cells.take(rows, out=copy, mode="clip")
-
-
-def put_rows(
-    target: Sequence[NDArray[Any]], rows: RowArray, values: Sequence[NDArray[Any]]
-) -> None:
-    """Copy a block over rows of a column; both as `row_cells` has them."""
-    for cells, copy in zip(target, values, strict=True):
-        if cells.dtype.kind == "V":  # `put` takes half the time
-            cells.put(rows, copy, "clip")
-        else:
-            cells[rows] = copy
-
-
 def _row_items(array: NDArray[Any]) -> NDArray[Any]:
     """Return cells whose elements lie together as one opaque item per row."""
+    if array.ndim == 2:  # soonest done
+        return items(array.T)
     return items(array.transpose(-1, *range(array.ndim - 1)))

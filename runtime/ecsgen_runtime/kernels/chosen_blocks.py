@@ -1,50 +1,119 @@
-"""Blocks of some rows of a component, and values that go with each row of any blocks."""
+"""Blocks of rows that lie anywhere: copies, which are gathered before a block is worked on, and put
+back behind it where they are written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from itertools import repeat
+from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
 from ..handles import RowArray
+from ..typed import NamedTuple
 from .blocks import (
     Blocks,
     Cells,
-    block_rows,
-    put_rows,
     row_cells,
-    take_rows,
-    working_bytes,
     working_memory,
 )
+
+Copied: TypeAlias = tuple[NDArray[Any], RowArray, NDArray[Any]]
+"""Cells, some rows of them, and a copy of these; an item per row."""
+
+
+class BlockColumn(NamedTuple):
+    """A field of a kernel."""
+
+    cells: NDArray[Any]
+    """Rows last."""
+    rows: Any = None
+    """Where those over which the kernel runs are in it; None: they are its own."""
+    is_read: bool = True
+    is_written: bool = False
+
+    @property
+    def memory(self) -> Cells:
+        """What the cells of a block are gathered in: laid out as the column is."""
+        together = self.cells.strides[-1] != self.cells.itemsize
+        return self.cells.dtype.str, self.cells.shape[:-1], together
+
+
+class Batch(NamedTuple):
+    """A block: what is copied before it, its arrays, and what is copied behind it."""
+
+    gathered: list[Copied]
+    views: tuple[Any, ...]
+    put: list[Copied]
+
+
+def batch_of(
+    columns: Sequence[BlockColumn],
+    rows: RowArray | slice,
+    memory: Sequence[NDArray[Any]],
+) -> Batch:
+    """Return a batch of some rows: columns where they follow each other, else in memory, then what
+    else there is of memory."""
+    views = list(memory)
+    gathered: list[Copied] = []
+    put: list[Copied] = []
+    for place, column in enumerate(columns):
+        where = rows if column.rows is None else column.rows[rows]
+        if isinstance(where, slice):
+            views[place] = column.cells[..., where]
+            continue
+        moves = copied(column.cells, where, memory[place])
+        if column.is_read:
+            gathered += moves
+        if column.is_written:
+            put += moves
+    return Batch(gathered, tuple(views), put)
+
+
+def batches_of(
+    columns: Sequence[BlockColumn],
+    memory: Sequence[NDArray[Any]],
+    count: int,
+    size: int,
+) -> Iterator[Batch]:
+    """Yield batches of so many rows, `size` in each, which all have the same memory."""
+    for start in range(0, count, size or 1):
+        end = min(start + size, count)
+        some = [array[..., : end - start] for array in memory]
+        yield batch_of(columns, slice(start, end), some)
+
+
+def copied(column: NDArray[Any], rows: RowArray, copy: NDArray[Any]) -> list[Copied]:
+    """Return what is copied of a column, rows last."""
+    return list(zip(row_cells(column), repeat(rows), row_cells(copy), strict=False))
+
+
+def moved(batches: Iterable[Batch]) -> Iterator[tuple[Any, ...]]:
+    """Yield the arrays of batches: copies are put back when the next one is asked for."""
+    for gathered, views, put in batches:
+        for cells, rows, copy in gathered:
+            cells.take(rows, out=copy, mode="clip")
+        yield views
+        for cells, rows, copy in put:
+            if cells.dtype.kind == "V":  # `put` takes half the time
+                cells.put(rows, copy, "clip")
+            else:
+                cells[rows] = copy
 
 
 def chosen_blocks(
     whole: Blocks, rows: RowArray, written: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield blocks of some rows of those that a kernel has blocks of, with the same arrays.
-
-    The rows are gathered as a block is asked for. `written` says which of the columns are
-    put back when the next one is.
-    """
-    columns: list[Cells] = [
-        (each.dtype.str, each.shape[:-1], each.strides[-1] != each.itemsize)
-        for each in whole.columns
+    """Yield blocks of some rows of those that a kernel has blocks of, with the same arrays;
+    `written` says which of the columns are put back."""
+    columns = [
+        BlockColumn(cells, rows, True, place in written)
+        for place, cells in enumerate(whole.columns)
     ]
-    working = (*columns, *whole.working)
-    size = min(len(rows), block_rows(working_bytes(working)))
-    memory = [working_memory(cells, size) for cells in working]
-    sources = [row_cells(column) for column in whole.columns]
-    for start in range(0, len(rows), size or 1):
-        some = rows[start : start + size]
-        views = tuple(array[..., : len(some)] for array in memory)
-        copies = [row_cells(view) for view in views[: len(columns)]]
-        for source, copy in zip(sources, copies, strict=True):
-            take_rows(source, some, copy)
-        yield views
-        for number in written:
-            put_rows(sources[number], some, copies[number])
+    size = min(len(rows), whole.most)
+    kinds = (*[column.memory for column in columns], *whole.working)
+    memory = [working_memory(cells, size) for cells in kinds]
+    return moved(batches_of(columns, memory, len(rows), size))
 
 
 def beside(

@@ -13,16 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..entities.living import LivingEntities
 from ..handles import NIL, EntityArray, IdArray, RowArray
-from .blocks import put_where, row_cells, take_rows
-
-
-class FollowedManager(Protocol):
-    """A manager to whose rows entities lead."""
-
-    @property
-    def _entities(self) -> LivingEntities: ...
-
-    def lookup_many(self, entities: ArrayLike, /) -> RowArray: ...
+from ..policies.maps import Mapped
+from ..policies.owned import Owned
+from .blocks import put_where, row_cells
 
 
 class FollowedIds(Protocol):
@@ -38,7 +31,7 @@ class FollowedIds(Protocol):
 
 
 def living_rows(
-    manager: FollowedManager, entities: EntityArray, is_clean: bool = False
+    manager: Owned, entities: EntityArray, is_clean: bool = False
 ) -> RowArray:
     """Return the first row that each living entity has, NIL for others; O(k).
 
@@ -59,6 +52,14 @@ def living_id_rows(
     return _of_living(rows, manager._entities, owners.take(rows, mode="clip"))
 
 
+def rows_of_living(manager: Mapped) -> dict[int, int]:
+    """Return the first row that each living entity has; O(n)."""
+    rows = manager._first_rows()
+    owners = manager.data._entity_column[rows]
+    alive = manager._entities._are_held(owners)
+    return dict(zip(owners[alive].tolist(), rows[alive].tolist(), strict=True))
+
+
 def take_others(
     column: NDArray[Any], rows: RowArray, default: Any, out: NDArray[Any]
 ) -> None:
@@ -66,7 +67,8 @@ def take_others(
     if column.shape[-1] == 0:
         out[...] = default
         return
-    take_rows(row_cells(column), rows, row_cells(out))
+    for cells, copy in zip(row_cells(column), row_cells(out), strict=True):
+        cells.take(rows, out=copy, mode="clip")
     missing = rows == NIL
     if missing.any():
         put_where(out, missing, default)

@@ -125,6 +125,28 @@ def as_array(rows: RowsOrSlice) -> RowArray:
     return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
 
+def numbers_of(rows: slice | QueryRows) -> RowsOrSlice:
+    """Return the rows of one member themselves."""
+    return rows.rows if isinstance(rows, QueryRows) else rows
+
+
+def joined_rows(rows: slice | QueryRows) -> RowArray:
+    """Return the same as an array."""
+    return as_array(numbers_of(rows))
+
+
+def hidden_rows(rows: RowArray, *parts: tuple[slice | QueryRows, int]) -> RowArray:
+    """Return which of some rows nobody sees: of entities that are inactive in another component.
+
+    `parts`: the rows of the same entities in each of those with a partition, and how many of its
+    rows are active.
+    """
+    is_hidden = np.zeros(len(rows), np.bool_)
+    for found, active in parts:
+        is_hidden |= joined_rows(found) >= active
+    return rows[is_hidden]
+
+
 def merged_rows(pieces: list[FoundRows]) -> RowsOrSlice:
     """Return pieces of rows one behind the other, as a slice where all follow each other."""
     if not pieces:

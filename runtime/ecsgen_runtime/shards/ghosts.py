@@ -15,9 +15,8 @@ from ..handles import NIL, EntityArray, RowArray
 from ..placement import NO_ROWS
 from ..policies.owned import Owned
 from ..spaces.cells import Places
-from ..spaces.joined import joined_search
 from ..spaces.search import NearSearch
-from ..spaces.spaced import OwnedSpaced, Spaced, checked_radius
+from ..spaces.spaced import OwnedSpaced, Spaced, checked_radius, joined_search
 from ..state import NO_SLOTS
 from ..typed import NamedTuple
 from .entities import ShardedEntities

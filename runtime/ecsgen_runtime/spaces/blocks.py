@@ -10,36 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import RowArray
-from ..kernels.blocks import Cells, put_rows, row_cells, take_rows, working_memory
+from ..kernels.blocks import Cells, working_memory
+from ..kernels.chosen_blocks import Batch, BlockColumn, batch_of, moved
 from ..kernels.messages import HeldMessages
-from ..typed import NamedTuple
 from .search import NearSearch
-
-
-class NearColumn(NamedTuple):
-    """A field of the rows that ask."""
-
-    cells: NDArray[Any]
-    """Rows last."""
-    is_read: bool
-    is_written: bool
-    rows: RowArray | None = None
-    """Where those who ask are in it; None: in the first rows."""
-
-    @property
-    def memory(self) -> Cells:
-        """What the cells of a block are gathered in: laid out as the column is."""
-        together = self.cells.strides[-1] != self.cells.itemsize
-        return self.cells.dtype.str, self.cells.shape[:-1], together
-
-
-class OtherColumn(NamedTuple):
-    """A field of the rows that are asked."""
-
-    cells: NDArray[Any]
-    """Rows last."""
-    rows: RowArray | None = None
-    """Where they are in it; None: in the first rows."""
 
 
 class NearBlocks:
@@ -56,19 +30,22 @@ class NearBlocks:
     def __init__(
         self,
         search: NearSearch,
-        columns: Sequence[NearColumn],
-        others: Sequence[OtherColumn],
+        columns: Sequence[BlockColumn],
+        others: Sequence[BlockColumn],
         working: Sequence[Cells],
         paired: Sequence[Cells],
     ) -> None:
         self._search = search
-        self._columns = columns
-        self._others = [self._copy(one) for one in others]
-        self._working = working
-        cells = [(one.dtype.str, one.shape[:-1], False) for one in self._others]
-        self._paired = [*cells, *paired]
+        self._columns = [
+            one if one.rows is not None else one._replace(rows=search.named)
+            for one in columns
+        ]
+        self._working = [*(column.memory for column in columns), *working]
+        copies = [self._copy(one) for one in others]
+        self._others = [BlockColumn(copy) for copy in copies]
+        self._paired = [*(one.memory for one in self._others), *paired]
 
-    def _copy(self, other: OtherColumn) -> NDArray[Any]:
+    def _copy(self, other: BlockColumn) -> NDArray[Any]:
         """Return a field of all who may be asked, in the order of their cells."""
         rows = self._search.members
         if other.rows is not None:
@@ -81,42 +58,25 @@ class NearBlocks:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """Iterate over the blocks."""
-        columns = [(one, row_cells(one.cells)) for one in self._columns]
-        own, pairs_memory = _Memory(_all_cells(self._columns, self._working)), _Memory(
-            self._paired
-        )
-        named = self._search.named
+        return moved(self._batches())
+
+    def _batches(self) -> Iterator[Batch]:
+        """Find the blocks, which share their memory."""
+        own, pairs_memory = _Memory(self._working), _Memory(self._paired)
+        fields, others = len(self._columns), len(self._others)
         for pairs in self._search.blocks():
             self.asking = rows = self._search.asking[pairs.asking]
-            copies = own.take(len(rows))
-            moved = []
-            for (column, cells), copy in zip(columns, copies, strict=False):
-                of_each = named if column.rows is None else column.rows
-                where = rows if of_each is None else of_each[rows]
-                gathered = row_cells(copy)
-                moved.append((column, cells, where, gathered))
-                if column.is_read:
-                    take_rows(cells, where, gathered)
-            near = pairs_memory.take(len(pairs.found))
-            for source, copy in zip(self._others, near, strict=False):
-                for place in np.ndindex(copy.shape[:-1]):
-                    source[place].take(pairs.found, out=copy[place], mode="clip")
-            count, others = len(columns), len(self._others)
-            yield pairs, *copies[:count], *near[:others], *copies[count:], *near[
-                others:
-            ]
-            for column, cells, where, gathered in moved:
-                if column.is_written:
-                    put_rows(cells, where, gathered)
+            gathered, mine, put = batch_of(self._columns, rows, own.take(len(rows)))
+            found = pairs.found
+            near = batch_of(self._others, found, pairs_memory.take(len(found)))
+            views = (*mine[:fields], *near.views[:others])
+            memory = (*mine[fields:], *near.views[others:])
+            yield Batch(gathered + near.gathered, (pairs, *views, *memory), put)
 
     def beside(self, *each: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
         """Iterate over the blocks with values for each row that asks behind the arrays."""
         for arrays in self:
             yield (*arrays, *(values[..., self.asking] for values in each))
-
-
-def _all_cells(columns: Sequence[NearColumn], working: Sequence[Cells]) -> list[Cells]:
-    return [*(column.memory for column in columns), *working]
 
 
 class _Memory:

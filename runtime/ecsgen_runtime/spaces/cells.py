@@ -27,7 +27,7 @@ FARTHEST_CELL: Final = 2.0**61
 """Where cells are not told apart any more."""
 _MOST: Final = 1 << 62
 """The most keys."""
-_SPARSE: Final = 4
+SPARSE: Final = 4
 """So many times more cells than places are too many for a table."""
 CELL_STEPS: Final = ((-1, 0, 1), (0,), (-1, 0), (-1, 0, 1))
 """To cells around one, by how many there are along a wrapped axis; first along an open one."""
@@ -190,7 +190,7 @@ def sorted_cells(keys: CellNumbers, most: int) -> CellOrder:
 
 def _table(keys: CellNumbers, most: int) -> RowArray | None:
     """Return how many places are in cells before each, unless cells are far more than places."""
-    if most > _SPARSE * len(keys):
+    if most > SPARSE * len(keys):
         return None
     table = np.zeros(most + 1, np.intp)
     np.cumsum(np.bincount(keys, minlength=most), out=table[1:])

@@ -14,11 +14,12 @@ from ..convert.arrays import shown
 from ..convert.numbers import FloatField
 from ..handles import EntityArray, RowArray
 from ..manager import Manager
+from ..placement import NO_ROWS
 from ..policies.owned import Owned
 from ..state import NO_SLOTS
 from ..typed import NamedTuple
-from .cells import Places
-from .search import NearSearch
+from .cells import CellNumbers, Places
+from .search import NearSearch, PlaceNames
 
 
 class SpaceLayout(NamedTuple):
@@ -195,3 +196,104 @@ def points_of(label: str, points: ArrayLike, dtype: Any, axes: int) -> Places:
     scalar = f"f{8 * dtype.itemsize}"
     found = FloatField(label, scalar, (axes,)).many(points, len(given), None)
     return np.ascontiguousarray(found.T)
+
+
+# --- who asks whom: rows of a kernel ---------------------------------------------------------
+
+NearGiven = tuple[
+    Places,
+    Places,
+    float,
+    tuple[float, ...],
+    bool,
+    tuple[PlaceNames, PlaceNames] | None,
+]
+"""Who asks, who is asked, the radius, the wrap, whether they are one set, and their names."""
+TurnGiven = tuple[Places, CellNumbers, PlaceNames, PlaceNames, float, tuple[float, ...]]
+"""Places of members, NaN of those whom nobody sees; which member each row of the manager is, -1 for
+none; the names of those who ask, and of members; the radius, and the wrap."""
+
+
+def joined_given(
+    kernel: str,
+    manager: Spaced,
+    radius: SupportsFloat,
+    asking: RowArray,
+    members: RowArray | None = None,
+    hidden: RowArray = NO_ROWS,
+) -> NearGiven:
+    """Return the places of rows that ask, and of those who are asked, by default the same.
+
+    Nobody finds those that are hidden, and of two sets who is of the same entity. ValueError
+    for the radius.
+    """
+    reach = checked_radius(kernel, radius)
+    places, seen = manager._all_places()
+    if len(hidden):
+        seen = seen.copy()
+        seen[:, hidden] = np.nan
+    own = places.take(asking, axis=1)
+    if members is None:
+        others = own if seen is places else seen.take(asking, axis=1)
+        return own, others, reach, manager.wrap, True, None
+    owners = manager._all_owners()  # type: ignore[attr-defined]  # in a group or query
+    names = owners[asking], owners[members]
+    return own, seen.take(members, axis=1), reach, manager.wrap, False, names
+
+
+def joined_search(
+    kernel: str,
+    manager: Spaced,
+    radius: SupportsFloat,
+    asking: RowArray,
+    members: RowArray | None = None,
+    hidden: RowArray = NO_ROWS,
+) -> NearSearch:
+    """Return who is in reach of whom; as `joined_given`."""
+    return NearSearch(*joined_given(kernel, manager, radius, asking, members, hidden))
+
+
+def turn_given(kernel: str, manager: Spaced, radius: SupportsFloat) -> TurnGiven:
+    """Return where the rows of a manager are, who ask each other; ValueError for the radius."""
+    n = manager.data._n
+    places, _, reach, wrap = manager._near_given(kernel, radius, n)
+    names = np.arange(places.shape[1], dtype=np.uint64)
+    numbers = names.astype(np.int64)
+    return *_seen(manager, places, numbers), names[:n], names, reach, wrap
+
+
+def joined_turn_given(
+    kernel: str,
+    manager: Spaced,
+    radius: SupportsFloat,
+    asking: RowArray,
+    members: RowArray | None = None,
+    hidden: RowArray = NO_ROWS,
+) -> TurnGiven:
+    """Return the same of some rows of a manager, and of those who are asked, by default the same.
+
+    Nobody finds those that are hidden, and of two sets who is of the same entity.
+    """
+    reach = checked_radius(kernel, radius)
+    places, _ = manager._all_places()
+    met = asking if members is None else members
+    numbers = np.full(places.shape[1], -1, np.int64)
+    numbers[met] = np.arange(len(met))
+    numbers[hidden], places[:, hidden] = -1, np.nan
+    names = other_names = np.arange(len(met), dtype=np.uint64)
+    if members is not None:
+        owners = manager._all_owners()  # type: ignore[attr-defined]  # in a group or query
+        names, other_names = owners[asking], owners[met]
+    seen = _seen(manager, places, numbers)
+    return seen[0].take(met, axis=1), seen[1], names, other_names, reach, manager.wrap
+
+
+def _seen(
+    manager: Spaced, places: Places, numbers: CellNumbers
+) -> tuple[Places, CellNumbers]:
+    """Return places, NaN of those whom nobody sees, and numbers, -1 of these."""
+    seen = manager._are_seen(places.shape[1])
+    if seen is None:
+        return places, numbers
+    hidden = np.where(seen, places, np.nan).astype(places.dtype)
+    return hidden, np.where(seen, numbers, -1)

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import isfinite
-from typing import Any, Final, SupportsFloat
+from typing import Any, Final
 
 import numpy as np
 
 from ..handles import RowArray
-from ..placement import NO_ROWS
 from .cells import (
     CELL_STEPS,
     FARTHEST_CELL,
@@ -22,57 +21,6 @@ from .cells import (
     space_measures,
 )
 from .search import PlaceNames
-from .spaced import Spaced, checked_radius
-
-TurnGiven = tuple[Places, CellNumbers, PlaceNames, PlaceNames, float, tuple[float, ...]]
-"""Places of members, NaN of those whom nobody sees; which member each row of the manager is, -1 for
-none; the names of those who ask, and of members; the radius, and the wrap."""
-
-
-def turn_given(kernel: str, manager: Spaced, radius: SupportsFloat) -> TurnGiven:
-    """Return where the rows of a manager are, who ask each other; ValueError for the radius."""
-    n = manager.data._n
-    places, _, reach, wrap = manager._near_given(kernel, radius, n)
-    names = np.arange(places.shape[1], dtype=np.uint64)
-    numbers = names.astype(np.int64)
-    return *_seen(manager, places, numbers), names[:n], names, reach, wrap
-
-
-def joined_turn_given(
-    kernel: str,
-    manager: Spaced,
-    radius: SupportsFloat,
-    asking: RowArray,
-    members: RowArray | None = None,
-    hidden: RowArray = NO_ROWS,
-) -> TurnGiven:
-    """Return the same of some rows of a manager, and of those who are asked, by default the same.
-
-    Nobody finds those that are hidden, and of two sets who is of the same entity.
-    """
-    reach = checked_radius(kernel, radius)
-    places, _ = manager._all_places()
-    met = asking if members is None else members
-    numbers = np.full(places.shape[1], -1, np.int64)
-    numbers[met] = np.arange(len(met))
-    numbers[hidden], places[:, hidden] = -1, np.nan
-    names = other_names = np.arange(len(met), dtype=np.uint64)
-    if members is not None:
-        owners = manager._all_owners()  # type: ignore[attr-defined]  # in a group or query
-        names, other_names = owners[asking], owners[met]
-    seen = _seen(manager, places, numbers)
-    return seen[0].take(met, axis=1), seen[1], names, other_names, reach, manager.wrap
-
-
-def _seen(
-    manager: Spaced, places: Places, numbers: CellNumbers
-) -> tuple[Places, CellNumbers]:
-    """Return places, NaN of those whom nobody sees, and numbers, -1 of these."""
-    seen = manager._are_seen(places.shape[1])
-    if seen is None:
-        return places, numbers
-    hidden = np.where(seen, places, np.nan).astype(places.dtype)
-    return hidden, np.where(seen, numbers, -1)
 
 
 class TurnCells:

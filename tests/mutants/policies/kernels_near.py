@@ -6,7 +6,7 @@ TESTS = ("test_bubble.py", "test_boid.py", "test_mote.py", "test_mooring.py")
 
 GROUPS = (
     module(
-        "_runtime/spaces/pairs.py",
+        "_runtime/spaces/search.py",
         TESTS,
         Mutant("all are counted", r"self\.who\[true\]", "self.who"),
         Mutant("integers are added before", r"total\[1:\]\)", "total[:-1])"),
@@ -28,8 +28,8 @@ GROUPS = (
             r"rows = self\._search\.asking\[pairs\.asking\]",
             "rows = np.arange(len(self._search.asking))[pairs.asking]",
         ),
-        Mutant("others are as they are", r"take\(pairs\.found, ", "take(pairs.who, "),
-        Mutant("nothing is put back", r"if column\.is_written:", "if False:"),
+        Mutant("others are as they are", r"found = pairs\.found$", "found = pairs.who"),
+        Mutant("nothing is put back", r"\*memory\), put\)", "*memory), [])"),
         Mutant(
             "members are in their own order",
             r"rows = self\._search\.members\n",

@@ -22,21 +22,27 @@ GROUPS = (
     module(
         "_runtime/kernels/chosen_blocks.py",
         ("test_point_mass.py", "test_contact.py", "test_world.py"),
-        Mutant("all blocks are the first", r"start : start \+ size\]", "0:size]"),
-        Mutant("chosen rows are not put back", r"put_rows\(.*\)", "pass"),
-        Mutant("chosen rows are not gathered", r"take_rows\(.*\)", "pass"),
+        Mutant("all blocks are the first", r"slice\(start, end\)", "slice(0, end - start)"),
+        Mutant("chosen rows are not put back", r"put \+= moves", "pass"),
+        Mutant("chosen rows are not gathered", r"gathered \+= moves", "pass"),
         Mutant("values of all blocks are those of the first", r"start = end", "pass"),
+    ),
+    module(
+        "_runtime/kernels/chosen_blocks.py",
+        ("test_scene_node.py",),
+        Mutant("what is computed stays in working memory", r"cells\.put\(.*\)", "pass"),
     ),
     module(
         "_runtime/kernels/levels.py",
         ("test_scene_node.py",),
-        Mutant("what is computed stays in working memory", r"cells\.put\(.*\)", "pass"),
-        Mutant("roots have no parent", r"self\._(fill_)?above_roots\(views\)", "pass"),
-        Mutant("parents are not gathered", r"found \+= _copied\(row_cells\(.*", "pass"),
+        Mutant("roots have no parent", r"(views\[place\]|memory\[number\]\[.*\]) = .*", "pass"),
+        Mutant(
+            "parents are not gathered", r"(made \+= |batch\.gathered\.extend\()copied.*", "pass"
+        ),
         Mutant(
             "rows always follow each other",
-            r"return len\(rows\) > 0 and .*",
-            "return len(rows) > 0",
+            r"if len\(rows\) > 0 and .*",
+            "if len(rows) > 0:",
         ),
     ),
 )

@@ -66,12 +66,12 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/kernels/turns.py",
+        "_runtime/kernels/chance.py",
         TESTS,
         Mutant("turns go by the second word", r"draw_words\(stem, 0, ", "draw_words(stem, 1, "),
     ),
     module(
-        "_runtime/kernels/turns.py",
+        "_runtime/kernels/references.py",
         ("test_tale.py",),
         Mutant(
             "the dead are found in turns",

@@ -8,21 +8,6 @@ GROUPS = (
     module(
         "_runtime/spaces/turns.py",
         TESTS,
-        Mutant("any radius will do", r"checked_radius\(kernel, radius\)", "float(radius)"),
-        Mutant("all are seen", r"if seen is None:", "if True:"),
-        Mutant("the unseen come when they move", r"np\.where\(seen, numbers, -1\)", "numbers"),
-        Mutant("the unseen are there at first", r"np\.where\(seen, places, np\.nan\)", "places"),
-        Mutant("members are known by their rows", r"= np\.arange\(len\(met\)\)$", "= met"),
-        Mutant("whoever moves is a member", r"\.shape\[1\], -1, np\.int64\)", ".shape[1], 0)"),
-        Mutant("members are the first rows", r"seen\[0\]\.take\(met, axis=1\)", "seen[0]"),
-        Mutant(
-            "who asks is asked", r"met = asking if members is None else members", "met = asking"
-        ),
-        Mutant(
-            "entities ask their own rows",
-            r"= owners\[asking\], owners\[met\]",
-            "= np.arange(len(asking), dtype=np.uint64), owners[met]",
-        ),
         Mutant("places stay where they were", r"self\.places\[:, member\] = .*", "pass"),
         Mutant("cells stay the same", r"if cell != before:", "if False:"),
         Mutant("whoever moves goes to the end", r"if cell != before:", "if True:"),
@@ -47,13 +32,22 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/spaces/joined.py",
-        ("test_world.py",),
+        "_runtime/spaces/spaced.py",
+        TESTS,
         Mutant("any radius will do", r"checked_radius\(kernel, radius\)", "float(radius)"),
+        Mutant("all are seen", r"if seen is None:", "if True:"),
+        Mutant("the unseen come when they move", r"np\.where\(seen, numbers, -1\)", "numbers"),
+        Mutant("the unseen are there at first", r"np\.where\(seen, places, np\.nan\)", "places"),
+        Mutant("members are known by their rows", r"= np\.arange\(len\(met\)\)$", "= met"),
+        Mutant("whoever moves is a member", r"\.shape\[1\], -1, np\.int64\)", ".shape[1], 0)"),
+        Mutant("members are the first rows", r"seen\[0\]\.take\(met, axis=1\)", "seen[0]"),
         Mutant(
-            "rows that follow each other are the first",
-            r"np\.arange\(found\.start, found\.stop\)",
-            "np.arange(found.stop - found.start)",
+            "who asks is asked", r"met = asking if members is None else members", "met = asking"
+        ),
+        Mutant(
+            "entities ask their own rows",
+            r"= owners\[asking\], owners\[met\]",
+            "= np.arange(len(asking), dtype=np.uint64), owners[met]",
         ),
         Mutant("the first rows ask", r"places\.take\(asking, axis=1\)", "places[:, : len(asking)]"),
         Mutant("the dead are asked", r"others = own if .*", "others = own"),
@@ -65,5 +59,14 @@ GROUPS = (
         ),
         Mutant("entities ask their own rows", r"False, names$", "False, None"),
         Mutant("rows ask themselves", r"manager\.wrap, True, None", "manager.wrap, False, None"),
+    ),
+    module(
+        "_runtime/queries/rows.py",
+        ("test_world.py",),
+        Mutant(
+            "rows that follow each other are the first",
+            r"np\.arange\(rows\.start, rows\.stop\)",
+            "np.arange(rows.stop - rows.start)",
+        ),
     ),
 )

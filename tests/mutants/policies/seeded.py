@@ -37,7 +37,7 @@ GROUPS = (
         Mutant("numbers of one row reach 2", r"\* 2\.0\*\*-53\)", "* 2.0**-52)"),
     ),
     module(
-        "_runtime/kernels/normal.py",
+        "_runtime/kernels/chance.py",
         TESTS,
         Mutant("tails are as the middle", r"found\[tails\] = .*", "pass"),
         Mutant("tails have no sign", r"np\.copysign\(found, distance, out=found\)", "found"),

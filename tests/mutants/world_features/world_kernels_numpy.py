@@ -19,14 +19,18 @@ GROUPS = (
             r"\1",
         ),
         Mutant(
-            "what is asked is of other rows", r"(OtherColumn\([^()]*), \w+\)", r"\1, boid_rows)"
+            "what is asked is of other rows",
+            r"(BlockColumn\([^()]*), \w+_members\)",
+            r"\1, boid_rows)",
         ),
         Mutant(
-            "rows that ask are others", r"(NearColumn\(\s*self[^()]*), hawk_rows", r"\1, boid_rows"
+            "rows that ask are others",
+            r"(BlockColumn\(\s*self[^()]*), hawk_rows(?=, True)",
+            r"\1, boid_rows",
         ),
         Mutant(
             "what neighbours ask for is not put back",
-            r"(NearColumn\((?:[^()]|\([^()]*\))*True, )True",
+            r"(BlockColumn\((?:[^()]|\([^()]*\))*_rows,\s+True,\s+)True",
             r"\1False",
         ),
         Mutant("the radius is a tenth", r"_radius = (.*\d.*|float\(.*\))$", r"_radius = \1 * 0.1"),
