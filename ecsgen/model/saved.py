@@ -47,7 +47,6 @@ def _enum(enum: Enum) -> Document:
 
 
 def _component(component: Component) -> Document:
-    rare = {"ring": component.ring} if component.ring else {}
     return {
         "module": component.module,
         "in": "archetypes" if component.chunk else "managers",
@@ -59,20 +58,19 @@ def _component(component: Component) -> Document:
         "partition": component.partition,
         "hierarchy": component.hierarchy,
         "cold": component.cold,
-        **rare,
+        **dict(component.asked),
         "fields": {field.name: _field(field) for field in component.fields},
     }
 
 
 def _field(field: Field) -> Document:
-    rare = {"unique": True} if field.unique else {}
     return {
         "type": field.type.text,
         "default": _default(field.default),
         "cold": COLD in field.tags,
         "split": field.split,
         "unit": field.unit,
-        **rare,
+        **dict(field.asked),
     }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from textwrap import dedent
-from typing import Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ecsgen.model import Base, Component
 from ecsgen.model.columns import Column
+from ecsgen.policies.key import Key
 
 Role: TypeAlias = Literal["", "owner", "placement", "growth", "map", "instances"]
 """Of the policies with a role, exactly one applies; some components need none of a role."""
@@ -17,22 +18,57 @@ Text: TypeAlias = str | Callable[[Component], str]
 """Statements, or what makes them for a component."""
 
 
+Document: TypeAlias = Mapping[str, Any]
+"""What snapshots say of a component, or of a field."""
+
+
+class Loss(NamedTuple):
+    """What a change of a policy does to saved rows."""
+
+    key: str
+    code: str
+    why: str
+    happens: Callable[[Document, Document], bool]
+    """Tells by the old component and the new one."""
+    is_all: bool = False
+    """Whether nothing is left to lose."""
+
+
+class FieldLoss(NamedTuple):
+    """What a change of a policy does to a field."""
+
+    code: str
+    happens: Callable[[Document | None, Document], bool]
+    """Tells by the old field, None of a new one, and the new one."""
+    message: str
+    """With `{field}`, quoted, and its `{name}`."""
+    hint: str
+
+
+class Methods(NamedTuple):
+    """Public names that a component has by a policy."""
+
+    key: str
+    has: Callable[[Document], bool]
+    names: str
+
+
 def _no_columns(component: Component) -> tuple[Column, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """One storage policy: when it applies, what it brings along, what it does at each step."""
+def _no_clashes(spec: Any) -> tuple[tuple[str, str], ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a component's classes: when they have it, and what it brings along."""
 
     name: str
     applies: Callable[[Component], bool]
-    """Of a default: whether the component needs any policy of its role."""
     order: int = 50
     """Where its base class stands among the others, and its calls within a step; smaller first."""
-    role: Role = ""
-    is_default: bool = False
-    """Whether it applies where no other policy of its role does."""
     base: str = ""
     """The class of the runtime that managers with it inherit from."""
     sharded_base: str = ""
@@ -45,17 +81,6 @@ class Policy:
     """The attributes of a manager that the base class needs."""
     row_state: tuple[str, ...] = ()
     """The same of the columns."""
-    columns: Callable[[Component], tuple[Column, ...]] = _no_columns
-    calls: Mapping[str, Text] = field(default_factory=dict)
-    """What it does at each step that concerns it; see `steps`."""
-    keyword: str = ""
-    """A parameter of `create` beside the fields."""
-    keyword_many: str = ""
-    """A parameter of `create_many` beside the fields."""
-    raises: tuple[str, ...] = ()
-    """What `create` may raise because of it, as lines of a docstring."""
-    note: Text = ""
-    """What the docstring of `create` says of a new row's place."""
     template: bool = False
     """Whether `templates/policies/<name>.py.j2` has blocks for what is unrolled by column."""
 
@@ -67,6 +92,38 @@ class Policy:
         """Return the class that the columns of a component inherit from, or nothing."""
         return (self.sharded_rows if component.sharded else "") or self.rows
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(Part):
+    """One storage policy: a part that has columns, or something to do at the steps of changes.
+
+    Of a default, `applies` tells whether the component needs any policy of its role.
+    """
+
+    keys: tuple[Key[Any], ...] = ()
+    """What it adds to the language of schemas."""
+    clashes: Callable[[Any], Iterable[tuple[str, str]]] = _no_clashes
+    """Finds pairs of keys in a component's document that do not go together."""
+    role: Role = ""
+    is_default: bool = False
+    """Whether it applies where no other policy of its role does."""
+    columns: Callable[[Component], tuple[Column, ...]] = _no_columns
+    calls: Mapping[str, Text] = field(default_factory=dict)
+    """What it does at each step that concerns it; see `steps`."""
+    keyword: str = ""
+    """A parameter of `create` beside the fields."""
+    keyword_many: str = ""
+    """A parameter of `create_many` beside the fields."""
+    raises: tuple[str, ...] = ()
+    """What `create` may raise because of it, as lines of a docstring."""
+    note: Text = ""
+    """What the docstring of `create` says of a new row's place."""
+    most_rows: Callable[[Component], int] = lambda component: 0
+    """How many rows there may be because of it; 0: any number."""
+    losses: tuple[Loss, ...] = ()
+    field_losses: tuple[FieldLoss, ...] = ()
+    methods: tuple[Methods, ...] = ()
+
     def call(self, step: str, component: Component) -> str:
         """Return what it does at a step, or nothing."""
         return dedent(text_of(self.calls.get(step, ""), component)).strip()
@@ -75,6 +132,11 @@ class Policy:
 def text_of(text: Text, component: Component) -> str:
     """Return a text, made for a component if that is how it comes."""
     return text if isinstance(text, str) else text(component)
+
+
+def is_off(key: str) -> Callable[[Document, Document], bool]:
+    """Return what tells whether a key was on, and is not any more."""
+    return lambda old, new: bool(old.get(key)) and not new.get(key)
 
 
 def for_one(text: str) -> Callable[[Component], str]:

@@ -19,7 +19,7 @@ from ..kernels.blocks import (
 from ..kernels.chosen_blocks import Batch, BlockColumn, batches_of, copied, moved
 from ..kernels.rows import JoinedRows
 from ..typed import NamedTuple
-from .rows import RowOrder, numbers_of
+from .rows import RowOrder, row_numbers
 
 JoinedColumn = BlockColumn
 """What older packages call it."""
@@ -71,7 +71,7 @@ class JoinedBlocks:
     def _part(self, column: BlockColumn, n: int) -> BlockColumn:
         """Return what blocks have parts of: cells that follow each other, in the column or in a
         copy of all, or any of them."""
-        rows = numbers_of(column.rows)
+        rows = row_numbers(column.rows)
         if isinstance(rows, slice):
             return BlockColumn(column.cells[..., rows])
         order = None

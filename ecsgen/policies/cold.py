@@ -1,0 +1,43 @@
+"""cold: indirect: cold fields live in a second, packed buffer; rows pay four bytes for them."""
+
+from ecsgen.model import Base, Component
+from ecsgen.model.columns import Column
+from ecsgen.policies.policy import Methods, Policy
+
+
+def _columns(component: Component) -> tuple[Column, ...]:
+    return (Column("cold_row", "u32", doc="The cold row of each row, or NIL for all defaults."),)
+
+
+def _removing_one(component: Component) -> str:
+    cold = (field for field in component.fields if "cold" in field.tags)
+    has_objects = any(field.type.base is Base.OBJECT for field in cold)
+    left = "_left_cold = " if has_objects else ""  # lives until the row is gone
+    return f"""
+        if data._cold_row_cells[row] != NIL:
+            {left}data._drop_cold_row(data._cold_row_cells[row])
+    """
+
+
+INDIRECT = Policy(
+    name="indirect",
+    applies=lambda c: c.cold == "indirect",
+    base="Indirect",
+    rows="IndirectRows",
+    row_state=("_cold",),
+    columns=_columns,
+    template=True,
+    calls={
+        "settings": "LAYOUT_COLD: ClassVar = _COLD_COLUMNS",
+        "plan_append": "cold = data._plan_cold_rows(columns, count)",
+        "appended_many": "data._append_cold_rows(rows, cold)",
+        "removing_one": _removing_one,
+        "moved_one": """
+            if data._cold_row_cells[dst] != NIL:
+                data._cold._row_cells[data._cold_row_cells[dst]] = dst
+        """,
+    },
+    methods=(Methods("cold", lambda c: bool(c["cold"] == "indirect"), "LAYOUT_COLD data.cold"),),
+)
+
+POLICIES = (INDIRECT,)

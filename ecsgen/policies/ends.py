@@ -1,0 +1,109 @@
+"""How rows end: which go with their entities, who is told, what becomes of Python objects."""
+
+from collections.abc import Callable
+
+from ecsgen.model import Base, Component
+from ecsgen.policies.policy import Document, Loss, Methods, Policy, has_objects
+
+
+def _is_owned(document: Document) -> bool:
+    return bool(document["owner"] == "entity")
+
+
+def _keeps_the_dead(document: Document) -> bool:
+    in_manager = document["in"] == "managers" and _is_owned(document)
+    return in_manager and document["destroy"] != "callback"
+
+
+def _buries_the_dead(old: Document, new: Document) -> bool:
+    return _keeps_the_dead(old) and _is_owned(new) and not _keeps_the_dead(new)
+
+
+GC = Policy(
+    name="gc",
+    applies=lambda c: c.owner == "entity" and c.destroy == "gc",
+    base="Gc",
+    state=("_rng",),
+    methods=(Methods("destroy", lambda c: _is_owned(c) and c["destroy"] == "gc", "gc collect"),),
+)
+"""destroy: gc: dead entities' rows go lazily, found by random picks (Bitsquid's gc)."""
+
+
+CALLBACK = Policy(
+    name="callback",
+    applies=lambda c: c.owner == "entity" and c.destroy == "callback",
+    base="Callback",
+    losses=(Loss("destroy", "E904", "saved rows of dead entities go", _buries_the_dead),),
+)
+"""destroy: callback: the entity manager says at once which entities died."""
+
+
+RELEASE = Policy(
+    name="release",
+    applies=lambda c: c.release,
+    order=90,
+    base="Release",
+    state=("_released",),
+    calls={
+        "release_one": """
+            if not told and self._released.entries:
+                return self._destroy_told(row)
+        """,
+    },
+)
+"""release: callbacks see the rows about to go, still readable, on every way out."""
+
+
+def _names(component: Component) -> list[str]:
+    """Return the object columns that rows have: those of cold rows are emptied with them."""
+    is_indirect = component.cold == "indirect"
+    return [
+        field.name
+        for field in component.fields
+        if field.type.base is Base.OBJECT and not (is_indirect and "cold" in field.tags)
+    ]
+
+
+def _emptied(packed: str, with_holes: str) -> Callable[[Component], str]:
+    def text(component: Component) -> str:
+        cells = with_holes if component.lookup == "direct" else packed
+        names = _names(component)
+        return "\n".join(f"data._{name}_column[{cells}] = None" for name in names)
+
+    return text
+
+
+def _names_left(component: Component, cells: str) -> str:
+    """Return a statement that keeps what is in cells until the method is done."""
+    left = ", ".join(f"data._{name}_column[{cells}]" for name in _names(component))
+    return f"_left = {left}" if left else ""
+
+
+def _left(cells: str) -> Callable[[Component], str]:
+    return lambda component: _names_left(component, cells)
+
+
+def _left_in_hole(cells: str) -> Callable[[Component], str]:
+    """Return the same of a new row: a hole has what was assigned to the whole column."""
+    return lambda c: _names_left(c, cells) if c.lookup == "direct" else ""
+
+
+OBJECTS = Policy(
+    name="objects",
+    applies=has_objects,
+    calls={
+        "settings": "_HOLDS_OBJECTS: ClassVar = True",
+        "place_one": _left_in_hole("row"),
+        "plan_append": _left_in_hole("rows"),
+        "plan_removal_one": _left("row"),
+        "vacated_one": _emptied("data._n", "row"),
+        "swapped": _emptied("spare", "spare"),
+    },
+)
+"""Fields of type object: columns of Python objects beside the buffer.
+
+The end of an object may run any code, and that may change the manager: what leaves a cell in the
+middle of a change lives, as `_left`, until the method is done.
+"""
+
+POLICIES = (GC, CALLBACK, RELEASE, OBJECTS)

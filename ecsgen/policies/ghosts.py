@@ -1,0 +1,33 @@
+"""Ghosts: copies of other shards' rows behind the own ones."""
+
+from ecsgen.model import Component
+from ecsgen.policies.policy import Policy
+
+
+def _settings(component: Component) -> str:
+    assert component.ghosts is not None
+    names = ", ".join(f'"{name}"' for name in component.ghosts)
+    end = "," if len(component.ghosts) == 1 else ""
+    return f"_GHOSTS: ClassVar = ({names}{end})"
+
+
+HAUNTED = Policy(
+    name="haunted",
+    applies=lambda c: c.ghosts is not None,
+    order=-20,
+    base="Haunted",
+    state=("_haunt",),
+    calls={"settings": _settings},
+)
+"""Ghosts: copies of other shards' rows behind the own ones."""
+
+
+HAUNTED_SPACE = Policy(
+    name="haunted_space",
+    applies=lambda c: c.sees_ghosts,
+    order=-21,  # before the two that it is made of
+    base="HauntedSpace",
+)
+"""Spaces in which kernels find ghosts as well as own rows."""
+
+POLICIES = (HAUNTED, HAUNTED_SPACE)

@@ -1,0 +1,76 @@
+"""How many rows an entity has."""
+
+from ecsgen.model import Component
+from ecsgen.model.columns import Column
+from ecsgen.policies.policy import Loss, Methods, Policy
+
+ONE = Policy(
+    name="one",
+    role="instances",
+    is_default=True,
+    applies=lambda c: c.owner == "entity" and c.lookup != "direct",
+    order=20,
+    base="MappedOne",
+    raises=("DuplicateInstanceError: the entity has an instance already.",),
+    calls={
+        "admit_one": """
+            if _found != NIL and data._entity_cells[_found] == entity:
+                raise self._duplicate(entity)
+        """,
+    },
+)
+"""instances: one: the map holds the entity's only row."""
+
+
+def _columns(component: Component) -> tuple[Column, ...]:
+    return (
+        Column("next", "u32", doc="The entity's next row, or NIL.", holds_rows=True),
+        Column(
+            "previous",
+            "u32",
+            doc="The entity's previous row; the first row's is the last.",
+            holds_rows=True,
+        ),
+    )
+
+
+def _lists(component: Component) -> str:
+    moves = ", src, dst" if component.partition == "active" else ""
+    return f"lists = self._plan_lists(entities, rows{moves})"
+
+
+MANY = Policy(
+    name="many",
+    role="instances",
+    applies=lambda c: c.instances == "many",
+    order=9,  # before the map, whose `remove` is for one instance
+    base="Many",
+    rows="LinkedRows",
+    columns=_columns,
+    note="the last of the entity's list",
+    calls={
+        "appended_one": "self._link_row(entity, row)",
+        "plan_append": _lists,
+        "appended_many": "self._relink(lists)",
+        "removing_one": "self._unlink_row(row)",
+        "moved_one": "self._relink_row(src, dst)",
+    },
+    losses=(
+        Loss(
+            "instances",
+            "E902",
+            "entities may have several saved ones",
+            lambda old, new: (old["instances"], new["instances"]) == ("many", "one"),
+        ),
+    ),
+    methods=(
+        Methods(
+            "instances",
+            lambda c: bool(c["instances"] == "many"),
+            "first next previous instances count count_many",
+        ),
+    ),
+)
+"""instances: many: the rows of an entity form a list through next and previous columns."""
+
+POLICIES = (ONE, MANY)

@@ -1,0 +1,58 @@
+"""How the row of an entity is found, where its index does not say so."""
+
+from ecsgen.policies.policy import A_DEAD_ENTITY, Policy, eviction, for_one
+
+SPARSE = Policy(
+    name="sparse",
+    role="map",
+    applies=lambda c: c.owner == "entity" and c.lookup == "sparse",
+    order=10,
+    base="Sparse",
+    sharded_base="ShardedSparse",
+    state=("_sparse", "_sparse_cells"),
+    calls={
+        "admit_one": """
+            _map = None
+            try:
+                _found = self._sparse_cells[_slot]
+            except IndexError:
+                _found, _map = NIL, grown_map(self._sparse, _slot)
+        """,
+        "reserve_one": """
+            if _map is not None:
+                self._set_map(_map)
+        """,
+        "evict_one": eviction(
+            "_found != NIL and data._entity_cells[_found] != entity",
+            "self._evict, _found",
+            A_DEAD_ENTITY,
+        ),
+        "plan_append": for_one("slots = {slots_of_entities}"),
+        "appended_one": for_one("self._sparse_cells[_slot] = row"),
+        "appended_many": for_one("self._sparse[slots] = rows.astype(np.uint32)"),
+        "removing_one": for_one("self._sparse_cells[{slot_of_row}] = NIL"),
+        "moved_one": for_one("self._sparse_cells[{slot_of_dst}] = dst"),
+    },
+)
+"""lookup: sparse: an array from entity index to row."""
+
+
+HASH = Policy(
+    name="hash",
+    role="map",
+    applies=lambda c: c.owner == "entity" and c.lookup == "hash",
+    order=10,
+    base="Hash",
+    sharded_base="ShardedHash",
+    state=("_rows",),
+    calls={
+        "admit_one": for_one("_found = self._rows.get(entity, NIL)"),
+        "appended_one": for_one("self._rows[entity] = row"),
+        "appended_many": for_one("remember(self._rows, entities, rows)"),
+        "removing_one": for_one("del self._rows[data._entity_cells[row]]"),
+        "moved_one": for_one("self._rows[data._entity_cells[dst]] = dst"),
+    },
+)
+"""lookup: hash: a dict from whole handle to row, for rare components (Bitsquid's choice)."""
+
+POLICIES = (SPARSE, HASH)

@@ -1,0 +1,255 @@
+"""How a component is spelled in its tests: its fields, its columns, its policies."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from ecsgen.model import Base, Component, Default, Field
+from ecsgen.model.columns import Column, field_columns
+from ecsgen.policies import most_rows
+from ecsgen.render.calls import call, collection, import_line
+from ecsgen.render.component_spelling import ComponentSpelling
+from ecsgen.render.kernels.oracle import KernelCheck, ReductionCheck, checks
+from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.support import import_lines
+
+KINDS = {
+    Base.BOOL: "Bool",
+    Base.INT: "Int",
+    Base.FLOAT: "Float",
+    Base.ENTITY: "Handle",
+    Base.ID: "Handle",
+    Base.ENUM: "Enum",
+    Base.STR: "Text",
+    Base.BYTES: "Bytes",
+    Base.OBJECT: "Object",
+}
+
+
+class ComponentTests:
+    """A component as the template of its tests sees it."""
+
+    def __init__(self, component: Component, package: str, policies: list[str]) -> None:
+        self.spelling = ComponentSpelling(component)
+        self.component = component
+        self.package = package
+        self.policies = policies
+
+    @property
+    def owned(self) -> bool:
+        """Whether rows belong to entities."""
+        return self.component.owner == "entity"
+
+    @property
+    def handle(self) -> str:
+        """The variable that says which instance: its entity or its id."""
+        return "entity" if self.owned else "id"
+
+    @property
+    def package_import(self) -> str:
+        """The import of what the package has for all components."""
+        names = ["StaleInstanceError", "EntityManager", "World"]
+        return import_line(self.package, [*names, *(["enums"] if self.spelling.enums else [])])
+
+    @property
+    def component_import(self) -> str:
+        """The import of the manager and its row."""
+        # pytest takes whatever is called Test… for tests.
+        names = [self.spelling.name, self.spelling.manager]
+        taken = [f"{n} as _{n}" if n.startswith("Test") else n for n in names]
+        dot = "" if self.package.endswith(".") else "."
+        return import_line(f"{self.package}{dot}{self.component.module}", taken)
+
+    @property
+    def imported_row(self) -> str:
+        """The row class as an import names it."""
+        name = self.spelling.name
+        return name if name == self.row else f"{name} as {self.row}"
+
+    @property
+    def row(self) -> str:
+        """The row class as the tests name it."""
+        name = self.spelling.name
+        return f"_{name}" if name.startswith("Test") else name
+
+    @property
+    def manager(self) -> str:
+        """The manager's class as the tests name it."""
+        return f"{self.row}Manager"
+
+    @property
+    def support_import(self) -> str:
+        """The import of the pieces."""
+        modules = ["cases", "machine", "subject", *(f"policies/{name}" for name in self.policies)]
+        modules += ["kernels"] if self.kernels else []
+        modules += ["kernel_reductions"] if self.component.reductions else []
+        modules += ["fields"] if self.component.fields else []
+        return import_lines(modules)
+
+    @property
+    def cases_class(self) -> str:
+        """The line of the class of direct cases."""
+        bases = [f"{name}.Cases" for name in [*self.policies, "cases"]]
+        return call(f"class Test{self.spelling.name}", bases, 0, ":")
+
+    @property
+    def machine_class(self) -> str:
+        """The line of the class of the state machine."""
+        return call("class _Machine", [f"{name}.Rules" for name in self.policies], 0, ":")
+
+    @property
+    def machine_tests(self) -> str:
+        """What the tests of the state machine are called: not as the direct cases."""
+        return "TestMachine" if self.component.name != "Machine" else "TestStates"
+
+    @property
+    def subject(self) -> str:
+        """The class of what is under test."""
+        return f"{next(iter(self._guarded), 'subject')}.Subject"
+
+    @property
+    def _guarded(self) -> dict[str, list[Field]]:
+        """The fields that have policies, by the policies' keys."""
+        found: dict[str, list[Field]] = {}
+        for field in self.component.fields:
+            for key, _ in field.asked:
+                found.setdefault(key, []).append(field)
+        return found
+
+    @property
+    def fields(self) -> str:
+        """The fields, as an argument of the subject."""
+        plain = [_field(f) for f in self.component.fields if not f.asked]
+        return collection("fields=", plain, 4) + ","
+
+    @property
+    def columns(self) -> str:
+        """The columns of the buffer, in order, as an argument of the subject."""
+        return collection("columns=", [_column(s.column) for s in self.spelling.stored], 4) + ","
+
+    @property
+    def tagged(self) -> str:
+        """The tags with the columns that bear them, as an argument of the subject."""
+        groups = self.spelling.tagged().items()
+        names = {tag: [literal(s.name) for s in group] for tag, group in groups}
+        items = [collection(f'"{tag}": ', group, 0) for tag, group in names.items()]
+        split = [collection(f'"{tag}": ', group, 8) + "," for tag, group in names.items()]
+        line = f"    tagged={{{', '.join(items)}}},"
+        return line if len(line) <= WIDTH else "\n".join(["    tagged={", *split, "    },"])
+
+    @property
+    def storage(self) -> list[str]:
+        """What is special about where fields and rows are, as arguments of the subject."""
+        rows = {spelling.name for spelling in self.spelling.row_fields}
+        fields = self.component.fields
+        split = [f for f in fields if f.split]
+        apart = [literal(f.name) for f in fields if f.name not in rows]
+        lines = []
+        if split:
+            lines.append(_mapping("split=", [_split_item(field) for field in split]))
+        if apart:
+            lines.append(collection("indirect=", apart, 4).lstrip())
+        if self.spelling.cold:
+            columns = [_column(spelling.column) for spelling in self.spelling.cold.stored]
+            lines.append(collection("cold_columns=", columns, 4).lstrip())
+        for key, guarded in self._guarded.items():
+            lines.append(collection(f"{key}=", [*map(_field, guarded)], 4).lstrip())
+        if self.component.reserve:
+            lines.append(f"reserve={self.component.reserve}")
+        if bound := most_rows(self.component):
+            lines.append(f"most_rows={bound}")
+        if self.component.partition == "inactive":
+            lines.append("starts_active=False")
+        return lines
+
+    @property
+    def create(self) -> str:
+        """The creation of a first row."""
+        arguments = [f"{field.name}={_default(field)}" for field in self.component.fields]
+        if not self.owned:
+            return call("id = manager.create", arguments, 4)
+        return call("row = manager.create", ["entity", *arguments], 4)
+
+    @property
+    def kernels(self) -> list[KernelCheck | ReductionCheck]:
+        """The kernels and reductions, each with what it does to or takes of one row."""
+        return checks(self.component)
+
+    @property
+    def accessors(self) -> list[str]:
+        """A write and a read of each field."""
+        lines = []
+        for field in self.component.fields:
+            lines.append(call(f"manager.set_{field.name}", ["row", _default(field)], 4))
+            arguments = [f"manager.{field.name}(row)", _default(field, is_read=True)]
+            lines.append(call("assert subject.same", arguments, 4))
+        return lines
+
+
+def _field(field: Field) -> str:
+    kind = field.type
+    arguments = [literal(field.name), _default(field)]
+    if kind.base is Base.ENUM:
+        arguments.append(f"enums.{kind.target}")
+    if kind.base in (Base.INT, Base.FLOAT, Base.ENUM):
+        arguments.append(literal(kind.scalar))
+    if kind.base in (Base.STR, Base.BYTES):
+        arguments.append(str(kind.size))
+    if kind.shape:
+        arguments.append(literal(kind.shape))
+    return call(f"fields.{KINDS[kind.base]}", arguments, 8).lstrip()
+
+
+def _mapping(head: str, items: list[str]) -> str:
+    """Return `head{items}` as black lays a dictionary out, behind four spaces."""
+    line = f"{head}{{{', '.join(items)}}}"
+    if len(line) + 5 <= WIDTH:
+        return line
+    return "\n".join([f"{head}{{", *(f"        {item}," for item in items), "    }"])
+
+
+def _split_item(field: Field) -> str:
+    names = [literal(column.name) for column in field_columns(field)]
+    return collection(f"{literal(field.name)}: ", names, 8).lstrip()
+
+
+def _column(column: Column) -> str:
+    shape = [literal(column.shape)] if column.shape else []
+    tags = [] if column.tags == ("hot",) else [f"tags={literal(column.tags)}"]
+    arguments = [literal(column.name), literal(_dtype(column.scalar)), *shape, *tags]
+    return call("subject.Column", arguments, 8).lstrip()
+
+
+def _dtype(scalar: str) -> str:
+    """Return numpy's name of a scalar type."""
+    kinds = {"i": "int", "u": "uint", "f": "float"}
+    is_number = scalar[0] in kinds
+    return f"{kinds[scalar[0]]}{scalar[1:]}" if is_number else scalar
+
+
+def _default(field: Field, is_read: bool = False) -> str:
+    """Return a field's default as users write it, or as it reads back."""
+    kind, value = field.type, field.default
+    if kind.base is Base.ENUM:
+        return _mapped(value, lambda number: f"enums.{kind.target}({number})")
+    if kind.base is Base.BYTES and isinstance(value, bytes) and not is_read:
+        return literal(value.rstrip(b"\0"))
+    if kind.scalar == "f32" and is_read:
+        return _mapped(value, lambda number: literal(_rounded(number)))
+    return literal(value)
+
+
+def _mapped(value: Default, spelled: Callable[[Any], str]) -> str:
+    """Return nested tuples of values, each spelled by a function."""
+    if not isinstance(value, tuple):
+        return spelled(value)
+    inner = ", ".join(_mapped(item, spelled) for item in value)
+    return f"({inner},)" if len(value) == 1 else f"({inner})"
+
+
+def _rounded(number: float) -> float:
+    """Return a number as a 32-bit float holds it."""
+    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
+    return rounded
