@@ -27,8 +27,8 @@ import pytest
 from ecsgen import render, schema
 from ecsgen.config import Backend, load_options
 from ecsgen.diagnostics import Diagnostics
+from ecsgen.files.fingerprint import templates_folder
 from ecsgen.model import Mark
-from ecsgen.render.environment import template_folder
 from ecsgen.render.giving_way import may_be_own
 from ecsgen.schema.names import (
     DERIVED_CLASSES,
@@ -84,7 +84,7 @@ def listed(kind: str) -> tuple[str, ...]:
 def words() -> frozenset[str]:
     """Return the words of templates and of generated code, in lower case, without underscores."""
     shipped = Path(__file__).parent.parent / "generated"
-    paths = [*template_folder().rglob("*.j2"), *shipped.glob("*.py"), *shipped.glob("tests/*.py")]
+    paths = [*templates_folder().rglob("*.j2"), *shipped.glob("*.py"), *shipped.glob("tests/*.py")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in paths).lower()
     return frozenset(word.strip("_") for word in re.findall(r"\w+", text))
 

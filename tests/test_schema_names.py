@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from ecsgen import policies
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Mark
+from ecsgen.policies.policy import Part
 from ecsgen.render import reserved, runtime
+from ecsgen.render.parts import PARTS
 from ecsgen.render.world.module import VIEW_METHODS
 from ecsgen.schema.names import check_class, check_member, check_module, module_name
 from ecsgen.schema.public_names import (
@@ -72,7 +74,7 @@ def test_the_table_is_that_of_the_runtime() -> None:
 
 def test_what_managers_have_is_reserved_for_fields() -> None:
     """Whatever the policies are, so that switching one on never breaks a field's name."""
-    used = policies.every()
+    used: list[Part] = [*policies.every(), *PARTS]
     bases = public(*(runtime_class(policy.base) for policy in used if policy.base))
     columns = public(*(runtime_class(policy.rows) for policy in used if policy.rows))
     assert {"create_many", "by_age", "first_child"} <= bases

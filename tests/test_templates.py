@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -13,13 +14,16 @@ import pytest
 from ecsgen import policies, render, schema, world_features
 from ecsgen.config import load_options
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.model import Project
+from ecsgen.files.fingerprint import templates_folder
+from ecsgen.model import Component, Project
 from ecsgen.render import Output, runtime
-from ecsgen.render.environment import template_folder
-from ecsgen.world_features.feature import BLOCKS
+from ecsgen.render.parts import PARTS
+from ecsgen.world_features import BLOCKS
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
-POLICIES = "owner lookup instances destroy release ids partition hierarchy cold reserve growth"
+NO_POLICIES = {"name", "module", "fields", "doc", "capacity", "source", "by_default", "marks"}
+POLICIES = {field.name for field in dataclasses.fields(Component)} - NO_POLICIES
+"""What a component has that says which storage policies and parts it has."""
 STEP = re.compile(r"{% step (\w+) %}")
 MACRO = re.compile(r"{%-? macro (\w+)\(")
 
@@ -39,29 +43,29 @@ def outputs() -> dict[str, Output]:
 
 
 def shared_templates() -> Iterator[Path]:
-    yield template_folder() / "component.py.j2"
-    yield from sorted((template_folder() / "parts").iterdir())
+    yield templates_folder() / "component.py.j2"
+    yield from sorted((templates_folder() / "parts").iterdir())
 
 
 @pytest.mark.parametrize("path", list(shared_templates()), ids=lambda path: path.name)
 def test_shared_templates_know_no_policy(path: Path) -> None:
     """They put blocks together; which blocks there are is the policies' business."""
     text = path.read_text(encoding="utf-8")
-    assert not re.findall(rf"component\.({'|'.join(POLICIES.split())})\b", text)
-    names = {policy.name for policy in policies.every()}
+    assert not re.findall(rf"\b(?:c|component)\.({'|'.join(POLICIES)})\b", text)
+    names = {part.name for part in (*policies.every(), *PARTS)}
     assert not names & set(re.findall(r"{[{%][^}]*?[\"'](\w+)[\"'][^}]*?[}%]}", text))
 
 
 @pytest.mark.parametrize("path", ["world.py.j2", "tests/world.py.j2"])
 def test_the_world_knows_none_of_its_features(path: str) -> None:
-    text = (template_folder() / path).read_text(encoding="utf-8")
-    names = {feature.name for feature in world_features.every()}
+    text = (templates_folder() / path).read_text(encoding="utf-8")
+    names = {feature.name for feature in world_features.FEATURES}
     assert not names & set(re.findall(r"{[{%][^}]*?[\"'.](\w+)\b[^}]*?[}%]}", text))
 
 
 def test_every_block_is_asked_for() -> None:
     """A macro that no template calls would be dead."""
-    texts = {path: path.read_text(encoding="utf-8") for path in template_folder().rglob("*.j2")}
+    texts = {path: path.read_text(encoding="utf-8") for path in templates_folder().rglob("*.j2")}
     everything = "\n".join(texts.values())
     sources = "\n".join(p.read_text("utf-8") for p in Path(render.__file__).parent.glob("*.py"))
     for path, text in texts.items():
@@ -74,7 +78,7 @@ def test_every_block_is_asked_for() -> None:
 
 
 def test_blocks_of_the_world_are_listed() -> None:
-    paths = [template_folder() / name for name in ("world.py.j2", "tests/world.py.j2")]
+    paths = [templates_folder() / name for name in ("world.py.j2", "tests/world.py.j2")]
     asked = {name for path in paths for name in STEP.findall(path.read_text("utf-8"))}
     assert asked == BLOCKS.keys()
 

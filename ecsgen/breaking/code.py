@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ecsgen.model import Component, Kernel, Project, Reduction
+from ecsgen.model.members import bundle_members
 from ecsgen.model.schedules import arguments_of, called
-from ecsgen.world_features.members import bundle_members
 
 Arguments: TypeAlias = tuple[tuple[str, str], ...]
 """Name and type of each argument of a kernel or a schedule, in order."""

@@ -1,8 +1,10 @@
-"""The storage policies, one file each: a new file here is a new policy.
+"""The storage policies: what columns a manager has, and what happens at each step of a change.
 
-A policy says when it applies, which columns and base classes it brings along, and what it does at
-each step of a structural change. What all managers with it do alike is its base class in
-`runtime/ecsgen_runtime/`; what is unrolled by column stands in templates.
+A policy says when it applies, its keys of the schema and what contradicts them, which columns and
+base classes it brings along, what it does at each step of a structural change, and what a change of
+it does to saved rows and to code. What all managers with it do alike is its base class in
+`runtime/ecsgen_runtime/`, which also says what of it is saved; what is unrolled by column stands in
+templates. A module here that has `POLICIES` has policies.
 """
 
 from __future__ import annotations
@@ -17,14 +19,12 @@ from ecsgen.policies.steps import check
 
 __all__ = ["Policy", "active", "every"]
 
-_NOT_POLICIES = ("policy", "steps")
-
 
 @cache
 def every() -> tuple[Policy, ...]:
     """Return all policies in their order."""
-    names = (m.name for m in iter_modules(__path__) if m.name not in _NOT_POLICIES)
-    found: list[Policy] = [import_module(f"{__name__}.{name}").POLICY for name in names]
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    found: list[Policy] = [p for module in modules for p in getattr(module, "POLICIES", ())]
     policies = tuple(sorted(found, key=lambda policy: (policy.order, policy.name)))
     check(policies)
     return policies

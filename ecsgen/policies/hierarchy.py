@@ -1,5 +1,7 @@
 """hierarchy: parent, first child and siblings of every row (Bitsquid's transform component)."""
 
+from typing import Final
+
 from ecsgen.model import Component
 from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Policy
@@ -25,7 +27,7 @@ def _while_following(component: Component) -> str:
     """
 
 
-POLICY = Policy(
+HIERARCHY = Policy(
     name="hierarchy",
     applies=lambda c: bool(c.hierarchy),
     order=25,
@@ -54,3 +56,80 @@ POLICY = Policy(
         "moved_one": "self._relink_family(src, dst)",
     },
 )
+
+
+ORPHANS_ROOT = Policy(
+    name="orphans_root",
+    applies=lambda c: c.hierarchy == "root",
+    order=26,
+    base="OrphansRoot",
+    calls={
+        "removing_one": """
+            if data._first_child_cells[row] != NIL:
+                self._release_children(row)
+        """,
+    },
+)
+"""hierarchy: {orphans: root}: the children of rows that go become roots (Crown's scene graph)."""
+
+
+_WITH_ITS_DESCENDANTS = """
+    if data._first_child_cells[row] != NIL:
+        return self._destroy_rows(np.array([row]))
+"""
+
+ORPHANS_DESTROY = Policy(
+    name="orphans_destroy",
+    applies=lambda c: c.hierarchy == "destroy",
+    order=26,
+    base="OrphansDestroy",
+    calls={"expand_one": _WITH_ITS_DESCENDANTS},
+)
+"""hierarchy: {orphans: destroy}: the descendants of rows that go, go with them."""
+
+
+ORPHANS_DIE = Policy(
+    name="orphans_die",
+    applies=lambda c: c.hierarchy == "die",
+    order=26,
+    base="OrphansDie",
+    calls={"expand_one": _WITH_ITS_DESCENDANTS},
+)
+"""hierarchy: {orphans: die}: the descendants of rows that go, go with them, and their entities die.
+
+Callbacks may run, but only when a change is done: those of the entities that die.
+"""
+
+
+_BELOW: Final = {
+    "asked_one": """
+        if parent is not NIL:
+            <below>
+    """,
+    "asked_many": """
+        if parents is not NIL:
+            <created_below>
+    """,
+}
+
+
+def _children(owner: str, name: str, base: str, rows: str = "") -> Policy:
+    """create(…, parent=…)."""
+    return Policy(
+        name=name,
+        applies=lambda c: bool(c.hierarchy) and c.owner == owner,
+        order=25,
+        base=base,
+        rows=rows,
+        state=("_followed",),
+        keyword="parent: Instance = NIL",
+        keyword_many="parents: Instance | ArrayLike = NIL",
+        raises=("StaleInstanceError: the parent is not in use.",),
+        calls=_BELOW,
+    )
+
+
+OWNED_CHILDREN = _children("entity", "owned_children", "OwnedChildren", "OwnedFamilyRows")
+UNOWNED_CHILDREN = _children("none", "unowned_children", "UnownedChildren")
+
+POLICIES = (HIERARCHY, ORPHANS_ROOT, ORPHANS_DESTROY, ORPHANS_DIE, OWNED_CHILDREN, UNOWNED_CHILDREN)

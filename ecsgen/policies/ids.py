@@ -1,4 +1,4 @@
-"""ids: every instance has a stable id, a slot and its generation (Molecule's references)."""
+"""ids: every instance has a stable id (Molecule's references)."""
 
 from ecsgen.model import Component
 from ecsgen.model.columns import Column
@@ -20,7 +20,7 @@ def _next_slots(component: Component) -> str:
     return f"{slots}\nids = ids_of(taken, data._id_generation_column)"
 
 
-POLICY = Policy(
+IDS = Policy(
     name="ids",
     applies=lambda c: c.ids and c.lookup != "direct",
     order=30,
@@ -56,3 +56,57 @@ POLICY = Policy(
         "swapped": "data._id_slot_cells[spare] = free",
     },
 )
+"""ids: every instance has a stable id, a slot and its generation (Molecule's references)."""
+
+
+def _columns_of_rows(component: Component) -> tuple[Column, ...]:
+    return (Column("id_generation", "u32", doc="The generation of each row.", by_row=False),)
+
+
+DIRECT_IDS = Policy(
+    name="direct_ids",
+    applies=lambda c: c.ids and c.lookup == "direct",
+    order=0,
+    base="DirectIds",
+    sharded_base="ShardedDirectIds",
+    rows="DirectIdRows",
+    sharded_rows="ShardedDirectIdRows",
+    row_state=("_peak",),
+    columns=_columns_of_rows,
+    calls={
+        "admit_one": """
+            if row < data._allocated and {is_worn_out}:
+                raise worn_out(data.MANAGER, row)
+        """,
+        "appended_one": """
+            {next_generation}
+            if row >= data._peak:
+                data._peak = row + 1
+        """,
+        "appended_many": """
+            {next_generations}
+            data._peak = max(data._peak, end)
+        """,
+    },
+)
+"""ids with lookup: direct: rows never move, so an id is the row and its generation."""
+
+
+VISITING_IDS = Policy(
+    name="visiting_ids",
+    applies=lambda c: c.ids and c.sharded,
+    order=31,
+    row_state=("_aliases",),
+)
+"""Ids of rows that came from other shards."""
+
+
+VISITING_DIRECT_IDS = Policy(
+    name="visiting_direct_ids",
+    applies=lambda c: c.ids and c.sharded and c.lookup == "direct",
+    order=31,
+    row_state=("_shard",),
+)
+"""The shard of ids that are rows and their generations."""
+
+POLICIES = (IDS, DIRECT_IDS, VISITING_IDS, VISITING_DIRECT_IDS)

@@ -21,18 +21,14 @@ def _no_columns(component: Component) -> tuple[Column, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """One storage policy: when it applies, what it brings along, what it does at each step."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a component's classes: when they have it, and what it brings along."""
 
     name: str
     applies: Callable[[Component], bool]
-    """Of a default: whether the component needs any policy of its role."""
     order: int = 50
     """Where its base class stands among the others, and its calls within a step; smaller first."""
-    role: Role = ""
-    is_default: bool = False
-    """Whether it applies where no other policy of its role does."""
     base: str = ""
     """The class of the runtime that managers with it inherit from."""
     sharded_base: str = ""
@@ -45,6 +41,28 @@ class Policy:
     """The attributes of a manager that the base class needs."""
     row_state: tuple[str, ...] = ()
     """The same of the columns."""
+    template: bool = False
+    """Whether `templates/policies/<name>.py.j2` has blocks for what is unrolled by column."""
+
+    def base_of(self, component: Component) -> str:
+        """Return the class that the manager of a component inherits from, or nothing."""
+        return (self.sharded_base if component.sharded else "") or self.base
+
+    def rows_of(self, component: Component) -> str:
+        """Return the class that the columns of a component inherit from, or nothing."""
+        return (self.sharded_rows if component.sharded else "") or self.rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(Part):
+    """One storage policy: a part that has columns, or something to do at the steps of changes.
+
+    Of a default, `applies` tells whether the component needs any policy of its role.
+    """
+
+    role: Role = ""
+    is_default: bool = False
+    """Whether it applies where no other policy of its role does."""
     columns: Callable[[Component], tuple[Column, ...]] = _no_columns
     calls: Mapping[str, Text] = field(default_factory=dict)
     """What it does at each step that concerns it; see `steps`."""
@@ -56,16 +74,6 @@ class Policy:
     """What `create` may raise because of it, as lines of a docstring."""
     note: Text = ""
     """What the docstring of `create` says of a new row's place."""
-    template: bool = False
-    """Whether `templates/policies/<name>.py.j2` has blocks for what is unrolled by column."""
-
-    def base_of(self, component: Component) -> str:
-        """Return the class that the manager of a component inherits from, or nothing."""
-        return (self.sharded_base if component.sharded else "") or self.base
-
-    def rows_of(self, component: Component) -> str:
-        """Return the class that the columns of a component inherit from, or nothing."""
-        return (self.sharded_rows if component.sharded else "") or self.rows
 
     def call(self, step: str, component: Component) -> str:
         """Return what it does at a step, or nothing."""

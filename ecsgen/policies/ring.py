@@ -17,7 +17,7 @@ def _columns(component: Component) -> tuple[Column, ...]:
     )
 
 
-POLICY = Policy(
+RING = Policy(
     name="ring",
     applies=lambda c: bool(c.ring),
     order=15,  # who makes room for the entity itself may have made it already
@@ -36,3 +36,5 @@ POLICY = Policy(
         "moved_one": "data._follow_row(src, dst)",
     },
 )
+
+POLICIES = (RING,)

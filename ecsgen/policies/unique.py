@@ -10,7 +10,7 @@ def _settings(component: Component) -> str:
     return "_DISPLACES: ClassVar = True" if is_indexed else ""
 
 
-POLICY = Policy(
+UNIQUE = Policy(
     name="unique",
     applies=lambda c: any(field.unique for field in c.fields),
     order=-10,  # refuses values before anything is allocated
@@ -28,3 +28,5 @@ POLICY = Policy(
         "moved_one": "data._enter_value(dst)",
     },
 )
+
+POLICIES = (UNIQUE,)

@@ -11,10 +11,10 @@ from ecsgen.render.calls import call
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
+from ecsgen.render.parts import attributes_of, subject_of, with_parts
 from ecsgen.render.runtime import COMPILED, origins, shard_origins
 from ecsgen.render.slots import slot_words
 from ecsgen.render.steps import Steps, indented
-from ecsgen.render.subjects import attributes_of, subject_of
 from ecsgen.render.wording import literal_names
 
 MARKER = "<<imports>>"
@@ -23,11 +23,12 @@ MARKER = "<<imports>>"
 def component_module(component: Component) -> str:
     """Return the unformatted module of a component."""
     active = policies.active(component)
-    subjects = {p.name: subject_of(p.name, component) for p in active if p.template}
+    parts = with_parts(component, active)
+    subjects = {part.name: subject_of(part, component) for part in parts if part.template}
     c = ComponentSpelling(component, active, attributes_of(subjects.values()))
     step = Steps(
         component,
-        active,
+        parts,
         words={
             "views": f", {literal_names(c.views)}" if c.views else "",
             **slot_words(component),

@@ -13,6 +13,7 @@ from ecsgen.policies.policy import text_of
 from ecsgen.render.calls import call, collection, keywords, signature
 from ecsgen.render.cold import ColdSpelling, cold_field, is_indirect
 from ecsgen.render.giving_way import marked, marked_class
+from ecsgen.render.parts import with_parts
 from ecsgen.render.proxy_spelling import accessor_lines, field_line
 from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import distinct_bases
@@ -41,6 +42,7 @@ class ComponentSpelling:
         self.component = component
         self._attributes = attributes
         self._policies = policies.active(component) if active is None else active
+        self._parts = with_parts(component, self._policies)
         self.layout: Layout = layout(component)
         self.name = marked_class(component.name)
         self.manager = f"{self.name}Manager"
@@ -138,7 +140,7 @@ class ComponentSpelling:
     @property
     def bases(self) -> list[str]:
         """The classes that the manager inherits from."""
-        return distinct_bases([policy.base_of(self.component) for policy in self._policies])
+        return distinct_bases([part.base_of(self.component) for part in self._parts])
 
     @property
     def bulk(self) -> str:
@@ -150,18 +152,18 @@ class ComponentSpelling:
     @property
     def row_bases(self) -> list[str]:
         """The classes that the class of its columns inherits from."""
-        rows = [policy.rows_of(self.component) for policy in self._policies]
+        rows = [part.rows_of(self.component) for part in self._parts]
         return [*(distinct_bases(rows) or ["Rows"]), *["HotColumns"] * self.is_untagged]
 
     @property
     def slots(self) -> str:
         """The statement that declares the manager's attributes."""
-        return slots_lines(name for policy in self._policies for name in policy.state)
+        return slots_lines(name for part in self._parts for name in part.state)
 
     @property
     def row_slots(self) -> str:
         """The statement that declares the attributes of the class of its columns."""
-        names = [name for policy in self._policies for name in policy.row_state]
+        names = [name for part in self._parts for name in part.row_state]
         columns = cell_attributes(self.columns, self.is_packed)
         return slots_lines([*columns, *names, *self._attributes])
 

@@ -13,18 +13,11 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.ext import Extension
 
+from ecsgen.files.fingerprint import templates_folder
 from ecsgen.render.calls import call, collection, disjunction
 from ecsgen.render.giving_way import marked
 from ecsgen.render.quoting import WIDTH, comment_text, docstring_text, literal
 from ecsgen.render.wording import tuple_item
-
-PACKAGE = Path(__file__).resolve().parent.parent
-
-
-def template_folder() -> Path:
-    """Return the templates' folder: beside the package in a checkout, else inside it."""
-    inside = PACKAGE / "templates"
-    return inside if inside.is_dir() else PACKAGE.parent / "templates"
 
 
 def _bytecode_cache() -> FileSystemBytecodeCache | None:
@@ -39,7 +32,7 @@ def _bytecode_cache() -> FileSystemBytecodeCache | None:
 def environment() -> Environment:
     """Return the environment that all templates are made with."""
     env = Environment(
-        loader=FileSystemLoader(template_folder()),
+        loader=FileSystemLoader(templates_folder()),
         bytecode_cache=_bytecode_cache(),
         undefined=StrictUndefined,
         trim_blocks=True,

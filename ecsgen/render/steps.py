@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ecsgen.model import Component
-from ecsgen.policies import Policy
+from ecsgen.policies.policy import Part, Policy
 from ecsgen.policies.steps import STEPS
 
 ONE_ROW = {"accessors": "row", **{n: n for n in ("create", "create_many", "_destroy_row")}}
@@ -26,14 +26,14 @@ class Steps:
     def __init__(
         self,
         component: Component,
-        policies: Sequence[Policy],
+        parts: Sequence[Part],
         words: Mapping[str, str],
         pieces: Mapping[str, Callable[[int], str]],
     ) -> None:
         self.templates: dict[str, Any] = {}
-        """The templates of policies that have one, by the policies' names."""
+        """The templates of parts that have one, by the parts' names."""
         self._component = component
-        self._policies = policies
+        self._parts = parts
         self._words = words
         self._pieces = pieces
 
@@ -41,23 +41,26 @@ class Steps:
         return "".join(self._texts(step, indent))
 
     def said(self) -> dict[str, str]:
-        """Return the policies that have something to do in each method for one row."""
+        """Return the parts that have something to do in each method for one row."""
         found: dict[str, list[str]] = {}
-        for policy in self._policies:
-            for method in dict.fromkeys(s.method for s in STEPS if self._acts(policy, s.name)):
-                found.setdefault(method, []).append(policy.name)
+        for part in self._parts:
+            for method in dict.fromkeys(s.method for s in STEPS if self._acts(part, s.name)):
+                found.setdefault(method, []).append(part.name)
         return {name: " ".join(found[at]) for at, name in ONE_ROW.items() if at in found}
 
-    def _acts(self, policy: Policy, step: str) -> bool:
-        block = getattr(self.templates.get(policy.name), step, None)
-        return block is not None or bool(policy.call(step, self._component))
+    def _acts(self, part: Part, step: str) -> bool:
+        block = getattr(self.templates.get(part.name), step, None)
+        return block is not None or bool(self._call(part, step))
+
+    def _call(self, part: Part, step: str) -> str:
+        return part.call(step, self._component) if isinstance(part, Policy) else ""
 
     def _texts(self, step: str, indent: int) -> list[str]:
         texts = []
-        for policy in self._policies:
-            if call := policy.call(step, self._component):
+        for part in self._parts:
+            if call := self._call(part, step):
                 texts += [self._line(line, indent) for line in call.splitlines()]
-            if block := getattr(self.templates.get(policy.name), step, None):
+            if block := getattr(self.templates.get(part.name), step, None):
                 texts.append(indented(block(), indent))
         return texts
 

@@ -21,10 +21,11 @@ from ecsgen.render import support
 from ecsgen.render.archetypes import chunked_components
 from ecsgen.render.calls import import_line
 from ecsgen.render.component_spelling import ComponentSpelling
+from ecsgen.render.component_tests import ComponentTests
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import marked
 from ecsgen.render.output import Output
-from ecsgen.render.test_spelling import ComponentTests
+from ecsgen.render.parts import with_parts
 from ecsgen.render.world.module import Blocks, Parts
 
 SUPPORT_OF_CHUNKS = ("chunks/cases", "chunks/rules", "chunks/structure", "machine", "subject")
@@ -57,7 +58,7 @@ def _managed(project: Project) -> list[Component]:
 def _support_of_world(active: set[str]) -> set[str]:
     """Return the pieces of features of the world, and those that their tests name beside them."""
     own = {f"world/{name}" for name in active & support.available("world")}
-    return own.union(*(f.test_support for f in world_features.every() if f.name in active))
+    return own.union(*(f.test_support for f in world_features.FEATURES if f.name in active))
 
 
 def imported_from(options: Options) -> str:
@@ -116,7 +117,7 @@ def _siblings(parts: Parts) -> list[str]:
     """Return the modules whose subjects the tests of the world take."""
     names = {f"test_{member.module}" for member in (*parts.components, *parts.unowned)}
     active = {name for name, _ in parts.features}
-    of_features = (f.test_modules for f in world_features.every() if f.name in active)
+    of_features = (f.test_modules for f in world_features.FEATURES if f.name in active)
     return sorted(names.union(*of_features))
 
 
@@ -151,7 +152,8 @@ def policies(component: Component) -> list[str]:
 
     A module called `one_other` says what holds where two policies meet.
     """
-    names = {policy.name for policy in storage.active(component)}
+    parts = with_parts(component, storage.active(component))
+    names = {part.name for part in parts}
     if component.owner == "entity":
         names.add(component.destroy)
     return list(_in_order(frozenset(names)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ecsgen import policies, world_features
 from ecsgen.model import Component, Project
+from ecsgen.render.parts import with_parts
 
 # Behind a check of a row: not where an accessor of the same row, called next, checks it again.
 CHECKED_AGAIN = r"(?!\n.*\n +return \w+\((?:(?!def )[\s\S])*?self\.\w+\(row\))"
@@ -92,7 +93,7 @@ def _having(policy: str, project: Project) -> list[Component]:
 
 
 def _names(component: Component) -> set[str]:
-    active = [policy.name for policy in policies.active(component)]
+    active = [part.name for part in with_parts(component, policies.active(component))]
     return {*active, *(f"{name}_{component.backend}" for name in active)}
 
 

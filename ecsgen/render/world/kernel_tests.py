@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ecsgen.model import Component, Default, Kernel, Project
+from ecsgen.model.members import checkable_kernels, steps_kernels
 from ecsgen.model.programs import Argument
 from ecsgen.render.calls import collection
 from ecsgen.render.kernels.oracle import KernelCheck
 from ecsgen.render.quoting import literal
 from ecsgen.schema.names import module_name
-from ecsgen.world_features.members import checkable_kernels, steps_kernels
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Self
 
 from ecsgen.model import Project
+from ecsgen.model.members import bundle_members, having_owners
 from ecsgen.render.calls import call, collection
 from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.quoting import literal
 from ecsgen.schema.names import group_class, module_name
-from ecsgen.world_features.members import bundle_members, having_owners
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ def _settings(component: Component) -> str:
     return f"_GHOSTS: ClassVar = ({names}{end})"
 
 
-POLICY = Policy(
+HAUNTED = Policy(
     name="haunted",
     applies=lambda c: c.ghosts is not None,
     order=-20,
@@ -19,3 +19,15 @@ POLICY = Policy(
     state=("_haunt",),
     calls={"settings": _settings},
 )
+"""Ghosts: copies of other shards' rows behind the own ones."""
+
+
+HAUNTED_SPACE = Policy(
+    name="haunted_space",
+    applies=lambda c: c.sees_ghosts,
+    order=-21,  # before the two that it is made of
+    base="HauntedSpace",
+)
+"""Spaces in which kernels find ghosts as well as own rows."""
+
+POLICIES = (HAUNTED, HAUNTED_SPACE)

@@ -19,7 +19,7 @@ def _removing_one(component: Component) -> str:
     """
 
 
-POLICY = Policy(
+INDIRECT = Policy(
     name="indirect",
     applies=lambda c: c.cold == "indirect",
     base="Indirect",
@@ -38,3 +38,5 @@ POLICY = Policy(
         """,
     },
 )
+
+POLICIES = (INDIRECT,)

@@ -1,13 +1,41 @@
-"""Fields of type object: columns of Python objects beside the buffer.
-
-The end of an object may run any code, and that may change the manager: what leaves a cell in the
-middle of a change lives, as `_left`, until the method is done.
-"""
+"""How rows end: which go with their entities, who is told, what becomes of Python objects."""
 
 from collections.abc import Callable
 
 from ecsgen.model import Base, Component
 from ecsgen.policies.policy import Policy, has_objects
+
+GC = Policy(
+    name="gc",
+    applies=lambda c: c.owner == "entity" and c.destroy == "gc",
+    base="Gc",
+    state=("_rng",),
+)
+"""destroy: gc: dead entities' rows go lazily, found by random picks (Bitsquid's gc)."""
+
+
+CALLBACK = Policy(
+    name="callback",
+    applies=lambda c: c.owner == "entity" and c.destroy == "callback",
+    base="Callback",
+)
+"""destroy: callback: the entity manager says at once which entities died."""
+
+
+RELEASE = Policy(
+    name="release",
+    applies=lambda c: c.release,
+    order=90,
+    base="Release",
+    state=("_released",),
+    calls={
+        "release_one": """
+            if not told and self._released.entries:
+                return self._destroy_told(row)
+        """,
+    },
+)
+"""release: callbacks see the rows about to go, still readable, on every way out."""
 
 
 def _names(component: Component) -> list[str]:
@@ -44,7 +72,7 @@ def _left_in_hole(cells: str) -> Callable[[Component], str]:
     return lambda c: _names_left(c, cells) if c.lookup == "direct" else ""
 
 
-POLICY = Policy(
+OBJECTS = Policy(
     name="objects",
     applies=has_objects,
     calls={
@@ -56,3 +84,10 @@ POLICY = Policy(
         "swapped": _emptied("spare", "spare"),
     },
 )
+"""Fields of type object: columns of Python objects beside the buffer.
+
+The end of an object may run any code, and that may change the manager: what leaves a cell in the
+middle of a change lives, as `_left`, until the method is done.
+"""
+
+POLICIES = (GC, CALLBACK, RELEASE, OBJECTS)

@@ -1,4 +1,4 @@
-"""What several features of the world ask about its components, queries and kernels."""
+"""What features of the world and texts ask about its components, queries and kernels."""
 
 from __future__ import annotations
 

@@ -1,8 +1,25 @@
-"""instances: many: the rows of an entity form a list through next and previous columns."""
+"""How many rows an entity has."""
 
 from ecsgen.model import Component
 from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Policy
+
+ONE = Policy(
+    name="one",
+    role="instances",
+    is_default=True,
+    applies=lambda c: c.owner == "entity" and c.lookup != "direct",
+    order=20,
+    base="MappedOne",
+    raises=("DuplicateInstanceError: the entity has an instance already.",),
+    calls={
+        "admit_one": """
+            if _found != NIL and data._entity_cells[_found] == entity:
+                raise self._duplicate(entity)
+        """,
+    },
+)
+"""instances: one: the map holds the entity's only row."""
 
 
 def _columns(component: Component) -> tuple[Column, ...]:
@@ -22,7 +39,7 @@ def _lists(component: Component) -> str:
     return f"lists = self._plan_lists(entities, rows{moves})"
 
 
-POLICY = Policy(
+MANY = Policy(
     name="many",
     role="instances",
     applies=lambda c: c.instances == "many",
@@ -39,3 +56,6 @@ POLICY = Policy(
         "moved_one": "self._relink_row(src, dst)",
     },
 )
+"""instances: many: the rows of an entity form a list through next and previous columns."""
+
+POLICIES = (ONE, MANY)

@@ -1,8 +1,8 @@
-"""lookup: sparse: an array from entity index to row."""
+"""How the row of an entity is found, where its index does not say so."""
 
 from ecsgen.policies.policy import A_DEAD_ENTITY, Policy, eviction, for_one
 
-POLICY = Policy(
+SPARSE = Policy(
     name="sparse",
     role="map",
     applies=lambda c: c.owner == "entity" and c.lookup == "sparse",
@@ -34,3 +34,25 @@ POLICY = Policy(
         "moved_one": for_one("self._sparse_cells[{slot_of_dst}] = dst"),
     },
 )
+"""lookup: sparse: an array from entity index to row."""
+
+
+HASH = Policy(
+    name="hash",
+    role="map",
+    applies=lambda c: c.owner == "entity" and c.lookup == "hash",
+    order=10,
+    base="Hash",
+    sharded_base="ShardedHash",
+    state=("_rows",),
+    calls={
+        "admit_one": for_one("_found = self._rows.get(entity, NIL)"),
+        "appended_one": for_one("self._rows[entity] = row"),
+        "appended_many": for_one("remember(self._rows, entities, rows)"),
+        "removing_one": for_one("del self._rows[data._entity_cells[row]]"),
+        "moved_one": for_one("self._rows[data._entity_cells[dst]] = dst"),
+    },
+)
+"""lookup: hash: a dict from whole handle to row, for rare components (Bitsquid's choice)."""
+
+POLICIES = (SPARSE, HASH)

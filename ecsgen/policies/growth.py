@@ -1,0 +1,22 @@
+"""How a buffer grows."""
+
+from ecsgen.policies.policy import Policy
+
+DOUBLING = Policy(name="doubling", role="growth", is_default=True, applies=lambda c: True)
+"""growth: double: a full buffer is replaced by one of at least twice the size."""
+
+
+RESERVED = Policy(
+    name="reserved",
+    role="growth",
+    applies=lambda c: bool(c.reserve),
+    order=60,
+    rows="ReservedRows",
+    raises=("CapacityError: all rows that are reserved are in use.",),
+)
+"""growth: {reserve: N}: address space for N rows is taken once; the system commits it page by page.
+
+Growing never moves a row, so views stay good; more than N rows are a CapacityError.
+"""
+
+POLICIES = (DOUBLING, RESERVED)

@@ -1,0 +1,46 @@
+"""Whose rows are: an entity's, or nobody's."""
+
+from ecsgen.model import Component
+from ecsgen.model.columns import Column
+from ecsgen.policies.policy import Policy
+
+
+def _columns(component: Component) -> tuple[Column, ...]:
+    return (Column("entity", "u64", doc="The owner of each row."),)
+
+
+OWNED = Policy(
+    name="owned",
+    role="owner",
+    is_default=True,
+    applies=lambda c: True,
+    order=5,
+    base="Owned",
+    rows="OwnedRows",
+    state=("_entities",),
+    columns=_columns,
+    raises=("StaleEntityError: the entity is dead.",),
+)
+"""owner: entity: every row belongs to an entity, which is alive or dead."""
+
+
+UNOWNED = Policy(
+    name="unowned",
+    role="owner",
+    applies=lambda c: c.owner == "none",
+    order=5,
+    base="Unowned",
+    state=("_failures",),
+)
+"""owner: none: a packed array on its own; its rows are reached by id (Molecule's packed array)."""
+
+
+TAG = Policy(
+    name="tag",
+    applies=lambda c: c.owner == "entity" and not c.fields,
+    order=6,
+    base="Tag",
+)
+"""Components without fields: tags, which only say which entities have them."""
+
+POLICIES = (OWNED, UNOWNED, TAG)

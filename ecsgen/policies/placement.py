@@ -1,0 +1,231 @@
+"""Where rows are: behind the last one, in front of a bound, or at the entity's index."""
+
+from collections.abc import Mapping
+from textwrap import dedent
+
+from ecsgen.model import Component
+from ecsgen.policies.policy import A_DEAD_ENTITY, Policy, Text, eviction
+
+_CHECK_ROW = """
+    if type(row) is not int or not 0 <= row < data._n:
+        row = self._row(row)
+"""
+_RESERVE_ONE = """
+    if data._n == data._allocated:
+        data._grow(data._n + 1{views})
+"""
+_AT_THE_END = {
+    "place_one": """
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
+    """,
+    "appended_one": "data._n = row + 1",
+    "plan_append": """
+        n = data._n
+        end = n + count
+        span = slice(n, end)
+        rows = np.arange(n, end)
+    """,
+    "appended_many": "data._n = end",
+}
+"""New rows come behind the last one."""
+
+PACKED = Policy(
+    name="packed",
+    role="placement",
+    is_default=True,
+    applies=lambda c: True,
+    order=0,
+    base="Packed",
+    calls={
+        **_AT_THE_END,
+        "check_row": _CHECK_ROW,
+        "reserve_one": _RESERVE_ONE,
+        "close_one": """
+            src, dst = data._n - 1, row
+            if src != dst:
+                <move_row>
+                <moved_one>
+            data._n = src
+            <vacated_one>
+        """,
+    },
+)
+"""Packed rows: dense; the last row moves into a hole (Bitsquid's swap-remove)."""
+
+
+_AT_THE_BOUND = {
+    "place_one": """
+        row: Instance = data._n_active  # type: ignore[assignment]  # calling Instance takes time
+    """,
+    "room_one": """
+        if row != data._n:  # the first inactive row makes room
+            self._move(row, Instance(data._n))
+    """,
+    "appended_one": """
+        data._n += 1
+        data._n_active = row + 1
+    """,
+    "plan_append": """
+        n = data._n
+        start = data._n_active
+        end = start + count
+        src, dst = room_at(start, n, count)
+        moves = self._plan_moves(src, dst)
+        span = slice(start, end)
+        rows = np.arange(start, end)
+    """,
+    "place_many": "self._move_many(src, dst, moves)",
+    "appended_many": """
+        data._n = n + count
+        data._n_active = end
+    """,
+}
+"""New rows are active: the first inactive ones make room."""
+
+
+def _new_rows() -> Mapping[str, Text]:
+    def text(step: str) -> Text:
+        def of(component: Component) -> str:
+            rows = _AT_THE_BOUND if component.partition == "active" else _AT_THE_END
+            return rows.get(step, "")
+
+        return of
+
+    return {step: text(step) for step in _AT_THE_BOUND}
+
+
+PARTITION = Policy(
+    name="partition",
+    role="placement",
+    applies=lambda c: bool(c.partition),
+    order=0,
+    base="Partition",
+    rows="PartitionedRows",
+    row_state=("_n_active",),
+    template=True,
+    note=lambda c: "active" if c.partition == "active" else "inactive",
+    calls={
+        **_new_rows(),
+        "settings": lambda c: "_STARTS_ACTIVE: ClassVar = True" if c.partition == "active" else "",
+        "check_row": _CHECK_ROW,
+        "reserve_one": _RESERVE_ONE,
+        "close_one": """
+            if row < data._n_active:
+                last = Instance(data._n_active - 1)
+                if row != last:
+                    self._move(last, row)
+                data._n_active = row = last  # the inactive part has the hole now
+            last = Instance(data._n - 1)
+            if row != last:
+                self._move(last, row)
+            data._n = last
+            <vacated_one>
+        """,
+    },
+)
+"""partition: active rows in front, kept there by swaps; never a flag to test (data locality)."""
+
+
+GROUPED = Policy(
+    name="grouped",
+    role="placement",
+    applies=lambda c: bool(c.group),
+    order=0,
+    base="Grouped",
+    rows="GroupedRows",
+    state=("_others",),
+    row_state=("_n_grouped",),
+    template=True,
+    calls={
+        **_AT_THE_END,
+        "settings": lambda c: f'GROUP: ClassVar = "{c.group}"',
+        "check_row": _CHECK_ROW,
+        "reserve_one": _RESERVE_ONE,
+        "settled_one": """
+            if self._others:
+                row = self._join_group(row, entity)
+        """,
+        "plan_append": dedent(_AT_THE_END["plan_append"])
+        + "joining = self._plan_join(entities, rows)",
+        "settled_many": """
+            if joining is not None:
+                rows = self._join_group_many(joining)
+        """,
+        "close_one": """
+            if row < data._n_grouped:
+                for member in self._others:
+                    member._leave_group(row)
+                last = Instance(data._n_grouped - 1)
+                if row != last:
+                    self._move(last, row)
+                data._n_grouped = row = last  # the hole is behind the group now
+            last = Instance(data._n - 1)
+            if row != last:
+                self._move(last, row)
+            data._n = last
+            <vacated_one>
+        """,
+    },
+)
+"""A member of a world's group: its rows of the entities that have all members come first.
+
+A placement of its own: the packed one with a bound, as `partition`. Rows cross it when their entity
+gets or loses one of the components, in all members alike.
+"""
+
+
+DIRECT = Policy(
+    name="direct",
+    role="placement",
+    applies=lambda c: c.lookup == "direct",
+    order=0,
+    base="Direct",
+    sharded_base="ShardedDirect",
+    rows="DirectRows",
+    row_state=("_count",),
+    raises=("DuplicateInstanceError: the entity has an instance already.",),
+    calls={
+        "check_row": """
+            if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
+                row = self._row(row)
+        """,
+        "admit_one": """
+            row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
+            _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
+            if _owner == entity:
+                raise self._duplicate(entity)
+        """,
+        "reserve_one": """
+            if row >= data._allocated:
+                data._grow(row + 1{views})
+        """,
+        "evict_one": eviction("_owner != NULL_ENTITY", "self._destroy_row, row", A_DEAD_ENTITY),
+        "appended_one": """
+            if row >= data._n:
+                data._n = row + 1
+            data._count += 1
+        """,
+        "plan_append": """
+            rows = span = {slots_of_entities}
+            end = {span_of_entities}
+        """,
+        "appended_many": """
+            data._n = max(data._n, end)
+            data._count += count
+        """,
+        "plan_removal_one": """
+            end = data._n
+            if row == end - 1:
+                end = self._end_below(row)
+        """,
+        "close_one": """
+            data._entity_cells[row] = NULL_ENTITY
+            <vacated_one>
+            data._n = end
+            data._count -= 1
+        """,
+    },
+)
+"""lookup: direct: the entity's index is the row. Nothing ever moves; the buffer may have holes."""
+
+POLICIES = (PACKED, PARTITION, GROUPED, DIRECT)

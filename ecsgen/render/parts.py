@@ -1,0 +1,106 @@
+"""The parts of a component's classes that store nothing and have no step: kernels, spaces, queries.
+
+Storage policies are parts as well, below the layout; these here know how texts are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from ecsgen.model import Component
+from ecsgen.policies.policy import Part, Policy
+from ecsgen.render.printers import FlatColumns, drawing_lines, texts_of
+from ecsgen.render.spacing import Spacing
+
+
+def _nothing(component: Component) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatelessPart(Part):
+    """A part without columns and steps."""
+
+    subject: Callable[[Component], object] = _nothing
+    """What its template lays out beside the component, there called `it`."""
+
+
+PARTS: Final = (
+    StatelessPart(  # columns of shapes, seen element after element
+        name="flat_columns",
+        applies=lambda c: bool(c.kernels or c.reductions or c.joined) and c.backend == "numba",
+        order=79,
+        template=True,
+        subject=FlatColumns,
+    ),
+    StatelessPart(  # kernels of the world: their blocks go when the buffer moves
+        name="joined",
+        applies=lambda c: bool(c.joined) and c.backend == "numpy",
+        order=79,
+        rows="JoinedRows",
+        row_state=("_joined",),
+    ),
+    StatelessPart(  # views in blocks that stay in the cache
+        name="kernel_blocks",
+        applies=lambda c: bool(c.kernels or c.reductions) and c.backend == "numpy",
+        order=79,
+        rows="KernelRows",
+        row_state=("_kernels",),
+    ),
+    StatelessPart(  # a method each, with the loop or the blocks that it runs over
+        name="kernels",
+        applies=lambda c: bool(c.kernels or c.reductions),
+        order=80,
+        template=True,
+        subject=texts_of,
+    ),
+    StatelessPart(  # kernels that draw random numbers: a seed, and how often each was called
+        name="seeded",
+        applies=lambda c: any(kernel.program.who for kernel in c.kernels),
+        order=81,
+        base="Seeded",
+        state=("_chance",),
+        template=True,
+        subject=lambda component: drawing_lines(component.kernels, component.name),
+    ),
+    StatelessPart(  # the dead are found by nobody
+        name="owned_spaced",
+        applies=lambda c: c.space is not None and c.owner == "entity",
+        order=82,
+        base="OwnedSpaced",
+        sharded_base="ShardedSpaced",
+    ),
+    StatelessPart(  # places of rows, around which others are found
+        name="spaced",
+        applies=lambda c: c.space is not None,
+        order=82,
+        base="Spaced",
+        state=("_wrap",),
+        template=True,
+        subject=Spacing,
+    ),
+    StatelessPart(  # a query of the world tells where instances are: a class of their columns there
+        name="queried",
+        applies=lambda c: c.queried,
+        order=90,
+        template=True,
+    ),
+)
+
+
+def with_parts(component: Component, policies: Iterable[Policy]) -> tuple[Part, ...]:
+    """Return all parts of a component's classes, those that are its policies among them."""
+    parts: list[Part] = [*policies, *(part for part in PARTS if part.applies(component))]
+    return tuple(sorted(parts, key=lambda part: (part.order, part.name)))
+
+
+def subject_of(part: Part, component: Component) -> object:
+    """Return the subject of a part's template; None for those that need none."""
+    return part.subject(component) if isinstance(part, StatelessPart) else None
+
+
+def attributes_of(subjects: Iterable[object]) -> list[str]:
+    """Return the attributes that these subjects give the class of a component's columns."""
+    return [name for subject in subjects for name in getattr(subject, "attributes", ())]
