@@ -139,7 +139,7 @@ class FootprintData(LinkedRows, RingRows, KernelRows, HotColumns):
     LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
-    _RING: ClassVar = 4096
+    _MOST_ROWS: ClassVar = 4096
 
     def _fade_blocks(self) -> Blocks:
         """Cut the columns of `fade` into blocks; good until they move or n changes."""
@@ -357,7 +357,7 @@ class FootprintManager(Many, Sparse, Ring):
             return self._make_way(
                 *_gone, entity, place=place, heading=heading, depth=depth
             )
-        if data._n == data._RING:
+        if data._n == data._MOST_ROWS:
             _gone = self._drop_oldest, data._oldest, self.create  # the oldest goes
             return self._make_way(
                 *_gone, entity, place=place, heading=heading, depth=depth

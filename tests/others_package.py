@@ -10,6 +10,7 @@ from ecsgen_runtime.sizes import Sizes
 from ecsgen.config import Backend
 from ecsgen.model import Field, Kernel, Project
 from ecsgen.model.columns import split_parts
+from ecsgen.policies import most_rows
 from tests.kernel_package import random_values
 from tests.near_reference import NearReference
 from tests.world_package import load, world_package
@@ -63,8 +64,8 @@ def filled(module: Any, project: Project, count: int, random: np.random.Generato
             manager.destroy_many(random.random(len(manager)) < 0.2)
             continue
         some = es[random.random(count) < 0.8]
-        if component.ring:
-            some = some[: component.ring]
+        if most := most_rows(component):
+            some = some[:most]
         manager.create_many(random.permutation(some))
         if component.instances == "many":
             manager.create_many(some[random.random(len(some)) < 0.4])

@@ -138,9 +138,9 @@ CODES: Final[dict[str, Code]] = {
         "keys that contradict each other",
         "Two policies that make no sense together. `lookup: direct` goes with `instances: one` and "
         "with nothing that orders rows; `owner: none` has no entity to look up, to count instances "
-        "of, or to die; `destroy: callback` always releases; a reservation is at least the initial "
-        "capacity and a ring, and a ring at least the initial capacity. A ring bounds how many "
-        "instances there are; with `lookup: direct` memory goes by the indices of entities.",
+        "of, or to die; `destroy: callback` always releases; what bounds instances is at least the "
+        "initial capacity, and a reservation at least all of that. Nothing bounds how many there "
+        "are with `lookup: direct`, where memory goes by the indices of entities.",
     ),
     "E402": Code(
         "a key that has nothing to work on",

@@ -62,7 +62,7 @@ def as_text(found: Explanation) -> str:
 
 
 def _shown(schema: str) -> str:
-    """Without what a terminal would obey: an example of a bell does not ring."""
+    """Without what a terminal would obey: an example of a bell is silent."""
     return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in schema)
 
 

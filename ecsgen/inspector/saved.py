@@ -15,6 +15,7 @@ from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
 from ecsgen.model.saved import Document
+from ecsgen.policies import keys
 
 _FLOATS: Final = {"NaN": ".nan", "Infinity": ".inf", "-Infinity": "-.inf"}
 _PICKLED: Final = b"\x80"
@@ -127,8 +128,7 @@ def _component(name: str, one: Document, enums: Document) -> Document:
             found["partition"] = {"start": one["partition"]}
         if one["hierarchy"]:
             found["hierarchy"] = {"orphans": one["hierarchy"]}
-        if "ring" in one:
-            found["ring"] = one["ring"]
+        found |= {key.name: one[key.name] for key in keys("component") if key.name in one}
     found["fields"] = {key: _field(field, enums) for key, field in one["fields"].items()}
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
-from typing import Literal
+from typing import Any, Literal
 
 from ecsgen.model.history import History
 from ecsgen.model.programs import NO_FOLDING, NO_PROGRAM, Folding, Program
@@ -141,7 +141,7 @@ class Component:
     hierarchy: Literal["", "root", "destroy", "die"] = ""
     cold: Literal["inline", "indirect"] = "inline"
     reserve: int = 0  # rows of `growth: {reserve: N}`, rounded up to 64s; 0 means doubling
-    ring: int = 0  # how many instances there may be; 0 means any number
+    asked: tuple[tuple[str, Any], ...] = ()  # what else policies have from the schema, by key
     capacity: int = 0
     space: Space | None = None
     kernels: tuple[Kernel, ...] = ()

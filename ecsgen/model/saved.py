@@ -47,7 +47,6 @@ def _enum(enum: Enum) -> Document:
 
 
 def _component(component: Component) -> Document:
-    rare = {"ring": component.ring} if component.ring else {}
     return {
         "module": component.module,
         "in": "archetypes" if component.chunk else "managers",
@@ -59,7 +58,7 @@ def _component(component: Component) -> Document:
         "partition": component.partition,
         "hierarchy": component.hierarchy,
         "cold": component.cold,
-        **rare,
+        **dict(component.asked),
         "fields": {field.name: _field(field) for field in component.fields},
     }
 

@@ -64,7 +64,7 @@ def policies(component: Component) -> str:
         (f"partition: start {c.partition}", bool(c.partition)),
         (f"hierarchy: orphans {c.hierarchy}", bool(c.hierarchy)),
         ("cold: indirect", c.cold == "indirect"),
-        (f"ring: {c.ring}", bool(c.ring)),
+        *((f"{key}: {value}", True) for key, value in c.asked),
         (f"growth: reserve {c.reserve}" if c.reserve else "growth: double", True),
     ]
     return ", ".join(text for text, used in chosen if used)

@@ -12,12 +12,14 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any, Literal
 
 from ecsgen.model import Component
+from ecsgen.policies.key import Key
 from ecsgen.policies.policy import Policy
 from ecsgen.policies.steps import check
 
-__all__ = ["Policy", "active", "every"]
+__all__ = ["Policy", "active", "every", "keys", "most_rows"]
 
 
 @cache
@@ -28,6 +30,18 @@ def every() -> tuple[Policy, ...]:
     policies = tuple(sorted(found, key=lambda policy: (policy.order, policy.name)))
     check(policies)
     return policies
+
+
+@cache
+def keys(of: Literal["component", "field"]) -> tuple[Key[Any], ...]:
+    """Return the keys that policies add to the documents of components, or of fields."""
+    return tuple(key for policy in every() for key in policy.keys if key.of == of)
+
+
+def most_rows(component: Component) -> int:
+    """Return how many rows a component may have; 0: any number."""
+    bounds = (policy.most_rows(component) for policy in every())
+    return min(filter(None, bounds), default=0)
 
 
 def active(component: Component) -> tuple[Policy, ...]:

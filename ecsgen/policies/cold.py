@@ -2,7 +2,7 @@
 
 from ecsgen.model import Base, Component
 from ecsgen.model.columns import Column
-from ecsgen.policies.policy import Policy
+from ecsgen.policies.policy import Methods, Policy
 
 
 def _columns(component: Component) -> tuple[Column, ...]:
@@ -37,6 +37,7 @@ INDIRECT = Policy(
                 data._cold._row_cells[data._cold_row_cells[dst]] = dst
         """,
     },
+    methods=(Methods("cold", lambda c: bool(c["cold"] == "indirect"), "LAYOUT_COLD data.cold"),),
 )
 
 POLICIES = (INDIRECT,)

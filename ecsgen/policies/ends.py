@@ -3,13 +3,28 @@
 from collections.abc import Callable
 
 from ecsgen.model import Base, Component
-from ecsgen.policies.policy import Policy, has_objects
+from ecsgen.policies.policy import Document, Loss, Methods, Policy, has_objects
+
+
+def _is_owned(document: Document) -> bool:
+    return bool(document["owner"] == "entity")
+
+
+def _keeps_the_dead(document: Document) -> bool:
+    in_manager = document["in"] == "managers" and _is_owned(document)
+    return in_manager and document["destroy"] != "callback"
+
+
+def _buries_the_dead(old: Document, new: Document) -> bool:
+    return _keeps_the_dead(old) and _is_owned(new) and not _keeps_the_dead(new)
+
 
 GC = Policy(
     name="gc",
     applies=lambda c: c.owner == "entity" and c.destroy == "gc",
     base="Gc",
     state=("_rng",),
+    methods=(Methods("destroy", lambda c: _is_owned(c) and c["destroy"] == "gc", "gc collect"),),
 )
 """destroy: gc: dead entities' rows go lazily, found by random picks (Bitsquid's gc)."""
 
@@ -18,6 +33,7 @@ CALLBACK = Policy(
     name="callback",
     applies=lambda c: c.owner == "entity" and c.destroy == "callback",
     base="Callback",
+    losses=(Loss("destroy", "E904", "saved rows of dead entities go", _buries_the_dead),),
 )
 """destroy: callback: the entity manager says at once which entities died."""
 

@@ -1,6 +1,16 @@
 """How a buffer grows."""
 
+from collections.abc import Iterable
+from typing import Any
+
+from ecsgen.policies.key import whole_lines
 from ecsgen.policies.policy import Policy
+
+
+def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
+    if spec.growth != "double" and spec.capacity > whole_lines(spec.growth.reserve):
+        yield "capacity", "growth"
+
 
 DOUBLING = Policy(name="doubling", role="growth", is_default=True, applies=lambda c: True)
 """growth: double: a full buffer is replaced by one of at least twice the size."""
@@ -8,6 +18,7 @@ DOUBLING = Policy(name="doubling", role="growth", is_default=True, applies=lambd
 
 RESERVED = Policy(
     name="reserved",
+    clashes=_clashes,
     role="growth",
     applies=lambda c: bool(c.reserve),
     order=60,

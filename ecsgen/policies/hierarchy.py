@@ -4,7 +4,7 @@ from typing import Final
 
 from ecsgen.model import Component
 from ecsgen.model.columns import Column
-from ecsgen.policies.policy import Policy
+from ecsgen.policies.policy import Loss, Methods, Policy, is_off
 
 
 def _columns(component: Component) -> tuple[Column, ...]:
@@ -17,16 +17,6 @@ def _columns(component: Component) -> tuple[Column, ...]:
     return tuple(Column(name, "u32", doc=doc, holds_rows=True) for name, doc in docs.items())
 
 
-def _while_following(component: Component) -> str:
-    """A ring makes room row by row, and only moves in bulk tell where parents go."""
-    if not component.ring:
-        return ""
-    return """
-        if self._followed.rows is not None:
-            return self._destroy_rows(np.array([row]))
-    """
-
-
 HIERARCHY = Policy(
     name="hierarchy",
     applies=lambda c: bool(c.hierarchy),
@@ -36,7 +26,6 @@ HIERARCHY = Policy(
     state=("_levels",),
     columns=_columns,
     calls={
-        "expand_one": _while_following,
         "appended_one": """
             data._parent_cells[row] = NIL
             data._first_child_cells[row] = NIL
@@ -55,6 +44,15 @@ HIERARCHY = Policy(
         """,
         "moved_one": "self._relink_family(src, dst)",
     },
+    losses=(Loss("hierarchy", "E904", "saved parents are forgotten", is_off("hierarchy")),),
+    methods=(
+        Methods(
+            "hierarchy",
+            lambda c: bool(c["hierarchy"]),
+            "parent first_child next_sibling previous_sibling children roots levels set_parent "
+            "set_parent_many data.parent",
+        ),
+    ),
 )
 
 

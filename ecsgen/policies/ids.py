@@ -2,7 +2,7 @@
 
 from ecsgen.model import Component
 from ecsgen.model.columns import Column
-from ecsgen.policies.policy import Policy
+from ecsgen.policies.policy import Document, Loss, Methods, Policy, is_off
 
 
 def _columns(component: Component) -> tuple[Column, ...]:
@@ -18,6 +18,11 @@ def _next_slots(component: Component) -> str:
     if component.owner == "entity":
         return slots
     return f"{slots}\nids = ids_of(taken, data._id_generation_column)"
+
+
+def _gives_new_ids(old: Document, new: Document) -> bool:
+    is_changed = (old["lookup"] == "direct") != (new["lookup"] == "direct")
+    return bool(old["ids"] and new["ids"] and is_changed)
 
 
 IDS = Policy(
@@ -55,6 +60,17 @@ IDS = Policy(
         "swapping": "free = data._id_slot_cells[spare]",
         "swapped": "data._id_slot_cells[spare] = free",
     },
+    losses=(
+        Loss("ids", "E904", "saved ids are forgotten", is_off("ids")),
+        Loss("lookup", "E904", "saved rows get new ids, and stale ones become 0", _gives_new_ids),
+    ),
+    methods=(
+        Methods(
+            "ids",
+            lambda c: bool(c["ids"]),
+            "id_of id_of_many resolve resolve_many destroy_id destroy_id_many",
+        ),
+    ),
 )
 """ids: every instance has a stable id, a slot and its generation (Molecule's references)."""
 

@@ -2,7 +2,7 @@
 
 from ecsgen.model import Component
 from ecsgen.model.columns import Column
-from ecsgen.policies.policy import Policy
+from ecsgen.policies.policy import Loss, Methods, Policy
 
 ONE = Policy(
     name="one",
@@ -55,6 +55,21 @@ MANY = Policy(
         "removing_one": "self._unlink_row(row)",
         "moved_one": "self._relink_row(src, dst)",
     },
+    losses=(
+        Loss(
+            "instances",
+            "E902",
+            "entities may have several saved ones",
+            lambda old, new: (old["instances"], new["instances"]) == ("many", "one"),
+        ),
+    ),
+    methods=(
+        Methods(
+            "instances",
+            lambda c: bool(c["instances"] == "many"),
+            "first next previous instances count count_many",
+        ),
+    ),
 )
 """instances: many: the rows of an entity form a list through next and previous columns."""
 

@@ -2,11 +2,15 @@
 
 from ecsgen.model import Component
 from ecsgen.model.columns import Column
-from ecsgen.policies.policy import Policy
+from ecsgen.policies.policy import Document, Loss, Methods, Policy
 
 
 def _columns(component: Component) -> tuple[Column, ...]:
     return (Column("entity", "u64", doc="The owner of each row."),)
+
+
+def _is_owned(document: Document) -> bool:
+    return bool(document["owner"] == "entity")
 
 
 OWNED = Policy(
@@ -20,6 +24,29 @@ OWNED = Policy(
     state=("_entities",),
     columns=_columns,
     raises=("StaleEntityError: the entity is dead.",),
+    losses=(
+        Loss(
+            "owner",
+            "E903",
+            "saved rows have no owners",
+            lambda old, new: _is_owned(new) and not _is_owned(old),
+            is_all=True,
+        ),
+        Loss(
+            "owner",
+            "E904",
+            "saved owners are refused, or forgotten with `drop`",
+            lambda old, new: _is_owned(old) and not _is_owned(new),
+        ),
+    ),
+    methods=(
+        Methods(
+            "owner",
+            _is_owned,
+            "ensure entity has has_many lookup lookup_many remove remove_many require "
+            "require_many data.entity",
+        ),
+    ),
 )
 """owner: entity: every row belongs to an entity, which is alive or dead."""
 

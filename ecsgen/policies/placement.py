@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from textwrap import dedent
 
 from ecsgen.model import Component
-from ecsgen.policies.policy import A_DEAD_ENTITY, Policy, Text, eviction
+from ecsgen.policies.policy import A_DEAD_ENTITY, Loss, Methods, Policy, Text, eviction, is_off
 
 _CHECK_ROW = """
     if type(row) is not int or not 0 <= row < data._n:
@@ -104,6 +104,16 @@ PARTITION = Policy(
     row_state=("_n_active",),
     template=True,
     note=lambda c: "active" if c.partition == "active" else "inactive",
+    losses=(
+        Loss("partition", "E904", "it is forgotten which rows are active", is_off("partition")),
+    ),
+    methods=(
+        Methods(
+            "partition",
+            lambda c: bool(c["partition"]),
+            "n_active is_active activate activate_many deactivate deactivate_many data.active",
+        ),
+    ),
     calls={
         **_new_rows(),
         "settings": lambda c: "_STARTS_ACTIVE: ClassVar = True" if c.partition == "active" else "",
@@ -184,6 +194,10 @@ DIRECT = Policy(
     rows="DirectRows",
     row_state=("_count",),
     raises=("DuplicateInstanceError: the entity has an instance already.",),
+    methods=(
+        Methods("lookup", lambda c: bool(c["lookup"] != "direct"), "sort reorder"),
+        Methods("lookup", lambda c: bool(c["lookup"] == "direct"), "data.present"),
+    ),
     calls={
         "check_row": """
             if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):

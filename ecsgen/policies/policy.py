@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from textwrap import dedent
-from typing import Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ecsgen.model import Base, Component
 from ecsgen.model.columns import Column
+from ecsgen.policies.key import Key
 
 Role: TypeAlias = Literal["", "owner", "placement", "growth", "map", "instances"]
 """Of the policies with a role, exactly one applies; some components need none of a role."""
@@ -17,7 +18,35 @@ Text: TypeAlias = str | Callable[[Component], str]
 """Statements, or what makes them for a component."""
 
 
+Document: TypeAlias = Mapping[str, Any]
+"""What snapshots say of a component, or of a field."""
+
+
+class Loss(NamedTuple):
+    """What a change of a policy does to saved rows."""
+
+    key: str
+    code: str
+    why: str
+    happens: Callable[[Document, Document], bool]
+    """Tells by the old component and the new one."""
+    is_all: bool = False
+    """Whether nothing is left to lose."""
+
+
+class Methods(NamedTuple):
+    """Public names that a component has by a policy."""
+
+    key: str
+    has: Callable[[Document], bool]
+    names: str
+
+
 def _no_columns(component: Component) -> tuple[Column, ...]:
+    return ()
+
+
+def _no_clashes(spec: Any) -> tuple[tuple[str, str], ...]:
     return ()
 
 
@@ -60,6 +89,10 @@ class Policy(Part):
     Of a default, `applies` tells whether the component needs any policy of its role.
     """
 
+    keys: tuple[Key[Any], ...] = ()
+    """What it adds to the language of schemas."""
+    clashes: Callable[[Any], Iterable[tuple[str, str]]] = _no_clashes
+    """Finds pairs of keys in a component's document that do not go together."""
     role: Role = ""
     is_default: bool = False
     """Whether it applies where no other policy of its role does."""
@@ -74,6 +107,10 @@ class Policy(Part):
     """What `create` may raise because of it, as lines of a docstring."""
     note: Text = ""
     """What the docstring of `create` says of a new row's place."""
+    most_rows: Callable[[Component], int] = lambda component: 0
+    """How many rows there may be because of it; 0: any number."""
+    losses: tuple[Loss, ...] = ()
+    methods: tuple[Methods, ...] = ()
 
     def call(self, step: str, component: Component) -> str:
         """Return what it does at a step, or nothing."""
@@ -83,6 +120,11 @@ class Policy(Part):
 def text_of(text: Text, component: Component) -> str:
     """Return a text, made for a component if that is how it comes."""
     return text if isinstance(text, str) else text(component)
+
+
+def is_off(key: str) -> Callable[[Document, Document], bool]:
+    """Return what tells whether a key was on, and is not any more."""
+    return lambda old, new: bool(old.get(key)) and not new.get(key)
 
 
 def for_one(text: str) -> Callable[[Component], str]:

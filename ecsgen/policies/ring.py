@@ -1,8 +1,24 @@
 """ring: N: at most N instances; the oldest ones make room for new ones."""
 
+from collections.abc import Iterable
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
 from ecsgen.model import Component
 from ecsgen.model.columns import Column
-from ecsgen.policies.policy import Policy, eviction
+from ecsgen.policies.key import MAX_ROWS, Key, whole_lines
+from ecsgen.policies.policy import Document, Loss, Methods, Policy, eviction, is_off
+
+KEY: Final[Key[int]] = Key(
+    name="ring",
+    form=Annotated[int, Field(ge=1, le=MAX_ROWS)] | None,
+    default=None,
+    off=0,
+    help="At most so many instances: creating more removes the oldest first, as any removal does. "
+    "More at once than that: `CapacityError`.",
+    off_text="no ring",
+)
 
 
 def _columns(component: Component) -> tuple[Column, ...]:
@@ -17,24 +33,49 @@ def _columns(component: Component) -> tuple[Column, ...]:
     )
 
 
+def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
+    """A ring bounds how many instances there are; with `lookup: direct` memory goes by indices."""
+    if spec.ring is None:
+        return
+    if spec.lookup == "direct":
+        yield "lookup", "ring"
+    if spec.ring > getattr(spec.growth, "reserve", spec.ring):
+        yield "ring", "growth"
+    if spec.capacity > whole_lines(spec.ring):
+        yield "capacity", "ring"
+
+
+def _is_tighter(old: Document, new: Document) -> bool:
+    most = new.get("ring", 0)
+    return bool(most) and not 0 < old.get("ring", 0) <= most
+
+
 RING = Policy(
     name="ring",
-    applies=lambda c: bool(c.ring),
+    keys=(KEY,),
+    clashes=_clashes,
+    applies=lambda c: bool(KEY.value(c)),
+    most_rows=KEY.value,
     order=15,  # who makes room for the entity itself may have made it already
     base="Ring",
     rows="RingRows",
     row_state=("_oldest",),
     columns=_columns,
     calls={
-        "data_settings": lambda c: f"_RING: ClassVar = {c.ring}",
+        "data_settings": lambda c: f"_MOST_ROWS: ClassVar = {KEY.value(c)}",
         "evict_one": eviction(
-            "data._n == data._RING", "self._drop_oldest, data._oldest", "the oldest goes"
+            "data._n == data._MOST_ROWS", "self._drop_oldest, data._oldest", "the oldest goes"
         ),
         "appended_one": "data._add_newest(row)",
         "appended_many": "data._add_newest_rows(rows)",
         "removing_one": "data._drop_row(row)",
         "moved_one": "data._follow_row(src, dst)",
     },
+    losses=(
+        Loss("ring", "E902", "there may be more saved ones", _is_tighter),
+        Loss("ring", "E904", "it is forgotten which rows are the oldest", is_off("ring")),
+    ),
+    methods=(Methods("ring", lambda c: bool(c.get("ring")), "by_age"),),
 )
 
 POLICIES = (RING,)

@@ -82,6 +82,11 @@ class ComponentSpelling:
         return ", ".join(parts) + (by_default if c.by_default else "")
 
     @property
+    def is_bounded(self) -> bool:
+        """Whether there are at most so many rows, by a policy."""
+        return policies.most_rows(self.component) > 0
+
+    @property
     def unique_fields(self) -> list[Spelling]:
         """The fields by whose values rows are found."""
         return [spelling for spelling in self.fields if spelling.is_unique]

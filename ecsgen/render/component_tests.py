@@ -8,6 +8,7 @@ from typing import Any
 
 from ecsgen.model import Base, Component, Default, Field
 from ecsgen.model.columns import Column, field_columns
+from ecsgen.policies import most_rows
 from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.kernels.oracle import KernelCheck, ReductionCheck, checks
@@ -148,8 +149,8 @@ class ComponentTests:
             lines.append(collection("unique=", unique, 4).lstrip())
         if self.component.reserve:
             lines.append(f"reserve={self.component.reserve}")
-        if self.component.ring:
-            lines.append(f"ring={self.component.ring}")
+        if bound := most_rows(self.component):
+            lines.append(f"most_rows={bound}")
         if self.component.partition == "inactive":
             lines.append("starts_active=False")
         return lines

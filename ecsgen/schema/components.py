@@ -10,6 +10,8 @@ from typing import Final
 from ecsgen.diagnostics import Diagnostics, closest, quote
 from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mark, Reduction
 from ecsgen.model.programs import PARENT
+from ecsgen.policies import keys
+from ecsgen.policies.key import asked, whole_lines
 from ecsgen.schema.defaults import BadDefaultError, check_default, empty_default
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel, build_reduction
@@ -17,7 +19,7 @@ from ecsgen.schema.language.component import ComponentSpec
 from ecsgen.schema.language.fields import FieldSpec
 from ecsgen.schema.language.policies import GrowthSpec, HierarchySpec, PartitionSpec
 from ecsgen.schema.names import DERIVED_CLASSES, OWN_ACCESSORS, check_member, module_name
-from ecsgen.schema.policies import check_policies, whole_lines
+from ecsgen.schema.policies import check_policies
 from ecsgen.schema.programs import Refused, with_programs
 from ecsgen.schema.public_names import FIELD_NAMES
 from ecsgen.schema.spaces import build_space
@@ -57,7 +59,7 @@ def build_component(
         hierarchy=spec.hierarchy.orphans if isinstance(spec.hierarchy, HierarchySpec) else "",
         cold=spec.cold,
         reserve=whole_lines(growth.reserve) if isinstance(growth, GrowthSpec) else 0,
-        ring=spec.ring or 0,
+        asked=asked(keys("component"), spec),
         capacity=spec.capacity,
         space=build_space(draft, fields, diagnostics),
         kernels=kernels,

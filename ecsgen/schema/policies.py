@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Mark
+from ecsgen.policies import every
 from ecsgen.schema.drafts import Draft
 from ecsgen.schema.language.component import ComponentSpec
 from ecsgen.schema.language.fields import FieldSpec
-from ecsgen.schema.language.policies import GrowthSpec, HierarchySpec
+from ecsgen.schema.language.policies import HierarchySpec
 
 # (key, value): a value that the key has; OTHER is any value but the default, and False counts
 # only when it is written, since it contradicts what another key switches on.
@@ -19,7 +21,6 @@ _CONTRADICTIONS: Final[tuple[tuple[tuple[str, object], tuple[str, object]], ...]
     (("lookup", "direct"), ("partition", OTHER)),
     (("lookup", "direct"), ("hierarchy", OTHER)),
     (("lookup", "direct"), ("cold", "indirect")),
-    (("lookup", "direct"), ("ring", OTHER)),
     (("owner", "none"), ("instances", "many")),
     (("owner", "none"), ("lookup", OTHER)),
     (("owner", "none"), ("destroy", OTHER)),
@@ -30,7 +31,7 @@ _CONTRADICTIONS: Final[tuple[tuple[tuple[str, object], tuple[str, object]], ...]
 
 def agrees(spec: ComponentSpec) -> bool:
     """Whether no two policies contradict each other."""
-    return not any(_holds(spec, *left) and _holds(spec, *right) for left, right in _CONTRADICTIONS)
+    return not any(_contradictions(spec))
 
 
 def has_cold(spec: ComponentSpec) -> bool:
@@ -40,19 +41,11 @@ def has_cold(spec: ComponentSpec) -> bool:
 
 def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:
     """Report E401 and E402."""
-    for left, right in _CONTRADICTIONS:
-        if _holds(draft.spec, *left) and _holds(draft.spec, *right):
-            report_contradiction(draft, left[0], right[0], diagnostics)
     spec = draft.spec
+    for left, right in _contradictions(spec):
+        report_contradiction(draft, left, right, diagnostics)
     if isinstance(spec.hierarchy, HierarchySpec) and spec.hierarchy.orphans == "die":
         _check_mortals(draft, diagnostics)
-    if isinstance(spec.growth, GrowthSpec):
-        if spec.capacity > whole_lines(spec.growth.reserve):
-            report_contradiction(draft, "capacity", "growth", diagnostics)
-        if spec.ring is not None and spec.ring > spec.growth.reserve:
-            report_contradiction(draft, "ring", "growth", diagnostics)
-    if spec.ring is not None and spec.capacity > whole_lines(spec.ring):
-        report_contradiction(draft, "capacity", "ring", diagnostics)
     if not draft.node.complete:
         return
     fields = draft.node.at("fields")
@@ -79,9 +72,13 @@ def _check_mortals(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Non
         diagnostics.add("E401", message, draft.key("hierarchy", "orphans"), hint=hint)
 
 
-def whole_lines(rows: int) -> int:
-    """Return a number of rows rounded up to whole 64s, as buffers have them."""
-    return -(-rows // 64) * 64
+def _contradictions(spec: ComponentSpec) -> Iterator[tuple[str, str]]:
+    """Yield pairs of keys that do not go together."""
+    for left, right in _CONTRADICTIONS:
+        if _holds(spec, *left) and _holds(spec, *right):
+            yield left[0], right[0]
+    for policy in every():
+        yield from policy.clashes(spec)
 
 
 def other(spec: ComponentSpec, key: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Kernel, Mark, Query, World
+from ecsgen.policies import keys
 from ecsgen.schema.bundles import check_bundles
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel
@@ -50,7 +51,7 @@ _ARCHETYPE_FORBIDS: Final = dict.fromkeys(
         "hierarchy",
         "cold",
         "growth",
-        "ring",
+        *(key.name for key in keys("component")),
         "capacity",
         "space",
         "kernels",

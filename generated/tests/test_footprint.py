@@ -40,7 +40,7 @@ under_test = subject.Subject(
     ),
     tagged={"hot": ("place", "heading", "depth")},
     capacity=0,
-    ring=4096,
+    most_rows=4096,
 )
 
 

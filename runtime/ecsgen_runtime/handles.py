@@ -28,3 +28,6 @@ NULL_ENTITY: Final = Entity(0)
 
 NIL: Final = Instance(0xFFFF_FFFF)
 """No instance. Out of range on purpose, so that no accessor takes it for a row."""
+
+MOST_ROWS: Final = NIL - 63
+"""As many rows as any manager has: the last multiple of 64 below NIL."""

@@ -55,6 +55,8 @@ class Manager(Lockable, FixedParts):
     takes the last one's place."""
     _SINGLY: ClassVar[bool] = True
     """Whether a row can be created of whatever values fit their fields."""
+    _HAS_ORDER: ClassVar[bool] = False
+    """Whether rows have an order, whoever owns them, that moves do not change."""
     _RELEASES: ClassVar[bool] = False
     """Whether callbacks run when rows go."""
     _KILLS: ClassVar[bool] = False
@@ -432,6 +434,14 @@ class Manager(Lockable, FixedParts):
         except BaseException:
             break_since(self, version)
             raise
+
+    def _in_order(self, rows: RowArray) -> RowArray:
+        """Return the same rows, in their own order if they have one."""
+        return rows
+
+    def _let_go(self, row: Instance) -> None:
+        """Remove a row to make room for one that is being created."""
+        self._destroy_row(row)
 
     def _objects_that_go(self, gone: RowArray) -> object:
         """Return the objects that end when these rows go, for whoever has more to do then."""

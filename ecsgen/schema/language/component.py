@@ -1,14 +1,14 @@
 """Components."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
+from ecsgen.policies import keys
 from ecsgen.schema.forms import ClassName, Strict, Text
 from ecsgen.schema.language.fields import FORMER, FieldForm
 from ecsgen.schema.language.kernels import KernelSpec, ReductionSpec
 from ecsgen.schema.language.policies import (
-    MAX_CAPACITY,
     GrowthForm,
     HierarchyForm,
     PartitionForm,
@@ -17,9 +17,7 @@ from ecsgen.schema.language.policies import (
 )
 
 
-class ComponentSpec(Strict):
-    """A component: its columns, and the policies that its manager follows."""
-
+class _Policies(Strict):
     component: ClassName = Field(
         description="The name, CamelCase, unique after case folding. `PointMass` makes the module "
         "`point_mass` and the class `PointMassManager`."
@@ -81,11 +79,18 @@ class ComponentSpec(Strict):
         description="`double`: a full buffer is replaced by one of twice the size. `{reserve: N}`: "
         "address space for N rows is taken once, and growing never moves data.",
     )
-    ring: Annotated[int, Field(ge=1, le=MAX_CAPACITY)] | None = Field(
-        default=None,
-        description="At most so many instances: creating more removes the oldest first, as any "
-        "removal does. More at once than that: `CapacityError`.",
-    )
+
+
+if TYPE_CHECKING:
+    _Storage = _Policies
+else:  # what policies say themselves
+    made = {key.name: key.info() for key in keys("component")}
+    _Storage = create_model("_Storage", __base__=_Policies, **made)
+
+
+class ComponentSpec(_Storage):
+    """A component: its columns, and the policies that its manager follows."""
+
     capacity: Rows = Field(default=0, description="Rows allocated at construction.")
     space: SpaceSpec | None = Field(
         default=None,

@@ -1,13 +1,13 @@
 """The policies of a component that are mappings."""
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag
 
+from ecsgen.policies.key import MAX_ROWS
 from ecsgen.schema.forms import LONG, SHORT, Strict, Text, form
 
-MAX_CAPACITY: Final = 0xFFFF_FFC0  # the last multiple of 64 rows below NIL
-Rows: TypeAlias = Annotated[int, Field(ge=0, le=MAX_CAPACITY)]
+Rows: TypeAlias = Annotated[int, Field(ge=0, le=MAX_ROWS)]
 
 
 class PartitionSpec(Strict):
@@ -28,7 +28,7 @@ class HierarchySpec(Strict):
 class GrowthSpec(Strict):
     """Address space taken once, committed page by page; growing never moves data."""
 
-    reserve: Annotated[int, Field(ge=1, le=MAX_CAPACITY)] = Field(
+    reserve: Annotated[int, Field(ge=1, le=MAX_ROWS)] = Field(
         description="Rows, rounded up to whole 64s. Beyond it: `CapacityError`. Rows of dead "
         "entities count until they go: where all are in use, `collect()` before you create."
     )

@@ -218,7 +218,7 @@ let_die(Collection *it, uint64_t entity)
     const Entities *plan = it->plan;
     State *state = &it->state;
     uint64_t index = entity & plan->index_mask;
-    put_u32(state->ring + 4 * ((state->head + state->count++) & state->mask), index);
+    put_u32(state->queued + 4 * ((state->head + state->count++) & state->mask), index);
     put_u64(state->cells + 8 * index, (entity + plan->one_generation) ^ 1);
 }
 

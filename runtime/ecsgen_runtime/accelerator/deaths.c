@@ -183,7 +183,7 @@ destroy_entity(Entities *plan, PyObject *self, PyObject *number)
         return done;
     }
     uint64_t index = entity & plan->index_mask;
-    put_u32(state.ring + 4 * ((state.head + state.count) & state.mask), index);
+    put_u32(state.queued + 4 * ((state.head + state.count) & state.mask), index);
     put_u64(state.cells + 8 * index, (entity + plan->one_generation) ^ 1);
     make_changes(&changes);
     end_following(&following, 1);

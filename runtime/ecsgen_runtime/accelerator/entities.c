@@ -42,7 +42,7 @@ require(PARAMETERS)
 static int
 plan_again(NewEntity *it, const Entities *plan, const State *state)
 {
-    uint64_t index = get_u32(state->ring + 4 * (state->head & state->mask));
+    uint64_t index = get_u32(state->queued + 4 * (state->head & state->mask));
     if (index >= state->n_cells) {
         return 0;
     }

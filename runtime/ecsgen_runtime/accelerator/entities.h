@@ -36,7 +36,7 @@ typedef struct {
     char *cells; /* the handles */
     uint64_t n_cells;
     PyObject *queue;
-    char *ring;
+    char *queued; /* the free indices */
     uint64_t count, head, mask;
 } State;
 
@@ -108,8 +108,8 @@ open_state(Entities *plan, PyObject *self, State *state)
         !is_number(SLOT(queue, plan->queue_mask), &state->mask)) {
         return 0;
     }
-    state->ring = memory_of(SLOT(queue, plan->queue_cells), &nbytes);
-    if (state->ring == NULL || nbytes != 4 * (state->mask + 1)) {
+    state->queued = memory_of(SLOT(queue, plan->queue_cells), &nbytes);
+    if (state->queued == NULL || nbytes != 4 * (state->mask + 1)) {
         return 0;
     }
     return is_number(SLOT(queue, plan->queue_head), &state->head); /* below zero: after put_back */

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..arrow.columns import ArrowColumns
 from ..bulk import Bulk
 from ..entities.manager import Entities
-from ..handles import Entity, EntityArray, RowArray
+from ..handles import MOST_ROWS, Entity, EntityArray, RowArray
 from ..per_class import copy_methods
 from ..reprs import columns_repr
 from ..state import NO_SLOTS, numbers_of
@@ -80,6 +80,8 @@ class Rows(TextColumns, ArrowColumns):
     """The attributes that are numbers to be saved; each class names its own."""
     _TABLES: ClassVar[Mapping[str, str]] = {}
     """Columns of another length than the rows have, and the number that tells it."""
+    _MOST_ROWS: ClassVar[int] = MOST_ROWS
+    """How many rows there may be in use."""
     _BULK: ClassVar[type[Bulk]] = Bulk
     """What is done for many rows at once; compiled packages have another."""
     _n: int

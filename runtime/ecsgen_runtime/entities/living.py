@@ -28,11 +28,11 @@ from .layout import (
 
 
 class IndexQueue:
-    """First in, first out: indices below 2**32 in a ring, one at a time or in bulk by slices."""
+    """First in, first out: indices below 2**32 going round, one at a time or in bulk by slices."""
 
     __slots__ = ("_cells", "_head", "_mask", "_ring", "count")
 
-    # `_head` counts what was taken; where it is in the ring, the mask tells.
+    # `_head` counts what was taken; where that is in the cells, the mask tells.
 
     def __init__(self) -> None:
         self.count = 0
@@ -105,22 +105,22 @@ class IndexQueue:
         self._head, self.count = head, count
 
     def _grow(self, count: int) -> None:
-        ring = np.empty(1 << (count - 1).bit_length(), np.uint32)
+        cells = np.empty(1 << (count - 1).bit_length(), np.uint32)
         indices = self.first(self.count)
-        _fill(ring, self._head & (len(ring) - 1), indices)
-        self._place(ring)
+        _fill(cells, self._head & (len(cells) - 1), indices)
+        self._place(cells)
 
-    def _place(self, ring: NDArray[np.uint32]) -> None:
-        own: memoryview[int] = ring.data
+    def _place(self, cells: NDArray[np.uint32]) -> None:
+        own: memoryview[int] = cells.data
         # at once: no interrupt comes between
-        self._ring, self._cells, self._mask = ring, own, len(own) - 1
+        self._ring, self._cells, self._mask = cells, own, len(own) - 1
 
 
-def _fill(ring: NDArray[np.uint32], start: int, indices: NDArray[np.int64]) -> None:
+def _fill(cells: NDArray[np.uint32], start: int, indices: NDArray[np.int64]) -> None:
     """Write indices from a place on, those that have no room there to the beginning."""
-    room = len(ring) - start
-    ring[start : start + len(indices)] = indices[:room]
-    ring[: max(0, len(indices) - room)] = indices[room:]
+    room = len(cells) - start
+    cells[start : start + len(indices)] = indices[:room]
+    cells[: max(0, len(indices) - room)] = indices[room:]
 
 
 # --- Which entities are alive: a cell for each index, and what can be asked of it -----

@@ -72,6 +72,12 @@ class Children(Hierarchy):
         moves, name = (src, dst), type(self).__name__
         return planned + self._followed.planned(moves, gone, self.data._n, name)
 
+    def _let_go(self, row: Instance) -> None:
+        if self._followed.rows is None:
+            super()._let_go(row)
+        else:  # only moves in bulk tell where parents go
+            self._destroy_rows(np.array([row]))
+
     @per_class
     def _follow(self, parent: Instance) -> None:
         """Follow a parent, if it is not NIL; StaleInstanceError if it is not in use."""

@@ -27,8 +27,6 @@ class RingRows(Rows):
     """Rows that know which one was created before and after them."""
 
     __slots__ = NO_SLOTS
-    _RING: ClassVar[int]
-    """How many rows there may be in use."""
     _NUMBERS: ClassVar[tuple[str, ...]] = ("_oldest",)
     _oldest: Instance
     _newer_column: NDArray[np.uint32]
@@ -41,10 +39,10 @@ class RingRows(Rows):
         self._oldest = NIL
 
     def _rows_for(self, count: int) -> int:
-        return super()._rows_for(min(count, self._RING - self._n))
+        return super()._rows_for(min(count, self._MOST_ROWS - self._n))
 
     def _grow(self, rows: int, borrowed: tuple[object, ...] = ()) -> None:
-        if self._n < self._RING:  # else the oldest row makes room
+        if self._n < self._MOST_ROWS:  # else the oldest row makes room
             super()._grow(rows, borrowed)
 
     def _oldest_rows(self, count: int) -> RowArray:
@@ -115,20 +113,28 @@ class Ring(Packed):
 
     __slots__ = NO_SLOTS
     _BY_ROW: ClassVar[bool] = False
+    _HAS_ORDER: ClassVar[bool] = True
     data: RingRows
 
     def by_age(self) -> RowArray:
         """Return all rows in the order of their creation, the oldest first; O(n)."""
         return self.data._oldest_rows(self.data._n)
 
+    def _in_order(self, rows: RowArray) -> RowArray:
+        if len(rows) == 0:
+            return rows
+        age = np.empty(self.data._n, np.intp)
+        age[self.by_age()] = np.arange(len(age))
+        return rows[age[rows].argsort()]
+
     def _has_room(self, count: int) -> bool:
         data = self.data
-        if count > 1 and data._n + count > data._RING:
+        if count > 1 and data._n + count > data._MOST_ROWS:
             return False  # those that are too many go at once
         return data._rows_for(count) <= data._allocated
 
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
-        most = self.data._RING
+        most = self.data._MOST_ROWS
         if count > most:
             name = type(self).__name__
             raise CapacityError(
@@ -156,7 +162,7 @@ class Ring(Packed):
         data = self.data
         if len(gone):
             gone = self._with_followers(gone)
-        over = data._n - len(gone) + count - data._RING
+        over = data._n - len(gone) + count - data._MOST_ROWS
         if over <= 0:
             return gone
         oldest = data._oldest_rows(over + len(gone))
@@ -167,5 +173,5 @@ class Ring(Packed):
 
     def _drop_oldest(self, row: Instance) -> None:
         """Let the oldest row make room for another one; O(1)."""
-        self._destroy_row(row)
+        self._let_go(row)
         self.data._reserve(self.data._rows_for(1))  # worn out ids leave no room

@@ -162,10 +162,10 @@ def _arriving(
     manager, count = getattr(world, one.attribute), parcel._counts[one.table]
     if manager._locks:
         manager._refuse_locked()
-    ring = getattr(manager.data, "_RING", None)
-    if ring is not None and count > ring:
+    most = manager.data._MOST_ROWS
+    if count > most:
         raise CapacityError(
-            f"{one.name}: {count} rows at once, {ring} are all that stay"
+            f"{one.name}: {count} rows at once, {most} are all that stay"
         )
     if one.is_owned:
         owners = parcel._column(one.columns["entity"])
@@ -175,8 +175,8 @@ def _arriving(
         else:
             owners = owners.copy()
             at = places.of(one.name, owners, manager._IS_LIST)
-            # in rings rows are by age
-            if manager._IS_LIST and ring is None and (at[1:] < at[:-1]).any():
+            is_list = manager._IS_LIST and not manager._HAS_ORDER
+            if is_list and (at[1:] < at[:-1]).any():
                 refuse_parcel(one, "entity", "rows of an entity are apart")
     else:
         owners = np.zeros(count, np.uint64)

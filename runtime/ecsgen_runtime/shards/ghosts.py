@@ -168,7 +168,7 @@ class Haunted(Owned):
         """
         data, haunt, count = self.data, self._haunt, len(owners)
         if data._n + count > data._allocated:
-            # not by `_grow`: a ring that is full grows no more
+            # not by `_grow`: where rows make way for others, nothing grows
             rows = grown_capacity(data._allocated, data._n + count)
             data._reserve(rows, borrowed, is_counted=True)
         start = data._n

@@ -189,7 +189,7 @@ def _check_parents(one: Component, manager: Any, rows: RowArray | None) -> None:
 
 
 def rows_of(manager: Any, entities: EntityArray) -> RowArray:
-    """Return all rows of distinct entities: by entity, each one's in order; in a ring by age."""
+    """Return all rows of distinct entities, in their order if they have one; else by entity."""
     rows: RowArray = manager.lookup_many(entities)
     return in_order(manager, rows[rows != NIL])
 
@@ -198,11 +198,8 @@ def in_order(manager: Any, rows: RowArray) -> RowArray:
     """Return all rows of entities of which these are the first ones, as `rows_of` does."""
     if manager._IS_LIST:
         rows = _lists(manager, rows)
-    if hasattr(manager, "by_age") and len(rows):
-        age = np.empty(manager.data._n, np.intp)
-        age[manager.by_age()] = np.arange(len(age))
-        rows = rows[age[rows].argsort()]
-    return rows
+    ordered: RowArray = manager._in_order(rows)
+    return ordered
 
 
 def _lists(manager: Any, heads: RowArray) -> RowArray:

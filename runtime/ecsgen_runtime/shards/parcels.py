@@ -212,7 +212,7 @@ def _managed(tables: _Tables, attribute: str, kind: Any) -> Component:
         pickles,
         _parts(kind.FIELDS, {*found, *cold, *pickles}),
         "entity" in held,
-        "entity" in held and not kind._IS_LIST and not hasattr(kind, "by_age"),
+        "entity" in held and not kind._IS_LIST and not kind._HAS_ORDER,
         sources,
         cold_sources,
         {name: number for name, number in found.items() if name.startswith("~")},

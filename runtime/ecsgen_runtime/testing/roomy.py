@@ -1,4 +1,4 @@
-"""Tests in which no row makes way for another, however small a ring is."""
+"""Tests in which no row makes way for another, however few there may be."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ MANY = 100_000
 
 
 class Roomy:
-    """Lets rings be large while a test runs."""
+    """Lets managers have many rows while a test runs."""
 
     subjects: ClassVar[Mapping[str, Subject]]
     """By the attribute of the world that holds the manager, sorted by name."""
     unowned: ClassVar[Mapping[str, Subject]] = {}
     """The same of those whose rows belong to no entity."""
 
-    def rings(self) -> Iterable[Subject]:
+    def bounded(self) -> Iterable[Subject]:
         """Return the components that may have too little room."""
         return (*self.subjects.values(), *self.unowned.values())
 
     def setup_method(self) -> None:
         """Let no row make way for another."""
         self.room = ExitStack()
-        for subject in self.rings():
+        for subject in self.bounded():
             self.room.enter_context(subject.room_for(MANY))
 
     def teardown_method(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -60,22 +61,27 @@ class Subject:
     starts_active: bool = True
     reserve: int = 0
     """All rows that there can ever be; 0 where there is no such bound."""
-    ring: int = 0
-    """The rows beyond which the oldest ones go; 0 where none do."""
+    most_rows: int = 0
+    """How many rows a policy lets there be; 0 where none bounds them."""
 
     @contextmanager
     def room_for(self, rows: int) -> Iterator[None]:
         """Let no row go before there are so many, inside the `with` block."""
-        if not self.ring:
+        if not self.most_rows:
             yield
             return
         data, schema = self.manager._ROWS, self.world._schema()
-        assert self.ring == data._RING
+        assert self.most_rows == data._MOST_ROWS
         # files with more rows than their schema says are refused
-        said = schema.SCHEMA.replace(f'"ring":{self.ring},', f'"ring":{rows},')
+        document = json.loads(schema.SCHEMA)
+        for component in document["components"].values():
+            if self.manager.__module__.endswith(f".{component['module']}"):
+                bounds = [key for key, value in component.items() if type(value) is int]
+                component |= dict.fromkeys(bounds, rows)
+        said = json.dumps(document, separators=(",", ":"))
         known_by = sha256(said.encode()).hexdigest()
         with (
-            patch.object(data, "_RING", rows),
+            patch.object(data, "_MOST_ROWS", rows),
             patch.multiple(schema, SCHEMA=said, FINGERPRINT=known_by),
         ):
             yield

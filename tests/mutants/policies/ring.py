@@ -7,8 +7,8 @@ RINGS = ("test_footprint.py", "test_rumour.py", "test_echo.py")
 GROUPS = (
     managers(
         "ring",
-        Mutant("the ring is larger", r"_RING: ClassVar = \d+", "_RING: ClassVar = 10_000"),
-        Mutant("a full ring makes no room", r"if data\._n == data\._RING:", "if False:"),
+        Mutant("the ring is larger", r"(_MOST_ROWS: ClassVar) = \d+", r"\1 = 10_000"),
+        Mutant("a full ring makes no room", r"if data\._n == data\._MOST_ROWS:", "if False:"),
         Mutant("new rows have no age", r"^( +)data\._add_newest(_rows)?\(.*\)", r"\1pass"),
         Mutant("a row that goes keeps its age", r"^( +)data\._drop_row\(.*\)", r"\1pass"),
         Mutant("ages do not follow a row", r"^( +)data\._follow_row\(.*\)", r"\1pass"),
@@ -20,10 +20,10 @@ GROUPS = (
         Mutant("the oldest stays", r"^( +)self\.(data\.)?_oldest = (?!NIL).+", r"\1pass"),
         Mutant("the chain is not mended", r"^( +)put\(writes\)", r"\1pass"),
         Mutant("who moves keeps no neighbours", r"^( +)chain\.follow\(.*\)", r"\1pass"),
-        Mutant("a full ring grows", r"if self\._n < self\._RING:.*", "if True:"),
+        Mutant("a full ring grows", r"if self\._n < self\._MOST_ROWS:.*", "if True:"),
         Mutant(
             "room for rows that never come",
-            r"min\(count, self\._RING - self\._n\)",
+            r"min\(count, self\._MOST_ROWS - self\._n\)",
             "count",
         ),
         Mutant("any number at once", r"if count > most:", "if False:"),

@@ -36,7 +36,9 @@ class Rules(Group, RuleBasedStateMachine):
 
     def room(self, modules: Iterable[str]) -> int:
         """Return how many rows can be added at once."""
-        return min([MANY, *(self.members[module].ring or MANY for module in modules)])
+        return min(
+            [MANY, *(self.members[module].most_rows or MANY for module in modules)]
+        )
 
     def spawned(self, count: int, modules: list[str]) -> None:
         count = min(count, self.room(modules))
@@ -56,13 +58,13 @@ class Rules(Group, RuleBasedStateMachine):
         self.forget_collected()
 
     def forget_collected(self) -> None:
-        """Forget the rows of dead entities, and the oldest of a ring, that are there no more."""
+        """Forget the rows of dead entities, and those that made way, that are there no more."""
         for module, rows in self.rows.items():
             held = set(getattr(self.w, module))
             by_age, gone = list(rows), [e for e in rows if e not in held]
             made_way = [e for e in gone if self.w.entities.alive(e)]
             if made_way:
-                assert len(held) == self.members[module].ring
+                assert len(held) == self.members[module].most_rows
                 assert held.isdisjoint(by_age[: by_age.index(made_way[-1])])
             for e in gone:
                 del rows[e]

@@ -28,7 +28,7 @@ from .group_rules import Rules as Rules
 class Cases(Roomy, Group):
     """Joining, leaving, order, locks and copies, one at a time."""
 
-    def rings(self) -> Iterable[Subject]:
+    def bounded(self) -> Iterable[Subject]:
         return self.members.values()
 
     def filled(self, count: int, others: int = 1) -> tuple[Any, EntityArray]:
