@@ -21,11 +21,14 @@ from ..snapshots.checks.tensors import check_tensors
 from ..snapshots.codecs import Codecs
 from ..snapshots.contents import parts_of, state_of
 from ..snapshots.documents import refuse
+from ..snapshots.evolution.evolving import Evolving
 from ..snapshots.evolution.handles import Handles
-from ..snapshots.evolution.ids import Columns, NewIds, Numbers, id_columns
+from ..snapshots.evolution.ids import Numbers, had_ids, id_columns
 from ..snapshots.evolution.old import OldComponent
 from ..snapshots.evolution.rows import RowPlan
+from ..snapshots.facts import Columns, Evolved, Facts
 from ..snapshots.loading import Loading
+from ..snapshots.policies import DIRECT_IDS, POLICIES, SLOT_IDS
 from ..snapshots.saved import Document, Saved
 from ..snapshots.strategy import Saving
 from ..snapshots.writing import Part, single
@@ -342,29 +345,28 @@ class ShardedHandles(Handles):
         return {**found, **own}, {**numbers, "shard": int(self._home)}
 
 
-def shard_id_columns(
-    old: OldComponent, doc: Document, plan: RowPlan
-) -> tuple[Columns, Numbers, NewIds | None]:
+def shard_id_columns(it: Evolving) -> Evolved:
     """Return the columns of ids and their numbers. Ids stay, for other shards know them."""
-    if not doc["ids"] or doc["in"] == "archetypes":
-        return {}, {}, None
+    old, plan = it.old, it.plan
     shard = old.saved.state["entities"]["shard"]
-    if not old.doc["ids"] or old.is_chunked:
-        columns, numbers, _ = id_columns(old, doc, plan)
+    if not had_ids(old):
+        made = id_columns(it)
+        columns, numbers = made.columns, dict(made.numbers)
         generations = columns["id_generation"]
         first = np.uint32(_ONE | shard)
         columns["id_generation"] = np.where(generations, first, np.uint32(0))
         if "first_generation" in numbers:
             numbers["first_generation"] = int(first)
-        return columns, numbers, None
-    if (old.doc["lookup"] == "direct") != (doc["lookup"] == "direct"):
+        return Evolved(columns, numbers)
+    if not it.had:
         why = "'lookup: direct' gives other ids, and other shards know those of before"
         why += f"; 'lookup: {old.doc['lookup']}' keeps them"
         old.saved.refuse(why, f"{old.module}.id_generation")
-    columns, numbers, _ = id_columns(old, doc, plan)
-    if doc["lookup"] != "direct" and not plan.stays:
+    made = id_columns(it)
+    columns, numbers = made.columns, dict(made.numbers)
+    if it.doc["lookup"] != "direct" and not plan.stays:
         columns, numbers = _freed(old, plan, columns, numbers, shard)
-    return {**columns, **_aliases(old, columns["id_generation"])}, numbers, None
+    return Evolved(columns | _aliases(old, columns["id_generation"]), numbers)
 
 
 def _freed(
@@ -397,12 +399,25 @@ def _aliases(old: OldComponent, generations: NDArray[np.uint32]) -> Columns:
 # visitors.
 
 
+_IDS: Final = {
+    facts.check: replace(facts, check=check, evolve=shard_id_columns)
+    for facts, check in (
+        (SLOT_IDS, check_shard_slots),
+        (DIRECT_IDS, check_shard_direct_ids),
+    )
+}
+"""What shards know of ids, by how other worlds check them."""
+
+
 class ShardedSaving(Saving):
     """How a shard is saved and loaded."""
 
     KNOWN_ENTITIES: ClassVar[type[KnownEntities]] = KnownVisitors
     HANDLES: ClassVar[type[Handles]] = ShardedHandles
     LOADING: ClassVar[type[Loading]] = ShardedLoading
+    POLICIES: ClassVar[tuple[Facts, ...]] = tuple(
+        _IDS.get(facts.check, facts) for facts in POLICIES
+    )
 
     def parts_of(self, world: Any, codecs: Codecs) -> Iterator[Part]:
         return shard_parts(world, codecs)
@@ -418,14 +433,3 @@ class ShardedSaving(Saving):
 
     def check_tensors(self, saved: Saved) -> None:
         check_shard_tensors(saved)
-
-    def check_slots(self, rows: CheckedRows) -> None:
-        check_shard_slots(rows)
-
-    def check_direct_ids(self, rows: CheckedRows) -> None:
-        check_shard_direct_ids(rows)
-
-    def id_columns(
-        self, old: OldComponent, doc: Document, plan: RowPlan
-    ) -> tuple[Columns, Numbers, NewIds | None]:
-        return shard_id_columns(old, doc, plan)

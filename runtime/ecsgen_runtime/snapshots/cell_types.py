@@ -139,6 +139,14 @@ def _elements(default: Any) -> list[Any]:
     ]
 
 
+def split_columns(name: str, type_: CellType) -> list[str]:
+    """Return the columns of a split field, one per element."""
+    count = prod(type_.shape)
+    return [
+        f"{name}_{part}" for part in ("xyzw"[:count] if count <= 4 else range(count))
+    ]
+
+
 def bits(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array as integers, so that NaN equals itself and -0.0 is not 0.0."""
     if array.dtype.kind in "f":

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks.cells import check_cells, check_lengths, check_unique_cells
-from .checks.chains import check_ring, check_tree
+from .checks.cells import check_cells, check_lengths
 from .checks.chunked import check_chunked
 from .checks.entities import KnownEntities
 from .checks.owners import check_owned
-from .checks.placement import check_cold, check_generator, check_group
+from .checks.placement import check_generator, check_group
 from .checks.rows import CheckedRows
 from .checks.tensors import check_room, field_tensors
 from .documents import parsed_json
+from .policies import policies_of, policies_of_field
 from .reading import SnapshotFile
 from .saved import Document, Saved, state_key
 from .strategy import Saving
@@ -67,21 +67,12 @@ def check_content(saved: Saved, saving: Saving) -> None:
 
 def _check_rows(rows: CheckedRows, known: KnownEntities, saving: Saving) -> None:
     """Check what each of a component's policies has of its own."""
-    component = rows.component
-    is_direct = component["lookup"] == "direct"
-    if component["owner"] == "entity":
+    if rows.component["owner"] == "entity":
         check_owned(rows, known)
         check_generator(rows)
-    if component["ids"] and is_direct:
-        saving.check_direct_ids(rows)
-    elif component["ids"]:
-        saving.check_slots(rows)
-    if component.get("ring"):
-        check_ring(rows)
-    if component["hierarchy"]:
-        check_tree(rows)
-    if component["cold"] == "indirect":
-        check_cold(rows)
+    for facts in policies_of(rows.component, saving.POLICIES):
+        if facts.check is not None:
+            facts.check(rows)
 
 
 def check_field_cells(saved: Saved, component: Document, way_out: str) -> None:
@@ -98,8 +89,8 @@ def _check_relations(saved: Saved, component: Document) -> None:
     for tensor, column in field_tensors(saved, component):
         if column.type.base == "object" and tensor in saved.arrays:
             check_lengths(saved, tensor)
-        if column.field.get("unique"):
-            check_unique_cells(saved, tensor, _present(saved, component))
+        for facts in policies_of_field(column.field):
+            facts.check(saved, tensor, _present(saved, component))
 
 
 def _present(saved: Saved, component: Document) -> NDArray[np.bool_] | None:

@@ -13,7 +13,7 @@ from .evolution.chunks import plan_chunks
 from .evolution.fields import FieldMaker
 from .evolution.groups import plan_groups
 from .evolution.ids import NewIds
-from .evolution.managers import check_unique, fields, structure
+from .evolution.managers import check_fields, fields, structure
 from .evolution.names import Names, Renames, match
 from .evolution.owners import plan_rows
 from .evolution.rows import RowPlan
@@ -110,4 +110,4 @@ class _Migration:
         self._arrays |= columns
         if doc["in"] == "managers":
             self._state[state_key(doc["module"])] |= numbers
-        check_unique(maker, name, plan, columns)
+        check_fields(maker, name, plan, columns)

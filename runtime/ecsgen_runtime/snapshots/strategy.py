@@ -6,18 +6,15 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from .checks.entities import KnownEntities
-from .checks.rows import CheckedRows
 from .checks.schema import check_schema
-from .checks.slots import check_direct_ids, check_slots
 from .checks.state import check_state
 from .checks.tensors import check_tensors
 from .codecs import Codecs
 from .contents import parts_of, state_of
 from .evolution.handles import Handles
-from .evolution.ids import Columns, NewIds, Numbers, id_columns
-from .evolution.old import OldComponent
-from .evolution.rows import RowPlan
+from .facts import Facts
 from .loading import Loading
+from .policies import POLICIES
 from .saved import Document, Saved
 from .writing import Part
 
@@ -31,6 +28,8 @@ class Saving:
     """What handles become in other schemas."""
     LOADING: ClassVar[type[Loading]] = Loading
     """What makes a world of a snapshot."""
+    POLICIES: ClassVar[tuple[Facts, ...]] = POLICIES
+    """What is checked of each policy, and what becomes of it."""
 
     def parts_of(self, world: Any, codecs: Codecs) -> Iterator[Part]:
         """Return all tensors of a world, in places from which they can be mapped; views mostly."""
@@ -51,17 +50,3 @@ class Saving:
     def check_tensors(self, saved: Saved) -> None:
         """Refuse tensors that are lacking, that nobody asks for, or of another type or shape."""
         check_tensors(saved)
-
-    def check_slots(self, rows: CheckedRows) -> None:
-        """Refuse slots that are not each a row's, free or worn out; O(slots)."""
-        check_slots(rows)
-
-    def check_direct_ids(self, rows: CheckedRows) -> None:
-        """Refuse generations of 0 where an instance is, or was the last one; O(n)."""
-        check_direct_ids(rows)
-
-    def id_columns(
-        self, old: OldComponent, doc: Document, plan: RowPlan
-    ) -> tuple[Columns, Numbers, NewIds | None]:
-        """Return the columns of ids, their numbers, and what old ids are now if they are others."""
-        return id_columns(old, doc, plan)

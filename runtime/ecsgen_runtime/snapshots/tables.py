@@ -30,6 +30,7 @@ from .given import (
     shown_cells,
     stored_cells,
 )
+from .policies import OF_FIELDS
 from .saved import Document, Saved
 from .strategy import Saving
 
@@ -127,7 +128,8 @@ class SnapshotTable:
         before = self._old.fields
         fields: Document = {name: before[name] for name in self if name in before}
         for name, cells in self._changed():
-            plain = {"cold": False, "split": False, "unique": False}
+            plain = {"cold": False, "split": False}
+            plain |= {facts.key: False for facts in OF_FIELDS}
             fields[name] = {**before[name], **plain, "key": self._key(name)}
             self._put(arrays, name, before[name]["type"], cells)
         for name, cells in self._given.items():

@@ -12,7 +12,6 @@ from ...convert.arrays import shown
 from ..cell_types import CellType
 from ..codecs import NOTHING
 from ..columns import LENGTHS
-from ..repeats import repeated_value
 from ..saved import Saved
 
 _ASCII: Final = 128
@@ -212,7 +211,7 @@ _RULES: Final[dict[str, Callable[[CellType], _Rule]]] = {
 }
 
 
-# --- objects, and values that are unique ------------------------------------------------
+# --- objects ----------------------------------------------------------------------------
 
 
 def check_lengths(saved: Saved, tensor: str) -> None:
@@ -227,13 +226,3 @@ def check_lengths(saved: Saved, tensor: str) -> None:
     total = float(some.sum(dtype=np.float64))
     if total > 2 * size + 1 or int(some.sum()) != size:
         saved.refuse(f"they do not make up {size} bytes", tensor + LENGTHS)
-
-
-def check_unique_cells(saved: Saved, tensor: str, present: Mask | None) -> None:
-    """Refuse values that are there twice, NaN aside; O(n log n)."""
-    array = saved.arrays[tensor]
-    rows = np.arange(len(array)) if present is None else np.flatnonzero(present)
-    repeated = repeated_value(array[rows])
-    if repeated is not None:
-        row = int(rows[repeated[0]])
-        saved.refuse("another row has this value, which is unique", tensor, row)

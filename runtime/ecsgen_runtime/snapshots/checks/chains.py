@@ -1,4 +1,4 @@
-"""Chains in a snapshot: an entity's instances, a parent's children, a ring's rows by age.
+"""Chains in a snapshot: an entity's instances, a parent's children, all rows by age.
 
 A chain is circular backwards: its first row's `previous` cell holds its last row, whose `next` is
 NIL. No check steps along chains, for one may have all rows.
@@ -110,14 +110,18 @@ def _refuse_beginning(
     rows.refuse(f"row {previous[row]} is not the last of the chain", column, row)
 
 
-def check_ring(rows: CheckedRows) -> None:
-    """Refuse rows that are not one chain from the oldest on; O(n log n)."""
-    oldest = rows.numbers["oldest"]
-    firsts = check_chains(rows, "newer", "older", None)
+def check_one_chain(rows: CheckedRows, links: tuple[str, str], first: str) -> None:
+    """Refuse rows that are not one chain from the first on; O(n log n).
+
+    `links`: the columns of who follows each row, and whom it follows; `first`: the number that
+    says which is the first.
+    """
+    said, previous = rows.numbers[first], links[1]
+    firsts = check_chains(rows, *links, None)
     if len(firsts) > 1:
-        rows.refuse("more than one is the oldest", "older", int(firsts[1]))
-    if oldest != (int(firsts[0]) if len(firsts) else NIL):
-        rows.refuse(f"the state says that row {oldest} is the oldest", "older")
+        rows.refuse(f"more than one is the {first}", previous, int(firsts[1]))
+    if said != (int(firsts[0]) if len(firsts) else NIL):
+        rows.refuse(f"the state says that row {said} is the {first}", previous)
 
 
 def check_tree(rows: CheckedRows) -> None:

@@ -1,4 +1,4 @@
-"""Rows in a snapshot that others are in step with: cold rows, and members of groups."""
+"""Members of groups in a snapshot, which are in step, and generators of random numbers."""
 
 from __future__ import annotations
 
@@ -7,30 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from ...handles import NIL, EntityArray
-from .chains import check_links
+from ...handles import EntityArray
 from .entities import KnownEntities
 from .rows import CheckedRows
 from .tensors import RNG_WORDS
 
 _FEW: Final = 16
 """Where fewer than one index in 16 is concerned, none of the others is touched."""
-
-
-def check_cold(rows: CheckedRows) -> None:
-    """Refuse rows and cold rows that do not know each other; O(n)."""
-    n_cold = rows.numbers["n_cold"]
-    check_links(rows, "cold_row", n_cold, may_end=True)
-    check_links(rows, "cold.row", rows.n, may_end=False)
-    places, owners = rows.column("cold_row"), rows.column("cold.row")
-    strange = places.take(owners) != np.arange(n_cold)
-    if strange.any():
-        cell = int(strange.argmax())
-        rows.refuse(f"row {owners[cell]} has another one", "cold.row", cell)
-    held = places != NIL
-    if int(np.count_nonzero(held)) != n_cold:
-        held[owners] = False
-        rows.refuse("another row has this one", "cold_row", int(held.argmax()))
 
 
 def check_generator(rows: CheckedRows) -> None:

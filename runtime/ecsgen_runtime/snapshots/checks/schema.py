@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn
 from ...convert.arrays import shown
 from ..cell_types import CellType, cell_type
 from ..documents import refuse
+from ..policies import OF_FIELDS, POLICIES, policies_of
 from ..saved import Document
 from .defaults import is_default
 
@@ -17,7 +18,6 @@ _CLASS: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,63}")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _MAX_ELEMENTS: Final = 4096
 _MAX_SIZE: Final = 65_536
-_MAX_ROWS: Final = 0xFFFF_FFC0
 _TYPE: Final = re.compile(
     r"[A-Za-z][A-Za-z0-9_]{0,63}(<[A-Za-z0-9]{1,64}>)?(\[[1-9][0-9]{0,5}(,[1-9][0-9]{0,5}){0,7}\])?"
 )
@@ -33,6 +33,7 @@ _POLICIES: Final[Mapping[str, tuple[Any, ...]]] = {
     "hierarchy": ("", "root", "destroy", "die"),
     "cold": ("inline", "indirect"),
 }
+_RARE: Final = {key: span for facts in POLICIES for key, span in facts.rare.items()}
 _TYPES: Final[Mapping[str, int]] = {"u8": 8, "u16": 16, "u32": 32, "u64": 64}
 
 _Rule = Callable[[Document], bool]
@@ -42,11 +43,7 @@ _RULES: Final[tuple[tuple[str, _Rule], ...]] = (
         "'lookup: direct' goes with nothing that orders rows",
         lambda c: (
             c["lookup"] == "direct"
-            and (
-                c["instances"] == "many"
-                or bool(c["partition"] or c["hierarchy"] or "ring" in c)
-                or c["cold"] == "indirect"
-            )
+            and any(facts.excludes_direct for facts in policies_of(c))
         ),
     ),
     (
@@ -147,13 +144,13 @@ def _check_enum(check: _Check, where: str, enum: Any) -> None:
 def _check_component(
     check: _Check, where: str, given: Any, enums: Mapping[str, Document]
 ) -> None:
-    check.keys(where, given, ["module", *_POLICIES, "fields"], ["ring"])
+    check.keys(where, given, ["module", *_POLICIES, "fields"], _RARE)
     if type(given["module"]) is not str or not _NAME.fullmatch(given["module"]):
         check.refuse(f"{where}.module", f"{shown(given['module'])} is no name")
     for key, values in _POLICIES.items():
         check.among(f"{where}.{key}", given[key], values)
-    if "ring" in given:
-        check.number(f"{where}.ring", given["ring"], 1, _MAX_ROWS)
+    for key in _RARE.keys() & given.keys():
+        check.number(f"{where}.{key}", given[key], _RARE[key][0], _RARE[key][-1])
     for why, is_broken in _RULES:
         if is_broken(given):
             check.refuse(where, why)
@@ -164,16 +161,18 @@ def _check_component(
 def _check_field(
     check: _Check, where: str, field: Any, enums: Mapping[str, Document]
 ) -> None:
-    check.keys(where, field, ["type", "default", "cold", "split", "unit"], ["unique"])
+    rare = [facts.key for facts in OF_FIELDS]
+    check.keys(where, field, ["type", "default", "cold", "split", "unit"], rare)
     type_ = _checked_type(check, f"{where}.type", field["type"], enums)
     for key in ("cold", "split"):
         check.among(f"{where}.{key}", field[key], (False, True))
     if type(field["unit"]) is not str:
         check.refuse(f"{where}.unit", "wanted a string")
-    if "unique" in field:
-        check.among(f"{where}.unique", field["unique"], (True,))
-        if type_.shape or type_.base == "object":
-            check.refuse(f"{where}.unique", "only of one value per row")
+    for facts in OF_FIELDS:
+        if facts.key in field:
+            check.among(f"{where}.{facts.key}", field[facts.key], (True,))
+            if why := facts.refuses(type_):
+                check.refuse(f"{where}.{facts.key}", why)
     if field["split"] and not type_.shape:
         check.refuse(f"{where}.split", "only of a shape")
     if not is_default(type_, field["default"]):

@@ -1,4 +1,4 @@
-"""Stable ids in a snapshot: slots and rows that know each other, and who is free."""
+"""Columns in a snapshot that say where others point from: slots of ids, who is free, cold rows."""
 
 from __future__ import annotations
 
@@ -47,3 +47,19 @@ def check_direct_ids(rows: CheckedRows) -> None:
     if len(generations) and not int(generations[-1]):
         row = len(generations) - 1
         rows.refuse("no instance was ever here", "id_generation", row)
+
+
+def check_cold(rows: CheckedRows) -> None:
+    """Refuse rows and cold rows that do not know each other; O(n)."""
+    n_cold = rows.numbers["n_cold"]
+    check_links(rows, "cold_row", n_cold, may_end=True)
+    check_links(rows, "cold.row", rows.n, may_end=False)
+    places, owners = rows.column("cold_row"), rows.column("cold.row")
+    strange = places.take(owners) != np.arange(n_cold)
+    if strange.any():
+        cell = int(strange.argmax())
+        rows.refuse(f"row {owners[cell]} has another one", "cold.row", cell)
+    held = places != NIL
+    if int(np.count_nonzero(held)) != n_cold:
+        held[owners] = False
+        rows.refuse("another row has this one", "cold_row", int(held.argmax()))

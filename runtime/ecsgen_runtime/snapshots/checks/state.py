@@ -7,13 +7,12 @@ from math import inf
 from typing import Any, Final, NoReturn
 
 from ...convert.arrays import shown
-from ...handles import NIL
-from ...policies.ids import WORN_OUT
+from ...handles import MOST_ROWS
 from ..codecs import is_json
+from ..facts import Number
+from ..policies import most_rows, policies_of
 from ..saved import WORLD, Document, Saved, state_key
 
-_MOST_ROWS: Final = NIL - 63
-"""The last multiple of 64 below NIL."""
 _MOST: Final = (1 << 63) - 1
 _ALL: Final = (1 << 64) - 1
 _NOTES: Final = ("seed", "calls")
@@ -62,40 +61,24 @@ def _check_manager(saved: Saved, component: Document) -> None:
     numbers = saved.state[state_key(component["module"])]
     if type(numbers) is not dict:
         _refuse(saved, where, "wanted an object")
-    has_slots = component["ids"] and component["lookup"] != "direct"
-    parts = {
-        "peak": component["ids"],
-        "slots": has_slots,
-        "first_generation": has_slots,
-        "n_active": component["partition"],
-        "n_cold": component["cold"] == "indirect",
-        "oldest": component.get("ring"),
+    bounds = {
+        "n": Number(0, most_rows(component)),
+        "version": Number(0, _MOST),
     }
-    wanted = ["n", "version", *(k for k, has in parts.items() if has)]
+    for facts in policies_of(component):
+        bounds |= facts.numbers
     # Other writers may leave `count` out.
     optional = ("count",) if component["lookup"] == "direct" else ()
-    _check_keys(saved, where, numbers, wanted, (*_NOTES, "wrap", *optional))
+    _check_keys(saved, where, numbers, bounds, (*_NOTES, "wrap", *optional))
     _check_notes(saved, where, numbers)
     if "wrap" in numbers:
         _check_wrap(saved, f"{where}.wrap", numbers["wrap"])
-
-    def check(name: str, lowest: int, highest: int) -> int:
-        return _check_number(saved, where, numbers, name, lowest, highest)
-
-    n = check("n", 0, min(_MOST_ROWS, component.get("ring") or _MOST_ROWS))
-    check("version", 0, _MOST)
-    peak = check("peak", n, _MOST_ROWS) if parts["peak"] else n
-    if has_slots:
-        check("slots", n, peak)
-        check("first_generation", 1, WORN_OUT)
-    if parts["n_active"]:
-        check("n_active", 0, n)
-    if parts["n_cold"]:
-        check("n_cold", 0, n)
-    if parts["oldest"]:
-        check("oldest", 0, NIL)
+    for name, (*ends, _) in bounds.items():
+        lowest, highest = (numbers.get(end, end) for end in ends)
+        _check_number(saved, where, numbers, name, lowest, highest)
     if "count" in numbers:
-        check("count", min(n, 1), n)
+        n = numbers["n"]
+        _check_number(saved, where, numbers, "count", min(n, 1), n)
 
 
 def _check_notes(saved: Saved, where: str, notes: Document) -> None:
@@ -139,7 +122,7 @@ def _check_tables(saved: Saved, archetypes: Any, chunked: list[str]) -> None:
         if not order or list(order) != sorted(set(order)) or order in seen:
             _refuse(saved, at, f"{shown(names)} again, in another order, or none")
         seen.add(order)
-        _check_number(saved, at, {"rows": table[1]}, "rows", 0, _MOST_ROWS)
+        _check_number(saved, at, {"rows": table[1]}, "rows", 0, MOST_ROWS)
 
 
 def _check_keys(

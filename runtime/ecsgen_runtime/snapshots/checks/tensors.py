@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ...convert.arrays import shown
-from ..cell_types import CellType, cell_type
+from ..cell_types import CellType, cell_type, split_columns
 from ..codecs import ATTRIBUTE
 from ..columns import LENGTHS
+from ..policies import policies_of
 from ..saved import Document, Saved, state_key
 
 RNG_WORDS: Final = 625
@@ -133,16 +134,11 @@ def _of_manager(
 ) -> Iterator[tuple[str, WantedTensor]]:
     numbers = saved.state[state_key(component["module"])]
     n = numbers["n"]
-    rows = (n,)
     if component["owner"] == "entity":
-        yield "entity", WantedTensor("u8", rows)
-    for name in row_links(component):
-        yield name, WantedTensor("u4", rows)
-    if component["ids"]:
-        if component["lookup"] != "direct":
-            yield "id_slot", WantedTensor("u4", (numbers["slots"],))
-            yield "id_row", WantedTensor("u4", (numbers["peak"],))
-        yield "id_generation", WantedTensor("u4", (numbers["peak"],))
+        yield "entity", WantedTensor("u8", (n,))
+    for facts in policies_of(component):
+        for name, length in facts.columns.items():
+            yield name, WantedTensor("u4", (numbers[length],))
     if component["owner"] == "entity" and component["lookup"] == "sparse":
         yield "_map", WantedTensor("u4", (_ANY,))
     if component["owner"] == "entity" and component["destroy"] == "gc":
@@ -152,21 +148,8 @@ def _of_manager(
         return
     yield from _of_fields(saved, component, n, False)
     n_cold = numbers["n_cold"]
-    yield f"{COLD}.row", WantedTensor("u4", (n_cold,))
     for name, tensor in _of_fields(saved, component, n_cold, True):
         yield f"{COLD}.{name}", tensor
-
-
-def row_links(component: Document) -> Iterator[str]:
-    """Yield the columns in which rows know others, or their cold row."""
-    if component["instances"] == "many":
-        yield from ("next", "previous")
-    if component.get("ring"):
-        yield from ("newer", "older")
-    if component["hierarchy"]:
-        yield from ("parent", "first_child", "next_sibling", "previous_sibling")
-    if component["cold"] == "indirect":
-        yield "cold_row"
 
 
 def _of_fields(
@@ -194,14 +177,6 @@ def stored_columns(schema: Document, component: Document) -> Iterator[StoredColu
                 yield StoredColumn(part, type_.of_shape(()), field)
         else:
             yield StoredColumn(name, type_, field)
-
-
-def split_columns(name: str, type_: CellType) -> list[str]:
-    """Return the columns of a split field, one per element."""
-    count = prod(type_.shape)
-    return [
-        f"{name}_{part}" for part in ("xyzw"[:count] if count <= 4 else range(count))
-    ]
 
 
 def field_tensors(

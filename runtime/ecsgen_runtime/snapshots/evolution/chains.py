@@ -1,20 +1,23 @@
-"""Links between rows, in new columns: ranks survive any order, so chains are cut and made again."""
+"""Links between rows and bounds among them, in new columns: ranks survive any order, so chains are
+cut and made again.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...handles import NIL, RowArray
 from ...policies.chains import linked
-from ..saved import Document
-from .old import OldComponent
+from ..facts import Evolved
 from .rows import RowPlan
 
+if TYPE_CHECKING:
+    from .evolving import Evolving
+
 Links = NDArray[np.uint32]
-Columns = dict[str, NDArray[Any]]
 
 _SHORT: Final = 1 << 16
 
@@ -57,55 +60,46 @@ def by_rank(nexts: Links, plan: RowPlan) -> RowArray:
     return np.argsort(before, kind="stable")
 
 
-def instance_links(
-    old: OldComponent, doc: Document, plan: RowPlan, owners: NDArray[np.uint64]
-) -> Columns:
-    """Return the columns of entities' lists, if there are lists now."""
-    if doc["instances"] != "many":
-        return {}
-    nexts, previous = old.column("next"), old.column("previous")
-    had_lists = old.doc["instances"] == "many"
-    if not had_lists:
-        rows = np.empty(0, np.intp)
-        nexts, previous = chained(owners[rows], rows, plan.n)
-    elif not plan.stays:
-        rows = by_rank(nexts, plan)
-        nexts, previous = chained(owners[rows], rows, plan.n)
-    return {"next": nexts, "previous": previous}
+def instance_links(it: Evolving) -> Evolved:
+    """Return the columns of entities' lists."""
+    names = ("next", "previous")
+    if it.stays:
+        return Evolved({name: it.old.column(name) for name in names})
+    rows = np.empty(0, np.intp)
+    if it.had:
+        rows = by_rank(it.old.column("next"), it.plan)
+    columns = chained(it.owners[rows], rows, it.plan.n)
+    return Evolved(dict(zip(names, columns, strict=True)))
 
 
-def ring_links(
-    old: OldComponent, doc: Document, plan: RowPlan
-) -> tuple[Columns, dict[str, int]]:
-    """Return the columns by age, and which row is the oldest, if there is a ring now."""
-    most = doc.get("ring", 0)
-    if not most:
-        return {}, {}
-    if plan.n > most:
-        why = f"{plan.n} rows do not fit a ring of {most}"
-        old.refuse_rows(f"{why}; 'ring: {plan.n}' keeps all, or choose in migrate=")
-    had_ring = bool(old.doc.get("ring", 0)) and not old.is_chunked
-    if had_ring and plan.stays:
-        links = {name: old.column(name) for name in ("newer", "older")}
-        return links, {"oldest": old.numbers["oldest"]}
-    rows = by_rank(old.column("newer"), plan) if had_ring else np.arange(plan.n)
-    newer, older = chained(np.zeros(plan.n, np.uint64), rows, plan.n)
-    oldest = int(rows[0]) if plan.n else NIL
-    return {"newer": newer, "older": older}, {"oldest": oldest}
+def one_chain(it: Evolving, *, key: str, links: tuple[str, str], first: str) -> Evolved:
+    """Return the columns by age, and which row is the first; new rows are in their order.
+
+    `key` of the schema says how many there may be.
+    """
+    n, most = it.plan.n, it.doc[key]
+    if n > most:
+        why = f"{n} rows do not fit a {key} of {most}; '{key}: {n}' keeps all"
+        it.old.refuse_rows(f"{why}, or choose in migrate=")
+    if it.stays:
+        columns = {name: it.old.column(name) for name in links}
+        return Evolved(columns, {first: it.number(first)})
+    rows = by_rank(it.old.column(links[0]), it.plan) if it.had else np.arange(n)
+    made = chained(np.zeros(n, np.uint64), rows, n)
+    oldest = int(rows[0]) if n else NIL
+    return Evolved(dict(zip(links, made, strict=True)), {first: oldest})
 
 
-def family_links(old: OldComponent, doc: Document, plan: RowPlan) -> Columns:
-    """Return the columns of a hierarchy, if there is one now; who loses a parent is a root."""
-    if not doc["hierarchy"]:
-        return {}
+def family_links(it: Evolving) -> Evolved:
+    """Return the columns of a hierarchy; who loses a parent is a root."""
     names = ("parent", "first_child", "next_sibling", "previous_sibling")
-    had_family = bool(old.doc["hierarchy"]) and not old.is_chunked
-    if had_family and plan.stays:
-        return {name: old.column(name) for name in names}
+    if it.stays:
+        return Evolved({name: it.old.column(name) for name in names})
+    old, plan = it.old, it.plan
     n = plan.n
     parents = np.full(n, NIL, np.uint32)
     rows = np.empty(0, np.intp)
-    if had_family:
+    if it.had:
         parents = plan.where(plan.take(old.column("parent")))
         rows = by_rank(old.column("next_sibling"), plan)
         rows = rows[parents[rows] != NIL]
@@ -114,4 +108,16 @@ def family_links(old: OldComponent, doc: Document, plan: RowPlan) -> Columns:
     heads = rows[nexts[previous[rows]] == NIL]
     first[parents[heads]] = heads
     columns = (parents, first, nexts, previous)
-    return dict(zip(names, columns, strict=True))
+    return Evolved(dict(zip(names, columns, strict=True)))
+
+
+def active_rows(it: Evolving) -> Evolved:
+    """Return how many rows are active, which are in front, if rows are active or not."""
+    if not it.had:
+        return Evolved(
+            {}, {"n_active": it.plan.n if it.doc["partition"] == "active" else 0}
+        )
+    active = it.number("n_active")
+    if it.plan.order is not None:
+        active = int(np.count_nonzero(it.plan.order < active))
+    return Evolved({}, {"n_active": active})

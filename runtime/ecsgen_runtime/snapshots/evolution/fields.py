@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...handles import NIL, RowArray
-from ..cell_types import HANDLES, CellType, cell_type
-from ..checks.tensors import split_columns
+from ..cell_types import HANDLES, CellType, cell_type, split_columns
 from ..columns import LENGTHS, object_parts
 from ..convert import BadRowError, change_of, converted, is_same_in_files
 from .handles import Handles

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...handles import NIL, IdArray
 from ...policies.ids import SLOT_BITS, SLOT_MASK, WORN_OUT, ids_of
-from ..saved import Document
+from ..facts import Columns, Evolved
 from .old import OldComponent
 from .rows import RowPlan
 
-Columns = dict[str, NDArray[Any]]
+if TYPE_CHECKING:
+    from .evolving import Evolving
+
 Numbers = dict[str, int]
 
 NEW: Final = 1
@@ -45,32 +47,36 @@ _NO_IDS: Final = NewIds(np.empty(0, np.uint32), np.empty(0, np.uint64))
 """Of a component that is new: fields may have ids of one that the caller took away."""
 
 
-def id_columns(
-    old: OldComponent, doc: Document, plan: RowPlan
-) -> tuple[Columns, Numbers, NewIds | None]:
+def id_columns(it: Evolving) -> Evolved:
     """Return the columns of ids, their numbers, and what old ids are now if they are others."""
-    if not doc["ids"] or doc["in"] == "archetypes":
-        return {}, {}, None
-    had_ids = bool(old.doc["ids"]) and not old.is_chunked
-    was_direct, is_direct = old.doc["lookup"] == "direct", doc["lookup"] == "direct"
-    if had_ids and was_direct == is_direct:
-        new_ids = _NO_IDS if old.is_new else None
-        return (*(_same_rows if is_direct else _same_slots)(old, plan), new_ids)
+    old, plan = it.old, it.plan
+    is_direct = it.doc["lookup"] == "direct"
+    if it.had:
+        columns, numbers = (_same_rows if is_direct else _same_slots)(it)
+        return Evolved(columns, numbers, _NO_IDS if old.is_new else None)
     columns, numbers, ids = _by_index(plan) if is_direct else _in_order(plan.n)
-    if not had_ids:
-        return columns, numbers, None
-    return columns, numbers, _new_ids(old, plan, ids, was_direct)
+    if not had_ids(old):
+        return Evolved(columns, numbers)
+    return Evolved(columns, numbers, _new_ids(old, plan, ids, not is_direct))
 
 
-def _same_rows(old: OldComponent, plan: RowPlan) -> tuple[Columns, Numbers]:
-    return {"id_generation": old.column("id_generation")}, {"peak": old.numbers["peak"]}
+def had_ids(old: OldComponent) -> bool:
+    """Return whether rows had ids, with slots or without."""
+    return bool(old.doc["ids"]) and not old.is_chunked
 
 
-def _same_slots(old: OldComponent, plan: RowPlan) -> tuple[Columns, Numbers]:
+def _same_rows(it: Evolving) -> tuple[Columns, Numbers]:
+    return {"id_generation": it.old.column("id_generation")}, {
+        "peak": it.number("peak")
+    }
+
+
+def _same_slots(it: Evolving) -> tuple[Columns, Numbers]:
     """Return slots as they are; those of rows that go become free, with the next generation."""
+    old, plan = it.old, it.plan
     names = ("id_slot", "id_row", "id_generation")
     slots, rows, generations = (old.column(name) for name in names)
-    numbers = {n: old.numbers[n] for n in ("peak", "slots", "first_generation")}
+    numbers = {name: it.number(name) for name in it.facts.numbers}
     if plan.stays:
         return dict(zip(names, (slots, rows, generations), strict=True)), numbers
     used = plan.take(slots[: old.n])

@@ -9,9 +9,8 @@ from typing import Any, Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ...handles import NIL, EntityArray, RowArray
-from ..cell_types import CellType, cell_type, default_cell
-from ..checks.tensors import split_columns
+from ...handles import EntityArray, RowArray
+from ..cell_types import CellType, cell_type, default_cell, split_columns
 from ..codecs import OTHERS, Codecs
 from ..columns import loaded_objects
 from ..saved import Document, Saved, state_key
@@ -19,16 +18,7 @@ from ..saved import Document, Saved, state_key
 AS_BYTES: Final[Codecs] = {OTHERS: (bytes, bytes)}
 """Objects stay as encoded as they are."""
 
-_NOTHING: Final = {
-    "n": 0,
-    "version": 0,
-    "peak": 0,
-    "slots": 0,
-    "first_generation": 1,
-    "n_active": 0,
-    "n_cold": 0,
-    "oldest": NIL,
-}
+_NOTHING: Final = {"n": 0, "version": 0}
 _NO_LINKS: Final = np.empty(0, np.uint32)
 
 
@@ -60,7 +50,7 @@ class OldComponent:
 
     @cached_property
     def numbers(self) -> dict[str, Any]:
-        """What is said of its manager; what it has not is as with no rows."""
+        """What is said of its manager."""
         if self.is_chunked:
             return {**_NOTHING, "n": len(self._chunk_rows)}
         return {**_NOTHING, **self._state.get(state_key(self.module), {})}
