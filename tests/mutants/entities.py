@@ -100,7 +100,7 @@ GROUPS = (
         ),
         Mutant("many do not go around the end", r"\] = indices\[room:\]", "] = indices[:0]"),
         Mutant("the first are not all", r"indices\[len\(front\) :\] = .*", "pass"),
-        Mutant("growing loses what waits", r"_fill\(ring, self\._head.*\)", "pass"),
+        Mutant("growing loses what waits", r"_fill\(cells, self\._head.*\)", "pass"),
     ),
     module(
         "_runtime/entities/arrays.py",

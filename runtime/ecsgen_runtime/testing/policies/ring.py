@@ -293,3 +293,22 @@ class Cases(packed.Cases):
             self.push_one(source, other),
         ]
         self.check_ages(other, owners)
+
+    @pytest.mark.parametrize("count", [1, 3])
+    def test_ids_of_the_oldest_wear_out(self, count: int) -> None:
+        """Slots that are worn out make no room."""
+        cases: Any = self
+        if not hasattr(cases, "wear_out"):
+            pytest.skip("instances have no ids")
+        if self.subject.reserve == SIZE:
+            pytest.skip("there is no room for other slots")
+        source, m, owners = self.full()
+        m.shrink_to_fit()
+        cases.wear_out(m, m.by_age()[:count].tolist())
+        worn = m.id_of_many(m.by_age()[:count]).tolist()
+        if count == 1:
+            owners.append(self.push_one(source, m))
+        else:
+            owners += self.push(source, m, count)
+        self.check_ages(m, owners[count:])
+        assert not {id & 0xFFFF_FFFF for id in worn} & set(cases.slots(m))
