@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
-
 from ecsgen_runtime.snapshots.cell_types import CellType, cell_type
 from ecsgen_runtime.snapshots.convert import MAY_NOT_FIT, NO_RULE, change_of, verdict
 
@@ -11,6 +9,7 @@ from ecsgen.breaking.comparison import Comparison, candidate, now, report_missin
 from ecsgen.diagnostics import quote
 from ecsgen.model import Mark
 from ecsgen.model.saved import Document
+from ecsgen.policies import every
 
 
 def compare_fields(it: Comparison, old_name: str, name: str) -> None:
@@ -32,17 +31,8 @@ def compare_fields(it: Comparison, old_name: str, name: str) -> None:
             if here != field:
                 it.report.renamed(what, here, mark)
             _compare(it, f"{name}.{here}", was, new[here], mark)
-    _report_new_unique(it, name, new.keys() - {now(field, new, former) for field in old})
-
-
-def _report_new_unique(it: Comparison, name: str, came: AbstractSet[str]) -> None:
-    """Report fields that all saved rows would have the same value of; NaN equals nothing."""
-    for field, is_ in it.new.saved["components"][name]["fields"].items():
-        if field in came and is_.get("unique") and is_["default"] != "NaN":
-            what = f"{quote(f'{name}.{field}')} is new and unique"
-            message = f"{what}: all saved rows would have its default"
-            mark = it.places.field(name, field)
-            it.report.add("E902", message, mark, "set different values in `migrate`")
+    for field in new.keys() - {now(field, new, former) for field in old}:
+        _compare_policies(it, f"{name}.{field}", None, new[field], it.places.field(name, field))
 
 
 def _are_alike(old: Document, new: Document) -> bool:
@@ -51,7 +41,7 @@ def _are_alike(old: Document, new: Document) -> bool:
 
 def _compare(it: Comparison, field: str, old: Document, new: Document, mark: Mark) -> None:
     _compare_types(it, field, old, new, mark)
-    _compare_unique(it, field, old, new, mark)
+    _compare_policies(it, field, old, new, mark)
     if old["split"] != new["split"]:
         it.report.changed(f"{quote(field)} is {_split(new)}, and was {_split(old)}", mark)
     if old["cold"] != new["cold"]:
@@ -98,12 +88,11 @@ def _is_same_for_code(old: CellType, new: CellType) -> bool:
     return (old.base, old.shape, old.target) == (new.base, new.shape, new.target)
 
 
-def _compare_unique(it: Comparison, field: str, old: Document, new: Document, mark: Mark) -> None:
-    was, is_ = old.get("unique", False), new.get("unique", False)
+def _compare_policies(
+    it: Comparison, field: str, old: Document | None, new: Document, mark: Mark
+) -> None:
+    """Report what the policies of a field do; `old` is None if it is new."""
     name = field.partition(".")[2]
-    if is_ and not was:
-        message = f"{quote(field)} is unique, and saved values may be equal"
-        it.report.add("E902", message, mark, "make them different in `migrate`")
-    if was and not is_:
-        message = f"{quote(field)} is not unique: find_{name} and find_{name}_many are gone"
-        it.report.add("E953", message, mark, "write 'unique: true', or change the code")
+    for code, happens, message, hint in (loss for p in every() for loss in p.field_losses):
+        if happens(old, new):
+            it.report.add(code, message.format(field=quote(field), name=name), mark, hint)

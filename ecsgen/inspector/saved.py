@@ -138,8 +138,7 @@ def _field(field: Document, enums: Document) -> Document:
     found: Document = {"type": kind, "unit": field["unit"], "split": field["split"]}
     if field["cold"]:
         found["tags"] = ["cold"]
-    if field.get("unique"):
-        found["unique"] = True
+    found |= {key.name: field[key.name] for key in keys("field") if key.name in field}
     if kind != "object" and not kind.startswith(("entity", "id<")):
         found["default"] = _default(field["default"], kind, enums)
     return found

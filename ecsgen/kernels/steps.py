@@ -65,7 +65,7 @@ def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
     target, index, type_ = _field_target(node, scope, typist)
     place = _read(target, index, type_)
     if isinstance(target, Referred):
-        _refuse_unique(reach.field_of(target), target, node)
+        _refuse_guarded(reach.field_of(target), target, node)
         if scope.takes_turns and not is_message(step, place, typist):
             value = fitted(_right_side(step, place, typist), type_, step.value)
             return Step(target, value, index, text, "=")
@@ -77,14 +77,14 @@ def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
     if target.name == ENTITY:
         message = "a kernel cannot assign to 'entity': the manager keeps it"
         raise KernelError("E805", message, node)
-    _refuse_unique(scope.field_of(target), target, node)
+    _refuse_guarded(scope.field_of(target), target, node)
     operand = _right_side(step, place, typist)
     return Step(target, fitted(operand, type_, step.value), index, text)
 
 
-def _refuse_unique(field: Field, target: FieldValue | Referred, node: ast.expr) -> None:
-    if field.unique:
-        message = f"a kernel cannot assign to {quote(target.text)}: it is unique"
+def _refuse_guarded(field: Field, target: FieldValue | Referred, node: ast.expr) -> None:
+    for key, _ in field.asked:
+        message = f"a kernel cannot assign to {quote(target.text)}: it is {key}"
         hint = "kernels may read it; write it by `data` or its setter, which keep its index right"
         raise KernelError("E805", message, node, hint)
 

@@ -68,7 +68,7 @@ class Field:
     unit: str = ""
     tags: tuple[str, ...] = ()  # as written; without "cold" a field is hot
     split: bool = False
-    unique: bool = False  # no two rows have the same value
+    asked: tuple[tuple[str, Any], ...] = ()  # its policies by key: accessors write it, not kernels
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
 

@@ -64,14 +64,13 @@ def _component(component: Component) -> Document:
 
 
 def _field(field: Field) -> Document:
-    rare = {"unique": True} if field.unique else {}
     return {
         "type": field.type.text,
         "default": _default(field.default),
         "cold": COLD in field.tags,
         "split": field.split,
         "unit": field.unit,
-        **rare,
+        **dict(field.asked),
     }
 
 

@@ -5,19 +5,31 @@ The model has what is written of them as it is, and so have snapshots.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import Field as Described
 from pydantic.fields import FieldInfo
 
-from ecsgen.model import Component
+from ecsgen.model import Component, Field, FieldType
 
 T = TypeVar("T")
 
 MAX_ROWS: Final = 0xFFFF_FFC0
 """The last multiple of 64 rows below NIL."""
+
+
+class Refusal(NamedTuple):
+    """Why a field cannot have a key: what else is so, and the key that says it."""
+
+    why: str
+    key: str
+    is_of_field: bool
+
+
+def _refuses_nothing(component: Any, field: Any, type_: FieldType) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +46,16 @@ class Key(Generic[T]):
     of: Literal["component", "field"] = "component"
     off_text: str = ""
     """How a diagnostic says that it is off."""
+    refuses: Callable[[Any, Any, FieldType], Refusal | None] = _refuses_nothing
+    """Of a field: says by its component's document, its own and its type why it cannot have it."""
+    refusal: str = ""
+    """The code of the diagnostic that says so."""
+    methods: tuple[str, ...] = ()
+    """Of a field `x`: what managers get by it, `find_{x}` say."""
+    method_is: str = ""
 
-    def value(self, one: Component) -> T:
-        """Return what a component has."""
+    def value(self, one: Component | Field) -> T:
+        """Return what a component or field has."""
         found: T = dict(one.asked).get(self.name, self.off)
         return found
 

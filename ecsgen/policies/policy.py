@@ -34,6 +34,17 @@ class Loss(NamedTuple):
     """Whether nothing is left to lose."""
 
 
+class FieldLoss(NamedTuple):
+    """What a change of a policy does to a field."""
+
+    code: str
+    happens: Callable[[Document | None, Document], bool]
+    """Tells by the old field, None of a new one, and the new one."""
+    message: str
+    """With `{field}`, quoted, and its `{name}`."""
+    hint: str
+
+
 class Methods(NamedTuple):
     """Public names that a component has by a policy."""
 
@@ -110,6 +121,7 @@ class Policy(Part):
     most_rows: Callable[[Component], int] = lambda component: 0
     """How many rows there may be because of it; 0: any number."""
     losses: tuple[Loss, ...] = ()
+    field_losses: tuple[FieldLoss, ...] = ()
     methods: tuple[Methods, ...] = ()
 
     def call(self, step: str, component: Component) -> str:

@@ -1,18 +1,53 @@
 """unique: no two rows have the same value of a field, and a dict tells the row of each value."""
 
-from ecsgen.model import Component
-from ecsgen.policies.policy import Policy
+from typing import Any, Final
+
+from ecsgen.model import Base, FieldType
+from ecsgen.policies.key import Key, Refusal
+from ecsgen.policies.policy import Document, FieldLoss, Policy
 
 
-def _settings(component: Component) -> str:
-    """What is displaced by a creation is in nobody's way; a map of whole handles displaces none."""
-    is_indexed = component.owner == "entity" and component.lookup != "hash"
-    return "_DISPLACES: ClassVar = True" if is_indexed else ""
+def _refuses(component: Any, field: Any, type_: FieldType) -> Refusal | None:
+    if type_.shape or type_.base is Base.OBJECT:
+        return Refusal(f"it is of type {type_.text}", "type", is_of_field=True)
+    if component.cold == "indirect" and "cold" in field.tags:
+        why = "it is in the second buffer by 'cold: indirect'"
+        return Refusal(why, "cold", is_of_field=False)
+    return None
+
+
+KEY: Final[Key[bool]] = Key(
+    name="unique",
+    of="field",
+    form=bool,
+    default=False,
+    off=False,
+    help="Let no two instances have the same value, and find them by it: `find_<field>`, "
+    "`find_<field>_many`. `data.<field>` is read-only, kernels only read it.",
+    refuses=_refuses,
+    refusal="E113",
+    methods=("find_{x}", "find_{x}_many"),
+    method_is="the search for values",
+)
+
+
+def _has_one_default(old: Document | None, new: Document) -> bool:
+    """NaN equals nothing."""
+    return old is None and bool(new.get("unique")) and new["default"] != "NaN"
+
+
+def _begins(old: Document | None, new: Document) -> bool:
+    return old is not None and bool(new.get("unique")) and not old.get("unique")
+
+
+def _ends(old: Document | None, new: Document) -> bool:
+    return old is not None and bool(old.get("unique")) and not new.get("unique")
 
 
 UNIQUE = Policy(
     name="unique",
-    applies=lambda c: any(field.unique for field in c.fields),
+    keys=(KEY,),
+    applies=lambda c: any(KEY.value(field) for field in c.fields),
     order=-10,  # refuses values before anything is allocated
     base="Unique",
     sharded_base="ShardedUnique",
@@ -21,12 +56,31 @@ UNIQUE = Policy(
     raises=("DuplicateValueError: another row has the value of a unique field.",),
     template=True,
     calls={
-        "settings": _settings,
         "appended_one": "data._enter_value(row)",
         "appended_many": "data._enter_values(rows)",
         "removing_one": "data._forget_value(row)",
         "moved_one": "data._enter_value(dst)",
     },
+    field_losses=(
+        FieldLoss(
+            "E902",
+            _has_one_default,
+            "{field} is new and unique: all saved rows would have its default",
+            "set different values in `migrate`",
+        ),
+        FieldLoss(
+            "E902",
+            _begins,
+            "{field} is unique, and saved values may be equal",
+            "make them different in `migrate`",
+        ),
+        FieldLoss(
+            "E953",
+            _ends,
+            "{field} is not unique: find_{name} and find_{name}_many are gone",
+            "write 'unique: true', or change the code",
+        ),
+    ),
 )
 
 POLICIES = (UNIQUE,)

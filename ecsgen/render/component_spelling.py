@@ -87,11 +87,6 @@ class ComponentSpelling:
         return policies.most_rows(self.component) > 0
 
     @property
-    def unique_fields(self) -> list[Spelling]:
-        """The fields by whose values rows are found."""
-        return [spelling for spelling in self.fields if spelling.is_unique]
-
-    @property
     def converted(self) -> list[Spelling]:
         """Fields, and columns of split fields, that have a converter each."""
         names = {spelling.name for spelling in self.fields}

@@ -107,12 +107,21 @@ class ComponentTests:
     @property
     def subject(self) -> str:
         """The class of what is under test."""
-        return "unique.Subject" if self.spelling.unique_fields else "subject.Subject"
+        return f"{next(iter(self._guarded), 'subject')}.Subject"
+
+    @property
+    def _guarded(self) -> dict[str, list[Field]]:
+        """The fields that have policies, by the policies' keys."""
+        found: dict[str, list[Field]] = {}
+        for field in self.component.fields:
+            for key, _ in field.asked:
+                found.setdefault(key, []).append(field)
+        return found
 
     @property
     def fields(self) -> str:
         """The fields, as an argument of the subject."""
-        plain = [_field(f) for f in self.component.fields if not f.unique]
+        plain = [_field(f) for f in self.component.fields if not f.asked]
         return collection("fields=", plain, 4) + ","
 
     @property
@@ -145,8 +154,8 @@ class ComponentTests:
         if self.spelling.cold:
             columns = [_column(spelling.column) for spelling in self.spelling.cold.stored]
             lines.append(collection("cold_columns=", columns, 4).lstrip())
-        if unique := [_field(field) for field in fields if field.unique]:
-            lines.append(collection("unique=", unique, 4).lstrip())
+        for key, guarded in self._guarded.items():
+            lines.append(collection(f"{key}=", [*map(_field, guarded)], 4).lstrip())
         if self.component.reserve:
             lines.append(f"reserve={self.component.reserve}")
         if bound := most_rows(self.component):

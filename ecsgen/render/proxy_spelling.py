@@ -60,7 +60,7 @@ def shows_view(spelling: Spelling) -> bool:
 def reads_its_cell(spelling: Spelling) -> bool:
     """Whether a manager's accessor returns the cell as it is, and its setter writes no other."""
     assert spelling.field is not None
-    is_alone = not spelling.field.unique and not isinstance(spelling, ColdField | SplitColdField)
+    is_alone = not spelling.field.asked and not isinstance(spelling, ColdField | SplitColdField)
     return is_alone and spelling.has_cells and not spelling.is_packed and not spelling.is_enum
 
 

@@ -99,7 +99,7 @@ def world_tests(parts: Parts, package: str) -> str:
     """Return the tests of the world, and of each of its features in turn."""
     supported = _support_of_world({name for name, _ in parts.features})
     name, kinds = marked(parts.world.name), {"SUBJECTS": parts.components, "UNOWNED": parts.unowned}
-    filled = [kind for kind, members in kinds.items() if any(m.is_unique for m in members)]
+    filled = [kind for kind, members in kinds.items() if any(m.has_unique for m in members)]
     unique = ["policies/unique"] if filled else []
     exports = list(map(marked, parts.exports))
     imports = [exports, [f"{name} as _{name}"]] if filled else [[name, *exports]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ecsgen.model.columns import Column
+from ecsgen.policies.unique import KEY
 from ecsgen.render.calls import call, signature
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import Spelling
@@ -43,5 +44,5 @@ class UniqueSpelling(Spelling):
 
 def spelled(column: Column, component: str, before: int) -> Spelling:
     """Return a column of the rows' buffer as templates need it."""
-    is_unique = column.field is not None and column.field.unique
+    is_unique = column.field is not None and KEY.value(column.field)
     return (UniqueSpelling if is_unique else Spelling)(column, component, before)

@@ -28,6 +28,7 @@ from ecsgen.schema.types import BadTypeError, Known, parse_type
 _TAG: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*")
 _BUILT_IN_TAGS: Final = ("hot", "cold")
 _AXES: Final = ("x", "y", "z", "w")
+_KEYS: Final = {key.name: key for key in keys("field")}
 _UNSPLIT: Final = (Base.STR, Base.BYTES, Base.OBJECT)
 
 
@@ -40,7 +41,7 @@ def build_component(
     fields = builder.fields()
     kernels, reductions = builder.methods()
     builder.claim_split_columns(fields)
-    builder.claim_searches(fields)
+    builder.claim_methods(fields)
     builder.claim_accessors(fields)
     check_policies(draft, diagnostics)
     growth = spec.growth
@@ -127,10 +128,9 @@ class _Builder:
         if spec.split and (not type_.shape or type_.base in _UNSPLIT):
             message = f"the field {quote(name)} has no shape to split"
             self._diagnostics.add("E109", message, self._draft.key(*path, "split"))
-        if spec.unique:
-            self._check_unique(name, spec, type_)
+        self._check_keys(name, spec, type_)
         node = self._draft.node.at(*path)
-        keys = {} if node is None or short else node.keys
+        marks = {} if node is None or short else node.keys
         return Field(
             name=name,
             type=type_,
@@ -139,20 +139,20 @@ class _Builder:
             unit=spec.unit,
             tags=tuple(spec.tags),
             split=spec.split,
-            unique=spec.unique,
-            marks={"type": place, **keys, "": self._draft.key(*path)},
+            asked=asked(keys("field"), spec),
+            marks={"type": place, **marks, "": self._draft.key(*path)},
         )
 
-    def _check_unique(self, name: str, spec: FieldSpec, type_: FieldType) -> None:
+    def _check_keys(self, name: str, spec: FieldSpec, type_: FieldType) -> None:
+        """Report policies that the field cannot have."""
         draft, path = self._draft, ("fields", name)
-        if type_.shape or type_.base is Base.OBJECT:
-            why, place = f"it is of type {type_.text}", draft.key(*path, "type")
-        elif draft.spec.cold == "indirect" and "cold" in spec.tags:
-            why, place = "it is in the second buffer by 'cold: indirect'", draft.key("cold")
-        else:
-            return
-        message = f"the field {quote(name)} cannot be unique: {why} on line {place.line}"
-        self._diagnostics.add("E113", message, draft.key(*path, "unique"))
+        for key, _ in asked(keys("field"), spec):
+            refused = _KEYS[key].refuses(draft.spec, spec, type_)
+            if refused is not None:
+                place = draft.key(*(path if refused.is_of_field else ()), refused.key)
+                why = f"{refused.why} on line {place.line}"
+                message = f"the field {quote(name)} cannot be {key}: {why}"
+                self._diagnostics.add(_KEYS[key].refusal, message, draft.key(*path, key))
 
     def _default(self, name: str, type_: FieldType) -> Default:
         enum = self._known.enums.get(type_.target) if type_.base is Base.ENUM else None
@@ -233,9 +233,9 @@ class _Builder:
                     what = f"the accessor of {quote(field.name)} by entity"
                     self._claims.claim(method, what, field.marks[""])
 
-    def claim_searches(self, fields: tuple[Field, ...]) -> None:
+    def claim_methods(self, fields: tuple[Field, ...]) -> None:
         for field in fields:
-            if field.unique:
-                for method in (f"find_{field.name}", f"find_{field.name}_many"):
-                    what = f"the search for values of {quote(field.name)}"
-                    self._claims.claim(method, what, field.marks["unique"])
+            for key, _ in field.asked:
+                for method in _KEYS[key].methods:
+                    what = f"{_KEYS[key].method_is} of {quote(field.name)}"
+                    self._claims.claim(method.format(x=field.name), what, field.marks[key])

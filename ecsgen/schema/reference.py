@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
@@ -14,6 +15,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from ecsgen.diagnostics.codes import CODES
+from ecsgen.policies import keys
 from ecsgen.schema import names, public_names, types
 from ecsgen.schema.language import enum, kernels, policies, world
 from ecsgen.schema.language.component import ComponentSpec
@@ -103,10 +105,15 @@ meets one that generated code has for itself, a builtin such as `range` or a cla
 `Sequence`, the code calls its own otherwise in that module: `from builtins import range as _range`.
 """
 
-_BESIDE: Final = """\
-Beside a field `x`, `set_x`, `x_of` and `set_x_of` are taken; beside a unique one, `find_x` and
-`find_x_many`; and beside a split one, the names of its columns: `x_x` and `x_y`, or `x_0` ….
-"""
+_BY_KEY: Final = "".join(
+    f" beside a {key.name} one, {' and '.join(map('`{}`'.format, key.methods))};"
+    for key in keys("field")
+)
+_BESIDE: Final = textwrap.fill(
+    f"Beside a field `x`, `set_x`, `x_of` and `set_x_of` are taken;{_BY_KEY.format(x='x')} "
+    "and beside a split one, the names of its columns: `x_x` and `x_y`, or `x_0` ….",
+    100,
+)
 
 
 def schema_page() -> str:
@@ -197,7 +204,7 @@ def _reserved() -> str:
     made = ", ".join(f"`Foo{suffix}`" for suffix in names.DERIVED_CLASSES)
     parts = [
         _groups("fields, kernels, reductions and arguments", public_names.FIELD_NAMES),
-        _BESIDE,
+        f"{_BESIDE}\n",
         _groups("components, enums and worlds", public_names.CLASS_NAMES),
         f"A component `Foo` also makes {made}.\n",
         _groups(

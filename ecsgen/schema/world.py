@@ -8,6 +8,7 @@ from typing import Final
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Kernel, Mark, Query, World
 from ecsgen.policies import keys
+from ecsgen.policies.key import asked
 from ecsgen.schema.bundles import check_bundles
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel
@@ -292,13 +293,13 @@ class _Builder:
             if member.name in grouped:
                 message = f"{quote(member.name)} cannot be in the archetypes: it is in a group"
                 self._diagnostics.add("E506", message, mark)
-            self._refuse_unique(member, where, mark)
+            self._refuse_fields(member, where, mark)
 
-    def _refuse_unique(self, member: Draft[ComponentSpec], where: str, mark: Mark) -> None:
+    def _refuse_fields(self, member: Draft[ComponentSpec], where: str, mark: Mark) -> None:
         for name, field in member.spec.fields_.items():
-            if isinstance(field, FieldSpec) and field.unique:
-                place = member.key("fields", name, "unique")
-                message = f"{quote(member.name)} cannot be in {where}: {quote(name)} is unique"
+            for key, _ in asked(keys("field"), field) if isinstance(field, FieldSpec) else ():
+                place = member.key("fields", name, key)
+                message = f"{quote(member.name)} cannot be in {where}: {quote(name)} is {key}"
                 self._diagnostics.add("E506", f"{message} ({place.path}:{place.line})", mark)
 
     def _refuse(

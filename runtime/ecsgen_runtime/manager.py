@@ -55,6 +55,8 @@ class Manager(Lockable, FixedParts):
     takes the last one's place."""
     _SINGLY: ClassVar[bool] = True
     """Whether a row can be created of whatever values fit their fields."""
+    _DISPLACES: ClassVar[bool] = False
+    """Whether a dead entity's rows go before another of its index gets one."""
     _HAS_ORDER: ClassVar[bool] = False
     """Whether rows have an order, whoever owns them, that moves do not change."""
     _RELEASES: ClassVar[bool] = False

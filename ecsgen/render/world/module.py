@@ -9,6 +9,7 @@ from typing import Any, Self
 from ecsgen import world_features
 from ecsgen.model import Component, Project, World
 from ecsgen.model.schedules import called
+from ecsgen.policies.unique import UNIQUE
 from ecsgen.render.calls import call, collection
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import marked, marked_class
@@ -35,7 +36,7 @@ class Member:
     destroy: str
     has_manager: bool
     can_grow: bool
-    is_unique: bool  # whether fields of it are
+    has_unique: bool  # whether fields are
 
     @classmethod
     def of(cls, component: Component, world: World) -> Self:
@@ -47,7 +48,7 @@ class Member:
             component.destroy,
             component.name not in world.archetypes,
             not component.reserve,
-            any(field.unique for field in component.fields),
+            UNIQUE.applies(component),
         )
 
     @property

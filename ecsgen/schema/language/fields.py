@@ -1,17 +1,16 @@
 """Fields: the columns of a component."""
 
-from typing import Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, create_model
 
+from ecsgen.policies import keys
 from ecsgen.schema.forms import LONG, SHORT, Strict, Text, TypeText, form
 
 FORMER: Final = "All names that it had before: what was saved under them is its own."
 
 
-class FieldSpec(Strict):
-    """A field: one column."""
-
+class _Column(Strict):
     type: TypeText = Field(description="The field type, as in `f32[3]`.")
     default: Any = Field(
         default=None,
@@ -31,11 +30,18 @@ class FieldSpec(Strict):
         description="Store each element of the shape in a column of its own: `position_x`, `_y`, "
         "`_z`, `_w` up to four elements, else `position_0` and so on.",
     )
-    unique: bool = Field(
-        default=False,
-        description="Let no two instances have the same value, and find them by it: "
-        "`find_<field>`, `find_<field>_many`. `data.<field>` is read-only, kernels only read it.",
-    )
+
+
+if TYPE_CHECKING:
+    _Stored = _Column
+else:  # what policies say themselves
+    made = {key.name: key.info() for key in keys("field")}
+    _Stored = create_model("_Stored", __base__=_Column, **made)
+
+
+class FieldSpec(_Stored):
+    """A field: one column."""
+
     renamed_from: list[Text] = Field(default=[], description=FORMER)
 
 

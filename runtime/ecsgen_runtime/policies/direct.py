@@ -97,6 +97,7 @@ class Direct(One):
     """A manager whose rows are entities' indices."""
 
     __slots__ = NO_SLOTS
+    _DISPLACES: ClassVar[bool] = True
     data: DirectRows
 
     def __len__(self) -> int:

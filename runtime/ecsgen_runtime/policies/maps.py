@@ -96,6 +96,7 @@ class Sparse(Mapped):
 
     __slots__ = NO_SLOTS
     _MEMBER: ClassVar[type[QueryMember]] = QuerySparseMember
+    _DISPLACES: ClassVar[bool] = True
     _sparse: NDArray[np.uint32]
     _sparse_cells: memoryview[Instance]
 

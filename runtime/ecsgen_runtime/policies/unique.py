@@ -224,8 +224,6 @@ class Unique(Manager):
     _FOLLOWING: ClassVar[tuple[str, ...]] = ("_enter_moved_values",)
     _BY_ROW: ClassVar[bool] = False
     _SINGLY: ClassVar[bool] = False
-    _DISPLACES: ClassVar[bool] = False
-    """Whether a dead entity's rows go before another of its index gets one."""
     data: UniqueRows
 
     def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
