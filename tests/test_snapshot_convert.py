@@ -15,7 +15,6 @@ from ecsgen_runtime.snapshots.convert import (
     BadRowError,
     change_of,
     converted,
-    is_same_for_code,
     verdict,
 )
 from ecsgen_runtime.snapshots.member_rules import MemberNames
@@ -386,20 +385,3 @@ def test_defaults_of_a_document() -> None:
     assert default_cell(cell_type("bytes[3]", {}), [1, 2, 3]).tolist() == [1, 2, 3]
     assert default_cell(cell_type("u64", {}), 2**64 - 1)[()] == 2**64 - 1
     assert default_cell(cell_type("object", {}), None)[()] is None
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "same"),
-    [
-        ("f32[3]", "f32[3]", True),
-        ("f32[3]", "f32[4]", False),
-        ("Mode", "Mode", True),
-        ("Mode", "Wide", False),
-        ("id<Body>", "id<Body>", True),
-        ("str[3]", "str[4]", False),
-        ("str[3]", "bytes[3]", False),
-    ],
-)
-def test_what_code_sees(old: str, new: str, same: bool) -> None:
-    change = change_of(cell_type(old, ENUMS), cell_type(new, ENUMS), {})
-    assert is_same_for_code(change) is same

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -108,20 +108,9 @@ _FAILED: Final = b"ecserr: "
 T = TypeVar("T")
 
 
-class Transport(Protocol):
-    """What gets bytes from rank to rank."""
-
-    @property
-    def rank(self) -> int: ...
-
-    @property
-    def size(self) -> int: ...
-
-    def exchange(self, parts: Sequence[Any], /) -> Sequence[Any]: ...
-
-
 def transport_of(comm: Any, timeout: float | None) -> Any:
-    """Return what exchanges: the argument, or one for an mpi4py communicator."""
+    """Return what exchanges, with `rank`, `size` and `exchange(parts)`: the argument, or one for an
+    mpi4py communicator."""
     if comm is None:
         comm = world_comm()
     return comm if hasattr(comm, "exchange") else MpiTransport(comm, timeout)

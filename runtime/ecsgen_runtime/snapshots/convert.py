@@ -74,17 +74,6 @@ def verdict(change: Change) -> str:
     return found or (MAY_NOT_FIT if is_smaller else "")
 
 
-def is_same_for_code(change: Change) -> bool:
-    """Return whether code that uses the field sees the same type."""
-    old, new, _ = change
-    return (old.base, old.shape, old.size, old.target) == (
-        new.base,
-        new.shape,
-        new.size,
-        new.target,
-    )
-
-
 def is_same_in_files(change: Change) -> bool:
     """Return whether every cell stays what it is, byte for byte."""
     old, new, names = change
