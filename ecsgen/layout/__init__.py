@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ecsgen import policies
 from ecsgen.model import Component
 from ecsgen.model.columns import COLD, Column, field_columns
+from ecsgen.policies import Policy
 
 PAGE = 4096
 OWNER = "entity"
@@ -39,9 +40,14 @@ class Layout:
         return -(-self.row_bytes * capacity // PAGE) * PAGE
 
 
-def layout(component: Component) -> Layout:
-    """Lay a component out: owner, hot fields, link columns, then cold fields."""
-    asked = tuple(c for p in policies.active(component) for c in p.columns(component))
+def layout(component: Component, active: Sequence[Policy] | None = None) -> Layout:
+    """Lay a component out: owner, hot fields, link columns, then cold fields.
+
+    `active`: its policies, if they are known.
+    """
+    if active is None:
+        active = policies.active(component)
+    asked = tuple(column for policy in active for column in policy.columns(component))
     owner = tuple(column for column in asked if column.name == OWNER)
     links = tuple(column for column in asked if column.name != OWNER)
     fields = tuple(column for field in component.fields for column in field_columns(field))

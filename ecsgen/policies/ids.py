@@ -34,6 +34,7 @@ IDS = Policy(
     rows="IdRows",
     sharded_rows="ShardedIdRows",
     row_state=("_first_generation", "_peak", "_slots"),
+    sharded_state=("_aliases",),
     columns=_columns,
     calls={
         "reserve_one": """
@@ -88,6 +89,7 @@ DIRECT_IDS = Policy(
     rows="DirectIdRows",
     sharded_rows="ShardedDirectIdRows",
     row_state=("_peak",),
+    sharded_state=("_aliases", "_shard"),
     columns=_columns_of_rows,
     calls={
         "admit_one": """
@@ -107,22 +109,4 @@ DIRECT_IDS = Policy(
 )
 """ids with lookup: direct: rows never move, so an id is the row and its generation."""
 
-
-VISITING_IDS = Policy(
-    name="visiting_ids",
-    applies=lambda c: c.ids and c.sharded,
-    order=31,
-    row_state=("_aliases",),
-)
-"""Ids of rows that came from other shards."""
-
-
-VISITING_DIRECT_IDS = Policy(
-    name="visiting_direct_ids",
-    applies=lambda c: c.ids and c.sharded and c.lookup == "direct",
-    order=31,
-    row_state=("_shard",),
-)
-"""The shard of ids that are rows and their generations."""
-
-POLICIES = (IDS, DIRECT_IDS, VISITING_IDS, VISITING_DIRECT_IDS)
+POLICIES = (IDS, DIRECT_IDS)

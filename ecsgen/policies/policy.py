@@ -81,12 +81,18 @@ class Part:
     """The attributes of a manager that the base class needs."""
     row_state: tuple[str, ...] = ()
     """The same of the columns."""
+    sharded_state: tuple[str, ...] = ()
+    """What columns need beside that in a world with `shards`."""
     template: bool = False
     """Whether `templates/policies/<name>.py.j2` has blocks for what is unrolled by column."""
 
     def base_of(self, component: Component) -> str:
         """Return the class that the manager of a component inherits from, or nothing."""
         return (self.sharded_base if component.sharded else "") or self.base
+
+    def row_state_of(self, component: Component) -> tuple[str, ...]:
+        """Return the attributes that the columns of a component need."""
+        return self.row_state + (self.sharded_state if component.sharded else ())
 
     def rows_of(self, component: Component) -> str:
         """Return the class that the columns of a component inherit from, or nothing."""
@@ -126,7 +132,8 @@ class Policy(Part):
 
     def call(self, step: str, component: Component) -> str:
         """Return what it does at a step, or nothing."""
-        return dedent(text_of(self.calls.get(step, ""), component)).strip()
+        text = self.calls.get(step)
+        return "" if text is None else dedent(text_of(text, component)).strip()
 
 
 def text_of(text: Text, component: Component) -> str:

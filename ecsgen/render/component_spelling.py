@@ -42,8 +42,8 @@ class ComponentSpelling:
         self.component = component
         self._attributes = attributes
         self._policies = policies.active(component) if active is None else active
-        self._parts = with_parts(component, self._policies)
-        self.layout: Layout = layout(component)
+        self.parts = with_parts(component, self._policies)
+        self.layout: Layout = layout(component, self._policies)
         self.name = marked_class(component.name)
         self.manager = f"{self.name}Manager"
         self.data = f"{self.name}Data"
@@ -140,7 +140,7 @@ class ComponentSpelling:
     @property
     def bases(self) -> list[str]:
         """The classes that the manager inherits from."""
-        return distinct_bases([part.base_of(self.component) for part in self._parts])
+        return distinct_bases([part.base_of(self.component) for part in self.parts])
 
     @property
     def bulk(self) -> str:
@@ -152,18 +152,18 @@ class ComponentSpelling:
     @property
     def row_bases(self) -> list[str]:
         """The classes that the class of its columns inherits from."""
-        rows = [part.rows_of(self.component) for part in self._parts]
+        rows = [part.rows_of(self.component) for part in self.parts]
         return [*(distinct_bases(rows) or ["Rows"]), *["HotColumns"] * self.is_untagged]
 
     @property
     def slots(self) -> str:
         """The statement that declares the manager's attributes."""
-        return slots_lines(name for part in self._parts for name in part.state)
+        return slots_lines(name for part in self.parts for name in part.state)
 
     @property
     def row_slots(self) -> str:
         """The statement that declares the attributes of the class of its columns."""
-        names = [name for part in self._parts for name in part.row_state]
+        names = [name for part in self.parts for name in part.row_state_of(self.component)]
         columns = cell_attributes(self.columns, self.is_packed)
         return slots_lines([*columns, *names, *self._attributes])
 

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from ecsgen.model import Base, Component, Default, Field
+from ecsgen.model import Base, Default, Field
 from ecsgen.model.columns import Column, field_columns
 from ecsgen.policies import most_rows
 from ecsgen.render.calls import call, collection, import_line
@@ -31,9 +31,9 @@ KINDS = {
 class ComponentTests:
     """A component as the template of its tests sees it."""
 
-    def __init__(self, component: Component, package: str, policies: list[str]) -> None:
-        self.spelling = ComponentSpelling(component)
-        self.component = component
+    def __init__(self, spelling: ComponentSpelling, package: str, policies: list[str]) -> None:
+        self.spelling = spelling
+        self.component = spelling.component
         self.package = package
         self.policies = policies
 

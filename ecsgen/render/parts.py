@@ -63,7 +63,7 @@ PARTS: Final = (
         base="Seeded",
         state=("_chance",),
         template=True,
-        subject=lambda c: drawing_lines(c.kernels, c.name),
+        subject=lambda component: drawing_lines(component.kernels, component.name),
     ),
     StatelessPart(  # the dead are found by nobody
         name="owned_spaced",

@@ -12,7 +12,6 @@ from functools import cache, partial
 from itertools import permutations
 from typing import Any
 
-from ecsgen import policies as storage
 from ecsgen import world_features
 from ecsgen.config import Options, UsageError
 from ecsgen.files import fingerprint
@@ -25,7 +24,6 @@ from ecsgen.render.component_tests import ComponentTests
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import marked
 from ecsgen.render.output import Output
-from ecsgen.render.parts import with_parts
 from ecsgen.render.world.module import Blocks, Parts
 
 SUPPORT_OF_CHUNKS = ("chunks/cases", "chunks/rules", "chunks/structure", "machine", "subject")
@@ -123,17 +121,18 @@ def _siblings(parts: Parts) -> list[str]:
 
 def component_tests(component: Component, package: str) -> str:
     """Return the tests of one component's manager."""
+    spelling = ComponentSpelling(component)
     return _render(
         "component.py.j2",
         package=package,
-        c=ComponentSpelling(component),
-        t=ComponentTests(component, package, policies(component)),
+        c=spelling,
+        t=ComponentTests(spelling, package, _pieces(spelling)),
     )
 
 
 def archetypes_tests(world: str, components: tuple[Component, ...], package: str) -> str:
     """Return the tests of the components whose rows live in chunks."""
-    members = [ComponentTests(component, package, []) for component in components]
+    members = [ComponentTests(ComponentSpelling(one), package, []) for one in components]
     enums = ["enums"] if any(t.spelling.enums for t in members) else []
     has_fields = ["fields"] if any(t.component.fields for t in members) else []
     names = ["EntityManager", "archetypes", *enums, *(t.imported_row for t in members)]
@@ -147,15 +146,14 @@ def archetypes_tests(world: str, components: tuple[Component, ...], package: str
     )
 
 
-def policies(component: Component) -> list[str]:
+def _pieces(spelling: ComponentSpelling) -> list[str]:
     """Return the support modules of a component's policies, each before those that it builds on.
 
     A module called `one_other` says what holds where two policies meet.
     """
-    parts = with_parts(component, storage.active(component))
-    names = {part.name for part in parts}
-    if component.owner == "entity":
-        names.add(component.destroy)
+    names = {part.name for part in spelling.parts}
+    if spelling.owned:
+        names.add(spelling.component.destroy)
     return list(_in_order(frozenset(names)))
 
 

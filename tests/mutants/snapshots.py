@@ -25,6 +25,19 @@ GROUPS = (
         Mutant("generators begin anew", r'\("_rng",\)', "()"),
     ),
     module(
+        "_runtime/snapshots/policies.py",
+        ("test_world.py",),
+        Mutant(
+            "files may not say who is where",
+            r"^    columns={\"(?!parent|newer).*}",
+            "    columns={}",
+        ),
+        Mutant(
+            "files may not say how many there are", r"^    numbers={\"n_.*},", "    numbers={},"
+        ),
+        Mutant("no bound is the right one", r"Number\(0, \"n\"\)", "Number(1, 0)"),
+    ),
+    module(
         "_runtime/snapshots/saving.py",
         WORLD,
         Mutant("nothing is verified", r"if verified:", "if False:"),
