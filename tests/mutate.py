@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -35,9 +36,12 @@ if sys.platform == "linux":
 from tests.garbage import collect_rarely
 from tests.mutant_jobs import Job, build_all, idle, jobs, senseless, spread
 
-SECONDS, SECONDS_PER_FILE = 900, 30
+LIMITS = sys.platform == "linux"
+"""Whether the system limits what a process takes."""
+SECONDS, SECONDS_PER_FILE = 900, 20
 """A run that takes longer is a kill: an endless loop is noticed, too. At most, and for each file
-of tests beside two more for the start."""
+of tests beside two more for the start; of the processor where the system can tell, else, and ten
+times as long for those that only wait, by the clock."""
 MEMORY = 2 << 30
 """Bytes that a run may take, where the system can tell: an endless list is noticed, too."""
 BY_TIME = "time"
@@ -82,11 +86,14 @@ def run(job: Job, folder: Path) -> Outcome:
 
 
 def _killed_by(job: Job, folder: Path) -> str:
-    process, output = _start(folder / job.package, job.tests, keeps_compiled=False)
-    process.join(_seconds(job.tests))
+    limit = _seconds(job.tests)
+    process, output = _start(folder / job.package, job.tests, keeps_compiled=False, limit=limit)
+    process.join(10 * limit if LIMITS else limit)
     if process.is_alive():
         process.kill()
         process.join()
+        return BY_TIME
+    if LIMITS and process.exitcode == -signal.SIGXCPU:
         return BY_TIME
     if process.exitcode == 0:
         return ""
@@ -128,21 +135,26 @@ def check_whole(todo: list[Job], folder: Path) -> None:
             raise SystemExit(f"the whole package fails:\n{output.read_text(encoding='utf-8')}")
 
 
-def _start(folder: Path, tests: tuple[str, ...], keeps_compiled: bool) -> tuple[BaseProcess, Path]:
+def _start(
+    folder: Path, tests: tuple[str, ...], keeps_compiled: bool, limit: int = -1
+) -> tuple[BaseProcess, Path]:
     """Start tests, and return their process and the file that gets its output."""
     output = folder.parent / "output.txt"
-    process = FORKS.Process(target=_pytest, args=(folder, tests, keeps_compiled, output))
+    process = FORKS.Process(target=_pytest, args=(folder, tests, keeps_compiled, limit, output))
     process.start()
     return process, output
 
 
-def _pytest(folder: Path, tests: tuple[str, ...], keeps_compiled: bool, output: Path) -> None:
+def _pytest(
+    folder: Path, tests: tuple[str, ...], keeps_compiled: bool, limit: int, output: Path
+) -> None:
     """Run tests of a folder in this process, file by file, and exit with pytest's status."""
     with output.open("w", encoding="utf-8") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
-    if sys.platform == "linux":
+    if LIMITS:
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, -1))
     collect_rarely()
     os.chdir(folder.parent)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
