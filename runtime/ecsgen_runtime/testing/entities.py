@@ -23,8 +23,8 @@ from hypothesis.stateful import (
 from ..entities.manager import Entities
 from ..errors import CapacityError, StaleEntityError, StructureLockedError
 from ..handles import NULL_ENTITY
-from .runtime import handles_with
 from .searching import EXAMPLES
+from .subject import handles_with
 
 SETTINGS: Final = settings(
     max_examples=EXAMPLES,

@@ -1,14 +1,124 @@
-"""What a kernel is called with: arguments, one value for all rows or one for each of them."""
+"""What kernels are tried on: managers with rows of random bits, and arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernel_cells import Value, flat, random_cells
+from ..entities.manager import Entities
+from ..handles import EntityArray
+from ..sizes import Sizes
+from .fields import Enum
+from .subject import Subject, born
+
+# --- Cells of columns: random ones, those of a manager, whether two columns are the
+# same.
+
+
+Columns: TypeAlias = Mapping[str, NDArray[Any]]
+Value: TypeAlias = list[Any]
+"""One numpy scalar per element of a shape."""
+SPECIAL = (
+    math.nan,
+    math.inf,
+    -math.inf,
+    -0.0,
+    0.0,
+    1.0,
+    -1.0,
+    3e38,
+    1e-45,
+    1e19,
+    255.0,
+)
+
+
+def columns_of(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
+    """Return copies of the fields' columns and the owners'; split fields are put together."""
+    columns = {f.name: np.array(getattr(manager.data, f.name)) for f in subject.whole}
+    shapes = {f.name: f.shape for f in subject.fields}
+    for name, parts in subject.split.items():
+        stacked = np.stack([getattr(manager.data, part) for part in parts], axis=1)
+        columns[name] = stacked.reshape(-1, *shapes[name])
+    if hasattr(manager.data, "entity"):
+        columns["entity"] = np.array(manager.data.entity)
+    return columns
+
+
+def put_columns(
+    subject: Subject, manager: Any, columns: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write columns as `columns_of` has them over those of the fields."""
+    for f in subject.whole:
+        getattr(manager.data, f.name)[...] = columns[f.name]
+    for name, parts in subject.split.items():
+        cells = columns[name].reshape(len(columns[name]), len(parts))
+        for place, part in enumerate(parts):
+            getattr(manager.data, part)[...] = cells[:, place]
+
+
+def random_cells(
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    rng: np.random.Generator,
+    *,
+    tame: bool = False,
+) -> Any:
+    if dtype.kind == "b":
+        return rng.random(shape) < 0.5
+    if tame and dtype.kind == "f":
+        return np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
+    if tame:
+        most = 50 if dtype.itemsize < 4 else 1_000_000  # few are the same
+        return rng.integers(0, most, shape).astype(dtype)
+    if dtype.kind != "f":
+        limits = np.iinfo(dtype)
+        return rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    with np.errstate(all="ignore"):
+        special = rng.choice(np.array(SPECIAL), shape).astype(dtype)
+        usual = np.asarray(rng.standard_normal(shape) * 10).astype(dtype)
+    return np.where(rng.random(shape) < 0.2, special, usual)
+
+
+def choose_members(
+    subject: Subject, columns: Mapping[str, NDArray[Any]], rng: np.random.Generator
+) -> None:
+    """Let most cells of enums be members: conditions seldom hold for any other number."""
+    for f in subject.fields:
+        if isinstance(f, Enum) and f.name in columns:
+            column = columns[f.name]
+            drawn = rng.choice(np.array(f.members, column.dtype), column.shape)
+            np.copyto(column, drawn, where=rng.random(column.shape) < 0.8)
+
+
+def same_cells(found: NDArray[Any], expected: NDArray[Any], is_exact: bool) -> bool:
+    """Whether two columns are the same to the bit; NaN is NaN, and 0.0 is -0.0."""
+    if found.dtype.kind != "f":
+        return bool((found == expected).all())
+    if not is_exact:
+        with np.errstate(all="ignore"):
+            return bool(np.isclose(found, expected, 1e-3, 1e-3, equal_nan=True).all())
+    return bool(((found == expected) | (np.isnan(found) & np.isnan(expected))).all())
+
+
+def flat(value: Any) -> Value:
+    flat = np.asarray(value).reshape(-1)
+    return [flat[i] for i in range(len(flat))]
+
+
+def put(column: NDArray[Any], place: tuple[int, ...], value: Value) -> None:
+    """Write a cell of a column, or an element of one."""
+    cell = column[place]
+    filled = np.array(value if np.ndim(cell) else value[0], column.dtype)
+    column[place] = filled.reshape(np.shape(cell)) if len(value) > 1 else filled
+
+
+# --- What a kernel is called with: arguments, one value for all rows or one for each
+# of them.
 
 
 class Each(NamedTuple):
@@ -82,3 +192,178 @@ class Inputs:
             flat(value[place] if isinstance(self._kinds[key], Each) else value)
             for key, value in self._values.items()
         ]
+
+
+# --- Managers with rows of random bits, for kernels to run on -------------------------
+
+
+def run(manager: Any, name: str, arguments: Mapping[str, Any]) -> Any:
+    """Call a kernel, with blocks so small that there are several."""
+    with Sizes.of(block_rows=(8, 8)):
+        return getattr(manager, name)(**arguments)
+
+
+def filled(
+    subject: Subject,
+    rows: int,
+    rng: np.random.Generator,
+    name: str,
+    inputs: Inputs,
+    *,
+    tame: bool = False,
+) -> Any:
+    """Return a manager with rows of random bits, after a run of the kernel over the first ones."""
+    entities = subject.entities()
+    is_owned = any(column.name == "entity" for column in subject.columns)
+    manager = subject.manager(entities) if is_owned else subject.manager()
+    manager.reserve(min(rows, subject.reserve or rows))
+    behind = min(3, subject.reserve - rows) if subject.reserve else 3
+    for count in (rows // 2, rows - rows // 2, behind):
+        with subject.room_for(rows + behind):
+            manager.create_many(owners(manager, entities, count) if is_owned else count)
+        if count == rows // 2:
+            with np.errstate(all="ignore"):
+                run(manager, name, inputs.of(manager.data.n).plain)
+    columns = {f.name: getattr(manager.data, f.name) for f in subject.whole}
+    for parts in subject.split.values():
+        columns |= {part: getattr(manager.data, part) for part in parts}
+    for column in columns.values():
+        if column.dtype.kind in "biuf":
+            column[...] = random_cells(column.dtype, column.shape, rng, tame=tame)
+    choose_members(subject, columns, rng)
+    for column in columns.values():
+        if column.dtype.kind in "biuf":
+            low, high = _range(column.dtype)
+            column[rows::2], column[rows + 1 :: 2] = high, low
+    used = used_rows(manager)
+    manager.destroy_many(used[rows:])  # leaves their cells behind the last row
+    if rows > 3:
+        manager.destroy(int(used[2]))  # leaves a hole where rows are indices
+    return manager
+
+
+def owners(manager: Any, entities: Entities, count: int) -> EntityArray:
+    """Return so many new entities, some of them twice where they can have several rows."""
+    found = born(entities, count)
+    if manager._IS_LIST:
+        found[1::3] = found[0::3][: len(found[1::3])]
+    return found
+
+
+def move_buffer(
+    subject: Subject, manager: Any, name: str, arguments: Mapping[str, Any]
+) -> None:
+    """Move the rows after a kernel was run on them, which may have kept views."""
+    before = columns_of(subject, manager)
+    with np.errstate(all="ignore"):
+        run(manager, name, arguments)
+    put_columns(subject, manager, before)
+    if not subject.reserve:
+        manager.reserve(manager.capacity + 1)
+
+
+def _range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return the least and the greatest finite value."""
+    if dtype.kind == "b":
+        return False, True
+    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    return limits.min, limits.max
+
+
+def related(manager: Any, rng: np.random.Generator) -> NDArray[Any]:
+    """Give rows parents and make some inactive, where there is such a thing; return parents."""
+    n = manager.data.n
+    if hasattr(manager, "set_parent"):
+        for row in range(1, n):
+            if rng.random() < 0.8:
+                manager.set_parent(row, int(rng.integers(0, row)))
+    if hasattr(manager, "deactivate_many"):
+        manager.deactivate_many(rng.random(n) < 0.3)
+    if not hasattr(manager, "set_parent"):
+        return np.full(n, -1)
+    parents = manager.data.parent.astype(np.int64)
+    parents[parents == 0xFFFF_FFFF] = -1
+    return np.asarray(parents)
+
+
+def running(manager: Any) -> int:
+    """Return how many rows kernels run over."""
+    return int(getattr(manager, "n_active", manager.data.n))
+
+
+def in_order(parents: NDArray[Any], n: int) -> list[int]:
+    """Return rows [0, n), parents before their children."""
+    depths = []
+    for row in range(n):
+        depth = 0
+        while parents[row] >= 0:
+            row, depth = int(parents[row]), depth + 1
+        depths.append(depth)
+    return sorted(range(n), key=depths.__getitem__)
+
+
+def used_rows(manager: Any) -> NDArray[Any]:
+    """Return the rows that are in use."""
+    if hasattr(manager.data, "present"):
+        return np.flatnonzero(manager.data.present)
+    return np.arange(manager.data.n)
+
+
+# --- Rows at the border of a kernel's condition: it just holds, or it just does not ---
+#
+# Random rows are far from where a condition turns, and a kernel that asks for
+# something a little different would treat them alike.
+
+
+PAIRS = 3
+HALVINGS = 60
+
+
+def approach(
+    columns: Mapping[str, NDArray[Any]],
+    rows: Sequence[int],
+    matches: Callable[[int], bool],
+    rng: np.random.Generator,
+) -> None:
+    """Change numbers in some of the rows of columns until the condition turns between two of them.
+
+    `matches` says whether it holds for a row, as the columns are then.
+    """
+    columns = {
+        n: column for n, column in columns.items() if column.dtype.kind in "biuf"
+    }
+    for row in rows[::3]:  # of whole numbers, for which more conditions hold
+        for column in columns.values():
+            low = 0 if column.dtype.kind in "bu" else -1
+            column[row] = rng.integers(low, 2, column.shape[1:]).astype(column.dtype)
+    inside = [row for row in rows if matches(row)]
+    outside = [row for row in rows if row not in inside]
+    for pair in list(zip(inside, outside, strict=False))[:PAIRS]:
+        _halve(columns, *pair, matches)
+
+
+def _halve(
+    columns: Mapping[str, NDArray[Any]],
+    inside: int,
+    outside: int,
+    matches: Callable[[int], bool],
+) -> None:
+    """Put two rows as close together as halving their distance brings them."""
+    for _ in range(HALVINGS):
+        before = {name: column[inside].copy() for name, column in columns.items()}
+        for column in columns.values():
+            column[inside] = _between(column[inside], column[outside])
+        if matches(inside):
+            continue
+        for name, column in columns.items():
+            column[outside], column[inside] = column[inside], before[name]
+
+
+def _between(one: Any, other: Any) -> Any:
+    """Return the middle of two cells; what is not finite gives way, and a bool stays."""
+    if one.dtype.kind == "b":
+        return one
+    if one.dtype.kind == "f":
+        middle = one / 2 + other / 2
+        return np.where(np.isfinite(middle), middle, other)
+    return one // 2 + other // 2 + (one & other & 1)

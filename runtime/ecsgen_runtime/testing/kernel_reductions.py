@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .kernel_cells import Value, columns_of
-from .kernel_filling import filled, run, running, used_rows
-from .kernel_inputs import Inputs
+from .kernel_inputs import Inputs, Value, columns_of, filled, run, running, used_rows
 from .kernel_rows import Row
 from .subject import Subject
 

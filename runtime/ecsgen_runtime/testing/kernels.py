@@ -11,33 +11,35 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from hypothesis import strategies as st
 
-from . import chance, kernel_borders, spaces
+from . import chance, kernel_inputs, spaces
 from .chance import Drawing as Drawing
-from .kernel_cells import Columns, columns_of, put_columns, same_cells
-from .kernel_cells import Value as Value
-from .kernel_filling import (
+from .kernel_inputs import (
+    Columns,
+    Inputs,
+    columns_of,
     filled,
     in_order,
     move_buffer,
+    put_columns,
     related,
     run,
     running,
+    same_cells,
     used_rows,
 )
 from .kernel_inputs import Each as Each
-from .kernel_inputs import Inputs
-from .kernel_operations import apply as apply
-from .kernel_operations import cast as cast
-from .kernel_operations import cross as cross
-from .kernel_operations import dot as dot
-from .kernel_operations import element as element
-from .kernel_operations import matrix as matrix
-from .kernel_operations import norm as norm
-from .kernel_operations import normalize as normalize
-from .kernel_operations import number as number
-from .kernel_others import Others, handles, link
-from .kernel_rows import Asked
+from .kernel_inputs import Value as Value
+from .kernel_rows import Asked, Others, handles, link
 from .kernel_rows import Row as Row
+from .kernel_rows import apply as apply
+from .kernel_rows import cast as cast
+from .kernel_rows import cross as cross
+from .kernel_rows import dot as dot
+from .kernel_rows import element as element
+from .kernel_rows import matrix as matrix
+from .kernel_rows import norm as norm
+from .kernel_rows import normalize as normalize
+from .kernel_rows import number as number
 from .searching import SEARCH as SEARCH
 from .spaces import Neighbour as Neighbour
 from .subject import Subject
@@ -211,7 +213,7 @@ class _Comparison:
         own = {name: column for name, column in columns.items() if name != "entity"}
         rows = [row for row in order if row in set(used_rows(self.manager).tolist())]
         with np.errstate(all="ignore"):
-            kernel_borders.approach(own, rows, matches, self.rng)
+            kernel_inputs.approach(own, rows, matches, self.rng)
         put_columns(self.subject, self.manager, columns)
 
 

@@ -30,8 +30,7 @@ from ..handles import NIL
 from .fields import Field
 from .proxies import Followed
 from .searching import EXAMPLES
-from .snapshots import through_snapshot
-from .subject import Subject, same
+from .subject import Subject, same, through_snapshot
 
 SETTINGS = settings(
     max_examples=EXAMPLES,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernel_cells import columns_of, put_columns
+from .kernel_inputs import columns_of, put_columns
 from .subject import Subject
 
 Cell = tuple[int, ...]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import patch
 
 import numpy as np
@@ -19,7 +20,65 @@ from ..errors import CapacityError
 from ..handles import EntityArray
 from ..world.base import WorldBase
 from .fields import Field
-from .runtime import handles_with
+
+# --- What is under test, with other numbers or methods; what else there is keeps its
+# own.
+
+
+@contextmanager
+def handles_with(manager: Entities | type[Entities], **numbers: int) -> Iterator[None]:
+    """Give handles of an entity manager's package other numbers: `MIN_FREE=0`."""
+    layout = manager._LAYOUT
+    with ExitStack() as patches:
+        for names in (vars(layout), *layout._globals.values()):
+            patches.enter_context(patch.dict(names, numbers))
+        yield
+
+
+@contextmanager
+def methods_of(one: Any, **methods: Any) -> Iterator[None]:
+    """Give one object other methods than its class has, which others may share."""
+    kind = type(one)
+    one.__class__ = type(kind.__name__, (kind,), {"__slots__": (), **methods})
+    try:
+        yield
+    finally:
+        one.__class__ = kind
+
+
+# --- Managers that go through a file --------------------------------------------------
+
+
+CODECS = {"*": (pickle.dumps, pickle.loads)}
+
+
+def loaded(world: Any) -> Any:
+    """Return a world made of what another one saved."""
+    return type(world).load(world.to_bytes(codecs=CODECS), codecs=CODECS)
+
+
+def through_snapshot(kind: type[WorldBase], value: Any) -> Any:
+    """Return what is left of a manager, or of one with its entities, after saving and loading.
+
+    Only worlds are saved, so one of a kind takes them in for the while.
+    """
+    manager, entities = value if isinstance(value, tuple) else (value, None)
+    name = next(n for n, of in kind._KINDS.items() if isinstance(manager, of))
+
+    around: Any = type("Around", (kind,), {}, managers={name: type(manager)})
+    world = around()
+    parts: dict[str, Any] = vars(world)  # worlds refuse to have their parts replaced
+    parts[name] = manager
+    if entities is not None:
+        parts["entities"] = entities
+    again = loaded(world)
+    other = getattr(again, name)
+    if hasattr(other, "_link_group"):
+        other._link_group((), 0)  # the loaded world's
+    return other if entities is None else (other, again.entities)
+
+
+# --- What is under test: one manager, its fields, and how it should lie in memory -----
 
 
 @dataclass(frozen=True)
@@ -190,3 +249,33 @@ def reborn(manager: Entities, es: EntityArray) -> EntityArray:
         again = born(manager, len(es))
     assert [manager.index(e) for e in again] == [manager.index(e) for e in es]
     return again
+
+
+# --- Tests in which no row makes way for another, however few there may be ------------
+
+
+MANY = 100_000
+"""More rows than any test has."""
+
+
+class Roomy:
+    """Lets managers have many rows while a test runs."""
+
+    subjects: ClassVar[Mapping[str, Subject]]
+    """By the attribute of the world that holds the manager, sorted by name."""
+    unowned: ClassVar[Mapping[str, Subject]] = {}
+    """The same of those whose rows belong to no entity."""
+
+    def bounded(self) -> Iterable[Subject]:
+        """Return the components that may have too little room."""
+        return (*self.subjects.values(), *self.unowned.values())
+
+    def setup_method(self) -> None:
+        """Let no row make way for another."""
+        self.room = ExitStack()
+        for subject in self.bounded():
+            self.room.enter_context(subject.room_for(MANY))
+
+    def teardown_method(self) -> None:
+        """Let managers be as they were."""
+        self.room.close()

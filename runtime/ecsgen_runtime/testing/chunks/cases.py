@@ -10,8 +10,7 @@ import pytest
 
 from ...errors import DuplicateInstanceError
 from ...handles import EntityArray
-from ..runtime import handles_with
-from ..subject import same
+from ..subject import handles_with, same
 from . import proxies
 
 

@@ -23,8 +23,7 @@ from ...errors import (
     MissingInstanceError,
     StaleEntityError,
 )
-from ..snapshots import loaded
-from ..subject import same
+from ..subject import loaded, same
 from .base import Members
 
 REFUSED = (TypeError, ValueError, OverflowError)

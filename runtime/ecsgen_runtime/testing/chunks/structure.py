@@ -14,8 +14,7 @@ import pytest
 
 from ...errors import DuplicateInstanceError, StructureLockedError
 from ..reflection import check_fields, check_shown
-from ..runtime import methods_of
-from ..subject import reborn, same
+from ..subject import methods_of, reborn, same
 from .base import Members
 
 

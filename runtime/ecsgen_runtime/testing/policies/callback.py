@@ -15,8 +15,7 @@ from ...errors import StructureLockedError
 from ...handles import NIL
 from ..base import State
 from ..machine import through_pickle
-from ..runtime import handles_with
-from ..subject import born
+from ..subject import born, handles_with
 from . import owned, release
 
 

@@ -26,8 +26,7 @@ from .. import base, machine
 from ..base import State
 from ..fields import Field
 from ..machine import Record, through_pickle
-from ..runtime import handles_with
-from ..subject import born, need, same
+from ..subject import born, handles_with, need, same
 
 
 class Rules(machine.Machine):

@@ -12,8 +12,7 @@ from hypothesis.stateful import precondition, rule
 from ...errors import StaleEntityError, StaleInstanceError, StructureLockedError
 from ...handles import NIL
 from ..base import State
-from ..runtime import handles_with
-from ..subject import born
+from ..subject import born, handles_with
 from . import children, owned
 
 

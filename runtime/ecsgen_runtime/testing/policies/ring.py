@@ -15,8 +15,7 @@ from ...errors import CapacityError
 from ...handles import NIL
 from ..base import State
 from ..machine import Record, through_pickle
-from ..runtime import handles_with
-from ..subject import need, same
+from ..subject import handles_with, need, same
 from . import packed
 from .release import fail
 

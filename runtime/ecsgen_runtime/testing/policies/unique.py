@@ -24,8 +24,7 @@ from ...handles import NIL
 from .. import base, fields, machine, subject
 from ..base import State
 from ..machine import Record, through_pickle
-from ..runtime import methods_of
-from ..subject import reborn, same
+from ..subject import methods_of, reborn, same
 
 _KINDS: dict[Any, Any] = {}
 """By a manager's class: the same with values of its own for each row."""

@@ -11,8 +11,7 @@ import pytest
 from ...errors import CapacityError, StaleEntityError
 from ...handles import EntityArray
 from ..reflection import check_shown
-from ..roomy import Roomy
-from ..subject import same
+from ..subject import Roomy, same
 
 
 class Cases(Roomy):

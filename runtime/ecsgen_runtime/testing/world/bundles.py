@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from ...errors import CapacityError
-from ..roomy import Roomy
-from ..subject import same
+from ..subject import Roomy, same
 
 
 class Cases(Roomy):

@@ -13,8 +13,7 @@ from ...errors import (
     StaleEntityError,
     StructureLockedError,
 )
-from ..roomy import Roomy
-from ..subject import Subject, same
+from ..subject import Roomy, Subject, same
 
 
 class Cases(Roomy):

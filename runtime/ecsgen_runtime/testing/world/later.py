@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ...errors import StaleEntityError, StructureLockedError
-from ..runtime import handles_with
+from ..subject import handles_with
 from . import base
 
 

@@ -3,24 +3,273 @@
 from __future__ import annotations
 
 import pickle
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext, suppress
 from copy import deepcopy
 from itertools import islice, permutations, product
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from ...errors import CapacityError
+from ...errors import CapacityError, StructureLockedError
 from ...handles import NIL
+from ...sizes import Sizes
+from ..fields import Field, Float, Int
 from ..reflection import check_shown
-from ..runtime import methods_of
 from ..searching import SEARCH
-from .query_base import as_if_large
-from .query_columns import ColumnCases
+from ..subject import Roomy, methods_of
+
+# --- What the tests of queries share: the definition, and worlds to compare it with ---
+
+
+Clauses = Mapping[str, tuple[str, ...]]
+"""The components of `all`, `any`, `none` and `optional`, as attributes of the world."""
+
+FEW: dict[str, Any] = {
+    "tuples": 2,
+    "joined": 3,
+    "kept": 2,
+    "scattered": 0,
+    "ordered": 2,
+    "samples": 2,
+    "sample": 2,
+    "near": 0,
+    "plain": (),
+}
+"""Instead of the sizes from which on it is worth while to go about it in another way."""
+
+
+def as_if_large() -> Any:
+    """Let a few rows be joined and gathered as very many are."""
+    return Sizes.of(**FEW)
+
+
+class Queried(Roomy):
+    """The queries of a world."""
+
+    world: ClassVar[Any]
+    queries: ClassVar[Mapping[str, Clauses]]
+
+    def concerned(self, *queries: str) -> list[str]:
+        """Return the components that matter to queries, without names: to all of them."""
+        clauses = [self.queries[query] for query in queries or self.queries]
+        return sorted({name for c in clauses for names in c.values() for name in names})
+
+    def expected(self, w: Any, clauses: Clauses) -> dict[int, list[int]]:
+        """Return the entities, and their rows in `all` and `optional`, by the definition."""
+        found = {}
+        for e in w.entities:
+            row = {
+                name: int(getattr(w, name).lookup(e))
+                for names in clauses.values()
+                for name in names
+            }
+            some = [row[name] != NIL for name in clauses["any"]]
+            if (
+                all(row[name] != NIL for name in clauses["all"])
+                and all(row[name] == NIL for name in clauses["none"])
+                and (any(some) or not some)
+            ):
+                found[e] = [row[n] for n in (*clauses["all"], *clauses["optional"])]
+        return found
+
+    def check(self, w: Any) -> None:
+        """Compare the queries in all their forms with the definition."""
+        for name, clauses in self.queries.items():
+            query = getattr(w, name)
+            arrays = query.rows()
+            lists = [array.tolist() for array in arrays]
+            found = {e: rows for e, *rows in zip(*lists, strict=True)}
+            assert found == self.expected(w, clauses)
+            assert len(found) == len(lists[0]) == len(query)
+            assert [tuple(row) for row in query] == list(zip(*lists, strict=True))
+            assert arrays._fields[0] == "entity"
+            assert arrays._fields[1:] == (*clauses["all"], *clauses["optional"])
+            assert arrays.entity.dtype == np.uint64
+            assert all(array.dtype == np.intp for array in arrays[1:])
+
+    def populated(self) -> Iterator[tuple[str, Clauses, Any]]:
+        """For each query: a world of entities that fulfil it, and of some that lack something."""
+        for query, clauses in self.queries.items():
+            w = self.world()
+            modules = [*clauses["all"], *clauses["any"], *clauses["optional"]]
+            for left_out in ("", "", *modules):
+                kept = [name for name in modules if name != left_out]
+                columns = {name: self.subjects[name].samples(2) for name in kept}
+                try:
+                    w.spawn(2, **columns)
+                except CapacityError:
+                    pytest.skip("the handles of this project are too small")
+            yield query, clauses, w
+
+    def with_all(self, clauses: Clauses) -> Any:
+        """Return a world of six entities with all that a query asks for."""
+        w = self.world()
+        self.spawn_six(w, [*clauses["all"], *clauses["any"]])
+        return w
+
+    def spawn_six(self, w: Any, modules: list[str]) -> None:
+        """Spawn entities with samples of some components."""
+        try:
+            w.spawn(6, **{m: self.subjects[m].samples(6) for m in modules})
+        except CapacityError:
+            pytest.skip("the handles of this project are too small")
+
+    def keep(self, w: Any) -> None:
+        """Leave the managers' orders as they are."""
+
+    def shuffle(self, w: Any) -> None:
+        """Let the managers' orders differ, where they have one."""
+        for seed, module in enumerate(self.concerned()):
+            manager = getattr(w, module)
+            order = np.random.default_rng(seed).permutation(manager.data.n)
+            self.reorder(manager, order)
+
+    def reorder(self, manager: Any, order: Any) -> None:
+        """Change the order of a manager's rows, if it has one of its own."""
+        if hasattr(manager, "reorder") and not hasattr(manager, "is_active"):
+            with suppress(StructureLockedError):  # a member of a group
+                manager.reorder(order)
+
+
+# --- Columns of queries: what is read is a copy, what is assigned is written ----------
+
+
+class ColumnCases(Queried):
+    """The columns of a world's queries, in every order of rows."""
+
+    def test_columns_are_those_of_the_rows(self) -> None:
+        for name, _, w in self.populated():
+            self.check_columns(w, name)
+            self.shuffle(w)
+            self.check_columns(w, name)
+
+    def test_columns_of_many_rows(self) -> None:
+        with as_if_large():
+            self.test_columns_are_those_of_the_rows()
+
+    @pytest.mark.parametrize(
+        "order", [[3, 4, 5, 0, 1, 2], [5, 3, 4, 0, 2, 1], [5, 4, 3, 2, 1, 0]]
+    )
+    def test_columns_of_all_rows(self, order: list[int]) -> None:
+        """No row between those of the query, but not all in the order of another component."""
+        for name, clauses in self.queries.items():
+            w = self.with_all(clauses)
+            for module in clauses["all"][1:]:
+                self.reorder(getattr(w, module), order)
+            with as_if_large():
+                self.check(w)
+                self.check_columns(w, name)
+
+    def test_columns_of_rows_among_others(self) -> None:
+        """Others' rows between those of the query, and backwards in all components but one."""
+        for name, clauses in self.queries.items():
+            w = self.with_all(clauses)
+            for module in clauses["all"]:
+                self.spawn_six(w, [module])
+            for module in clauses["all"][1:]:
+                order = [6, 5, 7, 4, 8, 3, 9, 2, 10, 1, 11, 0]
+                self.reorder(getattr(w, module), order)
+            with as_if_large():
+                self.check(w)
+                self.check_columns(w, name)
+
+    def check_columns(self, w: Any, name: str) -> None:
+        """Read and write all columns of a query."""
+        query = getattr(w, name)
+        for module in self.queries[name]["all"]:
+            rows = getattr(query.rows(), module)
+            data = getattr(w, module).data
+            for field in self.subjects[module].whole:
+                wanted = getattr(data, field.name).copy()
+                cells = getattr(getattr(query, module), field.name)
+                assert same_cells(cells, wanted[rows])
+                assert not cells.flags.writeable
+                setattr(getattr(query, module), field.name, cells[::-1])
+                assert same_cells(cells, wanted[rows])
+                wanted[rows] = cells[::-1]
+                assert same_cells(getattr(data, field.name), wanted)
+
+    def test_code_reads_copies_and_writes_by_operators(self) -> None:
+        """Code, whose instructions tell who reads: `getattr` cannot show that."""
+        for name, clauses in self.queries.items():
+            for order in (self.keep, self.shuffle):
+                w = self.with_all(clauses)
+                order(w)
+                for module in clauses["all"]:
+                    for field in self.subjects[module].whole:
+                        self.read_and_write(w, name, module, field)
+
+    def read_and_write(self, w: Any, name: str, module: str, field: Field) -> None:
+        """Read a column, let an operator write it if it holds numbers, and read it again."""
+        column = f"query.{module}.{field.name}"
+        scope = {"query": getattr(w, name), "np": np}
+        before = eval(column, scope)
+        kept = before.copy()
+        assert type(before) is np.ndarray
+        with pytest.raises(ValueError, match="read-only"):
+            exec(f"{column}[...] = 0", scope)
+        with pytest.raises(ValueError, match="read-only"):
+            exec(f"alone = {column}\nalone *= 0", scope)
+        assert same_cells(eval(column, scope), before)
+        data = getattr(w, module).data
+        if isinstance(field, Float | Int) and field.name not in unique_fields(data):
+            read = getattr(getattr(scope["query"], module), field.name)
+            assert not read.__imul__(0).any()
+            assert same_cells(read, before)
+            exec(f"{column} *= 0", scope)
+            rows = getattr(getattr(w, name).rows(), module)
+            assert not getattr(data, field.name)[rows].any()
+            assert not eval(column, scope).any()
+        assert same_cells(before, kept)
+
+    def test_one_absent_component(self) -> None:
+        for name, clauses in self.queries.items():
+            w = self.world()
+            w.spawn(1, **{module: {} for module in (*clauses["all"], *clauses["any"])})
+            for module in {*clauses["optional"]} - {*clauses["any"]}:
+                assert getattr(getattr(w, name).rows(), module).tolist() == [NIL]
+                columns = getattr(getattr(w, name), module)
+                for field in self.subjects[module].whole:
+                    assert len(getattr(columns, field.name)) == 1
+
+    def test_absent_components_are_skipped(self) -> None:
+        for name, clauses, w in self.populated():
+            for module in clauses["optional"]:
+                rows = getattr(getattr(w, name).rows(), module)
+                absent = rows == NIL
+                assert absent.any()
+                columns = getattr(getattr(w, name), module)
+                data = getattr(w, module).data
+                for field in self.subjects[module].whole:
+                    cells = getattr(columns, field.name)
+                    assert same_cells(
+                        cells[~absent], getattr(data, field.name)[rows[~absent]]
+                    )
+                    assert len({repr(cell) for cell in cells[absent].tolist()}) == 1
+                    setattr(columns, field.name, cells)
+                    assert same_cells(getattr(columns, field.name), cells)
+
+
+def unique_fields(data: Any) -> Iterable[str]:
+    """Return the names of the fields of which no two rows have the same value."""
+    found: Iterable[str] = getattr(data, "UNIQUE", ())
+    return found
+
+
+def same_cells(found: NDArray[Any], wanted: NDArray[Any]) -> bool:
+    """Return whether cells are the same, bit for bit; objects themselves."""
+    if found.dtype == np.object_:
+        return [id(value) for value in found] == [id(value) for value in wanted]
+    return found.shape == wanted.shape and found.tobytes() == wanted.tobytes()
+
+
+# --- Queries: equal to the definition by sets, whatever happens to the managers -------
 
 
 class Cases(ColumnCases):

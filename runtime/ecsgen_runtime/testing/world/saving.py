@@ -8,9 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from ...errors import CapacityError, SnapshotError, StructureLockedError
-from ..roomy import Roomy
-from ..runtime import handles_with
-from ..snapshots import CODECS
+from ..subject import CODECS, Roomy, handles_with
 
 
 class Cases(Roomy):

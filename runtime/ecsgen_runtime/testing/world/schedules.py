@@ -12,8 +12,8 @@ import pytest
 
 from ...errors import CapacityError
 from ...sizes import Sizes
-from ..kernel_cells import random_cells
-from ..roomy import Roomy
+from ..kernel_inputs import random_cells
+from ..subject import Roomy
 from .world_kernels import shuffle_one
 
 COUNTS = (0, 3, 41, 1100)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ..snapshots import CODECS
+from ..subject import CODECS
 
 
 class Cases:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ...errors import CapacityError
-from ..roomy import Roomy
 from ..searching import SEARCH
+from ..subject import Roomy
 
 
 class Cases(Roomy):

@@ -10,8 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from ...errors import DuplicateInstanceError, StructureLockedError
-from ..runtime import handles_with
-from ..subject import Subject, born, same
+from ..subject import Subject, born, handles_with, same
 from . import later
 
 

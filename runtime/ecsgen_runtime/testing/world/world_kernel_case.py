@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from numpy.typing import NDArray
 
 from .. import chance
-from ..kernel_cells import Columns
+from ..kernel_inputs import Columns
 from ..kernel_rows import Row
 
 Whole: TypeAlias = Mapping[str, Mapping[str, NDArray[Any]]]

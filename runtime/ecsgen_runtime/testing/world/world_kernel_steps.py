@@ -10,22 +10,23 @@ import pytest
 from numpy.typing import NDArray
 
 from ...errors import CapacityError
-from .. import chance, kernel_borders, spaces
-from ..kernel_cells import (
+from .. import chance, kernel_inputs, spaces
+from ..kernel_inputs import (
     Columns,
+    Inputs,
     choose_members,
     columns_of,
     put_columns,
     random_cells,
+    run,
+    running,
     same_cells,
+    used_rows,
 )
-from ..kernel_filling import run, running, used_rows
-from ..kernel_inputs import Inputs
-from ..kernel_others import Others, handles, link
-from ..kernel_rows import Asked
+from ..kernel_rows import Asked, Others, handles, link
 from ..kernels import in_turns
-from ..roomy import Roomy
 from ..spaces import Crowd, Members, Rows
+from ..subject import Roomy
 from . import world_kernels
 from .world_kernel_case import Case as Case
 from .world_kernel_case import Place, Whole, flat_names
@@ -242,7 +243,7 @@ class Cases(Roomy):
             return bool(case.steps(Asked(cells, k), *inputs.cells(k)))
 
         with np.errstate(all="ignore"):
-            kernel_borders.approach(cells, range(len(rows)), matches, rng)
+            kernel_inputs.approach(cells, range(len(rows)), matches, rng)
         for name, place in places.items():
             columns[name][place] = cells[name]
         for component, module in case.every.items():

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from ...errors import CapacityError, StructureLockedError
-from ..roomy import Roomy
-from ..subject import same
+from ..subject import Roomy, same
 
 COUNT = 12
 
