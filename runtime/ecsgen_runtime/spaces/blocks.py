@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ..handles import RowArray
 from ..kernels.blocks import Cells, working_memory
 from ..kernels.chosen_blocks import Batch, BlockColumn, batch_of, moved
-from ..kernels.messages import HeldMessages
 from .search import NearSearch
 
 
@@ -92,36 +91,6 @@ class _Memory:
     def take(self, rows: int) -> list[NDArray[Any]]:
         """Return uninitialised arrays of shape (*shape, rows)."""
         if rows > self._room:
-            self._room = rows + rows // 4
+            self._room = max(1, rows + rows // 4)  # of none no strides tell the layout
             self._arrays = [working_memory(cells, self._room) for cells in self._cells]
         return [array[..., :rows] for array in self._arrays]
-
-
-class CellMessages(HeldMessages):
-    """Messages of rows that come cell by cell: they wait for the last row, and arrive in the
-    order of rows."""
-
-    __slots__ = ("_asking", "_blocks")
-
-    def __init__(
-        self, column: NDArray[Any], ufunc: np.ufunc, steps: int, blocks: NearBlocks
-    ) -> None:
-        super().__init__(column, ufunc, steps)
-        self._blocks = blocks
-        self._asking: list[RowArray] = []
-
-    def arrive(self) -> None:
-        """Let all messages arrive; O(k log k) for k rows that send any."""
-        if not self._held:
-            return
-        order = np.concatenate(self._asking).argsort()
-        steps = self._steps
-        rows = np.concatenate([rows for rows, _ in self._held]).reshape(-1, steps)
-        values = np.concatenate([values for _, values in self._held], axis=-1)
-        values = values.reshape(*values.shape[:-1], -1, steps)[..., order, :]
-        shape = (*values.shape[:-2], -1)
-        self._deliver(rows[order].reshape(-1), values.reshape(shape))
-
-    def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:
-        super()._pass_on(rows, values)
-        self._asking.append(self._blocks.asking)
