@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import RowArray
-from ..kernels.blocks import Cells, working_memory
+from ..kernels.blocks import Cells, Memory, working_memory
 from ..kernels.chosen_blocks import Batch, BlockColumn, batch_of, moved
 from .search import NearSearch
 
@@ -61,7 +61,7 @@ class NearBlocks:
 
     def _batches(self) -> Iterator[Batch]:
         """Find the blocks, which share their memory."""
-        own, pairs_memory = _Memory(self._working), _Memory(self._paired)
+        own, pairs_memory = Memory(self._working), Memory(self._paired)
         fields, others = len(self._columns), len(self._others)
         for pairs in self._search.blocks():
             self.asking = rows = self._search.asking[pairs.asking]
@@ -76,21 +76,3 @@ class NearBlocks:
         """Iterate over the blocks with values for each row that asks behind the arrays."""
         for arrays in self:
             yield (*arrays, *(values[..., self.asking] for values in each))
-
-
-class _Memory:
-    """Arrays for as many rows as a block has: the same ones again if they have room."""
-
-    __slots__ = ("_arrays", "_cells", "_room")
-
-    def __init__(self, cells: Sequence[Cells]) -> None:
-        self._cells = cells
-        self._room = -1
-        self._arrays: list[NDArray[Any]] = []
-
-    def take(self, rows: int) -> list[NDArray[Any]]:
-        """Return uninitialised arrays of shape (*shape, rows)."""
-        if rows > self._room:
-            self._room = max(1, rows + rows // 4)  # of none no strides tell the layout
-            self._arrays = [working_memory(cells, self._room) for cells in self._cells]
-        return [array[..., :rows] for array in self._arrays]
