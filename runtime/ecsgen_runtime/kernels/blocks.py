@@ -32,7 +32,7 @@ Cells: TypeAlias = tuple[str, tuple[int, ...], bool]
 """Working memory of a kernel: dtype, shape per row, and whether a row's elements lie together."""
 
 
-class Memory:
+class BlockMemory:
     """Arrays for as many rows as a block has: the same ones again if they have room."""
 
     __slots__ = ("_arrays", "_cells", "_room", "nbytes")
@@ -65,7 +65,7 @@ class Blocks:
 
     most: int
     """Rows of a block at most."""
-    _memory: Memory
+    _memory: BlockMemory
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Blocks:
             each = [cells_bytes(array.shape[:-1], array.dtype) for array in columns]
             row_bytes = sum(each) + working_bytes(working)
             self.most = block_rows(row_bytes // min(kernels, MOST_SHARED))
-            self._memory = Memory(working)
+            self._memory = BlockMemory(working)
         size = self.most
         memory = self._memory.take(min(rows, size)) if rows else []
         self.nbytes = self._memory.nbytes

@@ -179,7 +179,7 @@ class HeldMessages(Messages):
         self._held.append((rows.copy(), values.copy()))
 
 
-class Asking(Protocol):
+class AskingBlocks(Protocol):
     """Blocks of rows that come cell by cell."""
 
     asking: RowArray
@@ -193,7 +193,7 @@ class CellMessages(HeldMessages):
     __slots__ = ("_asking", "_blocks")
 
     def __init__(
-        self, column: NDArray[Any], ufunc: np.ufunc, steps: int, blocks: Asking
+        self, column: NDArray[Any], ufunc: np.ufunc, steps: int, blocks: AskingBlocks
     ) -> None:
         super().__init__(column, ufunc, steps)
         self._blocks = blocks

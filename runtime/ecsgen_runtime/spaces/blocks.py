@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import RowArray
-from ..kernels.blocks import Cells, Memory, working_memory
-from ..kernels.chosen_blocks import Batch, BlockColumn, batch_of, moved
+from ..kernels.blocks import BlockMemory, Cells, working_memory
+from ..kernels.chosen_blocks import BlockColumn, RowBatch, batch_of, moved_rows
 from .search import NearSearch
 
 
@@ -57,11 +57,11 @@ class NearBlocks:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """Iterate over the blocks."""
-        return moved(self._batches())
+        return moved_rows(self._batches())
 
-    def _batches(self) -> Iterator[Batch]:
+    def _batches(self) -> Iterator[RowBatch]:
         """Find the blocks, which share their memory."""
-        own, pairs_memory = Memory(self._working), Memory(self._paired)
+        own, pairs_memory = BlockMemory(self._working), BlockMemory(self._paired)
         fields, others = len(self._columns), len(self._others)
         for pairs in self._search.blocks():
             self.asking = rows = self._search.asking[pairs.asking]
@@ -70,7 +70,7 @@ class NearBlocks:
             near = batch_of(self._others, found, pairs_memory.take(len(found)))
             views = (*mine[:fields], *near.views[:others])
             memory = (*mine[fields:], *near.views[others:])
-            yield Batch(gathered + near.gathered, (pairs, *views, *memory), put)
+            yield RowBatch(gathered + near.gathered, (pairs, *views, *memory), put)
 
     def beside(self, *each: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
         """Iterate over the blocks with values for each row that asks behind the arrays."""
