@@ -13,6 +13,7 @@ from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.kernels.blocks import put_where, rows_last
 from ecsgen_runtime.kernels.chance import (
+    Chance,
     draw_normal,
     draw_random,
     draw_stems,
@@ -20,10 +21,8 @@ from ecsgen_runtime.kernels.chance import (
 )
 from ecsgen_runtime.kernels.chosen import check_unchanged, each_value
 from ecsgen_runtime.kernels.chosen_blocks import BlockColumn, beside
-from ecsgen_runtime.kernels.messages import Messages
-from ecsgen_runtime.kernels.references import living_rows, take_others
+from ecsgen_runtime.kernels.references import Messages, living_rows, take_others
 from ecsgen_runtime.kernels.scalars import row_at
-from ecsgen_runtime.kernels.seeded import Chance
 from ecsgen_runtime.policies.groups import Group, GroupMember
 from ecsgen_runtime.policies.ids import ids_of
 from ecsgen_runtime.queries.chunks import QueriedChunks

@@ -36,7 +36,7 @@ def _sum_of_products(emit: Emitter, pairs: list[tuple[str, str]], out: Value) ->
     emit.run("np.multiply", *first, f"out={out.text}")
     if not others:
         return
-    product = emit.working.take(out.scalar, out.shape, out.layout).value
+    product = emit.working.take(out.scalar, out.shape, out.layout)
     for pair in others:
         emit.run("np.multiply", *pair, f"out={product.text}")
         emit.write(f"{out.text} += {product.text}")
@@ -52,7 +52,7 @@ def _result(emit: Emitter, node: Operation, target: Value | None) -> Value:
         named = (emit.value(one).text for one in walk(node) if isinstance(one, FieldValue | Local))
         if target.layout is layout and name not in {text.partition("[")[0] for text in named}:
             return target.held
-    return emit.working.take(type_.scalar, type_.shape, layout).value
+    return emit.working.take(type_.scalar, type_.shape, layout)
 
 
 def _dot(emit: Emitter, node: Operation, target: Value | None) -> Value:
@@ -80,7 +80,7 @@ def _norm(emit: Emitter, node: Operation, target: Value | None) -> Value:
 
 def _normalize(emit: Emitter, node: Operation, target: Value | None) -> Value:
     vector = emit.value(node.operands[0])
-    length = emit.working.take(vector.scalar, (), Layout.ROWS).value
+    length = emit.working.take(vector.scalar, (), Layout.ROWS)
     _length(emit, vector, length)
     emit.run("np.putmask", length.text, f"{length.text} == 0", "1")
     out = emit.place(node.type.scalar, node.type.shape, Layout.PLANES, (vector,), target)
@@ -92,7 +92,7 @@ def _normalize(emit: Emitter, node: Operation, target: Value | None) -> Value:
 def _cross(emit: Emitter, node: Operation, target: Value | None) -> Value:
     left, right = (emit.value(operand) for operand in node.operands)
     out = _result(emit, node, target)
-    product = emit.working.take(node.type.scalar, (), Layout.ROWS).value
+    product = emit.working.take(node.type.scalar, (), Layout.ROWS)
     for place, (one, other) in enumerate(((1, 2), (2, 0), (0, 1))):
         element = out.element(place)
         emit.run("np.multiply", left.element(one), right.element(other), f"out={element}")

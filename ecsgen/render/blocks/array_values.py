@@ -31,20 +31,6 @@ class Layout(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """Working memory of one block: `name` has the shape (*shape, rows)."""
-
-    name: str
-    scalar: str
-    shape: Shape
-    layout: Layout
-
-    @property
-    def value(self) -> Value:
-        return Value(self.name, self.scalar, self.shape, self.layout, self)
-
-
-@dataclass(frozen=True, slots=True)
 class Value:
     """A value that the generated code has at hand."""
 
@@ -52,8 +38,13 @@ class Value:
     scalar: str
     shape: Shape
     layout: Layout
-    slot: Slot | None = None  # the working memory that it lives in, if nobody else needs it
+    slot: Value | None = None  # the working memory that it lives in, if nobody else needs it
     is_literal: bool = False  # a Python number, which takes the type of what it meets
+
+    @property
+    def kind(self) -> tuple[str, Shape, Layout]:
+        """What memory must have to hold it."""
+        return self.scalar, self.shape, self.layout
 
     @property
     def is_uniform(self) -> bool:
@@ -66,10 +57,8 @@ class Value:
 
     def is_free_for(self, scalar: str, shape: Shape, layout: Layout) -> bool:
         """Whether a result of that kind may take the place of this value."""
-        slot = self.slot
-        if slot is None or slot.name != self.text:
-            return False
-        return (slot.scalar, slot.shape, slot.layout) == (scalar, shape, layout)
+        slot, kind = self.slot, (scalar, shape, layout)
+        return slot is not None and slot.text == self.text and slot.kind == kind
 
     def element(self, *index: int) -> str:
         """The expression for an element."""
@@ -90,24 +79,27 @@ class Working:
     """Gives out working memory, and takes it back for the next that fits."""
 
     stem: str = "_tmp"
-    slots: list[Slot] = field(default_factory=list)
-    _free: list[Slot] = field(default_factory=list)
+    slots: list[Value] = field(default_factory=list)
+    """What there is: arrays of the shape (*shape, rows) in each block."""
+    _free: list[Value] = field(default_factory=list)
     _unnamed: int = 0
 
-    def take(self, scalar: str, shape: Shape, layout: Layout) -> Slot:
+    def take(self, scalar: str, shape: Shape, layout: Layout) -> Value:
         """Memory for a value until it is given back."""
-        for slot in self._free:
-            if (slot.scalar, slot.shape, slot.layout) == (scalar, shape, layout):
-                self._free.remove(slot)
-                return slot
-        self._unnamed += 1
-        name = self.stem if self._unnamed == 1 else f"{self.stem}{self._unnamed}"
-        return self.named(name, scalar, shape, layout)
+        kind = scalar, shape, layout
+        found = next((slot for slot in self._free if slot.kind == kind), None)
+        if found is not None:
+            self._free.remove(found)
+        else:
+            self._unnamed += 1
+            number = self._unnamed if self._unnamed > 1 else ""
+            found = self.named(Value(f"{self.stem}{number}", *kind))
+        return replace(found, slot=found)
 
-    def named(self, name: str, scalar: str, shape: Shape, layout: Layout) -> Slot:
-        """Memory for as long as the kernel runs."""
-        slot = Slot(name, scalar, shape, layout)
-        self.slots.append(slot)
+    def named(self, slot: Value) -> Value:
+        """Memory for as long as the kernel runs, which one before it in a pass may have used."""
+        if slot not in self.slots:
+            self.slots.append(slot)
         return slot
 
     def give_back(self, *values: Value) -> None:

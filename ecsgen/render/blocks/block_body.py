@@ -40,7 +40,6 @@ from ecsgen.render.blocks.array_values import (
     Constants,
     Layout,
     Shape,
-    Slot,
     Value,
     Views,
     column_view,
@@ -98,7 +97,7 @@ class BlockBody:
         self._form, self._written = form, {step.target for step in program.steps}
         self._arguments.update(arguments)
         emit.locals_.clear()
-        self._own: dict[str, Slot] = {}
+        self._own: dict[str, Value] = {}
         self._posts = posts_of([one for one in form.body if isinstance(one, Send)], self._managers)
         for post in self._posts:
             post.begin(emit, self._managers, program.near is not None)
@@ -149,7 +148,7 @@ class BlockBody:
             emit.write("pass")  # no step does anything, as in `x = x`
 
     @property
-    def slots(self) -> list[Slot]:
+    def slots(self) -> list[Value]:
         """The working memory that goes with each block."""
         return self.emit.working.slots
 
@@ -167,16 +166,10 @@ class BlockBody:
         self.read[field] = self._seen[field] = None
         return self.views.value(field)
 
-    def _named(self, slot: Slot) -> Slot:
-        """Memory under a name, which a kernel before it in the pass may have used."""
-        if slot not in self.slots:
-            self.slots.append(slot)
-        return slot
-
     def _stem(self, who: FieldValue, key: str) -> None:
         """What tells rows apart is read before the steps, which may change it."""
         for name in ("_stem", "_word", "_bits"):
-            self._named(Slot(name, "u64", (), Layout.ROWS))
+            self.emit.working.named(Value(name, "u64", (), Layout.ROWS))
         found = self._view(who).text
         if who.name == ID_SLOT:
             found = f"ids_of({found}, {self.views.holder(who)}._id_generation_column)"
@@ -184,7 +177,7 @@ class BlockBody:
 
     def _mask(self, head: Sequence[Statement], where: Expression, text: str) -> None:
         """Which rows match: found before the first step, whatever the steps change."""
-        slot = self._named(Slot("_where", "bool", (), Layout.ROWS))
+        slot = self.emit.working.named(Value("_where", "bool", (), Layout.ROWS))
         self.emit.write(f"# where {comment_text(text)}")
         self._run(head)
         self._fill(where, slot)
@@ -213,10 +206,10 @@ class BlockBody:
 
     # --- the row's own values --------------------------------------------------------------------
 
-    def _fill(self, node: Expression, slot: Slot) -> None:
-        found = self.emit.value(node, slot.value.held)
-        if found.text != slot.name:
-            self.emit.write(f"{slot.name}[...] = {found.text}")
+    def _fill(self, node: Expression, slot: Value) -> None:
+        found = self.emit.value(node, slot)
+        if found.text != slot.text:
+            self.emit.write(f"{slot.text}[...] = {found.text}")
             self.emit.working.give_back(found)
 
     def _set(self, one: Set) -> None:
@@ -226,19 +219,19 @@ class BlockBody:
             return
         slot = self._slot_of(one.to, layout)
         self._fill(one.value, slot)
-        emit.locals_[one.to.name] = slot.value.held
+        emit.locals_[one.to.name] = slot
 
-    def _slot_of(self, local: Local, layout: Layout) -> Slot:
+    def _slot_of(self, local: Local, layout: Layout) -> Value:
         """The memory of a local: what it has, or some that fits its first value."""
         before, own = self.emit.locals_.get(local.name), self._own.get(local.name)
-        if before is not None and own is not None and before.text == own.name:
+        if before is not None and own is not None and before.text == own.text:
             return own
         type_ = local.type
         names = (marked(local.name), *(f"_{number}_of_{local.name}" for number in range(2, 1000)))
-        kinds = (Slot(name, type_.scalar, type_.shape, layout) for name in names)
-        taken = {slot.name: slot for slot in self.slots}
-        wanted = next(one for one in kinds if taken.get(one.name, one) == one)
-        self._own[local.name] = self._named(wanted)
+        kinds = (Value(name, type_.scalar, type_.shape, layout) for name in names)
+        taken = {slot.text: slot for slot in self.slots}
+        wanted = next(one for one in kinds if taken.get(one.text, one) == one)
+        self._own[local.name] = self.emit.working.named(wanted)
         return wanted
 
     def _is_fixed(self, node: Expression) -> bool:
@@ -324,10 +317,10 @@ class BlockBody:
                 if _is_whole(target, kind):
                     return target.held
             case Set(value=one.to):
-                target = self._slot_of(following.to, kind[2]).value
+                target = self._slot_of(following.to, kind[2])
                 if _is_whole(target, kind):
                     return target.held
-        return self.emit.working.take(*kind).value
+        return self.emit.working.take(*kind)
 
     def _gathered_layout(self, place: Place) -> Layout:
         component = self._managers.components[place.row.component]
@@ -369,7 +362,7 @@ class BlockBody:
     def _ask(self, one: Ask) -> Value:
         emit, type_ = self.emit, one.to.type
         self.pairs.indent = emit.indent
-        out = emit.working.take(type_.scalar, type_.shape, layout_of(type_)).value
+        out = emit.working.take(type_.scalar, type_.shape, layout_of(type_))
         if one.value is None:
             emit.run(f"{PAIRS}.{one.how}", "True", out.text)
             return out

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ecsgen.model.programs import ENTITY, PARENT, FieldValue
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.blocks.array_values import Layout, Slot
+from ecsgen.render.blocks.array_values import Layout, Value
 from ecsgen.render.blocks.block_body import BlockBody
 from ecsgen.render.calls import call, collection, for_macro
 from ecsgen.render.kernels.asked import Asked
@@ -138,7 +138,7 @@ def levels(method: Method, body: BlockBody) -> Driver:
     parameters = ["levels: tuple[RowArray, ...]", "version: int"]
     making = _making(method, parameters, "LevelBlocks", "good for one version", lines)
     names = [body.views.value(field).text for field in (*own, *parents)]
-    names += [slot.name for slot in body.slots]
+    names += [slot.text for slot in body.slots]
     return Driver(lookup, "_blocks", names, making, tuple(constants))
 
 
@@ -149,7 +149,7 @@ def near(method: Method, body: BlockBody, asked: Asked) -> Driver:
         "_pairs",
         *(value.text for value in body.values),
         *body.pairs.asked.values(),
-        *(slot.name for slot in (*body.slots, *body.pairs.working.slots)),
+        *(slot.text for slot in (*body.slots, *body.pairs.working.slots)),
         *(argument.text for argument in method.each),
     ]
     find = _near_of_world if asked.own.is_world else _near_of_component
@@ -235,7 +235,7 @@ def _names(method: Method, body: BlockBody) -> list[str]:
     """The arrays of a block: fields, working memory, and what goes with its rows."""
     fields = [value.text for value in body.values]
     each = [argument.text for argument in method.each]
-    return [*fields, *(slot.name for slot in body.slots), *each, *body.emit.beside]
+    return [*fields, *(slot.text for slot in body.slots), *each, *body.emit.beside]
 
 
 def _with_each(blocks: str, method: Method, body: BlockBody) -> str:
@@ -290,7 +290,7 @@ def _column(body: BlockBody, field: FieldValue, rows: str = "None") -> str:
     return call("BlockColumn", given, 12).lstrip()
 
 
-def _cells(name: str, slots: Sequence[Slot]) -> str:
+def _cells(name: str, slots: Sequence[Value]) -> str:
     """A statement that names working memory."""
     cells = (SCALARS[one.scalar].code for one in slots)
     together = (one.layout is Layout.TOGETHER for one in slots)

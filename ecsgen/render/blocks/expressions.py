@@ -282,13 +282,13 @@ class Emitter:
         for operand in operands:
             if operand.is_free_for(scalar, shape, layout):
                 return operand
-        return self.working.take(scalar, shape, layout).value
+        return self.working.take(scalar, shape, layout)
 
     def copied(self, value: Value, scalar: str, shape: Shape, layout: Layout) -> Value:
         """A value in working memory of its own."""
         if value.is_free_for(scalar, shape, layout):
             return value
-        out = self.working.take(scalar, shape, layout).value
+        out = self.working.take(scalar, shape, layout)
         self.write(f"{out.text}[...] = {value.text}")
         self.working.give_back(value)
         return out
@@ -403,7 +403,7 @@ class PairEmitter(Emitter):
         own = self.row.value(node)
         if own.is_uniform:
             return own
-        out = self.working.take(own.scalar, own.shape, layout_of(node.type)).value
+        out = self.working.take(own.scalar, own.shape, layout_of(node.type))
         self.run(f"{PAIRS}.spread", own.text, out.text)
         self.row.working.give_back(own)
         return out

@@ -32,6 +32,27 @@ Cells: TypeAlias = tuple[str, tuple[int, ...], bool]
 """Working memory of a kernel: dtype, shape per row, and whether a row's elements lie together."""
 
 
+class BlockMemory:
+    """Arrays for as many rows as a block has: the same ones again if they have room."""
+
+    __slots__ = ("_arrays", "_cells", "_room", "nbytes")
+
+    def __init__(self, cells: Sequence[Cells]) -> None:
+        self._cells = cells
+        self._room = -1
+        self._arrays: list[NDArray[Any]] = []
+        self.nbytes = 0
+        """Bytes that are held."""
+
+    def take(self, rows: int) -> list[NDArray[Any]]:
+        """Return uninitialised arrays of shape (*shape, rows)."""
+        if rows > self._room:  # at least one: of none no strides tell the layout
+            self._room = 1 << max(rows - 1, 0).bit_length()
+            self._arrays = [working_memory(cells, self._room) for cells in self._cells]
+            self.nbytes = sum(array.nbytes for array in self._arrays)
+        return [array[..., :rows] for array in self._arrays]
+
+
 class Blocks:
     """Views of a kernel's columns and of its working memory, block after block.
 
@@ -40,22 +61,11 @@ class Blocks:
     cut it again.
     """
 
-    __slots__ = (
-        "_memory",
-        "_room",
-        "columns",
-        "most",
-        "nbytes",
-        "stamp",
-        "views",
-        "working",
-    )
+    __slots__ = ("_memory", "columns", "most", "nbytes", "stamp", "views", "working")
 
-    _memory: list[NDArray[Any]]
-    _room: int
-    """Rows for which there is memory."""
     most: int
     """Rows of a block at most."""
+    _memory: BlockMemory
 
     def __init__(
         self,
@@ -69,39 +79,25 @@ class Blocks:
         self.stamp = rows
         self.columns = columns
         self.working = working
-        self._take(columns, working, former, kernels)
-        if rows > self._room < self.most:
-            self._room = min(self.most, 1 << (rows - 1).bit_length())
-            self._memory = [working_memory(cells, self._room) for cells in working]
-        memory, size = self._memory, self.most
-        self.nbytes = sum([array.nbytes for array in memory])
+        if former is not None:
+            self.most, self._memory = former.most, former._memory
+        else:
+            each = [cells_bytes(array.shape[:-1], array.dtype) for array in columns]
+            row_bytes = sum(each) + working_bytes(working)
+            self.most = block_rows(row_bytes // min(kernels, MOST_SHARED))
+            self._memory = BlockMemory(working)
+        size = self.most
+        memory = self._memory.take(min(rows, size)) if rows else []
+        self.nbytes = self._memory.nbytes
         """Bytes that are held beside the columns."""
         self.views: list[tuple[Any, ...]] = []
         if 0 < rows <= size:  # few rows are what this has to be quick for
-            self.views.append((*columns, *[array[..., :rows] for array in memory]))
+            self.views.append((*columns, *memory))
             return
         for start in range(0, rows, size):
             cut = [column[..., start : start + size] for column in columns]
             scratch = [array[..., : rows - start] for array in memory]
             self.views.append((*cut, *scratch))
-
-    def _take(
-        self,
-        columns: Sequence[NDArray[Any]],
-        working: Sequence[Cells],
-        former: Blocks | None,
-        kernels: int,
-    ) -> None:
-        """Take what blocks of other rows have."""
-        if former is not None:
-            self.most, self._room = former.most, former._room
-            self._memory = former._memory
-            return
-        each = [cells_bytes(array.shape[:-1], array.dtype) for array in columns]
-        row_bytes = sum(each) + working_bytes(working)
-        self.most = block_rows(row_bytes // min(kernels, MOST_SHARED))
-        self._room = 0
-        self._memory = []
 
 
 def working_bytes(working: Sequence[Cells]) -> int:

@@ -39,7 +39,7 @@ class BlockColumn(NamedTuple):
         return self.cells.dtype.str, self.cells.shape[:-1], together
 
 
-class Batch(NamedTuple):
+class RowBatch(NamedTuple):
     """A block: what is copied before it, its arrays, and what is copied behind it."""
 
     gathered: list[Copied]
@@ -51,7 +51,7 @@ def batch_of(
     columns: Sequence[BlockColumn],
     rows: RowArray | slice,
     memory: Sequence[NDArray[Any]],
-) -> Batch:
+) -> RowBatch:
     """Return a batch of some rows: columns where they follow each other, else in memory, then what
     else there is of memory."""
     views = list(memory)
@@ -62,12 +62,12 @@ def batch_of(
         if isinstance(where, slice):
             views[place] = column.cells[..., where]
             continue
-        moves = copied(column.cells, where, memory[place])
+        moves = row_copies(column.cells, where, memory[place])
         if column.is_read:
             gathered += moves
         if column.is_written:
             put += moves
-    return Batch(gathered, tuple(views), put)
+    return RowBatch(gathered, tuple(views), put)
 
 
 def batches_of(
@@ -75,7 +75,7 @@ def batches_of(
     memory: Sequence[NDArray[Any]],
     count: int,
     size: int,
-) -> Iterator[Batch]:
+) -> Iterator[RowBatch]:
     """Yield batches of so many rows, `size` in each, which all have the same memory."""
     for start in range(0, count, size or 1):
         end = min(start + size, count)
@@ -83,12 +83,14 @@ def batches_of(
         yield batch_of(columns, slice(start, end), some)
 
 
-def copied(column: NDArray[Any], rows: RowArray, copy: NDArray[Any]) -> list[Copied]:
+def row_copies(
+    column: NDArray[Any], rows: RowArray, copy: NDArray[Any]
+) -> list[Copied]:
     """Return what is copied of a column, rows last."""
     return list(zip(row_cells(column), repeat(rows), row_cells(copy), strict=False))
 
 
-def moved(batches: Iterable[Batch]) -> Iterator[tuple[Any, ...]]:
+def moved_rows(batches: Iterable[RowBatch]) -> Iterator[tuple[Any, ...]]:
     """Yield the arrays of batches: copies are put back when the next one is asked for."""
     for gathered, views, put in batches:
         for cells, rows, copy in gathered:
@@ -113,7 +115,7 @@ def chosen_blocks(
     size = min(len(rows), whole.most)
     kinds = (*[column.memory for column in columns], *whole.working)
     memory = [working_memory(cells, size) for cells in kinds]
-    return moved(batches_of(columns, memory, len(rows), size))
+    return moved_rows(batches_of(columns, memory, len(rows), size))
 
 
 def beside(

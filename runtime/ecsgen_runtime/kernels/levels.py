@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from ..handles import NIL, RowArray
 from ..typed import NamedTuple
 from .blocks import Cells, block_rows, working_bytes, working_memory
-from .chosen_blocks import Batch, BlockColumn, Copied, batch_of, copied, moved
+from .chosen_blocks import (
+    BlockColumn,
+    Copied,
+    RowBatch,
+    batch_of,
+    moved_rows,
+    row_copies,
+)
 
 
 class ParentColumn(NamedTuple):
@@ -59,7 +66,7 @@ class LevelBlocks:
         memory = [working_memory(cells, size) for cells in (*fields, *working)]
         self.nbytes = sum(array.nbytes for array in memory)
         """Bytes that are held beside the columns."""
-        self._batches: list[Batch] = []
+        self._batches: list[RowBatch] = []
         if place is None:
             self._batches = list(_by_level(levels, parents, columns, above, memory))
             self.nbytes += sum(level.nbytes for level in levels[1:])
@@ -70,7 +77,7 @@ class LevelBlocks:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """Iterate over the blocks."""
-        return moved(self._batches)
+        return moved_rows(self._batches)
 
 
 def _by_level(
@@ -79,7 +86,7 @@ def _by_level(
     columns: Sequence[BlockColumn],
     above: Sequence[ParentColumn],
     memory: Sequence[NDArray[Any]],
-) -> Iterator[Batch]:
+) -> Iterator[RowBatch]:
     """Yield blocks that all have the same memory; what is above roots is not copied."""
     size = memory[0].shape[-1]
     for depth, level in enumerate(levels):
@@ -92,7 +99,7 @@ def _by_level(
             for place, one in enumerate(above, len(columns)):
                 into = some[place]
                 if depth:
-                    batch.gathered.extend(copied(one.column.cells, upper, into))
+                    batch.gathered.extend(row_copies(one.column.cells, upper, into))
                 else:
                     roots = np.asarray(one.above_roots, into.dtype)
                     views[place] = np.broadcast_to(roots, into.shape)
@@ -100,13 +107,13 @@ def _by_level(
 
 
 def _at_once(
-    whole: Batch,
+    whole: RowBatch,
     first: int,
     levels: Sequence[RowArray],
     parents: NDArray[Any],
     above: Sequence[ParentColumn],
     place: RowArray,
-) -> list[Batch]:
+) -> list[RowBatch]:
     """Return blocks whose memory lies behind each other, `place`: where rows are in it. Parents'
     fields begin with the `first` array; roots' are filled once, which numpy reads sooner.
     """
@@ -117,7 +124,7 @@ def _at_once(
         memory[number][..., :roots] = one.above_roots
         if one.own is None:
             below = memory[number][..., roots:]
-            gathered += copied(one.column.cells, upper, below)
+            gathered += row_copies(one.column.cells, upper, below)
     batches, start = [], 0
     for level in levels:
         views = tuple(array[..., start : start + len(level)] for array in memory)
@@ -125,8 +132,8 @@ def _at_once(
         for number, one in enumerate(above, first):
             if start and one.own is not None:
                 upper = place[parents[level]]
-                made += copied(memory[one.own], upper, views[number])
-        batches.append(Batch(made, views, []))
+                made += row_copies(memory[one.own], upper, views[number])
+        batches.append(RowBatch(made, views, []))
         start += len(level)
     batches[0].gathered.extend(gathered)
     batches[-1].put.extend(put)

@@ -1,7 +1,8 @@
-"""References of kernels: the rows that entities and ids lead to, and fields of these rows.
+"""Other rows: those that entities and ids of a kernel's rows lead to, their fields, and messages.
 
 Rows of dead entities that are not collected yet are not found, so that it does not matter when they
-are.
+are. What rows send to others arrives in the order of rows, and what one sends in the order of its
+steps, one after the other.
 """
 
 from __future__ import annotations
@@ -91,3 +92,125 @@ def _of_living(
     if not alive.all():
         rows[~alive] = NIL
     return rows
+
+
+class Messages:
+    """Messages to a field, which the kernel neither reads nor writes: they arrive with each block.
+
+    `column` has rows last, `ufunc` is what is done with what is there, `steps` how many of the
+    kernel's steps send to the field.
+    """
+
+    __slots__ = ("_column", "_rows", "_steps", "_ufunc", "_values")
+
+    def __init__(self, column: NDArray[Any], ufunc: np.ufunc, steps: int) -> None:
+        self._column = column
+        self._ufunc = ufunc
+        self._steps = steps
+        self._make_room(0)
+
+    def send(
+        self, rows: RowArray, values: Any, heard: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Send what each row of a block says in the only step: to which row, NIL for none, and
+        whether it is heard; O(rows)."""
+        shape = (*self._column.shape[:-1], len(rows))
+        if heard is not None and not heard.all():
+            rows = np.where(heard, rows, NIL)
+        self._pass_on(rows, np.broadcast_to(values, shape))
+
+    def put(self, step: int, rows: RowArray, values: Any) -> None:
+        """Set the same of one of several steps, to be sent together."""
+        if step == 0 and len(rows) != len(self._rows):
+            self._make_room(len(rows))
+        self._rows[:, step] = rows
+        self._values[..., step] = values
+
+    def send_all(self, heard: NDArray[np.bool_] | None = None) -> None:
+        """Send what the block's rows have put, those that are heard; O(rows)."""
+        rows, values = self._rows, self._values
+        if heard is not None and not heard.all():
+            rows[~heard] = NIL
+        self._pass_on(rows.reshape(-1), values.reshape(*values.shape[:-2], -1))
+
+    def arrive(self) -> None:
+        """Let messages arrive that have waited for the last row."""
+
+    def _make_room(self, count: int) -> None:
+        shape = (*self._column.shape[:-1], count, self._steps)
+        self._rows = np.empty((count, self._steps), np.intp)
+        self._values = np.empty(shape, self._column.dtype)
+
+    def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:
+        self._deliver(rows, values)
+
+    def _deliver(self, rows: RowArray, values: NDArray[Any]) -> None:
+        sent = rows != NIL
+        if not sent.all():
+            rows, values = rows[sent], values[..., sent]
+        if len(rows) == 0:
+            return
+        for place in np.ndindex(self._column.shape[:-1]):
+            cells, given = self._column[place], values[place]
+            if self._ufunc is np.logical_or:  # five times as fast as its `at`
+                cells[rows[given]] = True
+            elif self._ufunc is np.logical_and:
+                cells[rows[~given]] = False
+            else:
+                self._ufunc.at(cells, rows, given)
+
+
+class HeldMessages(Messages):
+    """Messages to a field that the kernel itself reads or writes: they wait for the last row."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, column: NDArray[Any], ufunc: np.ufunc, steps: int) -> None:
+        super().__init__(column, ufunc, steps)
+        self._held: list[tuple[RowArray, NDArray[Any]]] = []
+
+    def arrive(self) -> None:
+        """Let all messages arrive; O(messages)."""
+        for rows, values in self._held:
+            self._deliver(rows, values)
+        self._held = []
+
+    def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:
+        self._held.append((rows.copy(), values.copy()))
+
+
+class AskingBlocks(Protocol):
+    """Blocks of rows that come cell by cell."""
+
+    asking: RowArray
+    """Who they are in the block at hand, shape (rows,)."""
+
+
+class CellMessages(HeldMessages):
+    """Messages of rows that come cell by cell: they wait for the last row, and arrive in the
+    order of rows."""
+
+    __slots__ = ("_asking", "_blocks")
+
+    def __init__(
+        self, column: NDArray[Any], ufunc: np.ufunc, steps: int, blocks: AskingBlocks
+    ) -> None:
+        super().__init__(column, ufunc, steps)
+        self._blocks = blocks
+        self._asking: list[RowArray] = []
+
+    def arrive(self) -> None:
+        """Let all messages arrive; O(k log k) for k rows that send any."""
+        if not self._held:
+            return
+        order = np.concatenate(self._asking).argsort()
+        steps = self._steps
+        rows = np.concatenate([rows for rows, _ in self._held]).reshape(-1, steps)
+        values = np.concatenate([values for _, values in self._held], axis=-1)
+        values = values.reshape(*values.shape[:-1], -1, steps)[..., order, :]
+        shape = (*values.shape[:-2], -1)
+        self._deliver(rows[order].reshape(-1), values.reshape(shape))
+
+    def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:
+        super()._pass_on(rows, values)
+        self._asking.append(self._blocks.asking)

@@ -16,10 +16,16 @@ from ..kernels.blocks import (
     working_bytes,
     working_memory,
 )
-from ..kernels.chosen_blocks import Batch, BlockColumn, batches_of, copied, moved
+from ..kernels.chosen_blocks import (
+    BlockColumn,
+    RowBatch,
+    batches_of,
+    moved_rows,
+    row_copies,
+)
 from ..kernels.rows import JoinedRows
 from ..typed import NamedTuple
-from .rows import RowOrder, row_numbers
+from .rows import RowOrder, member_rows
 
 JoinedColumn = BlockColumn
 """What older packages call it."""
@@ -71,7 +77,7 @@ class JoinedBlocks:
     def _part(self, column: BlockColumn, n: int) -> BlockColumn:
         """Return what blocks have parts of: cells that follow each other, in the column or in a
         copy of all, or any of them."""
-        rows = row_numbers(column.rows)
+        rows = member_rows(column.rows)
         if isinstance(rows, slice):
             return BlockColumn(column.cells[..., rows])
         order = None
@@ -106,7 +112,7 @@ class JoinedBlocks:
             return iter(self._views)
         for one in self._ordered:
             one.gather()
-        return moved(self._batches)
+        return moved_rows(self._batches)
 
 
 class _Ordered(NamedTuple):
@@ -122,9 +128,9 @@ class _Ordered(NamedTuple):
         cells, copy = row_cells(self.column.cells), row_cells(self.copy)
         self.order.gather(cells[0], copy[0])
 
-    def put_by(self, batches: Sequence[Batch], size: int) -> None:
+    def put_by(self, batches: Sequence[RowBatch], size: int) -> None:
         """Let batches of so many rows put back what is written."""
         for place, batch in enumerate(batches if self.column.is_written else ()):
             some = slice(place * size, (place + 1) * size)
             rows, copy = self.column.rows[some], self.copy[..., some]
-            batch.put.extend(copied(self.column.cells, rows, copy))
+            batch.put.extend(row_copies(self.column.cells, rows, copy))

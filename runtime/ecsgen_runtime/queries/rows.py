@@ -125,14 +125,14 @@ def as_array(rows: RowsOrSlice) -> RowArray:
     return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
 
-def row_numbers(rows: slice | QueryRows) -> RowsOrSlice:
+def member_rows(rows: slice | QueryRows) -> RowsOrSlice:
     """Return the rows of one member themselves."""
     return rows.rows if isinstance(rows, QueryRows) else rows
 
 
 def joined_rows(rows: slice | QueryRows) -> RowArray:
     """Return the same as an array."""
-    return as_array(row_numbers(rows))
+    return as_array(member_rows(rows))
 
 
 def hidden_rows(rows: RowArray, *parts: tuple[slice | QueryRows, int]) -> RowArray:

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import RowArray
-from ..kernels.blocks import Cells, working_memory
-from ..kernels.chosen_blocks import Batch, BlockColumn, batch_of, moved
-from ..kernels.messages import HeldMessages
+from ..kernels.blocks import BlockMemory, Cells, working_memory
+from ..kernels.chosen_blocks import BlockColumn, RowBatch, batch_of, moved_rows
 from .search import NearSearch
 
 
@@ -58,11 +57,11 @@ class NearBlocks:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """Iterate over the blocks."""
-        return moved(self._batches())
+        return moved_rows(self._batches())
 
-    def _batches(self) -> Iterator[Batch]:
+    def _batches(self) -> Iterator[RowBatch]:
         """Find the blocks, which share their memory."""
-        own, pairs_memory = _Memory(self._working), _Memory(self._paired)
+        own, pairs_memory = BlockMemory(self._working), BlockMemory(self._paired)
         fields, others = len(self._columns), len(self._others)
         for pairs in self._search.blocks():
             self.asking = rows = self._search.asking[pairs.asking]
@@ -71,57 +70,9 @@ class NearBlocks:
             near = batch_of(self._others, found, pairs_memory.take(len(found)))
             views = (*mine[:fields], *near.views[:others])
             memory = (*mine[fields:], *near.views[others:])
-            yield Batch(gathered + near.gathered, (pairs, *views, *memory), put)
+            yield RowBatch(gathered + near.gathered, (pairs, *views, *memory), put)
 
     def beside(self, *each: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
         """Iterate over the blocks with values for each row that asks behind the arrays."""
         for arrays in self:
             yield (*arrays, *(values[..., self.asking] for values in each))
-
-
-class _Memory:
-    """Arrays for as many rows as a block has: the same ones again if they have room."""
-
-    __slots__ = ("_arrays", "_cells", "_room")
-
-    def __init__(self, cells: Sequence[Cells]) -> None:
-        self._cells = cells
-        self._room = -1
-        self._arrays: list[NDArray[Any]] = []
-
-    def take(self, rows: int) -> list[NDArray[Any]]:
-        """Return uninitialised arrays of shape (*shape, rows)."""
-        if rows > self._room:
-            self._room = rows + rows // 4
-            self._arrays = [working_memory(cells, self._room) for cells in self._cells]
-        return [array[..., :rows] for array in self._arrays]
-
-
-class CellMessages(HeldMessages):
-    """Messages of rows that come cell by cell: they wait for the last row, and arrive in the
-    order of rows."""
-
-    __slots__ = ("_asking", "_blocks")
-
-    def __init__(
-        self, column: NDArray[Any], ufunc: np.ufunc, steps: int, blocks: NearBlocks
-    ) -> None:
-        super().__init__(column, ufunc, steps)
-        self._blocks = blocks
-        self._asking: list[RowArray] = []
-
-    def arrive(self) -> None:
-        """Let all messages arrive; O(k log k) for k rows that send any."""
-        if not self._held:
-            return
-        order = np.concatenate(self._asking).argsort()
-        steps = self._steps
-        rows = np.concatenate([rows for rows, _ in self._held]).reshape(-1, steps)
-        values = np.concatenate([values for _, values in self._held], axis=-1)
-        values = values.reshape(*values.shape[:-1], -1, steps)[..., order, :]
-        shape = (*values.shape[:-2], -1)
-        self._deliver(rows[order].reshape(-1), values.reshape(shape))
-
-    def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:
-        super()._pass_on(rows, values)
-        self._asking.append(self._blocks.asking)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -171,17 +172,6 @@ class NearPairs:
     one that broadcasts to it.
     """
 
-    __slots__ = (
-        "_counts",
-        "_distance",
-        "_firsts",
-        "asking",
-        "found",
-        "offset",
-        "square",
-        "who",
-    )
-
     def __init__(
         self,
         asking: slice,
@@ -200,24 +190,17 @@ class NearPairs:
         """Its place less that of the one who asks, shape (axes, pairs)."""
         self.square = square
         """`dot(offset, offset)`, shape (pairs,)."""
-        self._counts: NDArray[np.int64] | None = None
-        self._distance: NDArray[Any] | None = None
-        self._firsts: RowArray | None = None
 
-    @property
+    @cached_property
     def distance(self) -> NDArray[Any]:
         """How far the other one is, shape (pairs,)."""
-        if self._distance is None:
-            self._distance = np.sqrt(self.square)
-        return self._distance
+        distance: NDArray[Any] = np.sqrt(self.square)
+        return distance
 
-    @property
+    @cached_property
     def counts(self) -> NDArray[np.int64]:
         """How many pairs there are of each who asks, shape (asking,)."""
-        if self._counts is None:
-            most = self.asking.stop - self.asking.start
-            self._counts = np.bincount(self.who, minlength=most)
-        return self._counts
+        return np.bincount(self.who, minlength=self.asking.stop - self.asking.start)
 
     def spread(self, values: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the value of who asks to each pair."""
@@ -262,19 +245,18 @@ class NearPairs:
             answer[...] = 0
             answer[some] = given[firsts]
 
-    @property
+    @cached_property
     def _nearest(self) -> RowArray:
         """Which pair is the nearest of each who has any."""
-        if self._firsts is None:
-            counts = self.counts[self.counts > 0]
-            starts = counts.cumsum() - counts
-            least = np.minimum.reduceat(self.square, starts) if len(counts) else starts
-            places = (self.square == least.repeat(counts)).nonzero()[0]
-            who = self.who[places]
-            is_first = np.ones(len(who), np.bool_)
-            np.not_equal(who[1:], who[:-1], out=is_first[1:])
-            self._firsts = places[is_first]
-        return self._firsts
+        counts = self.counts[self.counts > 0]
+        starts = counts.cumsum() - counts
+        least = np.minimum.reduceat(self.square, starts) if len(counts) else starts
+        places = (self.square == least.repeat(counts)).nonzero()[0]
+        who = self.who[places]
+        is_first = np.ones(len(who), np.bool_)
+        np.not_equal(who[1:], who[:-1], out=is_first[1:])
+        found: RowArray = places[is_first]
+        return found
 
     def _added(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return sums in f64, from the first to the last: no pairs are added first."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..kernels.seeded import Chance, Seeded, checked_seed, noted_chance
+from ..kernels.chance import Chance, Seeded, checked_seed, noted_chance
 from .base import WorldBase
 
 

@@ -33,7 +33,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/kernels/messages.py",
+        "_runtime/kernels/references.py",
         TESTS,
         Mutant("all are heard", r"rows = np\.where\(heard, rows, NIL\)", "pass"),
         Mutant("all that was put is heard", r"rows\[~heard\] = NIL", "pass"),

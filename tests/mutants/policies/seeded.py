@@ -11,7 +11,7 @@ GROUPS = (
         Mutant("draws begin with the second number", r"(draw_\w+)\(_stem, 0,", r"\1(_stem, 1,"),
     ),
     module(
-        "_runtime/kernels/seeded.py",
+        "_runtime/kernels/chance.py",
         TESTS,
         Mutant("calls are not counted", r"= call \+ 1", "= call"),
         Mutant("a seed does not count anew", r"self\.calls = dict\(calls or \{\}\)", "pass"),
