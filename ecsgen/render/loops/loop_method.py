@@ -8,7 +8,7 @@ from ecsgen.model import Kernel
 from ecsgen.model.programs import ID_SLOT, Argument
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.calls import call, for_macro
-from ecsgen.render.kernels.arguments import ArgumentSpelling, is_local
+from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.kernels.methods import Method, Printed
 from ecsgen.render.kernels.sources import Source
@@ -25,7 +25,7 @@ class LoopKernel(Method):
         self, kernel: Kernel, source: Source, asked: Asked | None = None, is_plain: bool = False
     ) -> None:
         super().__init__(kernel, source, asked)
-        self.function = LoopFunction(self._function_name, self, source, is_plain)
+        self.function = LoopFunction(f"_{self.name}_kernel", self, source, is_plain)
         self.is_plain = is_plain
 
     @property
@@ -34,15 +34,6 @@ class LoopKernel(Method):
         one, made = self.function, "" if self.is_plain else decorator(self.function.is_parallel)
         function = function_text(one.name, one.parameters, self.function_docstring, one.body, made)
         return Printed(self.text(self._before, self._call), function)
-
-    @property
-    def _function_name(self) -> str:
-        """What the function is called; the world's module has functions of other names."""
-        if self.source.is_world:
-            return function_name(self, f"{self.name}_kernel")
-        component = self.source.whole
-        others = {one.name for one in component.kernels}
-        return function_name(self, self.name, others | {one.name for one in component.reductions})
 
     # --- the method ------------------------------------------------------------------------------
 
@@ -154,18 +145,6 @@ class LoopKernel(Method):
             return passed
         how = "written" if parameter.field.text in self._program.effects.writes else "read"
         return f"_cells.{how}({passed}{f', {elements}' if elements > 1 else ''})"
-
-
-def function_name(method: Method, name: str, others: Set[str] = frozenset()) -> str:
-    """What a function is called behind an underscore: not as a local of the method that calls it;
-    `others`: names that functions beside it have."""
-    taken = {text for one in method.arguments for text in (one.text, one.whole)}
-    is_bare = name == method.name  # no local of its own ends as other names of functions do
-    if f"_{name}" in taken or (is_bare and is_local(name)):
-        name += "_"
-        while name in others or f"_{name}" in taken:
-            name += "_"
-    return f"_{name}"
 
 
 def function_text(

@@ -16,7 +16,6 @@ from ecsgen.render.loops.loop_method import (
     LoopKernel,
     converted,
     decorator,
-    function_name,
     function_text,
 )
 from ecsgen.render.quoting import literal
@@ -32,7 +31,7 @@ class LoopPass(Pass):
         super().__init__(fused, source)
         self._parts = [LoopKernel(kernel, source) for kernel in fused.kernels]
         called = {part.function.name for part in self._parts}
-        self._function = function_name(self, self.name)
+        self._function = f"_{self.name}_pass"
         self._names = Names({*USED, *called, self._function})
         self._rows = self._names.take("n")
         self._start, self._end = self._names.take("start"), self._names.take("end")
@@ -115,7 +114,7 @@ class ChunkLoop(Method):
     @property
     def printed(self) -> Printed:
         """The texts of the module."""
-        function, chunks = self._function, function_name(self, f"{self.name}_chunks")
+        function, chunks = self._function, f"_{self.name}_chunks"
         of_rows = function.name, function.parameters, self.function_docstring, function.body
         given = [self._rows, self._addresses, *function.common]
         said = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
