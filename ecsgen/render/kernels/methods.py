@@ -3,6 +3,7 @@ docstring, and what stands before either printer's loop; and the texts that temp
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -31,7 +32,7 @@ class Printed:
     """Lines of the module."""
 
 
-class Method:
+class Method(ABC):
     """What is the same whoever prints it."""
 
     def __init__(
@@ -47,6 +48,11 @@ class Method:
         self._program = kernel.program
         self.arguments = argument_spellings(source.whole, kernel)
         self.rows = "_n_active" if kernel.rows == "active" else "_n"
+
+    @property
+    @abstractmethod
+    def printed(self) -> Printed:
+        """The texts of the module."""
 
     @property
     def signature(self) -> str:

@@ -47,7 +47,6 @@ class LoopFold(Folding):
 
     @property
     def printed(self) -> Printed:
-        """The texts of the module."""
         returned = array_type(self._returned) if self.type.shape else self.returns
         returned = f"tuple[int, {returned}]" if self._tells_how_many else returned
         body = "\n".join(_indented(self._statements))

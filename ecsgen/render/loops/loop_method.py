@@ -30,7 +30,6 @@ class LoopKernel(Method):
 
     @property
     def printed(self) -> Printed:
-        """The texts of the module."""
         one, made = self.function, "" if self.is_plain else decorator(self.function.is_parallel)
         function = function_text(one.name, one.parameters, self.function_docstring, one.body, made)
         return Printed(self.text(self._before, self._call), function)
@@ -44,7 +43,6 @@ class LoopKernel(Method):
 
     @property
     def conversions(self) -> list[str]:
-        """The statements that check the arguments."""
         near, used = self._program.near, {one.name for one in self.function.arguments}
         if near is not None and isinstance(near.radius, Argument):
             used.add(near.radius.name)

@@ -41,7 +41,6 @@ class LoopPass(Pass):
 
     @property
     def printed(self) -> Printed:
-        """The texts of the module."""
         name, source, said = self._function, self.source, self.function_docstring
         first = self._parts[0].function.parameters[0]
         parameters = [Parameter(self._rows, "int", first.passed), *self._given.values()]
@@ -113,7 +112,6 @@ class ChunkLoop(Method):
 
     @property
     def printed(self) -> Printed:
-        """The texts of the module."""
         function, chunks = self._function, f"_{self.name}_chunks"
         of_rows = function.name, function.parameters, self.function_docstring, function.body
         given = [self._rows, self._addresses, *function.common]
@@ -164,7 +162,6 @@ class ChunkLoop(Method):
 
     @property
     def conversions(self) -> list[str]:
-        """The statements that check the arguments."""
         return converted(self.arguments, {one.name for one in self._function.arguments})
 
     @property

@@ -198,11 +198,11 @@ class Emitter(ABC):
 
     # --- names for what is needed more than once ---------------------------------------------
 
-    def kept(self, value: Value, *wishes: str) -> Value:
+    def kept(self, value: Value) -> Value:
         """One number under a name, if it is not at hand anyway."""
         code = cut(value.at(0), value.type.scalar)
         if not code.is_at_hand:
-            code = self.assign(code, *wishes)
+            code = self.assign(code)
         return Value(value.type, lambda place: code)
 
     def assign(self, code: Code, *wishes: str) -> Code:
