@@ -14,8 +14,7 @@ from ecsgen.render.kernels.asked import asked_of
 from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import ChunkSource, Source, own_source
 from ecsgen.render.loops.loop_folds import LoopFold
-from ecsgen.render.loops.loop_method import LoopKernel
-from ecsgen.render.loops.parts import ChunkLoop, LoopPass
+from ecsgen.render.loops.loop_method import ChunkLoop, LoopKernel, LoopPass
 from ecsgen.render.quoting import literal
 
 _BASIS = 0xCBF2_9CE4_8422_2325
