@@ -97,3 +97,32 @@ def test_arguments_called_like_functions_of_the_world(backend: Backend) -> None:
     assert world.pot.data.warmth.tolist() == [27, 27, 27]
     world.cool(7)
     assert world.pot.data.warmth.tolist() == [20, 20, 20]
+
+
+REDUCED = """\
+component: Grain
+fields: {mass: f64}
+kernels:
+  each_grow: {args: {grow_kernel: {type: f64, each: true}}, steps: [mass += grow_kernel]}
+  cells: {args: {cells_kernel: f64}, steps: [mass *= cells_kernel]}
+reductions:
+  found: {max: mass, where: mass > 0}
+  matching: {mean: mass, where: mass > 0}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_reductions_and_kernels_called_like_locals(tmp_path: Path, backend: Backend) -> None:
+    """A function's name is that of no local of the method that calls it."""
+    pytest.importorskip(backend)
+    (tmp_path / "a.yaml").write_text(REDUCED, encoding="utf-8")
+    name = f"reduced_{backend}"
+    package: Any = built(tmp_path, name, backend).package
+    entities = package.EntityManager()
+    grains = package.GrainManager(entities)
+    grains.create_many(entities.create_many(3), mass=[0.0, 1.0, 3.0])
+    assert (grains.found(), grains.matching()) == (3, 2)
+    grains.each_grow([1.0, 1.0, 0.0])
+    grains.cells(2.0, rows=[0, 1, 2])
+    assert grains.data.mass.tolist() == [2, 4, 6]
+    list(forget(name))

@@ -11,13 +11,11 @@ from ecsgen.model import Component, Fused, Kernel, World
 from ecsgen.model.scalars import SCALARS
 from ecsgen.render.blocks.block_method import BlockFold, BlockMethod, PassMethod
 from ecsgen.render.kernels.asked import asked_of
+from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import ChunkSource, Source, own_source
 from ecsgen.render.loops.loop_folds import LoopFold
-from ecsgen.render.loops.loop_method import LoopKernel
-from ecsgen.render.loops.parts import ChunkLoop, LoopPass
+from ecsgen.render.loops.loop_method import ChunkLoop, LoopKernel, LoopPass
 from ecsgen.render.quoting import literal
-
-Printer = LoopKernel | ChunkLoop | LoopPass | LoopFold | BlockMethod | PassMethod | BlockFold
 
 _BASIS = 0xCBF2_9CE4_8422_2325
 _PRIME = 0x0000_0100_0000_01B3
@@ -25,7 +23,7 @@ _PRIME = 0x0000_0100_0000_01B3
 
 def method_of(
     kernel: Kernel, source: Source | ChunkSource, backend: Backend, world: World | None = None
-) -> Printer:
+) -> Method:
     """Return a kernel as a backend has it; `world`: where it is one of the world."""
     is_plain = backend == "numpy"
     if isinstance(source, ChunkSource):
@@ -36,7 +34,7 @@ def method_of(
     return LoopKernel(kernel, source, asked, is_plain)
 
 
-def pass_of(fused: Fused, source: Source, backend: Backend) -> Printer:
+def pass_of(fused: Fused, source: Source, backend: Backend) -> Method:
     """Return the kernels of a pass as one method."""
     return PassMethod(fused, source) if backend == "numpy" else LoopPass(fused, source)
 
@@ -51,7 +49,7 @@ class Texts(NamedTuple):
     methods: list[str]
 
     @classmethod
-    def of(cls, printers: Iterable[Printer]) -> Self:
+    def of(cls, printers: Iterable[Method]) -> Self:
         """Return those of some printers; constants of arguments get different names."""
         methods = list(printers)
         _number_constants(methods)
@@ -80,7 +78,7 @@ def texts_of(component: Component) -> Texts:
     return Texts.of([*kernels, *passes, *(fold(component, one) for one in component.reductions)])
 
 
-def _number_constants(printers: Iterable[Printer]) -> None:
+def _number_constants(printers: Iterable[Method]) -> None:
     """Give arguments of different kernels different constants."""
     seen: dict[str, int] = {}
     for argument in (one for printer in printers for one in printer.arguments):

@@ -18,9 +18,9 @@ from ecsgen.render.spelling import Spelling
 _OWN_NAMES: Final = re.compile(
     r"(tmp|once|theirs|exists|heard|each)\d*|where|blocks|rows|parents|found|chunks|addresses"
     r"|kept|given|among|order|search|pairs|views|chosen|count|before|cells|n|stem|word|bits"
-    r"|(all|parent|other|to|each)_.*|key(_\d+)?"
+    r"|(all|parent|other|to|each)_.*|key(_\d+)?|.*_(kernel|chunks|pass)"
 )
-"""What methods call their locals, behind an underscore."""
+"""What methods call their locals, and the functions that they call, behind an underscore."""
 
 
 class ArgumentSpelling:
@@ -38,9 +38,13 @@ class ArgumentSpelling:
         self.type = type_
         self.unit = unit
         self.each = argument.each
-        self.whole = f"_each_{self.name}"  # the values of all rows, if it has one for each
         self.text = f"_{self.name}"  # the converted value in the method
         self.constant = f"_{kernel.name.upper()}_{argument.name.upper()}_ARGUMENT"
+
+    @property
+    def whole(self) -> str:
+        """The values of all rows in the method, if it has one for each."""
+        return f"_each{self.text}"
 
     @property
     def converter(self) -> str:
@@ -100,11 +104,6 @@ def _base(type_: Type) -> Base:
     return Base.FLOAT if type_.is_float else Base.INT
 
 
-def is_local(name: str) -> bool:
-    """Whether the method of a kernel may have a local of this name behind an underscore."""
-    return _OWN_NAMES.fullmatch(name) is not None
-
-
 def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:
     """The arguments of a kernel, each with a name of its own for its converted value."""
     units = {name: unit for name, _, unit in kernel.args}
@@ -112,10 +111,10 @@ def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpe
         ArgumentSpelling(component, kernel, argument, units[argument.name])
         for argument in kernel.program.arguments
     ]
-    taken = {argument.text for argument in found}
+    taken = {text for argument in found for text in (argument.text, argument.whole)}
     for argument in found:
-        if is_local(argument.name):
+        if _OWN_NAMES.fullmatch(argument.name):
             while argument.text in taken:
                 argument.text += "_"
-            taken.add(argument.text)
+            taken |= {argument.text, argument.whole}
     return found

@@ -3,6 +3,7 @@ docstring, and what stands before either printer's loop; and the texts that temp
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -31,7 +32,7 @@ class Printed:
     """Lines of the module."""
 
 
-class Method:
+class Method(ABC):
     """What is the same whoever prints it."""
 
     def __init__(
@@ -39,6 +40,7 @@ class Method:
     ) -> None:
         self.kernel = kernel
         self.name = kernel.name
+        self.called = marked(kernel.name)
         self.source = source
         self.asked = asked
         self.kernels: Sequence[Kernel] = (kernel,)
@@ -48,11 +50,16 @@ class Method:
         self.rows = "_n_active" if kernel.rows == "active" else "_n"
 
     @property
+    @abstractmethod
+    def printed(self) -> Printed:
+        """The texts of the module."""
+
+    @property
     def signature(self) -> str:
         parameters = ["self", *(argument.parameter for argument in self.arguments)]
         if self.takes_rows:
             parameters += ["*", "rows: ArrayLike | None = None"]
-        return for_macro(call(f"def {marked(self.name)}", parameters, 4, " -> None:"))
+        return for_macro(call(f"def {self.called}", parameters, 4, " -> None:"))
 
     @property
     def takes_rows(self) -> bool:
@@ -145,10 +152,13 @@ class Method:
 
     @property
     def key_lines(self) -> list[str]:
-        """The statements that count a call that draws random numbers."""
-        if self._program.who is None:
-            return []
-        return [f'_key = self._draw_key("{self.name}")']
+        """The statements that count the calls of kernels that draw random numbers."""
+        is_one = len(self.kernels) == 1
+        return [
+            f'_key{"" if is_one else f"_{place}"} = self._draw_key("{kernel.name}")'
+            for place, kernel in enumerate(self.kernels)
+            if kernel.program.who is not None
+        ]
 
     @property
     def conversions(self) -> list[str]:
@@ -227,11 +237,7 @@ class Pass(Method):
     def __init__(self, fused: Fused, source: Source) -> None:
         super().__init__(kernel_of(fused), source)
         self.kernels = fused.kernels
-
-    @property
-    def signature(self) -> str:
-        parameters = ["self", *(argument.parameter for argument in self.arguments)]
-        return for_macro(call(f"def _{self.name}", parameters, 4, " -> None:"))
+        self.called = f"_{fused.name}"
 
     @property
     def summary(self) -> str:
@@ -246,12 +252,3 @@ class Pass(Method):
     @property
     def _inputs(self) -> list[str]:
         return []
-
-    @property
-    def key_lines(self) -> list[str]:
-        """The statements that count the calls of kernels that draw random numbers."""
-        return [
-            f'_key_{place} = self._draw_key("{kernel.name}")'
-            for place, kernel in enumerate(self.kernels)
-            if kernel.program.who is not None
-        ]

@@ -129,8 +129,9 @@ class Names:
         return f"{name}_" if may_be_own(name) else name
 
     def take(self, *wishes: str) -> str:
-        """The first wish that is free, or else the first one with a number."""
-        used = self.taken | self._promised
+        """The first wish that is free, or else the first one with a number; without wishes a short
+        name."""
+        used, wishes = self.taken | self._promised, wishes or ("t", "u", "w")
         numbered = (f"{wishes[0]}{number}" for number in count(2))
         name = next(wish for wish in chain(wishes, numbered) if wish not in used)
         self.taken.add(name)

@@ -11,6 +11,7 @@ from ecsgen.model.columns import split_parts
 from ecsgen.model.programs import (
     PARENT,
     Argument,
+    Expression,
     FieldValue,
     Local,
     OtherField,
@@ -98,16 +99,16 @@ class LoopFrame:
     @property
     def _schema_names(self) -> set[str]:
         """What the schema calls the columns, arguments and locals that the program uses."""
-        targets = [step.target for step in self.program.steps]
-        found = {one.name for one in self.program.arguments}
-        for one in (*targets, *(node for each in self.program.expressions for node in walk(each))):
-            if isinstance(one, Local):
-                found.add(one.name)
-            if isinstance(one, FieldValue | OtherField):
-                source = self._side(one.owner)
-                field = source.field(one.owner, one.name)
-                columns = [field.name, *(part.name for part in split_parts(field) if field.split)]
-                found |= {source.prefix(one.owner) + column for column in columns}
+        nodes: list[Expression] = [step.target for step in self.program.steps]
+        nodes += [node for one in self.program.expressions for node in walk(one)]
+        found = {argument.name for argument in self.program.arguments}
+        found |= {node.name for node in nodes if isinstance(node, Local)}
+        used = (node for node in nodes if isinstance(node, FieldValue | OtherField))
+        for owner, name in {(node.owner, node.name) for node in used}:
+            source = self._side(owner)
+            field = source.field(owner, name)
+            parts = split_parts(field) if field.split else ()
+            found |= {source.prefix(owner) + one.name for one in (field, *parts)}
         return found
 
     # --- what stands before the loops ------------------------------------------------------------

@@ -56,11 +56,14 @@ class LoopFunction(LoopFrame):
             self.index = self.names.kept("k")
         if program.climbs or program.takes_turns:
             self._order_name = self.names.kept("order")
-        self._some: dict[str, Parameter] = {}
+        self._telling: list[Parameter] = []
+        """Say which of the rows that have cells ask: others are skipped."""
+        self._skipped: list[str] = []
+        self._senders = ""
         if asked is not None:
             self.near = (Now if program.takes_turns else Before)(asked, self)
         if isinstance(self.near, Before):
-            self._some = self._asking(method.takes_rows)
+            self._skip_some(self.near, method.takes_rows)
         self._form = lowered(program, "" if source.is_world else source.whole.name)
         lines = self._loops()
         self.body = "\n".join(f"    {line}" for line in (*self.setup, *lines))
@@ -87,19 +90,25 @@ class LoopFunction(LoopFrame):
                 return replace(column, passed=self.asked.owners(owner) or column.passed)
         return column
 
-    def _asking(self, takes_rows: bool) -> dict[str, Parameter]:
-        """The parameters that say which of the rows that have cells ask."""
-        kept, found = self.names.kept, {}
+    def _skip_some(self, near: Before, takes_rows: bool) -> None:
+        """Have those skipped that do not ask: ghosts, and rows that a call does not name."""
         assert self.asked is not None
         if self.asked.asks_ghosts:
-            found["asking"] = Parameter(kept("asking"), "int", self.asked.asking)
-        if takes_rows:
-            named = "NO_MASK if _chosen is None else _chosen.mask(data._n)"
-            found["named"] = Parameter(kept("is_named"), "NDArray[np.bool_]", named)
-        if takes_rows and self.program.effects.sends:
+            asking = self._told("asking", "int", self.asked.asking)
+            self._skipped += [f"if {near.number} >= {asking}:", "    continue"]
+        if not takes_rows:
+            return
+        passed = "NO_MASK if _chosen is None else _chosen.mask(data._n)"
+        named = self._told("is_named", "NDArray[np.bool_]", passed)
+        test = f"len({named}) > 0 and not {named}[{near.number}]"
+        self._skipped += [f"if {test}:", "    continue"]
+        if self.program.effects.sends:
             rows = f"np.arange({self.source.count}) if _chosen is None else _chosen.rows"
-            found["senders"] = Parameter(kept("senders"), "RowArray", rows)
-        return found
+            self._senders = self._told("senders", "RowArray", rows)
+
+    def _told(self, name: str, annotation: str, passed: str) -> str:
+        self._telling.append(Parameter(self.names.kept(name), annotation, passed))
+        return self._telling[-1].name
 
     # --- loops -----------------------------------------------------------------------------------
 
@@ -153,8 +162,8 @@ class LoopFunction(LoopFrame):
         row, near, order = self.row, self.near, self._order_name
         around = [] if near is None else near.parameters
         if isinstance(near, Before):
-            found = [*self._skipping(near), *near.rows_around, f"{row} = {near.number}"]
-            return Order([*around, *self._some.values()], near.heads, found)
+            found = [*self._skipped, *near.rows_around, f"{row} = {near.number}"]
+            return Order([*around, *self._telling], near.heads, found)
         if self.is_ordered:  # Python's own integers are quick to use
             given = ("list[int]", "_order.tolist()") if self.is_plain else ("RowArray", "_order")
             return Order([Parameter(order, *given), *around], [f"for {row} in {order}:"])
@@ -183,23 +192,13 @@ class LoopFunction(LoopFrame):
         elements = next(one for one in targets if isinstance(one, FieldValue)).type.elements
         return f"{elements} * {self.count}" if elements > 1 else self.count
 
-    def _skipping(self, near: Before) -> list[str]:
-        """The statements that leave out ghosts, and rows that a call does not name."""
-        tests = []
-        if "asking" in self._some:
-            tests.append(f"{near.number} >= {self._some['asking'].name}")
-        if "named" in self._some:
-            named = self._some["named"].name
-            tests.append(f"len({named}) > 0 and not {named}[{near.number}]")
-        return [line for test in tests for line in (f"if {test}:", "    continue")]
-
     def _delivery(self, body: LoopBody) -> list[str]:
         """The loop in which messages arrive that were kept."""
         if not body.delivery:
             return []
         head = f"for {self.index} in range({self.count}):"
-        if "senders" in self._some:
-            head = f"for {self.row} in {self._some['senders'].name}:"
+        if self._senders:
+            head = f"for {self.row} in {self._senders}:"
         return [head, *(f"    {line}" for line in body.delivery)]
 
 

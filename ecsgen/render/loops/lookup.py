@@ -60,10 +60,8 @@ class Lookups:
         match way:
             case "sparse" | "direct":
                 self._by_index(way == "sparse", component, row, handle)
-            case "id" | "living_id":
-                self._by_id(way == "living_id", component, row, handle)
-            case "direct_id":
-                self._by_direct_id(component, row, handle)
+            case "id" | "living_id" | "direct_id":
+                self._by_id(way, component, row, handle)
             case _:
                 self._in_table(way, component, row, handle)
 
@@ -104,29 +102,28 @@ class Lookups:
             emit.write(f"{row} = ({row} + 1) % len({keys})")
         emit.write(f"{row} = {rows}[{row}]")
 
-    def _by_id(self, is_owned: bool, component: str, row: str, handle: str) -> None:
-        """The slot's generation decides, and then whether the owner is alive."""
+    def _by_id(self, way: Way, component: str, row: str, handle: str) -> None:
+        """The slot's generation decides, and then whether the owner is alive; or an id names the
+        row itself."""
         emit = self._emit
-        rows = self._array(component, "slots", "u32", "{data}._id_row_column[:{data}._peak]")
-        generations = self._generations(component)
+        if way == "direct_id":
+            cells = self._owners(component)
+        else:
+            cells = self._array(component, "slots", "u32", "{data}._id_row_column[:{data}._peak]")
+        generations = self._array(component, "generations", "u32", "{data}._id_generation_column")
         emit.write(f"{self._declared(row)} = np.int64({handle} & np.uint64(0xFFFFFFFF))")
-        is_there = f"{row} < len({rows}) and {generations}[{row}] == {handle} >> np.uint64(32)"
+        is_there = f"{row} < len({cells}) and {generations}[{row}] == {handle} >> np.uint64(32)"
+        if way == "direct_id":
+            living = self.living_in(component, f"{cells}[{row}]")
+            self._keep_if(f"{is_there} and {cells}[{row}] != 0 and {living}", row)
+            return
         with emit.block(f"if {is_there}"):
-            emit.write(f"{row} = np.int64({rows}[{row}])")
+            emit.write(f"{row} = np.int64({cells}[{row}])")
         with emit.block("else"):
             emit.write(f"{row} = NIL")
-        if is_owned:
-            owner = f"{self._owners(component)}[{row}]"
-            self._keep_if(f"{row} != NIL and {self.living_in(component, owner)}", row)
-
-    def _by_direct_id(self, component: str, row: str, handle: str) -> None:
-        """An id names the row itself."""
-        owners, generations = self._owners(component), self._generations(component)
-        self._emit.write(f"{self._declared(row)} = np.int64({handle} & np.uint64(0xFFFFFFFF))")
-        generation = f"{generations}[{row}] == {handle} >> np.uint64(32)"
-        owner = f"{owners}[{row}]"
-        living = f"{owner} != 0 and {self.living_in(component, owner)}"
-        self._keep_if(f"{row} < len({owners}) and {generation} and {living}", row)
+        if way == "living_id":
+            living = self.living_in(component, f"{self._owners(component)}[{row}]")
+            self._keep_if(f"{row} != NIL and {living}", row)
 
     def _keep_if(self, test: str, row: str) -> None:
         with self._emit.block(f"if not ({test})"):
@@ -142,9 +139,6 @@ class Lookups:
     def _owners(self, component: str) -> str:
         """The parameter with the owners of the rows in use."""
         return self._array(component, "owners", "u64", "{data}._entity_column[:{data}._n]")
-
-    def _generations(self, component: str) -> str:
-        return self._array(component, "generations", "u32", "{data}._id_generation_column")
 
     def _array(self, component: str, name: str, scalar: str, passed: str) -> str:
         """The parameter for an array of a component's manager, or of its columns."""

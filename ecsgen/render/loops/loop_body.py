@@ -270,7 +270,7 @@ class LoopBody(Emitter):
         are written would change the others."""
         value = self.spread(node, type_)
         if self.count(type_) > 1 and is_mixing(node, own):
-            return self.stored(value, "t", "u", "w")
+            return self.stored(value)
         return value
 
     # --- messages: at once, or in a second loop --------------------------------------------------

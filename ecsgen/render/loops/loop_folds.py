@@ -30,7 +30,7 @@ class LoopFold(Folding):
 
     def __init__(self, component: Component, reduction: Reduction) -> None:
         super().__init__(component, reduction)
-        self._frame = LoopFrame(f"_{self.name}", self.source, self.kernel.program, {})
+        self._frame = LoopFrame(f"_{self.name}_fold", self.source, self.kernel.program, {})
         self._body = LoopBody(self._frame, {OWN: self._frame.row})
         take = self._frame.names.take
         self._folded, self._values, self._line = take("folded"), take("values"), take("line")
@@ -47,11 +47,10 @@ class LoopFold(Folding):
 
     @property
     def printed(self) -> Printed:
-        """The texts of the module."""
         returned = array_type(self._returned) if self.type.shape else self.returns
         returned = f"tuple[int, {returned}]" if self._tells_how_many else returned
         body = "\n".join(_indented(self._statements))
-        given = f"_{self.name}", self._parameters, self.function_docstring, body
+        given = self._frame.name, self._parameters, self.function_docstring, body
         method = self.text(["data = self.data"], "\n".join(_indented(self._run)))
         return Printed(method, function_text(*given, returns=returned))
 
@@ -197,7 +196,7 @@ class LoopFold(Folding):
     def _called(self, head: str, tail: str = "") -> list[str]:
         """The statement that calls the function and does something with what it returns."""
         passed = [parameter.passed for parameter in self._parameters]
-        text = call(f"{head} _{self.name}", passed, 8, tail)
+        text = call(f"{head} {self._frame.name}", passed, 8, tail)
         return [line[8:] for line in text.split("\n")]
 
 

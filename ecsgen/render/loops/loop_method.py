@@ -1,19 +1,26 @@
-"""Kernels as loops: a function of the module, and the method that calls it."""
+"""Kernels as loops: functions of the module, and methods that call them; over rows, over blocks of
+rows, several kernels one after the other, and over chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from dataclasses import replace
 
-from ecsgen.model import Kernel
+from ecsgen.model import Fused, Kernel
 from ecsgen.model.programs import ID_SLOT, Argument
 from ecsgen.model.scalars import SCALARS
-from ecsgen.render.calls import call, for_macro
-from ecsgen.render.kernels.arguments import ArgumentSpelling, is_local
+from ecsgen.render.calls import call, collection, for_macro
+from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.kernels.asked import Asked
-from ecsgen.render.kernels.methods import Method, Printed
-from ecsgen.render.kernels.sources import Source
+from ecsgen.render.kernels.methods import Method, Pass, Printed
+from ecsgen.render.kernels.sources import ChunkSource, Source
+from ecsgen.render.loops.code import USED, Names
 from ecsgen.render.loops.frame import Parameter
 from ecsgen.render.loops.function import LoopFunction
+from ecsgen.render.quoting import literal
+
+BLOCK = 1024
+"""Rows that are still in the nearest cache when the next kernel comes to them."""
 
 
 class LoopKernel(Method):
@@ -25,24 +32,14 @@ class LoopKernel(Method):
         self, kernel: Kernel, source: Source, asked: Asked | None = None, is_plain: bool = False
     ) -> None:
         super().__init__(kernel, source, asked)
-        self.function = LoopFunction(self._function_name, self, source, is_plain)
+        self.function = LoopFunction(f"_{self.name}_kernel", self, source, is_plain)
         self.is_plain = is_plain
 
     @property
     def printed(self) -> Printed:
-        """The texts of the module."""
         one, made = self.function, "" if self.is_plain else decorator(self.function.is_parallel)
         function = function_text(one.name, one.parameters, self.function_docstring, one.body, made)
         return Printed(self.text(self._before, self._call), function)
-
-    @property
-    def _function_name(self) -> str:
-        """What the function is called; the world's module has functions of other names."""
-        if self.source.is_world:
-            return function_name(self, f"{self.name}_kernel")
-        component = self.source.whole
-        others = {one.name for one in component.kernels}
-        return function_name(self, self.name, others | {one.name for one in component.reductions})
 
     # --- the method ------------------------------------------------------------------------------
 
@@ -53,7 +50,6 @@ class LoopKernel(Method):
 
     @property
     def conversions(self) -> list[str]:
-        """The statements that check the arguments."""
         near, used = self._program.near, {one.name for one in self.function.arguments}
         if near is not None and isinstance(near.radius, Argument):
             used.add(near.radius.name)
@@ -156,16 +152,172 @@ class LoopKernel(Method):
         return f"_cells.{how}({passed}{f', {elements}' if elements > 1 else ''})"
 
 
-def function_name(method: Method, name: str, others: Set[str] = frozenset()) -> str:
-    """What a function is called behind an underscore: not as a local of the method that calls it;
-    `others`: names that functions beside it have."""
-    taken = {text for one in method.arguments for text in (one.text, one.whole)}
-    is_bare = name == method.name  # no local of its own ends as other names of functions do
-    if f"_{name}" in taken or (is_bare and is_local(name)):
-        name += "_"
-        while name in others or f"_{name}" in taken:
-            name += "_"
-    return f"_{name}"
+class LoopPass(Pass):
+    """A loop over blocks that calls the functions of several kernels."""
+
+    def __init__(self, fused: Fused, source: Source) -> None:
+        super().__init__(fused, source)
+        self._parts = [LoopKernel(kernel, source) for kernel in fused.kernels]
+        called = {part.function.name for part in self._parts}
+        self._function = f"_{self.name}_pass"
+        self._names = Names({*USED, *called, self._function})
+        self._rows = self._names.take("n")
+        self._start, self._end = self._names.take("start"), self._names.take("end")
+        self._given: dict[str, Parameter] = {}
+        """The parameters by what the method passes."""
+        self._calls = [self._call(place, one) for place, one in enumerate(self._parts)]
+
+    @property
+    def printed(self) -> Printed:
+        name, source, said = self._function, self.source, self.function_docstring
+        first = self._parts[0].function.parameters[0]
+        parameters = [Parameter(self._rows, "int", first.passed), *self._given.values()]
+        function = function_text(name, parameters, said, self._body)
+        used = {one.name for part in self._parts for one in part.function.arguments}
+        found = f"{source.variable} = {source.found}" if source.is_world else "data = self.data"
+        statements = [
+            *converted(self.arguments, used),
+            *self._aliases,
+            found,
+            *self.key_lines,
+        ]
+        run = for_macro(call(name, [one.passed for one in parameters], 8))
+        return Printed(self.text(statements, run), function)
+
+    @property
+    def _body(self) -> str:
+        """The function's statements."""
+        head = f"    for {self._start} in range(0, {self._rows}, {BLOCK}):"
+        end = f"        {self._end} = min({self._start} + {BLOCK}, {self._rows})"
+        return "\n".join([head, end, *self._calls])
+
+    def _call(self, place: int, kernel: LoopKernel) -> str:
+        """The call of a kernel's function with its part of the columns."""
+        given, function = [], kernel.function
+        for parameter in function.parameters:
+            passed = parameter.passed if parameter.passed != "_key" else f"_key_{place}"
+            if parameter.name == function.count:
+                given.append(f"{self._end} - {self._start}")
+                continue
+            known = self._given.get(passed)
+            if known is None:
+                name = self._names.take(parameter.name, f"{parameter.name}_{place}")
+                known = self._given[passed] = replace(parameter, name=name, passed=passed)
+            given.append(self._part_of(function, known))
+        return call(function.name, given, 8)
+
+    def _part_of(self, function: LoopFunction, parameter: Parameter) -> str:
+        """What a block has of a parameter."""
+        if parameter.annotation == "RowArray":
+            return f"rows_of_block({parameter.name}, {self._start}, {self._end})"
+        if parameter.field is None or function.is_scattered:
+            return parameter.name
+        return parameter.between(self._start, self._end)
+
+    @property
+    def _aliases(self) -> list[str]:
+        """The statements after which each kernel has the arguments under its own names."""
+        own = {argument.name: argument.text for argument in self.arguments}
+        given = (argument for part in self._parts for argument in part.arguments)
+        others = dict.fromkeys((one.text, own[one.name]) for one in given)
+        return [f"{text} = {known}" for text, known in others if text != known]
+
+
+class ChunkLoop(Method):
+    """A kernel over chunks: a loop over a chunk's rows, and one over all chunks around it."""
+
+    source: ChunkSource
+
+    def __init__(self, kernel: Kernel, source: ChunkSource) -> None:
+        super().__init__(kernel, source)
+        holders = {name: name for name in source.components}
+        rows = Source(source.components, source.managers, holders, source.whole, "", "")
+        self._function = LoopFunction(f"_{self.name}_kernel", self, rows)
+        take, array = self._function.names.take, "NDArray[np.intp]"
+        self._chunk, self._starts = take("k"), take("starts")
+        self._rows = Parameter(take("rows"), array, "_rows")
+        self._addresses = Parameter(take("addresses"), array, "_addresses")
+
+    @property
+    def printed(self) -> Printed:
+        function, chunks = self._function, f"_{self.name}_chunks"
+        of_rows = function.name, function.parameters, self.function_docstring, function.body
+        given = [self._rows, self._addresses, *function.common]
+        said = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
+        made = decorator(self.kernel.parallel)
+        over_chunks = function_text(chunks, given, said, "\n".join(self._body), made)
+        run = for_macro(call(chunks, [one.passed for one in given], 8))
+        method = self.text([*self.conversions, *self._lookup, *self.key_lines], run)
+        return Printed(
+            "\n".join([method, "", *self._cells_method]),
+            f"{function_text(*of_rows)}\n\n\n{over_chunks}",
+        )
+
+    # --- the loop over all chunks ----------------------------------------------------------------
+
+    @property
+    def _body(self) -> list[str]:
+        """The statements that run the loop over rows in each chunk."""
+        n, each = self._function.count, "prange" if self.kernel.parallel else "range"
+        starts = f"    {self._starts} = np.cumsum({self._rows.name}) - {self._rows.name}"
+        arguments = [self._of_chunk(parameter) for parameter in self._function.common]
+        return [
+            *([starts] if self.each else []),
+            f"    for {self._chunk} in {each}(len({self._rows.name})):",
+            f"        {n} = {self._rows.name}[{self._chunk}]",
+            call(self._function.name, [n, *arguments, *self._cells], 8),
+        ]
+
+    def _of_chunk(self, parameter: Parameter) -> str:
+        """What a chunk takes of a parameter: all of it, or the values for its rows."""
+        if not parameter.elements:
+            return parameter.name
+        start = f"{self._starts}[{self._chunk}]"
+        return parameter.between(start, f"{start} + {self._function.count}")
+
+    @property
+    def _cells(self) -> list[str]:
+        """The expressions for the columns of a chunk."""
+        found = []
+        for place, column in enumerate(self._function.own.values()):
+            address = f"{self._addresses.name}[{self._chunk}, {place}]"
+            count = column.times(self._function.count)
+            dtype = column.annotation.removeprefix("NDArray[").removesuffix("]")
+            found.append(f"cells_at({address}, {count}, {dtype})")
+        return found
+
+    # --- the method ------------------------------------------------------------------------------
+
+    @property
+    def conversions(self) -> list[str]:
+        return converted(self.arguments, {one.name for one in self._function.arguments})
+
+    @property
+    def _lookup(self) -> list[str]:
+        """The statements that get the chunks."""
+        kept = f"self.archetypes._kept.get({literal(self.name)})"
+        return [
+            *self.source.each_lines(self.each),
+            f"_chunks = {kept} or self._{self.name}_cells()",
+            "_rows, _addresses = _chunks.current()",
+        ]
+
+    @property
+    def _cells_method(self) -> list[str]:
+        """The method that has chunks looked up."""
+        found = []
+        for column in self._function.own.values():
+            assert column.field is not None  # all that it has is of fields
+            component, first = self.source.place(column.field)
+            given = [literal(component), literal(first + column.part)]
+            found.append(call("ChunkField", given, 0))
+        return [
+            f"def _{self.name}_cells(self) -> ChunkCells:",
+            f'    """Have the chunks looked up for `{self.name}`; what is found is kept."""',
+            for_macro(collection("fields = ", found, 8)),
+            f"    found = ChunkCells({self.source.query}, fields)",
+            f"    return found.keep({literal(self.name)})",
+        ]
 
 
 def function_text(

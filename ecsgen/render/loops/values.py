@@ -154,7 +154,7 @@ class Emitter(ABC):
             case FieldValue():
                 return self._field(node)
             case Element():
-                return self._part(node)
+                return part_of(self.value(node.base), node.base.type.shape, node.index, node.type)
             case Cast():
                 operand = self.value(node.operand)
                 return Value(
@@ -169,9 +169,6 @@ class Emitter(ABC):
                 return self._of_other(node)
             case Referred() | Exists() | Question():
                 raise TypeError("these are statements in a form")
-
-    def _part(self, node: Element) -> Value:
-        return part_of(self.value(node.base), node.base.type.shape, node.index, node.type)
 
     def _elementwise(self, node: Operation) -> Value:
         operands = [self.spread(operand, node.type) for operand in node.operands]
@@ -201,16 +198,16 @@ class Emitter(ABC):
 
     # --- names for what is needed more than once ---------------------------------------------
 
-    def kept(self, value: Value, *wishes: str) -> Value:
+    def kept(self, value: Value) -> Value:
         """One number under a name, if it is not at hand anyway."""
         code = cut(value.at(0), value.type.scalar)
         if not code.is_at_hand:
-            code = self.assign(code, *wishes)
+            code = self.assign(code)
         return Value(value.type, lambda place: code)
 
     def assign(self, code: Code, *wishes: str) -> Code:
         """A new name for a number."""
-        name = self.names.take(*wishes, "t", "u", "w")
+        name = self.names.take(*wishes)
         self.write(f"{name} = {code.text}")
         return Code(name)
 
@@ -224,7 +221,7 @@ class Emitter(ABC):
                 return value
         elif not value.is_split and value.at("_").is_at_hand:
             return value
-        return self.stored(value, "t", "u", "w")
+        return self.stored(value)
 
     def stored(self, value: Value, *wishes: str) -> Value:
         """All elements in variables of their own, or in working memory."""
@@ -253,7 +250,7 @@ class Emitter(ABC):
         """All elements in an array, where inner loops find them."""
         if self.count(value.type) > UNROLLED:
             return self.named(value)
-        held = self.memory(value.type, "t", "u", "w")
+        held = self.memory(value.type)
         self.store(value, held)
         return held
 

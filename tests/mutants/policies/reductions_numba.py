@@ -20,7 +20,7 @@ GROUPS = (
         Mutant("the largest is the smallest", r"greatest_of\(values", "-greatest_of(-values"),
         Mutant("parts lie on each other", r"^( +)parts \+= 1", r"\1parts = 1"),
         Mutant("what does not match counts", r"^( +)if (speed\[j|mass\[i)\].*:$", r"\1if True:"),
-        Mutant("inactive rows count", r"(_load_of\()data\._n_active", r"\1data._n"),
+        Mutant("inactive rows count", r"(_load_of_fold\()data\._n_active", r"\1data._n"),
         Mutant("what counts is forgotten", r"(\w+\[i\]) > 3$", r"\1 > 4"),
     ),
 )
