@@ -1,6 +1,7 @@
 """How rows end: which go with their entities, who is told, what becomes of Python objects."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ecsgen.model import Base, Component
 from ecsgen.policies.policy import Document, Loss, Methods, Policy, has_objects
@@ -29,8 +30,15 @@ GC = Policy(
 """destroy: gc: dead entities' rows go lazily, found by random picks (Bitsquid's gc)."""
 
 
+def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
+    """`destroy: callback` always releases."""
+    if spec.destroy == "callback" and not spec.release and "release" in spec.model_fields_set:
+        yield "destroy", "release"
+
+
 CALLBACK = Policy(
     name="callback",
+    clashes=_clashes,
     applies=lambda c: c.owner == "entity" and c.destroy == "callback",
     base="Callback",
     losses=(Loss("destroy", "E904", "saved rows of dead entities go", _buries_the_dead),),

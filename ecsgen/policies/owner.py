@@ -1,5 +1,8 @@
 """Whose rows are: an entity's, or nobody's."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from ecsgen.model import Component
 from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Document, Loss, Methods, Policy
@@ -51,8 +54,23 @@ OWNED = Policy(
 """owner: entity: every row belongs to an entity, which is alive or dead."""
 
 
+def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
+    """Without owners there are no entities to look up, to count rows of, or to die."""
+    if spec.owner != "none":
+        return
+    if spec.instances == "many":
+        yield "owner", "instances"
+    if spec.lookup != "sparse":
+        yield "owner", "lookup"
+    if spec.destroy != "gc":
+        yield "owner", "destroy"
+    if not spec.ids and "ids" in spec.model_fields_set:
+        yield "owner", "ids"
+
+
 UNOWNED = Policy(
     name="unowned",
+    clashes=_clashes,
     role="owner",
     applies=lambda c: c.owner == "none",
     order=5,

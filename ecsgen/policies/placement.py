@@ -1,7 +1,8 @@
 """Where rows are: behind the last one, in front of a bound, or at the entity's index."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from textwrap import dedent
+from typing import Any
 
 from ecsgen.model import Component
 from ecsgen.policies.policy import A_DEAD_ENTITY, Loss, Methods, Policy, Text, eviction, is_off
@@ -184,8 +185,23 @@ gets or loses one of the components, in all members alike.
 """
 
 
+def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
+    """With `lookup: direct` nothing orders rows, and each entity has one."""
+    if spec.lookup != "direct":
+        return
+    if spec.instances == "many":
+        yield "lookup", "instances"
+    if spec.partition != "off":
+        yield "lookup", "partition"
+    if spec.hierarchy != "off":
+        yield "lookup", "hierarchy"
+    if spec.cold == "indirect":
+        yield "lookup", "cold"
+
+
 DIRECT = Policy(
     name="direct",
+    clashes=_clashes,
     role="placement",
     applies=lambda c: c.lookup == "direct",
     order=0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Mark
@@ -12,21 +12,6 @@ from ecsgen.schema.drafts import Draft
 from ecsgen.schema.language.component import ComponentSpec
 from ecsgen.schema.language.fields import FieldSpec
 from ecsgen.schema.language.policies import HierarchySpec
-
-# (key, value): a value that the key has; OTHER is any value but the default, and False counts
-# only when it is written, since it contradicts what another key switches on.
-OTHER: Final = object()
-_CONTRADICTIONS: Final[tuple[tuple[tuple[str, object], tuple[str, object]], ...]] = (
-    (("lookup", "direct"), ("instances", "many")),
-    (("lookup", "direct"), ("partition", OTHER)),
-    (("lookup", "direct"), ("hierarchy", OTHER)),
-    (("lookup", "direct"), ("cold", "indirect")),
-    (("owner", "none"), ("instances", "many")),
-    (("owner", "none"), ("lookup", OTHER)),
-    (("owner", "none"), ("destroy", OTHER)),
-    (("owner", "none"), ("ids", False)),
-    (("destroy", "callback"), ("release", False)),
-)
 
 
 def agrees(spec: ComponentSpec) -> bool:
@@ -43,7 +28,7 @@ def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Non
     """Report E401 and E402."""
     spec = draft.spec
     for left, right in _contradictions(spec):
-        report_contradiction(draft, left, right, diagnostics)
+        _report(draft, left, right, diagnostics)
     if isinstance(spec.hierarchy, HierarchySpec) and spec.hierarchy.orphans == "die":
         _check_mortals(draft, diagnostics)
     if not draft.node.complete:
@@ -74,11 +59,7 @@ def _check_mortals(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Non
 
 def _contradictions(spec: ComponentSpec) -> Iterator[tuple[str, str]]:
     """Yield pairs of keys that do not go together."""
-    for left, right in _CONTRADICTIONS:
-        if _holds(spec, *left) and _holds(spec, *right):
-            yield left[0], right[0]
-    for policy in every():
-        yield from policy.clashes(spec)
+    return (pair for policy in every() for pair in policy.clashes(spec))
 
 
 def other(spec: ComponentSpec, key: str) -> bool:
@@ -86,17 +67,7 @@ def other(spec: ComponentSpec, key: str) -> bool:
     return bool(getattr(spec, key) != type(spec).model_fields[key].default)
 
 
-def _holds(spec: ComponentSpec, key: str, value: object) -> bool:
-    if value is OTHER:
-        return other(spec, key)
-    if value is False:
-        return key in spec.model_fields_set and getattr(spec, key) is False
-    return bool(getattr(spec, key) == value)
-
-
-def report_contradiction(
-    draft: Draft[ComponentSpec], left: str, right: str, diagnostics: Diagnostics
-) -> None:
+def _report(draft: Draft[ComponentSpec], left: str, right: str, diagnostics: Diagnostics) -> None:
     """Report two keys at the one that was written second."""
     first, second = sorted((left, right), key=lambda key: _order(draft.key(key)))
     message = (

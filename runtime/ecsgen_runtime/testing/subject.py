@@ -151,6 +151,11 @@ class Subject:
         return self.fields
 
     @property
+    def takes_repeats(self) -> bool:
+        """Whether several rows may have the same values, those of defaults, say."""
+        return True
+
+    @property
     def whole(self) -> list[Field]:
         """The fields that are one column of `data`."""
         apart = {*self.split, *self.indirect}

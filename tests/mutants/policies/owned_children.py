@@ -19,11 +19,6 @@ GROUPS = (
             r"return planned \+ self\._followed\.planned\(.*\)",
             "return planned",
         ),
-        Mutant(
-            "parents are not followed by who makes way",
-            r"if self\._followed\.rows is None:\n( +super)",
-            r"if True:\n\1",
-        ),
         Mutant("who made room is its own child", r"if above == row:", "if False:"),
         Mutant("no change is counted", r"data\._version \+= 1", "pass"),
         Mutant("parents that go are taken", r"if len\(lost\):", "if False:"),

@@ -42,4 +42,13 @@ GROUPS = (
         Mutant("only the dead go", r"oldest = np\.concatenate\(.*\)", "oldest = gone"),
         Mutant("only the oldest go", r"oldest = np\.concatenate\(.*\)", "oldest = others"),
     ),
+    module(
+        "_runtime/policies/children.py",
+        ("test_foam.py", "test_rumour.py"),
+        Mutant(
+            "parents are not followed by who makes way",
+            r"if self\._followed\.rows is None:\n( +super)",
+            r"if True:\n\1",
+        ),
+    ),
 )

@@ -140,6 +140,10 @@ class Subject(subject.Subject):
     def every(self) -> tuple[fields.Field, ...]:
         return self.fields + self.unique
 
+    @property
+    def takes_repeats(self) -> bool:
+        return False
+
     def hidden(self) -> dict[str, Any]:
         """Return what a row shows of the unique fields."""
         return {f.name: f.read(f.default) for f in self.unique}

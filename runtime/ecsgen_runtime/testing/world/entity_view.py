@@ -66,7 +66,7 @@ class Cases(Roomy):
 
     def test_a_row_twice(self) -> None:
         for module, subject in self.subjects.items():
-            if getattr(subject, "unique", ()):
+            if not subject.takes_repeats:
                 continue  # two rows of defaults
             w = self.world()
             rows = [self.row(subject, 0), self.row(subject, 1)]

@@ -87,7 +87,7 @@ class Cases(Roomy):
 
     def plain(self) -> list[str]:
         """Return the components that any number of entities can have by default."""
-        return [m for m, s in self.subjects.items() if not getattr(s, "unique", ())]
+        return [m for m, s in self.subjects.items() if s.takes_repeats]
 
     def test_paths_and_files(self, tmp_path: Path) -> None:
         w = self.filled()

@@ -71,7 +71,7 @@ class Cases:
 
     def plain(self, subjects: Mapping[str, Subject]) -> dict[str, Subject]:
         """Return the components whose samples may be there more than once."""
-        return {m: s for m, s in subjects.items() if not getattr(s, "unique", ())}
+        return {m: s for m, s in subjects.items() if s.takes_repeats}
 
     def new(self, shard: int) -> Any:
         """Return a world of this number."""

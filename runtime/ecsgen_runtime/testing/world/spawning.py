@@ -201,9 +201,10 @@ class Cases(later.Cases):
             growing = {m for m, subject in self.subjects.items() if not subject.reserve}
             for module in sorted(growing - {first}):
                 w = self.world()
-                # Rows of defaults alone are repeats where a field is unique.
-                if self.locks(w, first, module) or hasattr(
-                    self.subjects[module], "unique"
+                # Rows are of defaults alone.
+                if (
+                    self.locks(w, first, module)
+                    or not self.subjects[module].takes_repeats
                 ):
                     continue
                 (entity,) = w.spawn(1, **{first: {}}).tolist()
