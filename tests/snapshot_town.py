@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import numpy as np
-from ecsgen_runtime.snapshots.saved import Document, Saved
+from ecsgen_runtime.snapshots.documents import Document, Saved
 from numpy.typing import NDArray
 
 NIL = 0xFFFF_FFFF

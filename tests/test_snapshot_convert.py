@@ -13,11 +13,11 @@ from ecsgen_runtime.snapshots.convert import (
     MAY_NOT_FIT,
     NO_RULE,
     BadRowError,
+    MemberNames,
     change_of,
     converted,
     verdict,
 )
-from ecsgen_runtime.snapshots.member_rules import MemberNames
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray

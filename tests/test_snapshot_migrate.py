@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.snapshots.documents import Document, Saved
 from ecsgen_runtime.snapshots.migrate import migrate_saved
-from ecsgen_runtime.snapshots.saved import Document, Saved
 from ecsgen_runtime.snapshots.strategy import Saving
 
 from ecsgen.model.saved import saved_schema

@@ -14,10 +14,10 @@ from ecsgen_runtime.snapshots.check import check_content, checked_documents
 from ecsgen_runtime.snapshots.checks.schema import check_schema
 from ecsgen_runtime.snapshots.checks.state import check_state
 from ecsgen_runtime.snapshots.checks.tensors import check_tensors
+from ecsgen_runtime.snapshots.documents import Document, Saved
 from ecsgen_runtime.snapshots.evolution.chains import ranks
 from ecsgen_runtime.snapshots.migrate import migrate_saved
 from ecsgen_runtime.snapshots.reading import read_snapshot
-from ecsgen_runtime.snapshots.saved import Document, Saved
 from ecsgen_runtime.snapshots.strategy import Saving
 from hypothesis import given, settings
 from hypothesis import strategies as st

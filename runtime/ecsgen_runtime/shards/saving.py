@@ -12,24 +12,22 @@ from numpy.typing import NDArray
 from ..entities.arrays import all_different
 from ..handles import NIL, EntityArray, RowArray
 from ..policies.ids import WORN_OUT
-from ..snapshots.checks.entities import KnownEntities
-from ..snapshots.checks.rows import CheckedRows, refuse_wrong
+from ..snapshots.checks.chains import check_direct_ids, check_slots
+from ..snapshots.checks.rows import CheckedRows, KnownEntities, refuse_wrong
 from ..snapshots.checks.schema import check_schema
-from ..snapshots.checks.slots import check_direct_ids, check_slots
 from ..snapshots.checks.state import check_state
 from ..snapshots.checks.tensors import check_tensors
 from ..snapshots.codecs import Codecs
 from ..snapshots.contents import parts_of, state_of
-from ..snapshots.documents import refuse
-from ..snapshots.evolution.evolving import Evolving
+from ..snapshots.documents import Document, Saved, refuse
 from ..snapshots.evolution.handles import Handles
 from ..snapshots.evolution.ids import Numbers, had_ids, id_columns
+from ..snapshots.evolution.managers import Evolving
 from ..snapshots.evolution.old import OldComponent
 from ..snapshots.evolution.rows import RowPlan
 from ..snapshots.facts import Columns, Evolved, Facts
 from ..snapshots.loading import Loading
 from ..snapshots.policies import DIRECT_IDS, POLICIES, SLOT_IDS
-from ..snapshots.saved import Document, Saved
 from ..snapshots.strategy import Saving
 from ..snapshots.writing import Part, single
 from .entities import ID_LAST, ID_SHARD_BITS, ID_VISITOR

@@ -20,7 +20,7 @@ from .codecs import (
     json_text,
     lacking_codecs,
 )
-from .saved import Document, Saved, refusal
+from .documents import Document, Saved, refusal
 from .writing import Part, single
 
 

@@ -12,16 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .checks.cells import check_cells, check_lengths
-from .checks.chunked import check_chunked
-from .checks.entities import KnownEntities
-from .checks.owners import check_owned
-from .checks.placement import check_generator, check_group
-from .checks.rows import CheckedRows
+from .checks.owners import check_chunked, check_generator, check_group, check_owned
+from .checks.rows import CheckedRows, KnownEntities
 from .checks.tensors import check_room, field_tensors
-from .documents import parsed_json
+from .documents import Document, Saved, parsed_json, state_key
 from .policies import policies_of, policies_of_field
 from .reading import SnapshotFile
-from .saved import Document, Saved, state_key
 from .strategy import Saving
 
 

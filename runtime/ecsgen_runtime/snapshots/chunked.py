@@ -13,8 +13,8 @@ from ..archetypes.table import load_archetypes
 from ..archetypes.view import ArchetypeView
 from ..columns.buffers import Column
 from .codecs import Codecs
-from .columns import as_cells, loaded_objects, object_parts
-from .saved import Document, Saved
+from .contents import as_cells, loaded_objects, object_parts
+from .documents import Document, Saved
 from .writing import Part, single
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SnapshotError
-from .saved import refusal
+from .documents import refusal
 
 _Pair: TypeAlias = tuple[Callable[[Any], bytes], Callable[[bytes], Any]]
 

@@ -1,28 +1,296 @@
-"""Values of one field type as another: one table, for loading and for `ecsgen breaking`.
-
-A rule converts whole arrays, exactly or not at all, and says beforehand what may happen: nothing
-(""), that a value does not fit ("E902"), or that there is no rule ("E903").
-"""
+"""Values of one field type as another: one table, for loading and for `ecsgen breaking`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .cell_types import HANDLES, NUMBERS, TEXTS, CellType, bits
-from .member_rules import (
-    MemberNames,
-    as_flags,
-    as_member,
-    member_names,
-    number_as_member,
-)
-from .number_rules import BadCellError, always_fits, as_number
-from .text_rules import as_text
+
+# --- Numbers and bools of one type as another: exactly, or not at all -----------------
+#
+# Each rule takes an array and returns a new one, or raises BadCellError for the first
+# cell that does not fit.
+
+
+_MANTISSA: Final = {"f32": 24, "f64": 53}
+
+
+class BadCellError(Exception):
+    """The first element that does not fit, by its number in C order, and why."""
+
+    def __init__(self, element: int, why: str) -> None:
+        super().__init__(why)
+        self.element = element
+        self.why = why
+
+
+def range_of(integer: str) -> tuple[int, int]:
+    """Return the least and the greatest value of an integer type."""
+    size = int(integer[1:])
+    if integer[0] == "u":
+        return 0, 2**size - 1
+    return -(2 ** (size - 1)), 2 ** (size - 1) - 1
+
+
+def check(bad: NDArray[np.bool_], cells: NDArray[Any], wanted: str) -> None:
+    """Raise BadCellError for the first cell that is bad."""
+    if bad.any():
+        refuse_first(bad, cells, f"does not fit {wanted}")
+
+
+def refuse_first(bad: NDArray[np.bool_], cells: NDArray[Any], why: str) -> NoReturn:
+    """Raise BadCellError for the first cell that is bad, with its value."""
+    element = int(bad.argmax())
+    raise BadCellError(element, f"{cells.reshape(-1)[element].item()!r} {why}")
+
+
+def always_fits(old: str, new: str) -> bool:
+    """Whether all values of one type of numbers or bools are values of another."""
+    if old == new or old == "bool":
+        return True
+    if new == "bool" or (new[0] != "f" and old[0] == "f"):
+        return False
+    if new[0] == "f":
+        if old[0] == "f":
+            return old == "f32"
+        return range_of(old)[1] < 1 << _MANTISSA[new]
+    low, high = range_of(old)
+    return range_of(new)[0] <= low and high <= range_of(new)[1]
+
+
+def as_number(cells: NDArray[Any], old: str, new: CellType) -> NDArray[Any]:
+    """Return numbers or bools of the type `old` as those of another, by value.
+
+    Only from f64 to f32 they are rounded; a finite one stays finite. -0.0 is 0 as an integer.
+    """
+    name = new.number or new.base
+    dtype = np.dtype(new.dtype)
+    if always_fits(old, name):
+        return cells.astype(dtype)
+    if name == "bool":
+        check((cells != 0) & (cells != 1), cells, "bool")
+        return cells.astype(dtype)
+    if name[0] == "f":
+        return _as_float(cells, old, name, dtype)
+    low, high = range_of(name)
+    if old[0] == "f":
+        inside = (cells >= float(low)) & (cells < float(high + 1))
+        check(~inside | (np.floor(cells) != cells), cells, name)
+    else:
+        check(_outside(cells, old, low, high), cells, name)
+    return cells.astype(dtype)
+
+
+def _outside(cells: NDArray[Any], old: str, low: int, high: int) -> NDArray[np.bool_]:
+    """Return which integers are below or above; bounds that none can pass are not compared."""
+    least, greatest = range_of(old)
+    outside = np.zeros(cells.shape, np.bool_)
+    if least < low:
+        outside |= cells < cells.dtype.type(low)
+    if high < greatest:
+        outside |= cells > cells.dtype.type(high)
+    return outside
+
+
+def _as_float(
+    cells: NDArray[Any], old: str, name: str, dtype: np.dtype[Any]
+) -> NDArray[Any]:
+    if old[0] != "f":
+        check(_needs_more_bits(cells, _MANTISSA[name]), cells, name)
+        return cells.astype(dtype)
+    with np.errstate(all="ignore"):
+        rounded = cells.astype(dtype)
+    check(np.isinf(rounded) & np.isfinite(cells), cells, name)
+    return rounded
+
+
+def _needs_more_bits(cells: NDArray[Any], count: int) -> NDArray[np.bool_]:
+    """Return which integers have more binary digits than so many, zeros at the end apart.
+
+    As integers: a float next to it would compare equal to one that is not exact.
+    """
+    wide = cells.astype(np.uint64 if cells.dtype.kind == "u" else np.int64)
+    size = wide if wide.dtype.kind == "u" else np.abs(wide).view(np.uint64)
+    lowest = size & (~size + np.uint64(1))
+    digits = size // np.maximum(lowest, np.uint64(1))
+    needs: NDArray[np.bool_] = digits >= np.uint64(1 << count)
+    return needs
+
+
+# --- Enums and flags as others: by the names of their members, never by their numbers.
+
+
+MemberNames: TypeAlias = Mapping[str, str | None]
+"""What each member of an enum is called now; None for those that are removed."""
+
+
+def member_names(
+    old: CellType, new: CellType, renamed: MemberNames
+) -> dict[str, str | None]:
+    """Return what becomes of an enum's members; those that nobody knows any more are left out.
+
+    `renamed`: former members of the new enum, and what they are called now or None.
+    """
+    found: dict[str, str | None] = {}
+    for name in old.members:
+        if name in new.members:
+            found[name] = name
+        elif name in renamed:
+            found[name] = renamed[name]
+    return found
+
+
+def as_member(
+    cells: NDArray[Any],
+    old: CellType,
+    new: CellType,
+    names: MemberNames,
+    defaults: NDArray[Any],
+) -> NDArray[Any]:
+    """Return members as those of the same name; `defaults`, one cell's, where they are removed."""
+    order = sorted(old.members, key=old.members.__getitem__)
+    numbers = np.array([old.members[name] for name in order], np.uint64)
+    known = np.array([name in names for name in order], np.bool_)
+    removed = np.array([name in names and names[name] is None for name in order])
+    targets = [new.members.get(names.get(name) or "", 0) for name in order]
+    wide = cells.astype(np.uint64, copy=False)
+    place = np.minimum(np.searchsorted(numbers, wide), len(numbers) - 1)
+    exists = numbers[place] == wide
+    bad = ~exists | ~known[place]
+    if bad.any():
+        element = int(bad.argmax())
+        _refuse(cells, element, order[int(place.flat[element])], old, new)
+    found = np.array(targets, new.dtype)[place]
+    if removed.any():
+        found = np.where(removed[place], defaults, found)
+    return found
+
+
+def as_flags(
+    cells: NDArray[Any],
+    old: CellType,
+    new: CellType,
+    names: MemberNames,
+    defaults: NDArray[Any],
+) -> NDArray[Any]:
+    """Return flags as those of the same names, of which removed ones go.
+
+    A cell that had no other flags than these gets its default, `defaults` of one cell.
+    """
+    wide = cells.astype(np.uint64, copy=False)
+    found = np.zeros(cells.shape, np.uint64)
+    left = wide.copy()
+    kept = np.zeros(cells.shape, np.bool_)
+    for name, number in old.members.items():
+        if number.bit_count() != 1 or name not in names:
+            continue
+        has_it, now = wide & np.uint64(number) != 0, names[name]
+        left &= ~np.uint64(number)
+        if now is not None:
+            kept |= has_it
+            found[has_it] |= np.uint64(new.members[now])
+    if left.any():
+        element = int((left != 0).argmax())
+        bit = int(left.flat[element]) & -int(left.flat[element])
+        known = {number: name for name, number in old.members.items()}
+        _refuse(cells, element, known.get(bit, hex(bit)), old, new)
+    emptied = (wide != 0) & ~kept
+    stored = found.astype(new.dtype)
+    return np.where(emptied, defaults, stored) if emptied.any() else stored
+
+
+def number_as_member(cells: NDArray[Any], old: str, new: CellType) -> NDArray[Any]:
+    """Return numbers as the members of an enum, or flags, that have these."""
+    try:
+        stored = as_number(cells, old, new)
+    except BadCellError as error:
+        raise _no_number(cells, error.element, new) from None
+    if new.base == "flags":
+        bad = stored & ~stored.dtype.type(new.mask) != 0
+    else:
+        numbers = np.array(list(new.members.values()), stored.dtype)
+        bad = ~np.isin(stored, numbers)
+    if bad.any():
+        raise _no_number(cells, int(bad.argmax()), new)
+    return stored
+
+
+def _no_number(cells: NDArray[Any], element: int, new: CellType) -> BadCellError:
+    number = cells.reshape(-1)[element].item()
+    return BadCellError(element, f"{number!r} is no number of {new.target}")
+
+
+def _refuse(
+    cells: NDArray[Any], element: int, name: str, old: CellType, new: CellType
+) -> None:
+    number = int(cells.reshape(-1)[element])
+    if old.base == "enum" and old.members.get(name) != number:
+        why = f"{number} is no number of {old.target}"
+    else:
+        why = f"{new.target} has no member {name!r}"
+    raise BadCellError(element, why)
+
+
+# --- Text and bytes of one size as those of another; a cell is a row of bytes, padded
+# with zeros.
+
+
+Bytes = NDArray[np.uint8]
+
+
+def as_text(cells: Bytes, old: CellType, new: CellType) -> Bytes:
+    """Return text or bytes, shape (n, N), in another size and as what the new type says."""
+    if old.base == "bytes" and new.base == "str":
+        _check_text(cells, new)
+    if new.size < old.size:
+        _check_tail(cells, old, new)
+        return cells[:, : new.size].copy()
+    padded = np.zeros((len(cells), new.size), np.uint8)
+    padded[:, : old.size] = cells
+    return padded
+
+
+def _check_tail(cells: Bytes, old: CellType, new: CellType) -> None:
+    """Raise BadCellError for the first cell of which more than zeros would go."""
+    bad = cells[:, new.size :].any(axis=1)
+    if bad.any():
+        row = int(bad.argmax())
+        _refuse_text(cells, row, old, f"does not fit {new.text}")
+
+
+def _check_text(cells: Bytes, new: CellType) -> None:
+    """Raise BadCellError for the first cell that is not UTF-8, or has a NUL in it."""
+    bytes_ = CellType("", "bytes")
+    inner = ((cells[:, :-1] == 0) & (cells[:, 1:] != 0)).any(axis=1)
+    other = (cells >= 128).any(axis=1)
+    for row in np.flatnonzero(inner | other).tolist():
+        if inner[row]:
+            _refuse_text(cells, row, bytes_, f"has a NUL, which {new.text} takes not")
+        try:
+            cells[row].tobytes().decode()
+        except UnicodeDecodeError:
+            _refuse_text(cells, row, bytes_, "is not UTF-8")
+
+
+def _refuse_text(cells: Bytes, row: int, old: CellType, why: str) -> None:
+    value = cells[row].tobytes().rstrip(b"\0")
+    shown = repr(value.decode(errors="replace")) if old.base == "str" else repr(value)
+    shown = shown if len(shown) <= 60 else f"{shown[:56]}…{shown[-1]}"
+    raise BadCellError(row, f"{shown} {why}")
+
+
+# --- Values of one field type as another: one table, for loading and for `ecsgen
+# breaking`.
+#
+# A rule converts whole arrays, exactly or not at all, and says beforehand what may
+# happen: nothing (""), that a value does not fit ("E902"), or that there is no rule
+# ("E903").
+
 
 MAY_NOT_FIT: Final = "E902"
 NO_RULE: Final = "E903"

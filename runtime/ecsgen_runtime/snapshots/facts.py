@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import MOST_ROWS
-from .saved import Document, Saved
+from .documents import Document, Saved
 
 if TYPE_CHECKING:
     from .cell_types import CellType
     from .checks.rows import CheckedRows
-    from .evolution.evolving import Evolving, EvolvingField
     from .evolution.ids import NewIds
+    from .evolution.managers import Evolving, EvolvingField
 
 Columns = dict[str, NDArray[Any]]
 Present = NDArray[np.bool_] | None

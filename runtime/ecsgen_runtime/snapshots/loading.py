@@ -13,10 +13,9 @@ from ..entities.manager import Entities
 from ..errors import CapacityError
 from ..manager import Manager
 from .codecs import Codecs
-from .columns import as_cells, loaded_objects
-from .contents import layout_of, managers_of
+from .contents import as_cells, layout_of, loaded_objects, managers_of
+from .documents import WORLD, Document, Saved, state_key
 from .reading import SnapshotFile
-from .saved import WORLD, Document, Saved, state_key
 
 
 class Loading:

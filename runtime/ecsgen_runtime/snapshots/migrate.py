@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from .codecs import ATTRIBUTE
+from .documents import WORLD, Document, Saved, state_key
 from .evolution.chunks import plan_chunks
 from .evolution.fields import FieldMaker
 from .evolution.groups import plan_groups
 from .evolution.ids import NewIds
 from .evolution.managers import check_fields, fields, structure
 from .evolution.names import Names, Renames, match
-from .evolution.owners import plan_rows
-from .evolution.rows import RowPlan
-from .saved import WORLD, Document, Saved, state_key
+from .evolution.rows import RowPlan, plan_rows
 from .strategy import Saving
 from .tables import Snapshot
 

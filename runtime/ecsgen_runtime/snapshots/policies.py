@@ -8,8 +8,14 @@ from typing import Final
 
 from ..handles import MOST_ROWS, NIL
 from ..policies.ids import WORN_OUT
-from .checks.chains import check_one_chain, check_tree
-from .checks.slots import check_cold, check_direct_ids, check_slots
+from .checks.chains import (
+    check_cold,
+    check_direct_ids,
+    check_one_chain,
+    check_slots,
+    check_tree,
+)
+from .documents import Document
 from .evolution.chains import (
     active_rows,
     family_links,
@@ -18,7 +24,6 @@ from .evolution.chains import (
 )
 from .evolution.ids import id_columns
 from .facts import Facts, FieldFacts, Number
-from .saved import Document
 from .unique import UNIQUE
 
 MANY: Final = Facts(

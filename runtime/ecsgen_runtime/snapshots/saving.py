@@ -20,12 +20,10 @@ from .attributes import (
 )
 from .check import check_content, check_field_cells, checked_documents
 from .codecs import Codecs, check_codecs, json_text, require_codecs
-from .columns import LENGTHS
-from .contents import object_columns
-from .documents import why_too_many
+from .contents import LENGTHS, object_columns
+from .documents import Document, Saved, why_too_many
 from .migrate import migrate_saved
 from .reading import NAMELESS, read_snapshot
-from .saved import Document, Saved
 from .strategy import Saving
 from .tables import Snapshot
 from .writing import Plan

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from .checks.entities import KnownEntities
+from .checks.rows import KnownEntities
 from .checks.schema import check_schema
 from .checks.state import check_state
 from .checks.tensors import check_tensors
 from .codecs import Codecs
 from .contents import parts_of, state_of
+from .documents import Document, Saved
 from .evolution.handles import Handles
 from .facts import Facts
 from .loading import Loading
 from .policies import POLICIES
-from .saved import Document, Saved
 from .writing import Part
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cell_types import CellType
+from .documents import Saved
 from .facts import FieldFacts, Present
-from .saved import Saved
 
 if TYPE_CHECKING:
-    from .evolution.evolving import EvolvingField
+    from .evolution.managers import EvolvingField
 
 
 def _refuses(type_: CellType) -> str:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ...convert.arrays import shown
 from ..cell_types import CellType
 from ..codecs import NOTHING
-from ..columns import LENGTHS
-from ..saved import Saved
+from ..contents import LENGTHS
+from ..documents import Saved
 
 _ASCII: Final = 128
 _BYTES: Final = 1 << 18

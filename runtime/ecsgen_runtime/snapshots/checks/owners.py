@@ -1,15 +1,21 @@
-"""Owners of rows in a snapshot: each finds its own, by its index or by its handle."""
+"""Owners of rows in a snapshot, in managers, groups and chunks; generators."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...entities.arrays import all_different
+from ...entities.arrays import all_different, first_repeat
 from ...handles import NIL, EntityArray, RowArray
+from ..documents import Saved
 from .chains import check_chains
-from .entities import KnownEntities
-from .rows import CheckedRows
+from .rows import CheckedRows, KnownEntities
+from .tensors import RNG_WORDS
+
+# --- Owners of rows in a snapshot: each finds its own, by its index or by its handle.
 
 
 def check_owned(rows: CheckedRows, known: KnownEntities) -> None:
@@ -92,3 +98,70 @@ def _check_different(
         at = int(order[1:][again][0])
         row = at if firsts is None else int(firsts[at])
         rows.refuse(f"entity {int(owners[at]):#x} is there twice", "entity", row)
+
+
+# --- Components in chunks, in a snapshot: each owner lives, and has one row in all
+# tables.
+
+
+def check_chunked(saved: Saved, known: KnownEntities) -> None:
+    """Refuse owners that are dead, or there twice; O(n)."""
+    tensor = "archetypes.entity"
+    owners = saved.arrays[tensor]
+    known.check_owners(tensor, owners, living=True)
+    if not all_different(known.indices(owners), len(known)):
+        row = first_repeat(owners)
+        saved.refuse(f"entity {int(owners[row]):#x} is there twice", tensor, row)
+
+
+# --- Members of groups in a snapshot, which are in step, and generators of random
+# numbers.
+
+
+_FEW: Final = 16
+"""Where fewer than one index in 16 is concerned, none of the others is touched."""
+
+
+def check_generator(rows: CheckedRows) -> None:
+    """Refuse the state of a Mersenne Twister that can be none."""
+    words = rows.saved.arrays.get(f"{rows.module}._rng")
+    if words is None:
+        return
+    last = RNG_WORDS - 1
+    if int(words[last]) > last:
+        rows.refuse(f"{words[last]} is no position among {last} words", "_rng", last)
+    if not words[:last].any():
+        rows.refuse("no generator ever gets there", "_rng", 0)
+
+
+def check_group(
+    members: Sequence[CheckedRows], known: KnownEntities, name: str, n: int
+) -> None:
+    """Refuse a group whose rows are not in step, or that lacks who has all members; O(n)."""
+    first, *others = members
+    owners: EntityArray = first.column("entity")
+    for member in others:
+        other = member.column("entity")[:n] != owners[:n]
+        if other.any():
+            row = int(other.argmax())
+            member.refuse(f"not in step with {first.module} in {name}", "entity", row)
+    outside: EntityArray = min((m.column("entity")[n:] for m in members), key=len)
+    for member in members:
+        outside = _among(outside, member.column("entity")[n:], known)
+    if len(outside):
+        row = int((owners == outside[0]).argmax())
+        first.refuse(f"has all of {name}, but is not in it", "entity", row)
+
+
+def _among(
+    wanted: EntityArray, owners: EntityArray, known: KnownEntities
+) -> EntityArray:
+    """Return those of the wanted entities that are owners; nearly all others by their index."""
+    if not len(wanted):
+        return wanted
+    if (len(wanted) + len(owners)) * _FEW < len(known):
+        return wanted[np.isin(wanted, owners)]
+    is_owner = np.zeros(len(known), np.bool_)
+    is_owner[known.indices(owners)] = True
+    near = wanted[is_owner[known.indices(wanted)]]
+    return near[np.isin(near, owners)]

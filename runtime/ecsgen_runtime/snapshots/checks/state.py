@@ -9,9 +9,9 @@ from typing import Any, Final, NoReturn
 from ...convert.arrays import shown
 from ...handles import MOST_ROWS
 from ..codecs import is_json
+from ..documents import WORLD, Document, Saved, state_key
 from ..facts import Number
 from ..policies import most_rows, policies_of
-from ..saved import WORLD, Document, Saved, state_key
 
 _MOST: Final = (1 << 63) - 1
 _ALL: Final = (1 << 64) - 1

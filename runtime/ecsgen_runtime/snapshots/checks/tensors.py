@@ -12,9 +12,9 @@ import numpy as np
 from ...convert.arrays import shown
 from ..cell_types import CellType, cell_type, split_columns
 from ..codecs import ATTRIBUTE
-from ..columns import LENGTHS
+from ..contents import LENGTHS
+from ..documents import Document, Saved, state_key
 from ..policies import policies_of
-from ..saved import Document, Saved, state_key
 
 RNG_WORDS: Final = 625
 COLD: Final = "cold"

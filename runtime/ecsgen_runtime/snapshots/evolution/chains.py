@@ -15,7 +15,7 @@ from ..facts import Evolved
 from .rows import RowPlan
 
 if TYPE_CHECKING:
-    from .evolving import Evolving
+    from .managers import Evolving
 
 Links = NDArray[np.uint32]
 

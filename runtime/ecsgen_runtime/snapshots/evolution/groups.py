@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...handles import EntityArray, RowArray
-from ..saved import Document
+from ..documents import Document
 from .handles import Handles
 from .names import Names
 from .rows import RowPlan, packed_plan

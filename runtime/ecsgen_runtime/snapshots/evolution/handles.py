@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...handles import EntityArray, RowArray
-from ..saved import Document, Saved
+from ..documents import Document, Saved
 
 
 class Bits(NamedTuple):

@@ -15,7 +15,7 @@ from .old import OldComponent
 from .rows import RowPlan
 
 if TYPE_CHECKING:
-    from .evolving import Evolving
+    from .managers import Evolving
 
 Numbers = dict[str, int]
 

@@ -22,9 +22,8 @@ from ..cell_types import (
     default_cell,
     differing,
 )
-from ..convert import Change, change_of
-from ..member_rules import MemberNames
-from ..saved import Document, Saved
+from ..convert import Change, MemberNames, change_of
+from ..documents import Document, Saved
 from .old import OldComponent
 
 Renames: TypeAlias = Mapping[str, Mapping[str, str]]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ...handles import EntityArray, RowArray
 from ..cell_types import CellType, cell_type, default_cell, split_columns
 from ..codecs import OTHERS, Codecs
-from ..columns import loaded_objects
-from ..saved import Document, Saved, state_key
+from ..contents import loaded_objects
+from ..documents import Document, Saved, state_key
 
 AS_BYTES: Final[Codecs] = {OTHERS: (bytes, bytes)}
 """Objects stay as encoded as they are."""
