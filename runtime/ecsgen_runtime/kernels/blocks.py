@@ -44,11 +44,12 @@ class BlockMemory:
         self.nbytes = 0
         """Bytes that are held."""
 
-    def take(self, rows: int) -> list[NDArray[Any]]:
-        """Return uninitialised arrays of shape (*shape, rows)."""
-        if rows > self._room:  # at least one: of none no strides tell the layout
-            self._room = 1 << max(rows - 1, 0).bit_length()
-            self._arrays = [working_memory(cells, self._room) for cells in self._cells]
+    def take(self, rows: int, room: int) -> list[NDArray[Any]]:
+        """Return uninitialised arrays of shape (*shape, rows): of those that there are, or, if they
+        have too few, of new ones of `room` rows."""
+        if rows > self._room:
+            self._room = room
+            self._arrays = [working_memory(cells, room) for cells in self._cells]
             self.nbytes = sum(array.nbytes for array in self._arrays)
         return [array[..., :rows] for array in self._arrays]
 
@@ -87,7 +88,9 @@ class Blocks:
             self.most = block_rows(row_bytes // min(kernels, MOST_SHARED))
             self._memory = BlockMemory(working)
         size = self.most
-        memory = self._memory.take(min(rows, size)) if rows else []
+        some = min(rows, size)
+        room = 1 << (some - 1).bit_length()
+        memory = self._memory.take(some, room) if rows else []
         self.nbytes = self._memory.nbytes
         """Bytes that are held beside the columns."""
         self.views: list[tuple[Any, ...]] = []
@@ -193,13 +196,10 @@ def row_cells(array: NDArray[Any]) -> list[NDArray[Any]]:
     """Return cells, rows last, as arrays of one item per row: one, or one per element."""
     if array.ndim == 1:
         return [array]
-    if array.strides[-1] == array.itemsize:
-        return [array[place] for place in np.ndindex(array.shape[:-1])]
-    return [_row_items(array)]
-
-
-def _row_items(array: NDArray[Any]) -> NDArray[Any]:
-    """Return cells whose elements lie together as one opaque item per row."""
-    if array.ndim == 2:  # soonest done
-        return items(array.T)
-    return items(array.transpose(-1, *range(array.ndim - 1)))
+    is_vector = array.ndim == 2  # soonest done
+    if array.strides[-1] != array.itemsize:
+        rows_first = (-1, *range(array.ndim - 1))
+        return [items(array.T if is_vector else array.transpose(rows_first))]
+    if is_vector:
+        return list(array)
+    return [array[place] for place in np.ndindex(array.shape[:-1])]

@@ -35,10 +35,11 @@ class NearBlocks:
         paired: Sequence[Cells],
     ) -> None:
         self._search = search
-        self._columns = [
-            one if one.rows is not None else one._replace(rows=search.named)
-            for one in columns
-        ]
+        self._columns = columns
+        if (
+            search.named is not None
+        ):  # of one component, in which all columns' rows are its own
+            self._columns = [one._replace(rows=search.named) for one in columns]
         self._working = [*(column.memory for column in columns), *working]
         copies = [self._copy(one) for one in others]
         self._others = [BlockColumn(copy) for copy in copies]
@@ -61,18 +62,27 @@ class NearBlocks:
 
     def _batches(self) -> Iterator[RowBatch]:
         """Find the blocks, which share their memory."""
-        own, pairs_memory = BlockMemory(self._working), BlockMemory(self._paired)
+        for_rows, for_pairs = BlockMemory(self._working), BlockMemory(self._paired)
         fields, others = len(self._columns), len(self._others)
         for pairs in self._search.blocks():
             self.asking = rows = self._search.asking[pairs.asking]
-            gathered, mine, put = batch_of(self._columns, rows, own.take(len(rows)))
             found = pairs.found
-            near = batch_of(self._others, found, pairs_memory.take(len(found)))
-            views = (*mine[:fields], *near.views[:others])
-            memory = (*mine[fields:], *near.views[others:])
-            yield RowBatch(gathered + near.gathered, (pairs, *views, *memory), put)
+            memory = for_rows.take(len(rows), _room(rows))
+            own = batch_of(self._columns, rows, memory)
+            memory = for_pairs.take(len(found), _room(found))
+            near = batch_of(self._others, found, memory)
+            views = (*own.views[:fields], *near.views[:others])
+            working = (*own.views[fields:], *near.views[others:])
+            gathered = own.gathered + near.gathered
+            yield RowBatch(gathered, (pairs, *views, *working), own.put)
 
     def beside(self, *each: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
         """Iterate over the blocks with values for each row that asks behind the arrays."""
         for arrays in self:
             yield (*arrays, *(values[..., self.asking] for values in each))
+
+
+def _room(rows: RowArray) -> int:
+    """Return how many rows memory is taken for: at least one, because of none no strides tell the
+    layout; planes whose distance is a power of two would share places in the cache."""
+    return max(1, len(rows) + len(rows) // 4)

@@ -29,7 +29,7 @@ GROUPS = (
             "rows = np.arange(len(self._search.asking))[pairs.asking]",
         ),
         Mutant("others are as they are", r"found = pairs\.found$", "found = pairs.who"),
-        Mutant("nothing is put back", r"\*memory\), put\)", "*memory), [])"),
+        Mutant("nothing is put back", r"\*working\), own\.put\)", "*working), [])"),
         Mutant(
             "members are in their own order",
             r"rows = self\._search\.members\n",
