@@ -26,10 +26,16 @@ from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Blocks, put_where, rows_last
+from ecsgen_runtime.kernels.blocks import (
+    BlockColumn,
+    Blocks,
+    JoinedRows,
+    KernelRows,
+    chosen_blocks,
+    put_where,
+    rows_last,
+)
 from ecsgen_runtime.kernels.chosen import ChosenRows
-from ecsgen_runtime.kernels.chosen_blocks import BlockColumn, chosen_blocks
-from ecsgen_runtime.kernels.rows import JoinedRows, KernelRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices

@@ -31,11 +31,14 @@ from ecsgen_runtime.columns.rows import OwnedRows
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.convert.text import TextField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Blocks, rows_last
+from ecsgen_runtime.kernels.blocks import (
+    Blocks,
+    KernelRows,
+    added,
+    chosen_blocks,
+    rows_last,
+)
 from ecsgen_runtime.kernels.chosen import ChosenRows
-from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
-from ecsgen_runtime.kernels.reductions import added
-from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices

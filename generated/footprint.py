@@ -31,10 +31,8 @@ from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Blocks
+from ecsgen_runtime.kernels.blocks import Blocks, KernelRows, chosen_blocks
 from ecsgen_runtime.kernels.chosen import ChosenRows
-from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
-from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.policies.instances import LinkedRows, Many
 from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owned import ensured

@@ -35,7 +35,7 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.kernels.rows import JoinedRows
+from ecsgen_runtime.kernels.blocks import JoinedRows
 from ecsgen_runtime.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
 from ecsgen_runtime.policies.unowned import Unowned
 from ecsgen_runtime.proxies.cells import RowField

@@ -26,12 +26,16 @@ from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
 from ecsgen_runtime.convert.numbers import BoolField, EnumField, FloatField, IntField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Blocks, put_where
+from ecsgen_runtime.kernels.blocks import (
+    Blocks,
+    JoinedRows,
+    KernelRows,
+    added,
+    chosen_blocks,
+    put_where,
+)
 from ecsgen_runtime.kernels.chance import Seeded, draw_random, draw_stems
 from ecsgen_runtime.kernels.chosen import ChosenRows
-from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
-from ecsgen_runtime.kernels.reductions import added
-from ecsgen_runtime.kernels.rows import JoinedRows, KernelRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices

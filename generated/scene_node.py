@@ -36,10 +36,8 @@ from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import rows_last
-from ecsgen_runtime.kernels.chosen_blocks import BlockColumn
+from ecsgen_runtime.kernels.blocks import BlockColumn, KernelRows, rows_last
 from ecsgen_runtime.kernels.levels import LevelBlocks, ParentColumn
-from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.policies.children import OwnedChildren, OwnedFamilyRows
 from ecsgen_runtime.policies.destroy import Callback, Release
 from ecsgen_runtime.policies.hierarchy import OrphansDestroy

@@ -29,11 +29,9 @@ from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import FrontColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Id, IdArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Blocks, planes
+from ecsgen_runtime.kernels.blocks import Blocks, KernelRows, chosen_blocks, planes
 from ecsgen_runtime.kernels.chance import Seeded, draw_normal, draw_random, draw_stems
 from ecsgen_runtime.kernels.chosen import ChosenRows
-from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
-from ecsgen_runtime.kernels.rows import KernelRows
 from ecsgen_runtime.placement import room_at
 from ecsgen_runtime.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
 from ecsgen_runtime.policies.partition import Partition, PartitionedRows

@@ -34,11 +34,16 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.kernels.blocks import Blocks, put_where, rows_last
+from ecsgen_runtime.kernels.blocks import (
+    Blocks,
+    JoinedRows,
+    KernelRows,
+    averaged,
+    chosen_blocks,
+    put_where,
+    rows_last,
+)
 from ecsgen_runtime.kernels.chosen import ChosenRows
-from ecsgen_runtime.kernels.chosen_blocks import chosen_blocks
-from ecsgen_runtime.kernels.reductions import averaged
-from ecsgen_runtime.kernels.rows import JoinedRows, KernelRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.direct import Direct, DirectRows
 from ecsgen_runtime.policies.maps import indices, rows_spanned

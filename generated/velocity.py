@@ -25,7 +25,7 @@ from ecsgen_runtime.columns.fields import described
 from ecsgen_runtime.columns.rows import FrontColumns, HotColumns
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.rows import JoinedRows
+from ecsgen_runtime.kernels.blocks import JoinedRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.groups import Grouped, GroupedRows
 from ecsgen_runtime.policies.instances import MappedOne

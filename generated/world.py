@@ -11,7 +11,7 @@ from ecsgen_runtime.archetypes.world import ArchetypeWorld
 from ecsgen_runtime.columns.fields import unknown_component
 from ecsgen_runtime.convert.numbers import FloatField
 from ecsgen_runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import put_where, rows_last
+from ecsgen_runtime.kernels.blocks import BlockColumn, beside, put_where, rows_last
 from ecsgen_runtime.kernels.chance import (
     Chance,
     draw_normal,
@@ -20,7 +20,6 @@ from ecsgen_runtime.kernels.chance import (
     turn_order,
 )
 from ecsgen_runtime.kernels.chosen import check_unchanged, each_value
-from ecsgen_runtime.kernels.chosen_blocks import BlockColumn, beside
 from ecsgen_runtime.kernels.references import Messages, living_rows, take_others
 from ecsgen_runtime.kernels.scalars import row_at
 from ecsgen_runtime.policies.groups import Group, GroupMember

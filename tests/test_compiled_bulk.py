@@ -21,8 +21,8 @@ from tests.world_package import load, sources
 
 pytest.importorskip("numba")
 
-from ecsgen_runtime.compiled.bulk.rows import CompiledBulk  # needs numba
-from ecsgen_runtime.compiled.bulk.sharded import CompiledShardedBulk
+from ecsgen_runtime.compiled.bulk import CompiledBulk
+from ecsgen_runtime.compiled.sharded_bulk import CompiledShardedBulk
 
 MASK = 0xFFFF_FFFF
 

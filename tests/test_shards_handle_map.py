@@ -21,7 +21,7 @@ def bulk(request: pytest.FixtureRequest) -> type[ShardedBulk]:
     if request.param == "numpy":
         return ShardedBulk
     pytest.importorskip("numba")
-    compiled = importlib.import_module("ecsgen_runtime.compiled.bulk.sharded")
+    compiled = importlib.import_module("ecsgen_runtime.compiled.sharded_bulk")
     found: type[ShardedBulk] = compiled.CompiledShardedBulk
     return found
 

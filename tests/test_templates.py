@@ -119,10 +119,10 @@ def test_only_what_is_imported_is_copied() -> None:
     found = runtime.copies(["from ._runtime.world.signatures import Signatures\n"])
     names = ("__init__", "handles", "world/__init__", "world/signatures")
     assert list(found) == [f"_runtime/{name}.py" for name in names]
-    found = runtime.copies(["from ._runtime.compiled.bulk.rows import CompiledBulk\n"])
+    found = runtime.copies(["from ._runtime.compiled.bulk import CompiledBulk\n"])
     assert {
-        "_runtime/compiled/bulk/rows.py",
+        "_runtime/compiled/bulk.py",
         "_runtime/placement.py",
         "_runtime/errors.py",
     } <= found.keys()
-    assert "_runtime/compiled/bulk/sharded.py" not in found
+    assert "_runtime/compiled/sharded_bulk.py" not in found

@@ -20,13 +20,13 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/compiled/bulk/rows.py",
+        "_runtime/compiled/bulk.py",
         ("test_bead.py", "test_cell.py"),
         Mutant("other owners are found", r" and owners\[row\] == entity else", " else"),
         Mutant("rows given twice are accepted", r"if len\(found\) < len\(rows\):", "if False:"),
     ),
     module(
-        "_runtime/compiled/bulk/sets.py",
+        "_runtime/compiled/bulk.py",
         ("test_bead.py", "test_cell.py"),
         Mutant("a row too many", r"found\[:count\]", "found[:count + 1]"),
     ),

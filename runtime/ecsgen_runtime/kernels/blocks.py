@@ -1,22 +1,70 @@
-"""What kernels run on: the columns in blocks that stay in the cache, and their working memory.
-
-In a block rows come last, `(*shape, rows)`: `position[0]` is one element of every row, and what is
-one number per row goes with each element of a shape.
-"""
+"""What kernels in numpy run on: blocks of columns, of chosen rows, and what is folded of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from math import prod
+from itertools import repeat
+from math import nan, prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import Column, items
+from ..columns.buffers import Column, items, nested
+from ..columns.rows import Rows
 from ..handles import RowArray
 from ..sizes import Sizes
+from ..state import NO_SLOTS
+from ..typed import NamedTuple
+
+# --- What kernels keep beside the columns: views of them, until they move -------------
+
+
+class KernelRows(Rows):
+    """Rows with the blocks that kernels and reductions work on."""
+
+    __slots__ = NO_SLOTS
+    _kernels: dict[str, Any]
+    """The blocks of each."""
+
+    def _forget_views(self) -> None:
+        super()._forget_views()
+        self._kernels = {}
+
+    def _nbytes(self) -> int:
+        held: int = sum(blocks.nbytes for blocks in self._kernels.values())
+        return super()._nbytes() + held
+
+
+class JoinedRows(Rows):
+    """Rows with the blocks of the world's kernels that look at them."""
+
+    __slots__ = NO_SLOTS
+    _joined: dict[str, Any]
+    """Of each, known to all whose columns it has."""
+
+    def _start(self) -> None:
+        super()._start()
+        self._joined = {}
+
+    def _forget_views(self) -> None:
+        super()._forget_views()
+        for blocks in self._joined.values():
+            blocks.drop()
+        self._joined = {}
+
+    def _nbytes(self) -> int:
+        held: int = sum(blocks.nbytes for blocks in self._joined.values())
+        return super()._nbytes() + held
+
+
+# --- What kernels run on: the columns in blocks that stay in the cache, and their
+# working memory.
+#
+# In a block rows come last, `(*shape, rows)`: `position[0]` is one element of every
+# row, and what is one number per row goes with each element of a shape.
+
 
 _CACHED: Final = 1 << 20
 """Bytes of a block's columns and working memory together: what a core's own cache holds."""
@@ -203,3 +251,160 @@ def row_cells(array: NDArray[Any]) -> list[NDArray[Any]]:
     if is_vector:
         return list(array)
     return [array[place] for place in np.ndindex(array.shape[:-1])]
+
+
+# --- Blocks of rows that lie anywhere: copies, which are gathered before a block is
+# worked on, and put back behind it where they are written.
+
+
+Copied: TypeAlias = tuple[NDArray[Any], RowArray, NDArray[Any]]
+"""Cells, some rows of them, and a copy of these; an item per row."""
+
+
+class BlockColumn(NamedTuple):
+    """A field of a kernel."""
+
+    cells: NDArray[Any]
+    """Rows last."""
+    rows: Any = None
+    """Where those over which the kernel runs are in it; None: they are its own."""
+    is_read: bool = True
+    is_written: bool = False
+
+    @property
+    def memory(self) -> Cells:
+        """What the cells of a block are gathered in: laid out as the column is."""
+        together = self.cells.strides[-1] != self.cells.itemsize
+        return self.cells.dtype.str, self.cells.shape[:-1], together
+
+
+class RowBatch(NamedTuple):
+    """A block: what is copied before it, its arrays, and what is copied behind it."""
+
+    gathered: list[Copied]
+    views: tuple[Any, ...]
+    put: list[Copied]
+
+
+def batch_of(
+    columns: Sequence[BlockColumn],
+    rows: RowArray | slice,
+    memory: Sequence[NDArray[Any]],
+) -> RowBatch:
+    """Return a batch of some rows: columns where they follow each other, else in memory, then what
+    else there is of memory."""
+    views = list(memory)
+    gathered: list[Copied] = []
+    put: list[Copied] = []
+    for place, column in enumerate(columns):
+        where = rows if column.rows is None else column.rows[rows]
+        if isinstance(where, slice):
+            views[place] = column.cells[..., where]
+            continue
+        moves = row_copies(column.cells, where, memory[place])
+        if column.is_read:
+            gathered += moves
+        if column.is_written:
+            put += moves
+    return RowBatch(gathered, tuple(views), put)
+
+
+def batches_of(
+    columns: Sequence[BlockColumn],
+    memory: Sequence[NDArray[Any]],
+    count: int,
+    size: int,
+) -> Iterator[RowBatch]:
+    """Yield batches of so many rows, `size` in each, which all have the same memory."""
+    for start in range(0, count, size or 1):
+        end = min(start + size, count)
+        some = [array[..., : end - start] for array in memory]
+        yield batch_of(columns, slice(start, end), some)
+
+
+def row_copies(
+    column: NDArray[Any], rows: RowArray, copy: NDArray[Any]
+) -> list[Copied]:
+    """Return what is copied of a column, rows last."""
+    return list(zip(row_cells(column), repeat(rows), row_cells(copy), strict=False))
+
+
+def moved_rows(batches: Iterable[RowBatch]) -> Iterator[tuple[Any, ...]]:
+    """Yield the arrays of batches: copies are put back when the next one is asked for."""
+    for gathered, views, put in batches:
+        for cells, rows, copy in gathered:
+            cells.take(rows, out=copy, mode="clip")
+        yield views
+        for cells, rows, copy in put:
+            if cells.dtype.kind == "V":  # `put` takes half the time
+                cells.put(rows, copy, "clip")
+            else:
+                cells[rows] = copy
+
+
+def chosen_blocks(
+    whole: Blocks, rows: RowArray, written: Sequence[int]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield blocks of some rows of those that a kernel has blocks of, with the same arrays;
+    `written` says which of the columns are put back."""
+    columns = [
+        BlockColumn(cells, rows, True, place in written)
+        for place, cells in enumerate(whole.columns)
+    ]
+    size = min(len(rows), whole.most)
+    kinds = (*[column.memory for column in columns], *whole.working)
+    memory = [working_memory(cells, size) for cells in kinds]
+    return moved_rows(batches_of(columns, memory, len(rows), size))
+
+
+def beside(
+    blocks: Iterable[tuple[Any, ...]], *each: NDArray[Any]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield blocks with the values of their rows behind the arrays; rows are last in all."""
+    start = 0
+    for views in blocks:
+        end = start + views[0].shape[-1]
+        yield (*views, *(values[..., start:end] for values in each))
+        start = end
+
+
+# --- Reductions: what the blocks gave, put together -----------------------------------
+
+
+def added(parts: list[NDArray[Any]], dtype: Any, shape: tuple[int, ...]) -> Any:
+    """Return the sum of the blocks' sums as Python numbers, 0 for none; integers wrap."""
+    total = np.zeros(shape, dtype)
+    for part in parts:
+        total = total + part
+    return as_cell(total, shape)
+
+
+def averaged(parts: list[NDArray[Any]], rows: int, shape: tuple[int, ...]) -> Any:
+    """Return the sum of the blocks' sums, divided by the number of rows; NaN for none."""
+    if rows == 0:
+        return nothing(shape)
+    return as_cell(np.add.reduce(np.array(parts)) / rows, shape)
+
+
+def smallest(parts: list[NDArray[Any]], shape: tuple[int, ...]) -> Any:
+    """Return the smallest of the blocks' smallest; NaN if one is NaN, and for none."""
+    return (
+        as_cell(np.minimum.reduce(np.array(parts)), shape) if parts else nothing(shape)
+    )
+
+
+def largest(parts: list[NDArray[Any]], shape: tuple[int, ...]) -> Any:
+    """Return the largest of the blocks' largest; NaN if one is NaN, and for none."""
+    return (
+        as_cell(np.maximum.reduce(np.array(parts)), shape) if parts else nothing(shape)
+    )
+
+
+def nothing(shape: tuple[int, ...]) -> Any:
+    """Return NaN as a cell of a shape."""
+    return nested([nan] * prod(shape), shape) if shape else nan
+
+
+def as_cell(array: Any, shape: tuple[int, ...]) -> Any:
+    """Return a cell as a Python number, or (nested) tuples of them."""
+    return nested(np.ravel(array).tolist(), shape) if shape else array.item()

@@ -10,14 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..handles import NIL, RowArray
 from ..typed import NamedTuple
-from .blocks import Cells, block_rows, working_bytes, working_memory
-from .chosen_blocks import (
+from .blocks import (
     BlockColumn,
+    Cells,
     Copied,
     RowBatch,
     batch_of,
+    block_rows,
     moved_rows,
     row_copies,
+    working_bytes,
+    working_memory,
 )
 
 

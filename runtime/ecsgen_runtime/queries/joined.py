@@ -10,25 +10,20 @@ from numpy.typing import NDArray
 
 from ..kernels.blocks import (
     MOST_SHARED,
+    BlockColumn,
     Cells,
+    JoinedRows,
+    RowBatch,
+    batches_of,
     block_rows,
+    moved_rows,
     row_cells,
+    row_copies,
     working_bytes,
     working_memory,
 )
-from ..kernels.chosen_blocks import (
-    BlockColumn,
-    RowBatch,
-    batches_of,
-    moved_rows,
-    row_copies,
-)
-from ..kernels.rows import JoinedRows
 from ..typed import NamedTuple
 from .rows import RowOrder, member_rows
-
-JoinedColumn = BlockColumn
-"""What older packages call it."""
 
 
 class JoinedBlocks:

@@ -10,8 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import RowArray
-from ..kernels.blocks import BlockMemory, Cells, working_memory
-from ..kernels.chosen_blocks import BlockColumn, RowBatch, batch_of, moved_rows
+from ..kernels.blocks import (
+    BlockColumn,
+    BlockMemory,
+    Cells,
+    RowBatch,
+    batch_of,
+    moved_rows,
+    working_memory,
+)
 from .search import NearSearch
 
 

@@ -4,7 +4,7 @@ from tests.mutants._base import Mutant, module
 
 GROUPS = (
     module(
-        "_runtime/kernels/rows.py",
+        "_runtime/kernels/blocks.py",
         ("test_world.py",),
         Mutant("world kernels keep views when the buffer moves", r"blocks\.drop\(\)$", "pass"),
     ),

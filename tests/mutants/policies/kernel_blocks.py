@@ -8,7 +8,7 @@ GROUPS = (
         Mutant("views are kept when rows come", r" or _blocks\.stamp != [\w.]+:", ":"),
     ),
     module(
-        "_runtime/kernels/rows.py",
+        "_runtime/kernels/blocks.py",
         ("test_point_mass.py",),
         Mutant(
             "views are kept when the buffer moves",

@@ -20,7 +20,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/kernels/chosen_blocks.py",
+        "_runtime/kernels/blocks.py",
         ("test_point_mass.py", "test_contact.py", "test_world.py"),
         Mutant("all blocks are the first", r"slice\(start, end\)", "slice(0, end - start)"),
         Mutant("chosen rows are not put back", r"put \+= moves", "pass"),
@@ -28,7 +28,7 @@ GROUPS = (
         Mutant("values of all blocks are those of the first", r"start = end", "pass"),
     ),
     module(
-        "_runtime/kernels/chosen_blocks.py",
+        "_runtime/kernels/blocks.py",
         ("test_scene_node.py",),
         Mutant("what is computed stays in working memory", r"cells\.put\(.*\)", "pass"),
     ),

@@ -1,1 +1,0 @@
-"""What is done for many rows at once, as loops."""
