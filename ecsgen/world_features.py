@@ -33,7 +33,7 @@ class WorldFeature:
 
     What all worlds with it do alike is its base class in the runtime. What names components stands
     in the blocks of `templates/world/<name>.py.j2`, one after another for the active features; see
-    `BLOCKS`. They lay out what `ecsgen/render/world/subjects.py` makes, there called `it`.
+    `BLOCKS`. They lay out what `ecsgen/render/world/module.py` makes, there called `it`.
     """
 
     name: str

@@ -15,7 +15,7 @@ import numpy as np
 from ecsgen_runtime.testing import chance
 from numpy.typing import NDArray
 
-from ecsgen.model import scalars
+from ecsgen.model import types
 from ecsgen.model.programs import (
     PARENT,
     Argument,
@@ -153,7 +153,7 @@ def convert(value: Scalar, scalar: str) -> Scalar:
     if isinstance(value, np.floating):
         if value != value:
             return kind(0)
-        low, high = scalars.SCALARS[scalar].range
+        low, high = types.SCALARS[scalar].range
         return kind(low if value < low else high if value > high else math.trunc(float(value)))
     bits = int(scalar[1:])
     wrapped = int(value) % 2**bits

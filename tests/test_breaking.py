@@ -11,8 +11,7 @@ import pytest
 
 from ecsgen.breaking import Only
 from ecsgen.breaking.compare import compare
-from ecsgen.breaking.report import Report
-from ecsgen.breaking.sides import Places, Side
+from ecsgen.breaking.comparison import Places, Report, Side
 from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.model import Project
 from ecsgen.policies import every

@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ecsgen.model.chunks import chunk_row_bytes, chunk_rows
-from ecsgen.model.scalars import SCALARS
+from ecsgen.model.columns import chunk_row_bytes, chunk_rows
+from ecsgen.model.types import SCALARS
 from tests.world_package import load
 
 KINDS = {

@@ -87,7 +87,7 @@ def test_a_file_that_is_larger_than_it_says_is_read_in_part(
 ) -> None:
     growing = tmp_path / "growing.yaml"
     growing.write_bytes(b"#" * (MAX_BYTES + 2))
-    monkeypatch.setattr("ecsgen.files.reading._size", lambda *_: 0)
+    monkeypatch.setattr("ecsgen.files.disk._size", lambda *_: 0)
     diagnostics = Diagnostics()
     assert read(growing, "growing.yaml", diagnostics) == []
     assert [found.code for found in diagnostics.errors] == ["E202"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Constants, Layout, Value
 
 

@@ -14,8 +14,7 @@ from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.layout.hints import remarks
 from ecsgen.model import Component
 from ecsgen.model.programs import Cast, Constant, Operation, Program, walk
-from ecsgen.model.scalars import SCALARS
-from ecsgen.model.types import Type, promote
+from ecsgen.model.types import SCALARS, Type, promote
 from ecsgen.schema import load
 from tests.kernel_reference import NUMPY, Reference
 

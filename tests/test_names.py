@@ -31,20 +31,18 @@ from ecsgen.files.fingerprint import templates_folder
 from ecsgen.model import Mark
 from ecsgen.render.giving_way import may_be_own
 from ecsgen.schema.names import (
+    CHUNK_NAMES,
+    CLASS_NAMES,
     DERIVED_CLASSES,
+    FIELD_NAMES,
+    GROUP_NAMES,
     KEYWORDS,
+    MODULE_NAMES,
+    QUERY_NAMES,
     check_class,
     check_member,
     check_module,
     module_name,
-)
-from ecsgen.schema.public_names import (
-    CHUNK_NAMES,
-    CLASS_NAMES,
-    FIELD_NAMES,
-    GROUP_NAMES,
-    MODULE_NAMES,
-    QUERY_NAMES,
 )
 
 LISTS = Path(__file__).parent / "names"

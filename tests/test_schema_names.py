@@ -17,13 +17,16 @@ from ecsgen.policies.policy import Part
 from ecsgen.render import reserved, runtime
 from ecsgen.render.parts import PARTS
 from ecsgen.render.world.module import VIEW_METHODS
-from ecsgen.schema.names import check_class, check_member, check_module, module_name
-from ecsgen.schema.public_names import (
+from ecsgen.schema.names import (
     CHUNK_NAMES,
     FIELD_NAMES,
     GROUP_NAMES,
     MODULE_NAMES,
     QUERY_NAMES,
+    check_class,
+    check_member,
+    check_module,
+    module_name,
 )
 
 MARK = Mark("a.yaml", 1, 1)

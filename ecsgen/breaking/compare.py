@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from ecsgen.breaking.calls import compare_calls
-from ecsgen.breaking.comparison import Comparison
-from ecsgen.breaking.components import compare_components
-from ecsgen.breaking.enums import compare_enums
+from ecsgen.breaking.comparison import Comparison, Places, Report, Side
+from ecsgen.breaking.components import compare_components, compare_enums
 from ecsgen.breaking.past import compare_past
-from ecsgen.breaking.report import Report
-from ecsgen.breaking.sides import Places, Side
 
 
 def compare(old: Side, new: Side, places: Places, report: Report) -> None:

@@ -1,17 +1,86 @@
-"""Two versions, and what the names of the older one are now."""
+"""Two versions of schemas to what breaks from the one to the other, as diagnostics."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
-from ecsgen.breaking.report import Report
-from ecsgen.breaking.sides import Places, Side
-from ecsgen.diagnostics import closest, quote
-from ecsgen.model import Mark
-from ecsgen.model.history import Names
-from ecsgen.model.saved import Document
+from ecsgen.breaking import Only
+from ecsgen.breaking.code import Code
+from ecsgen.config import shown
+from ecsgen.diagnostics import Diagnostics, closest, quote
+from ecsgen.model import Mark, Marks, Project
+from ecsgen.model.history import History, Names
+from ecsgen.model.saved import Document, saved_schema
+
+# --- The two versions that are compared, and where in the newer one something can be mended -------
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One version of the schemas."""
+
+    saved: Document
+    """The `schema` of its snapshots."""
+    history: History
+    code: Code | None
+    """None if a snapshot is all there is."""
+
+    @classmethod
+    def of(cls, project: Project) -> Side:
+        """Return a project as a side."""
+        return cls(saved_schema(project), project.history, Code.of(project))
+
+    @classmethod
+    def of_snapshot(cls, saved: Document) -> Side:
+        """Return what a snapshot says as a side."""
+        return cls(saved, History(), None)
+
+
+class Places:
+    """Where things stand in the newer schemas."""
+
+    def __init__(self, project: Project, folder: Path) -> None:
+        self.nowhere = Mark(shown(folder), 0, 0, 0)
+        self._components = {one.name: one for one in project.components}
+        self._enums = {one.name: one for one in project.enums}
+        self._world = project.world.marks
+
+    def component(self, name: str, *keys: str) -> Mark:
+        """The first of these keys that is written, or the name."""
+        return self._first(self._components[name].marks, keys)
+
+    def field(self, component: str, name: str) -> Mark:
+        """The key of a field."""
+        fields = {field.name: field for field in self._components[component].fields}
+        return self._first(fields[name].marks, ())
+
+    def method(self, component: str, name: str) -> Mark:
+        """The key of a kernel or reduction."""
+        owner = self._components[component]
+        marks = {one.name: one.marks for one in owner.kernels}
+        marks |= {one.name: one.marks for one in owner.reductions}
+        return self._first(marks[name], ())
+
+    def enum(self, name: str, *keys: str) -> Mark:
+        """The first of these keys that is written, or the name; a member is `values.walk`."""
+        return self._first(self._enums[name].marks, keys)
+
+    def world(self, *keys: str) -> Mark:
+        """The first of these keys that is written, or the name; a query is `queries.movers`."""
+        return self._first(self._world, keys)
+
+    def written(self, key: str) -> Mark | None:
+        """A key of the world, if it is written."""
+        return self._world.get(key)
+
+    def _first(self, marks: Marks, keys: tuple[str, ...]) -> Mark:
+        return next((marks[key] for key in (*keys, "") if key in marks), self.nowhere)
+
+
+# --- Two versions, and what the names of the older one are now ------------------------------------
 
 
 @dataclass(slots=True)
@@ -73,3 +142,41 @@ def candidate(
     added = [other for other in new if other not in known]
     alike = [other for other in added if are_alike(old[name], new[other])]
     return alike[0] if len(alike) == 1 else closest(name, alike or added)
+
+
+# --- What is found, as diagnostics: those of the kind that somebody asked for ---------------------
+
+
+_FIRST_OF_CODE: Final = "E950"
+"""Codes below it are about data."""
+
+
+def kind(code: str) -> Only:
+    """Return which kind a diagnostic is of."""
+    return "data" if code < _FIRST_OF_CODE else "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Diagnostics, of which only one kind may be wanted."""
+
+    diagnostics: Diagnostics
+    only: Only | None
+
+    def add(self, code: str, message: str, mark: Mark, hint: str) -> None:
+        """Report something, if it is of the wanted kind."""
+        if self.only in (None, kind(code)):
+            self.diagnostics.add(code, message, mark, hint=hint)
+
+    def gone(self, what: str, mark: Mark) -> None:
+        """Report a name that code can't use any more."""
+        self.add("E951", f"{what} is gone", mark, "put it back, or change the code that uses it")
+
+    def renamed(self, what: str, now: str, mark: Mark) -> None:
+        """Report the same of what is called otherwise now."""
+        message = f"{what} is called {quote(now)} now"
+        self.add("E951", message, mark, "change the code that uses it")
+
+    def changed(self, what: str, mark: Mark) -> None:
+        """Report another type, shape, number or arguments."""
+        self.add("E952", what, mark, "change it back, or the code that uses it")

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, Literal
 
 from ecsgen.config import UsageError, shown
-from ecsgen.files.reading import MAX_BYTES
+from ecsgen.files.disk import MAX_BYTES
 from ecsgen.files.roots import SUFFIXES, SchemaRoot
 from ecsgen.schema.files import SchemaFile
 

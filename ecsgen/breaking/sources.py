@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+from ecsgen.breaking.comparison import Side
 from ecsgen.breaking.git import files_of, top_of
-from ecsgen.breaking.sides import Side
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project

@@ -11,11 +11,11 @@ from typing import NoReturn
 
 import click
 
-from ecsgen.cli import breaking, completion, explain, init, inspect, layout
+from ecsgen.cli import breaking, completion, inspect, layout
 from ecsgen.cli.commands import ecsgen
 from ecsgen.config import UsageError, shown
 
-__all__ = ["breaking", "completion", "ecsgen", "explain", "init", "inspect", "layout", "main"]
+__all__ = ["breaking", "completion", "ecsgen", "inspect", "layout", "main"]
 
 REFUSED = 2
 FAULT = 3

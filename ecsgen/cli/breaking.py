@@ -62,8 +62,7 @@ def _breaking(
 ) -> Diagnostics | None:
     """What breaks; None if schemas on either side have errors, which are reported."""
     from ecsgen.breaking.compare import compare
-    from ecsgen.breaking.report import Report
-    from ecsgen.breaking.sides import Places, Side
+    from ecsgen.breaking.comparison import Places, Report, Side
     from ecsgen.breaking.sources import older_side
     from ecsgen.schema import load
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import platform
+import shlex
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from ecsgen import __version__
 from ecsgen.cli import dependency, report
@@ -20,11 +22,15 @@ from ecsgen.cli.common import (
     write,
 )
 from ecsgen.cli.report import Format
-from ecsgen.config import Backend, Options, Runtime, load_options
+from ecsgen.config import Backend, Options, Runtime, UsageError, load_options, shown
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.files.lock import exclusive
+from ecsgen.diagnostics.codes import CODES
 from ecsgen.files.plan import State
 from ecsgen.files.status import Status, look, look_again
+from ecsgen.files.write import exclusive
+
+# --- The commands: thin, each a few calls into the road and one exit status -----------------------
+
 
 OUT_OF_STEP = 1
 USES = (
@@ -237,3 +243,64 @@ def schema(output: Path | None) -> None:
         click.echo(text, nl=False)
     else:
         write(output, text)
+
+
+# --- `ecsgen explain`: what a code means, and an example ------------------------------------------
+
+
+def _complete(
+    context: click.Context, parameter: click.Parameter, word: str
+) -> list[CompletionItem]:
+    return [
+        CompletionItem(code, help=about.title)
+        for code, about in CODES.items()
+        if code.startswith(word.upper())
+    ]
+
+
+@ecsgen.command()
+@click.argument("codes", nargs=-1, metavar="[CODE]...", shell_complete=_complete)
+@click.option("--format", type=click.Choice(("text", "json")), default="text", show_default=True)
+def explain(codes: tuple[str, ...], format: str) -> None:
+    """Say what diagnostics mean, with an example; without a CODE, list them all."""
+    from ecsgen.diagnostics import explaining
+
+    wanted = [code.upper() for code in codes]
+    for code, given in zip(wanted, codes, strict=True):
+        if code not in CODES:
+            raise UsageError(explaining.unknown_code(given))
+    if format == "json":
+        click.echo(explaining.as_json(wanted or CODES), nl=False)
+    elif wanted:
+        texts = (explaining.as_text(explaining.explain(code)) for code in wanted)
+        click.echo("\n".join(texts), nl=False)
+    else:
+        click.echo(explaining.as_list(), nl=False)
+
+
+# --- `ecsgen init`: the files of a new project, or of ecsgen in one that is there -----------------
+
+
+@ecsgen.command()
+@click.argument("folder", metavar="[DIR]", default=Path(), type=click.Path(path_type=Path))
+@click.option("--bare", is_flag=True, help="Only the options and the schemas.")
+def init(folder: Path, bare: bool) -> None:
+    """Begin a project: schemas, options, a program, and what editors and CI need.
+
+    No file that is there changes, but for a table at the end of pyproject.toml.
+    """
+    from ecsgen.starter import IGNORED, KEPT, begin, not_ignored
+
+    home = Path.cwd() / folder
+    acts = begin(home, bare=bare)
+    for path, act in acts.items():
+        click.echo(f"{act:<8}  {path}")
+    lacking = not_ignored(home) if acts.get(IGNORED) == KEPT else []
+    if lacking:
+        click.echo(f"to add to {IGNORED}: {' '.join(lacking)}")
+    if set(acts.values()) == {KEPT}:
+        click.echo("nothing to do: all of it is there")
+        return
+    go = "" if home == Path.cwd() else f"cd {shlex.quote(shown(home))} && "
+    run = "" if bare else " && python main.py"
+    click.echo(f"next: {go}ecsgen build{run}")

@@ -129,7 +129,7 @@ def out_of_step(before: Status) -> Iterator[str]:
 
 def breaks(found: Diagnostics, against: str) -> str:
     """What breaks, counted, on one line."""
-    from ecsgen.breaking.report import kind
+    from ecsgen.breaking.comparison import kind
 
     kinds = [kind(diagnostic.code) for diagnostic in found]
     counts = [(kinds.count("data"), "saved data"), (kinds.count("code"), "code")]

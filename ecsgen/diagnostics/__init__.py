@@ -3,9 +3,16 @@
 Collected over a whole run, sorted by place, printed once. Nothing here knows YAML or schemas.
 """
 
-from ecsgen.diagnostics.collecting import Diagnostic, Diagnostics, split_lines
+from ecsgen.diagnostics.collecting import (
+    Diagnostic,
+    Diagnostics,
+    closest,
+    did_you_mean,
+    hint_at_comma,
+    quote,
+    split_lines,
+)
 from ecsgen.diagnostics.printing import format_github, format_json, format_text
-from ecsgen.diagnostics.words import closest, did_you_mean, hint_at_comma, quote
 
 __all__ = [
     "Diagnostic",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ecsgen.diagnostics.codes import CODES
-from ecsgen.diagnostics.words import did_you_mean
+from ecsgen.diagnostics.collecting import did_you_mean
 
 _EXAMPLES: Final = Path(__file__).with_name("examples.yaml")
 _WIDTH: Final = 80

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ecsgen.files.disk import is_safe
-from ecsgen.files.reading import read_plain
+from ecsgen.files.disk import is_safe, read_plain
 
 _COMMENT = "Written by ecsgen build: commit it, do not edit it."
 _MAX_BYTES = 64 << 20

@@ -15,10 +15,9 @@ from ecsgen.inspector.cells import Json
 from ecsgen.inspector.chunked import subjects_of
 from ecsgen.inspector.copies import Copies
 from ecsgen.inspector.entity import Entities, entity_of
-from ecsgen.inspector.frames import Frames
 from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
 from ecsgen.inspector.matching import Conditions, Matching
-from ecsgen.inspector.overview import Overview, archetypes_json
+from ecsgen.inspector.overview import Frames, Overview, archetypes_json
 from ecsgen.inspector.server import Answer, body_of
 from ecsgen.inspector.sets import group_members, query_conditions
 from ecsgen.inspector.subjects import Subject

@@ -12,9 +12,8 @@ from urllib.parse import quote
 
 from ecsgen.inspector.answers import Answers
 from ecsgen.inspector.asking import Questions
-from ecsgen.inspector.frames import Frames
-from ecsgen.inspector.guard import Guard
-from ecsgen.inspector.server import HOST, Server, application, page_files
+from ecsgen.inspector.overview import Frames
+from ecsgen.inspector.server import HOST, Guard, Server, application, page_files
 
 BUDGET: Final = 0.002
 """Seconds of a tick beyond the first request."""

@@ -17,8 +17,7 @@ from ecsgen.kernels.rules import Operand, applied, cast, typed, unified
 from ecsgen.kernels.scope import Scope, follows
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model.programs import Constant, Element, Expression
-from ecsgen.model.scalars import FLOATS, SCALARS
-from ecsgen.model.types import BOOL, Type
+from ecsgen.model.types import BOOL, FLOATS, SCALARS, Type
 
 AXES: Final = ("x", "y", "z", "w")
 _LEAVES: Final = (ast.Name, ast.Constant, ast.Attribute, ast.Subscript)

@@ -9,7 +9,7 @@ from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.operations import CONSTANTS, DRAWS, EXISTS, FUNCTIONS, QUESTIONS
-from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import SCALARS
 
 MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
 """Python modules whose functions kernels have under bare names."""

@@ -10,8 +10,7 @@ from typing import Final
 
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model.programs import Constant, Expression, Operation
-from ecsgen.model.scalars import SCALARS
-from ecsgen.model.types import Number, Type, fits
+from ecsgen.model.types import SCALARS, Number, Type, fits
 
 _LONGEST: Final = 400  # bits of a literal that is computed
 _OF_FLOATS: Final = (

@@ -12,8 +12,7 @@ from ecsgen.kernels.literals import Literal, chosen, folded, settled
 from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model.programs import Cast, Constant, Expression, Operation
-from ecsgen.model.scalars import FLOATS
-from ecsgen.model.types import BOOL, Type, as_float, promote
+from ecsgen.model.types import BOOL, FLOATS, Type, as_float, promote
 
 Operand = Expression | Literal
 Shape = tuple[int, ...]

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from ecsgen.layout import aligned, layout, type_text
 from ecsgen.model import Component
-from ecsgen.model.chunks import OWNER_BYTES, chunk_rows, whole_lines
-from ecsgen.model.columns import Column
+from ecsgen.model.columns import OWNER_BYTES, Column, chunk_rows, whole_lines
 
 OWNER = Column("entity", "u64", doc="Whose row it is.")
 

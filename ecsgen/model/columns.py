@@ -1,14 +1,18 @@
-"""Columns: what a component stores per row, and how many bytes that takes."""
+"""Columns: what a component stores per row, and what rows take in buffers and chunks."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
 
-from ecsgen.model import Base, Default, Field, FieldType
+from ecsgen.model import Base, Component, Default, Field, FieldType
 from ecsgen.model.programs import ENTITY, ID_SLOT
-from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import SCALARS
+
+# --- Columns: what a component stores per row, and how many bytes that takes ----------------------
+
 
 HOT = "hot"
 COLD = "cold"
@@ -111,3 +115,38 @@ def _scalar(field: Field) -> str:
     if base in (Base.STR, Base.BYTES):
         return f"S{field.type.size}"
     return "object" if base is Base.OBJECT else field.type.scalar
+
+
+# --- What rows take in an archetype chunk: each column on a cache line of its own, owners first ---
+
+
+CACHE_LINE = 64
+OWNER_BYTES = 8
+
+
+def chunk_rows(components: Iterable[Component], chunk: int) -> int:
+    """Return how many rows with all these components fit into a chunk; 0 if none does."""
+    sizes = _chunk_sizes(components)
+    rows = chunk // sum(sizes)
+    while _chunk_bytes(sizes, rows) > chunk:
+        rows -= 1
+    return rows
+
+
+def chunk_row_bytes(components: Iterable[Component]) -> int:
+    """Return the bytes that one row with all these components takes in a chunk of its own."""
+    return _chunk_bytes(_chunk_sizes(components), 1)
+
+
+def _chunk_sizes(components: Iterable[Component]) -> list[int]:
+    columns = (c for component in components for f in component.fields for c in field_columns(f))
+    return [OWNER_BYTES, *(column.nbytes for column in columns)]
+
+
+def _chunk_bytes(sizes: list[int], rows: int) -> int:
+    return sum(whole_lines(rows * size) for size in sizes)
+
+
+def whole_lines(nbytes: int) -> int:
+    """Return the bytes of the cache lines that so many bytes take."""
+    return -(-nbytes // CACHE_LINE) * CACHE_LINE

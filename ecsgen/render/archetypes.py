@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ecsgen.model import Component, Project
-from ecsgen.model.chunks import chunk_rows
+from ecsgen.model.columns import chunk_rows
 from ecsgen.render.calls import collection, disjunction
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import marked, marked_class

@@ -6,15 +6,12 @@ from functools import cached_property
 
 from ecsgen.layout import Layout, chunk_table
 from ecsgen.model import Component
-from ecsgen.render.calls import call, collection
-from ecsgen.render.component_spelling import ComponentSpelling
+from ecsgen.render.calls import call, collection, literal_names, literal_shape
+from ecsgen.render.component_spelling import ComponentSpelling, chunk_field_line
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
-from ecsgen.render.proxy_spelling import chunk_field_line
 from ecsgen.render.quoting import WIDTH, literal
-from ecsgen.render.spelling import Spelling
-from ecsgen.render.split_spelling import SplitSpelling, ndindex, row_field
-from ecsgen.render.wording import literal_names, literal_shape
+from ecsgen.render.spelling import Spelling, SplitSpelling, ndindex, row_field
 
 MARKER = "<<imports>>"
 

@@ -8,19 +8,19 @@ from dataclasses import replace
 from ecsgen.layout import Layout
 from ecsgen.model import Base, Component, Field
 from ecsgen.model.columns import Column, split_parts
-from ecsgen.model.scalars import SCALARS
-from ecsgen.render.calls import call
+from ecsgen.model.types import SCALARS
+from ecsgen.render.calls import call, literal_names, literal_shape
 from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.quoting import literal
 from ecsgen.render.spelling import (
     Spelling,
+    SplitSpelling,
     cell_attributes,
     moved_lines,
+    ndindex,
     objects_line,
     slots_lines,
 )
-from ecsgen.render.split_spelling import SplitSpelling, ndindex
-from ecsgen.render.wording import literal_names, literal_shape
 
 
 def is_indirect(component: Component, field: Field) -> bool:

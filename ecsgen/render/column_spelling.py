@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from ecsgen.model import Base, Field, FieldType
 from ecsgen.model.columns import Column
-from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import SCALARS
+from ecsgen.render.calls import literal_shape, sentence, tuple_type
 from ecsgen.render.giving_way import marked
 from ecsgen.render.quoting import literal
-from ecsgen.render.wording import literal_shape, sentence, tuple_type
 
 CONVERTERS = {
     Base.BOOL: "BoolField",

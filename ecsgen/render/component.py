@@ -7,15 +7,13 @@ from typing import Any
 from ecsgen import policies
 from ecsgen.layout import table
 from ecsgen.model import Component
-from ecsgen.render.calls import call
+from ecsgen.render.calls import call, literal_names
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
 from ecsgen.render.parts import attributes_of, subject_of, with_parts
 from ecsgen.render.runtime import COMPILED, origins, shard_origins
-from ecsgen.render.slots import slot_words
-from ecsgen.render.steps import Steps, indented
-from ecsgen.render.wording import literal_names
+from ecsgen.render.steps import Steps, indented, slot_words
 
 MARKER = "<<imports>>"
 

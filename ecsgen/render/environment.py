@@ -14,10 +14,9 @@ from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, Stric
 from jinja2.ext import Extension
 
 from ecsgen.files.fingerprint import templates_folder
-from ecsgen.render.calls import call, collection, disjunction
+from ecsgen.render.calls import call, collection, disjunction, tuple_item
 from ecsgen.render.giving_way import marked
 from ecsgen.render.quoting import WIDTH, comment_text, docstring_text, literal
-from ecsgen.render.wording import tuple_item
 
 
 def _bytecode_cache() -> FileSystemBytecodeCache | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -15,7 +16,8 @@ from ecsgen.config import Backend, Options
 from ecsgen.files import fingerprint
 from ecsgen.files.disk import TESTS
 from ecsgen.model import Enum, Kernel, Project, World
-from ecsgen.model.saved import saved_schema, schema_text
+from ecsgen.model.history import History
+from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
 from ecsgen.render import tests
 from ecsgen.render.archetypes import (
     archetype_subjects,
@@ -36,9 +38,41 @@ from ecsgen.render.runtime import (
     shard_origins,
     vendored,
 )
-from ecsgen.render.saved import schema_module
 from ecsgen.render.world.module import Parts, world_module
 from ecsgen.schema.names import group_class, query_classes
+
+# --- Makes `_schema.py`: what snapshots say of the schemas ----------------------------------------
+
+
+# An entry each, so that a change of one is a change of few lines; of these what stands by itself.
+_ENTRY = re.compile(r".+?(?:\},|\"(?:enums|members|components|fields|groups)\":\{|$)")
+_PART = re.compile(r"[^,]{1,40},?|,")
+_INDENT = 4
+
+
+def schema_module(text: str, history: History) -> str:
+    """Return the module, from the text of the schema."""
+    template = environment().get_template("schema.py.j2")
+    return template.render(
+        lines=[line for entry in _ENTRY.findall(text) for line in _literals(entry)],
+        fingerprint=schema_fingerprint(text),
+        renames=[(kind, list(names.items())) for kind, names in history.renames.items()],
+    )
+
+
+def _literals(text: str) -> Iterator[str]:
+    """Yield a text as literals, one after another, that each fit on a line."""
+    line = ""
+    for part in _PART.findall(text):
+        if len(literal(line + part)) > WIDTH - _INDENT:
+            yield literal(line)
+            line = ""
+        line += part
+    yield literal(line)
+
+
+# --- The files of a generated package, and what each of them is made from -------------------------
+
 
 IN_TURNS = (
     'kernels with turns are loops in plain Python here; backend = "numba" in [tool.ecsgen], or'

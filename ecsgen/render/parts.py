@@ -1,7 +1,4 @@
-"""The parts of a component's classes that store nothing and have no step: kernels, spaces, queries.
-
-Storage policies are parts as well, below the layout; these here know how texts are made.
-"""
+"""The parts of a component's classes that store nothing and have no step."""
 
 from __future__ import annotations
 
@@ -10,9 +7,33 @@ from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.model import Component
+from ecsgen.model.columns import field_columns
 from ecsgen.policies.policy import Part, Policy
+from ecsgen.render.calls import call
 from ecsgen.render.printers import FlatColumns, drawing_lines, texts_of
-from ecsgen.render.spacing import Spacing
+from ecsgen.render.quoting import literal
+
+# --- Where the places of a component's rows are, as managers know it ------------------------------
+
+
+class Spacing:
+    """What the template of the policy lays out."""
+
+    def __init__(self, component: Component) -> None:
+        space = component.space
+        assert space is not None
+        field = next(one for one in component.fields if one.name == space.field)
+        columns = tuple(f"_{column.name}_column" for column in field_columns(field))
+        rows = "_n_active" if component.partition else "_n"
+        given = [literal(one) for one in (space.field, columns, rows, space.wrap)]
+        line = call("_SPACE: ClassVar = SpaceLayout", given, 4)
+        self.line = line.lstrip().replace("\n    ", "\n")
+
+
+# --- The parts of a component's classes that store nothing and have no step: kernels, spaces,
+# queries.
+#
+# Storage policies are parts as well, below the layout; these here know how texts are made.
 
 
 def _nothing(component: Component) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from ecsgen.config import Backend
 from ecsgen.model import Component, Fused, Kernel, World
-from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.block_method import BlockFold, BlockMethod, PassMethod
 from ecsgen.render.kernels.asked import asked_of
 from ecsgen.render.kernels.methods import Method

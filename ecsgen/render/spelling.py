@@ -1,15 +1,21 @@
-"""How a component's columns are read and written in Python, and how their defaults are."""
+"""How columns are read and written in Python, whole, split and unique, and their defaults."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import ClassVar
 
-from ecsgen.model import Base
-from ecsgen.render.calls import call, collection, display, signature
+from ecsgen.model import Base, Field
+from ecsgen.model.columns import Column, split_parts
+from ecsgen.policies.unique import KEY
+from ecsgen.render.calls import call, collection, display, literal_shape, signature, tuple_item
 from ecsgen.render.column_spelling import ColumnSpelling
 from ecsgen.render.quoting import WIDTH, literal, split_literal
-from ecsgen.render.wording import tuple_item
+
+# --- How a component's columns are read and written in Python, and how their defaults are ---------
+
 
 WRITTEN_OUT = 4
 """Cells of up to this many elements are written one by one."""
@@ -291,3 +297,102 @@ def moved_lines(columns: Iterable[Spelling], holder: str, indent: int) -> str:
     """Return the statements that copy row `src` over row `dst`, column by column."""
     views = [f"{holder}._{column.moved}" for column in columns]
     return "\n".join(f"{' ' * indent}{view}[dst] = {view}[src]" for view in views)
+
+
+# --- How split fields are spelled: one value for their users, one column per element --------------
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSpelling(Spelling):
+    """A split field: one value for its users, one column per element."""
+
+    parts: tuple[Spelling, ...]
+
+    @property
+    def accessor_lines(self) -> str:
+        head = "        cell = " if self.is_nested else "        return "
+        cells = collection(head.lstrip(), [part.cell() for part in self.parts], 8)
+        if not self.is_nested:
+            return cells
+        return f"{cells}\n        return nested(cell, {literal(self.column.shape)})"
+
+    @property
+    def is_nested(self) -> bool:
+        return len(self.column.shape) > 1
+
+    @property
+    def cell_of(self) -> str:
+        return f"self.{self.name}(row)"
+
+    @property
+    def has_words(self) -> bool:
+        return False
+
+    def store(self, value: str, indent: int) -> str:
+        return "\n".join(p.store(f"{value}[{i}]", indent) for i, p in enumerate(self.parts))
+
+    def store_many_lines(self, indent: int) -> str:
+        shape = literal_shape("count", self.column.shape)
+        lines = [f'parts = np.broadcast_to(columns["{self.name}"], {shape})']
+        lines += [
+            f"data._{part.name}_column[span] = parts[:, {', '.join(map(str, place))}]"
+            for place, part in zip(ndindex(self.column.shape), self.parts, strict=True)
+        ]
+        return "\n".join(" " * indent + line for line in lines)
+
+
+def row_field(field: Field, component: str, columns: dict[str, Spelling]) -> Spelling:
+    """Return a field as its users see it."""
+    if not field.split:
+        return columns[field.name]
+    parts = tuple(columns[part.name] for part in split_parts(field))
+    whole = replace(parts[0].column, name=field.name, shape=field.type.shape, field=field)
+    whole = replace(whole, doc=field.doc)
+    return SplitSpelling(whole, component, 0, parts)
+
+
+def ndindex(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Return the places in an array of this shape, in C order."""
+    return product(*map(range, shape))
+
+
+# --- How unique fields are spelled: their columns are read-only, and writes go past their index ---
+
+
+class UniqueSpelling(Spelling):
+    """A column of which no two rows have the same value."""
+
+    __slots__ = ()
+    is_unique = True
+    query_column = "UniqueQueryColumn"
+
+    def view(self, holder: str, bound: str) -> str:
+        return f"read_only({super().view(holder, bound)})"
+
+    def assign_lines(self, holder: str, bound: str, cells: str, indent: int) -> str:
+        return call(f"{holder}._assign_values", [literal(self.name), bound, cells], indent)
+
+    @property
+    def _writing(self) -> str:
+        return "unique"
+
+    @property
+    def assigned_lines(self) -> str:
+        cells = f"{self.constant}.many(values, self._n)"
+        return self.assign_lines("self", "self._n", cells, 12)
+
+    @property
+    def set_lines(self) -> str:
+        return call("self._set_value", [literal(self.name), "row", "_value"], 8)
+
+    @property
+    def find_line(self) -> str:
+        """The line that begins the search for a value."""
+        parameters = ["self", f"value: {self.write_type}", "/"]
+        return signature(f"find_{self.name}", parameters, "Instance", 0)
+
+
+def spelled(column: Column, component: str, before: int) -> Spelling:
+    """Return a column of the rows' buffer as templates need it."""
+    is_unique = column.field is not None and KEY.value(column.field)
+    return (UniqueSpelling if is_unique else Spelling)(column, component, before)

@@ -1,29 +1,43 @@
-"""Component documents to checked components."""
+"""Component documents to checked components, and whether rows fit into a chunk."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, closest, quote
 from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mark, Reduction
+from ecsgen.model.columns import chunk_row_bytes, chunk_rows
 from ecsgen.model.programs import PARENT
 from ecsgen.policies import keys
 from ecsgen.policies.key import asked, whole_lines
 from ecsgen.schema.defaults import BadDefaultError, check_default, empty_default
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel, build_reduction
-from ecsgen.schema.language.component import ComponentSpec
-from ecsgen.schema.language.fields import FieldSpec
-from ecsgen.schema.language.policies import GrowthSpec, HierarchySpec, PartitionSpec
-from ecsgen.schema.names import DERIVED_CLASSES, OWN_ACCESSORS, check_member, module_name
+from ecsgen.schema.language.component import (
+    ComponentSpec,
+    FieldSpec,
+    GrowthSpec,
+    HierarchySpec,
+    PartitionSpec,
+)
+from ecsgen.schema.language.world import WorldSpec
+from ecsgen.schema.names import (
+    DERIVED_CLASSES,
+    FIELD_NAMES,
+    OWN_ACCESSORS,
+    check_member,
+    module_name,
+)
 from ecsgen.schema.policies import check_policies
 from ecsgen.schema.programs import Refused, with_programs
-from ecsgen.schema.public_names import FIELD_NAMES
 from ecsgen.schema.spaces import build_space
 from ecsgen.schema.types import BadTypeError, Known, parse_type
+
+# --- Component documents to checked components ----------------------------------------------------
+
 
 _TAG: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*")
 _BUILT_IN_TAGS: Final = ("hot", "cold")
@@ -239,3 +253,31 @@ class _Builder:
                 for method in _KEYS[key].methods:
                     what = f"{_KEYS[key].method_is} of {quote(field.name)}"
                     self._claims.claim(method.format(x=field.name), what, field.marks[key])
+
+
+# --- Archetypes: whether rows fit into a chunk, once the components are known ---------------------
+
+
+def check_chunk(
+    draft: Draft[WorldSpec], components: Sequence[Component], diagnostics: Diagnostics
+) -> None:
+    """Report E511: an entity may have all components, so a row with all of them must fit."""
+    archetypes = draft.spec.archetypes
+    if archetypes is None:
+        return
+    members = [c for c in components if c.name in archetypes.components]
+    if not members or chunk_rows(members, archetypes.chunk):
+        return
+    whole, largest = chunk_row_bytes(members), max(members, key=lambda c: chunk_row_bytes([c]))
+    message = (
+        f"a row with all components of the archetypes takes {whole} bytes in a chunk, "
+        f"which has {archetypes.chunk}"
+    )
+    place = largest.marks[""]
+    hint = (
+        f"the largest is {quote(largest.name)} with {chunk_row_bytes([largest])} bytes "
+        f"({place.path}:{place.line}); each column starts on 64 bytes"
+    )
+    written = "chunk" in archetypes.model_fields_set
+    mark = draft.value("archetypes", "chunk") if written else draft.key("archetypes")
+    diagnostics.add("E511", message, mark, hint=hint)

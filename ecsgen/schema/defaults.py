@@ -10,7 +10,7 @@ import struct
 
 from ecsgen.diagnostics import closest, quote
 from ecsgen.model import Base, Default, Enum, FieldType, Mark
-from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import SCALARS
 from ecsgen.schema.structure import describe
 from ecsgen.source import Node
 

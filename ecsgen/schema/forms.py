@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ecsgen.model.scalars import FLOATS, INTEGERS
+from ecsgen.model.types import FLOATS, INTEGERS
 from ecsgen.schema.names import CAMEL
 
 MAX_TEXT: Final = 16_384

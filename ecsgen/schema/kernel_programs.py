@@ -38,7 +38,7 @@ from ecsgen.model.programs import (
     fields_in,
 )
 from ecsgen.model.types import Number
-from ecsgen.schema.keys import key_of
+from ecsgen.schema.kernels import key_of
 from ecsgen.schema.names import check_member
 from ecsgen.schema.neighbours import (
     check_locals,

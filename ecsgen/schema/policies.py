@@ -1,17 +1,18 @@
-"""Keys of one component that contradict each other: a diagnostic names both lines."""
+"""Keys of one component that contradict each other, and policies by default."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Mark
 from ecsgen.policies import every
-from ecsgen.schema.drafts import Draft
-from ecsgen.schema.language.component import ComponentSpec
-from ecsgen.schema.language.fields import FieldSpec
-from ecsgen.schema.language.policies import HierarchySpec
+from ecsgen.schema.drafts import Draft, Drafts
+from ecsgen.schema.language.component import ComponentSpec, FieldSpec, HierarchySpec
+from ecsgen.schema.language.world import WorldSpec
+
+# --- Keys of one component that contradict each other: a diagnostic names both lines --------------
 
 
 def agrees(spec: ComponentSpec) -> bool:
@@ -97,3 +98,34 @@ def check_owned(
         owner = draft.key("owner")
         message = f"{quote(draft.name)} cannot be in {where}: it has {shown(draft, 'owner')}"
         diagnostics.add("E507", f"{message} ({owner.path}:{owner.line})", mark)
+
+
+# --- Policies that a project has by default, where a component's schema says nothing --------------
+
+
+def preset(drafts: Drafts, defaults: Mapping[str, str | bool]) -> None:
+    """Give components the project's defaults, as far as these agree with what is written.
+
+    Components of archetypes have no policies, so they get none.
+    """
+    worlds = [draft.spec for draft in drafts.worlds]
+    chunked = {name for world in worlds for name in _chunked(world)}
+    grouped = {name for world in worlds for group in world.groups.values() for name in group}
+    for draft in drafts.components:
+        if draft.name not in chunked:
+            for key, value in defaults.items():
+                if not (value == "direct" and draft.name in grouped):
+                    _preset(draft, key, value)
+
+
+def _chunked(world: WorldSpec) -> list[str]:
+    return world.archetypes.components if world.archetypes else []
+
+
+def _preset(draft: Draft[ComponentSpec], key: str, value: str | bool) -> None:
+    if key in draft.spec.model_fields_set or getattr(draft.spec, key) == value:
+        return
+    spec = draft.spec.model_copy(update={key: value})
+    if agrees(spec) and (value != "indirect" or has_cold(spec)):
+        draft.spec = spec
+        draft.by_default = (*draft.by_default, key)

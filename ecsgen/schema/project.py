@@ -10,25 +10,22 @@ from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Component, Enum, Mark, Project, World
 from ecsgen.model.columns import KEPT_FIELDS
 from ecsgen.model.schedules import fused_passes
-from ecsgen.schema.archetypes import check_chunk
-from ecsgen.schema.components import build_component, has_ids, refused
+from ecsgen.schema.components import build_component, check_chunk, has_ids, refused
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
 from ecsgen.schema.forms import Strict
-from ecsgen.schema.haunted import check_neighbours
 from ecsgen.schema.history import build_history
 from ecsgen.schema.language.component import ComponentSpec
 from ecsgen.schema.names import (
+    CLASS_NAMES,
     DERIVED_CLASSES,
     check_class,
     check_module,
     group_class,
     query_classes,
 )
-from ecsgen.schema.programs import with_world_programs
-from ecsgen.schema.public_names import CLASS_NAMES
-from ecsgen.schema.schedules import check_schedules
-from ecsgen.schema.shards import check_enum_names
+from ecsgen.schema.programs import check_schedules, with_world_programs
+from ecsgen.schema.shards import check_enum_names, check_neighbours
 from ecsgen.schema.types import Known
 from ecsgen.schema.world import build_world, sources_read
 

@@ -16,24 +16,32 @@ from pydantic.fields import FieldInfo
 
 from ecsgen.diagnostics.codes import CODES
 from ecsgen.policies import keys
-from ecsgen.schema import names, public_names, types
-from ecsgen.schema.language import enum, kernels, policies, world
-from ecsgen.schema.language.component import ComponentSpec
-from ecsgen.schema.language.fields import FieldSpec
+from ecsgen.schema import names, types
+from ecsgen.schema.language import kernels, world
+from ecsgen.schema.language.component import (
+    ComponentSpec,
+    EnumSpec,
+    FieldSpec,
+    GrowthSpec,
+    HierarchySpec,
+    MemberSpec,
+    PartitionSpec,
+    SpaceSpec,
+)
 from ecsgen.source import MAX_BYTES, MAX_DEPTH, MAX_NODES
 
 _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
     ("`component:`", ComponentSpec),
     ("A field", FieldSpec),
-    ("`partition`", policies.PartitionSpec),
-    ("`hierarchy`", policies.HierarchySpec),
-    ("`growth`", policies.GrowthSpec),
-    ("`space`", policies.SpaceSpec),
+    ("`partition`", PartitionSpec),
+    ("`hierarchy`", HierarchySpec),
+    ("`growth`", GrowthSpec),
+    ("`space`", SpaceSpec),
     ("A kernel", kernels.KernelSpec),
     ("An argument of a kernel", kernels.ArgumentSpec),
     ("A reduction", kernels.ReductionSpec),
-    ("`enum:`", enum.EnumSpec),
-    ("A member of an enum", enum.MemberSpec),
+    ("`enum:`", EnumSpec),
+    ("A member of an enum", MemberSpec),
     ("`world:`", world.WorldSpec),
     ("`entity`", world.EntitySpec),
     ("A query", world.QuerySpec),
@@ -203,20 +211,20 @@ def _default(field: FieldInfo) -> str:
 def _reserved() -> str:
     made = ", ".join(f"`Foo{suffix}`" for suffix in names.DERIVED_CLASSES)
     parts = [
-        _groups("fields, kernels, reductions and arguments", public_names.FIELD_NAMES),
+        _groups("fields, kernels, reductions and arguments", names.FIELD_NAMES),
         f"{_BESIDE}\n",
-        _groups("components, enums and worlds", public_names.CLASS_NAMES),
+        _groups("components, enums and worlds", names.CLASS_NAMES),
         f"A component `Foo` also makes {made}.\n",
         _groups(
             "components, as names of modules (`PointMass` makes `point_mass`)",
-            public_names.MODULE_NAMES,
+            names.MODULE_NAMES,
         ),
         "Nor do these modules begin with `test_`; beside a bundle `b`, `spawn_b` is taken. What is "
         "a member of a query, a group or an archetype is an attribute there:\n",
-        *_listed(public_names.QUERY_NAMES | public_names.GROUP_NAMES | public_names.CHUNK_NAMES),
-        _groups("queries, groups, kernels and schedules of the world", public_names.WORLD_NAMES),
+        *_listed(names.QUERY_NAMES | names.GROUP_NAMES | names.CHUNK_NAMES),
+        _groups("queries, groups, kernels and schedules of the world", names.WORLD_NAMES),
         "Here, too, `spawn_b` is taken beside a bundle `b`.\n",
-        _groups("members of enums", public_names.MEMBER_NAMES),
+        _groups("members of enums", names.MEMBER_NAMES),
     ]
     return "\n".join(parts)
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from ecsgen.diagnostics import closest, did_you_mean, quote
 from ecsgen.model import Base, Enum, FieldType
-from ecsgen.model.scalars import FLOATS, INTEGERS
+from ecsgen.model.types import FLOATS, INTEGERS
 
 MAX_ELEMENTS: Final = 4096
 MAX_DIMENSIONS: Final = 8

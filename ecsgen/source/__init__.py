@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, split_lines
-from ecsgen.files.reading import MAX_BYTES, NotPlainError, TooLargeError, read_plain
+from ecsgen.files.disk import MAX_BYTES, NotPlainError, TooLargeError, read_plain
 from ecsgen.model import Mark
 from ecsgen.source.builder import MAX_NODES, Builder
-from ecsgen.source.nodes import MAX_DEPTH, Node, Plain
-from ecsgen.source.scalars import Scalar
+from ecsgen.source.nodes import MAX_DEPTH, Node, Plain, Scalar
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "Node", "Plain", "Scalar", "parse", "read"]
 

@@ -1,13 +1,12 @@
-"""YAML events to nodes, in one pass.
-
-Events instead of a loader, because a loader recurses, resolves YAML 1.1 words and expands aliases.
-"""
+"""YAML events to nodes, in one pass."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import yaml
 from yaml.events import (
@@ -22,9 +21,47 @@ from yaml.events import (
 
 from ecsgen.diagnostics import Diagnostics, quote, split_lines
 from ecsgen.model import Mark
-from ecsgen.source.nodes import MAX_DEPTH, Node
-from ecsgen.source.scalars import Scalar, resolve
-from ecsgen.source.tabs import Span, stray_tabs
+from ecsgen.source.nodes import MAX_DEPTH, Node, Scalar, resolve
+
+# --- Tabs where YAML readers disagree about them --------------------------------------------------
+
+
+_SIGN: Final = re.compile(r"[\t#]")
+_LINE: Final = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r|\Z)")
+
+
+class Span(NamedTuple):
+    """Where a scalar stands in the text."""
+
+    start: int
+    end: int
+    plain: bool  # neither quoted nor a text block
+
+
+def stray_tabs(text: str, scalars: Sequence[Span]) -> Iterator[tuple[int, int]]:
+    """Line and column of the first tab of each line that is not inside quotes, a text block or a
+    comment. `scalars` are in order and do not overlap. O(length of the text)."""
+    starts = [span.start for span in scalars]
+
+    def scalar_at(index: int) -> Span | None:
+        found = bisect_right(starts, index) - 1
+        return scalars[found] if found >= 0 and index < scalars[found].end else None
+
+    for number, line in enumerate(_LINE.finditer(text), start=1):
+        for sign in _SIGN.finditer(text, *line.span(1)):
+            span = scalar_at(sign.start())
+            if span is None and sign[0] == "#":
+                break
+            if sign[0] == "\t" and (span is None or span.plain):
+                yield number, sign.start() - line.start() + 1
+                break
+
+
+# --- YAML events to nodes, in one pass ------------------------------------------------------------
+#
+# Events instead of a loader, because a loader recurses, resolves YAML 1.1 words and expands
+# aliases.
+
 
 MAX_NODES: Final = 100_000
 

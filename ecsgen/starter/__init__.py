@@ -14,7 +14,7 @@ from typing import Final
 
 from ecsgen import __version__
 from ecsgen.config import OPTIONS_FILE, UsageError, shown
-from ecsgen.files.reading import MAX_BYTES, read_plain
+from ecsgen.files.disk import MAX_BYTES, read_plain
 
 NEW, ADDED, KEPT = "new", "added to", "kept"
 IGNORED: Final = ".gitignore"

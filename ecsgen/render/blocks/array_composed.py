@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ecsgen.model.programs import FieldValue, Local, Operation, walk
-from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Layout, Shape, Value
 from ecsgen.render.blocks.expressions import Composer, Emitter
 

@@ -13,7 +13,7 @@ from ecsgen.layout import layout
 from ecsgen.model import Component, Field
 from ecsgen.model.columns import KEPT_FIELDS, field_columns
 from ecsgen.model.programs import OWN, PARENT, FieldValue
-from ecsgen.model.scalars import FLOATS, INTEGERS, SCALARS
+from ecsgen.model.types import FLOATS, INTEGERS, SCALARS
 from ecsgen.render.calls import call
 from ecsgen.render.giving_way import marked
 from ecsgen.render.quoting import literal

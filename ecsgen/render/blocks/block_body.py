@@ -34,7 +34,7 @@ from ecsgen.model.programs import (
     Local,
     Program,
 )
-from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_composed import COMPOSED
 from ecsgen.render.blocks.array_values import (
     Constants,

@@ -12,7 +12,7 @@ from ecsgen.kernels.form import Form
 from ecsgen.kernels.lower import lowered
 from ecsgen.model import Kernel
 from ecsgen.model.programs import Cast, Expression, FieldValue, Local, Operation, Program, walk
-from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Constants, Layout, Views
 from ecsgen.render.blocks.block_body import QUIET, BlockBody
 from ecsgen.render.blocks.drivers import Driver, chunks, cut, joined, levels, near

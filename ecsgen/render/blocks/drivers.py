@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ecsgen.model.programs import ENTITY, PARENT, FieldValue
-from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Layout, Value
 from ecsgen.render.blocks.block_body import BlockBody
 from ecsgen.render.calls import call, collection, for_macro

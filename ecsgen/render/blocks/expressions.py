@@ -23,8 +23,7 @@ from ecsgen.model.programs import (
     Operation,
     OtherField,
 )
-from ecsgen.model.scalars import FLOATS, SCALARS
-from ecsgen.model.types import Type, promote
+from ecsgen.model.types import FLOATS, SCALARS, Type, promote
 from ecsgen.render.blocks.array_values import Constants, Layout, Shape, Value, Working
 from ecsgen.render.calls import MARK, call
 from ecsgen.render.quoting import literal

@@ -8,8 +8,7 @@ from typing import Final
 from ecsgen.model import Base, Component, Field, FieldType, Kernel
 from ecsgen.model.columns import Column
 from ecsgen.model.programs import Argument
-from ecsgen.model.scalars import SCALARS
-from ecsgen.model.types import Type
+from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.calls import call
 from ecsgen.render.giving_way import marked
 from ecsgen.render.quoting import literal

@@ -7,12 +7,11 @@ from typing import Final
 
 from ecsgen.model import Component, Kernel, Reduction
 from ecsgen.model.programs import Effects, Local, Program, Step
-from ecsgen.model.scalars import FLOATS
-from ecsgen.model.types import Type
+from ecsgen.model.types import FLOATS, Type
+from ecsgen.render.calls import tuple_type
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import Source, own_source
-from ecsgen.render.wording import tuple_type
 
 _SAYS: Final = {
     "sum": "Return the sum",

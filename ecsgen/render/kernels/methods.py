@@ -9,13 +9,12 @@ from dataclasses import dataclass
 
 from ecsgen.model import Fused, Kernel
 from ecsgen.model.programs import Argument, Effects, Near, Program
-from ecsgen.render.calls import call, for_macro
+from ecsgen.render.calls import call, for_macro, sentence
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.arguments import ArgumentSpelling, argument_spellings
 from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.kernels.sources import ChunkSource, Source
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
-from ecsgen.render.wording import sentence
 
 
 @dataclass(frozen=True, slots=True)

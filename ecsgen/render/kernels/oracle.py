@@ -31,7 +31,7 @@ from ecsgen.model.programs import (
     Step,
     walk,
 )
-from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import SCALARS
 from ecsgen.render.calls import call
 from ecsgen.render.quoting import comment_text, literal
 

@@ -8,7 +8,7 @@ from enum import IntEnum
 from itertools import chain, count
 from typing import Final
 
-from ecsgen.model.scalars import SCALARS, UNSIGNED
+from ecsgen.model.types import SCALARS, UNSIGNED
 from ecsgen.render.giving_way import may_be_own
 from ecsgen.render.runtime import COMPILED, origins
 

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Final
 
 from ecsgen.model.programs import Cast, Operation
-from ecsgen.model.scalars import SCALARS, UNSIGNED
-from ecsgen.model.types import Type
+from ecsgen.model.types import SCALARS, UNSIGNED, Type
 from ecsgen.render.loops.code import Code, Level, called, cut, infix, number
 
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")

@@ -18,8 +18,7 @@ from ecsgen.model.programs import (
     Program,
     walk,
 )
-from ecsgen.model.scalars import SCALARS
-from ecsgen.model.types import Type
+from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.kernels.sources import Source

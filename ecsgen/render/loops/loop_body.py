@@ -20,8 +20,7 @@ from ecsgen.model.programs import (
     Operation,
     OtherField,
 )
-from ecsgen.model.scalars import SCALARS
-from ecsgen.model.types import Number, Type
+from ecsgen.model.types import SCALARS, Number, Type
 from ecsgen.render.loops.code import Code, Level, cut, infix
 from ecsgen.render.loops.elements import element_of
 from ecsgen.render.loops.frame import LoopFrame, cells_of, sum_text

@@ -6,7 +6,7 @@ from typing import Final
 
 from ecsgen.model import Component, Reduction
 from ecsgen.model.programs import OWN
-from ecsgen.model.scalars import FLOATS, SCALARS
+from ecsgen.model.types import FLOATS, SCALARS
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.folding import Folding
 from ecsgen.render.kernels.methods import Printed

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ecsgen.model import Fused, Kernel
 from ecsgen.model.programs import ID_SLOT, Argument
-from ecsgen.model.scalars import SCALARS
+from ecsgen.model.types import SCALARS
 from ecsgen.render.calls import call, collection, for_macro
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.kernels.asked import Asked

@@ -10,8 +10,7 @@ from typing import Final
 
 from ecsgen.kernels.form import Ask
 from ecsgen.model.programs import Distance, Expression, FieldValue, Offset, OtherField, walk
-from ecsgen.model.scalars import SCALARS
-from ecsgen.model.types import Type
+from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.loops.code import Code, Level, called, cut
 from ecsgen.render.loops.elements import arithmetic, extreme_of

@@ -27,8 +27,7 @@ from ecsgen.model.programs import (
     Referred,
     parts,
 )
-from ecsgen.model.scalars import SCALARS
-from ecsgen.model.types import Type
+from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.loops.code import Code, Level, Names, called, cut, infix
 from ecsgen.render.loops.elements import arithmetic, cast_of, element_of
 

@@ -2,23 +2,141 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from ecsgen import world_features
+from ecsgen.config import Backend
 from ecsgen.model import Component, Project, World
+from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
 from ecsgen.model.schedules import called
 from ecsgen.policies.unique import UNIQUE
 from ecsgen.render.calls import call, collection
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.imports import import_lines
+from ecsgen.render.kernels.sources import Source, source_of
+from ecsgen.render.printers import Texts, drawing_lines, method_of, pass_of
 from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import COMPILED, origins, shard_origins
 from ecsgen.render.steps import indented
-from ecsgen.render.world.subjects import subject_of
-from ecsgen.schema.names import DERIVED_CLASSES
+from ecsgen.render.world import kernel_tests
+from ecsgen.render.world.members import bundles, flags, groups
+from ecsgen.render.world.queries import chunk_queries, joined_queries
+from ecsgen.render.world.schedules import ScheduleSubject
+from ecsgen.schema.names import DERIVED_CLASSES, module_name
+
+# --- The world's kernels, and the passes of its schedules, as its template lays them out ----------
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSubject:
+    """What they are made from."""
+
+    world: World
+    components: tuple[Component, ...]
+    """Those that they may see."""
+    backend: Backend
+
+    @classmethod
+    def of(cls, project: Project) -> Self:
+        """Return the kernels of a project's world."""
+        groups, queries = dict(project.world.groups), project.world.queries
+        required = {query.name: query.all for query in queries}
+        seen = {name for members in (groups | required).values() for name in members}
+        kernels = project.world.kernels
+        seen |= {name for kernel in kernels for name in (kernel.over, kernel.among)}
+        seen |= {name for kernel in kernels for name in kernel.program.effects.leads}
+        components = tuple(one for one in project.components if one.name in seen)
+        return cls(project.world, components, project.backend)
+
+    @property
+    def texts(self) -> Texts:
+        """All of them, made anew."""
+        world, known = self.world, {component.name: component for component in self.components}
+        methods = []
+        for kernel in world.kernels:
+            source = source_of(world, kernel.over, known)
+            methods.append(method_of(kernel, source, self.backend, world))
+        for fused in world.fused:
+            source = source_of(world, fused.kernels[0].over, known)
+            assert isinstance(source, Source)  # chunks are in no pass
+            methods.append(pass_of(fused, source, self.backend))
+        return Texts.of(methods)
+
+
+# --- What the world says of its shards ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ShardNames:
+    """Statements of the world's class."""
+
+    stays: str
+    ghosts: str
+    has_chunks: bool
+
+
+def shard_names(project: Project) -> ShardNames:
+    """Return what the template of the feature lays out."""
+    world = project.world
+    assert world.shards is not None
+    chunked = world.archetypes
+    stays = [name if name in chunked else module_name(name) for name in world.shards.stay]
+    ghosts = "".join(
+        f'    "{module_name(name)}": {_tuple(fields)},\n' for name, fields in world.shards.ghosts
+    )
+    return ShardNames(
+        collection("_STAYS: ClassVar[tuple[str, ...]] = ", [literal(name) for name in stays], 0),
+        (
+            f"_GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = {{\n{ghosts}}}"
+            if ghosts
+            else "_GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = {}"
+        ),
+        bool(chunked),
+    )
+
+
+def _tuple(names: tuple[str, ...]) -> str:
+    items = ", ".join(f'"{name}"' for name in names)
+    return f"({items},)" if len(names) == 1 else f"({items})"
+
+
+# --- What the templates of the world's features lay out, there called `it` ------------------------
+#
+# Made here and not by the features: they know nothing of rendering.
+
+
+_BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
+    "bundles": bundles,
+    "chunk_kernels": kernel_tests.chunked_cases,
+    "chunk_queries": chunk_queries,
+    "groups": groups,
+    "kernel_methods": KernelSubject.of,
+    "queries": joined_queries,
+    "saving": lambda project: schema_fingerprint(schema_text(saved_schema(project))),
+    "schedules": ScheduleSubject.of,
+    "seeded": lambda project: drawing_lines(project.world.kernels, ""),
+    "shards": shard_names,
+    "signature": flags,
+    "world_kernel_steps": kernel_tests.steps_cases,
+    "world_kernels": kernel_tests.joined_cases,
+}
+
+
+def subject_of(feature: str, project: Project) -> object:
+    """Return the subject of a feature's template, plain frozen data; None if it needs none.
+
+    The world is made again when its `repr` changes.
+    """
+    make = _BY_FEATURE.get(feature)
+    return None if make is None else make(project)
+
+
+# --- Makes `world.py`: its template, filled with what its schemas ask for -------------------------
+
 
 MARKER = "<<imports>>"
 DERIVED = ("", *DERIVED_CLASSES)

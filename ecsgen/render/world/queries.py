@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from ecsgen.model import Component, Project, Query
 from ecsgen.model.members import queries_of
-from ecsgen.render.calls import call, collection
+from ecsgen.render.calls import call, collection, inner
 from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.quoting import literal
-from ecsgen.render.wording import inner
 from ecsgen.schema.names import query_classes
 
 CLAUSES = ("all", "any", "none", "optional")

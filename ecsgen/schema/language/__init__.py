@@ -6,8 +6,7 @@ What pydantic can't say (names, field types, keys that contradict each other) co
 from typing import Any, Final
 
 from ecsgen.schema.forms import Strict
-from ecsgen.schema.language.component import ComponentSpec
-from ecsgen.schema.language.enum import EnumSpec
+from ecsgen.schema.language.component import ComponentSpec, EnumSpec
 from ecsgen.schema.language.world import WorldSpec
 from ecsgen.schema.names import IDENTIFIER
 

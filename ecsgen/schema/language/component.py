@@ -1,20 +1,156 @@
-"""Components."""
+"""Components, their fields and policies, enums and flags."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import Field, create_model
+from pydantic import Discriminator, Field, Tag, create_model
 
 from ecsgen.policies import keys
-from ecsgen.schema.forms import ClassName, Strict, Text
-from ecsgen.schema.language.fields import FORMER, FieldForm
+from ecsgen.policies.key import MAX_ROWS
+from ecsgen.schema.forms import LONG, SHORT, ClassName, Strict, Text, TypeText, form
 from ecsgen.schema.language.kernels import KernelSpec, ReductionSpec
-from ecsgen.schema.language.policies import (
-    GrowthForm,
-    HierarchyForm,
-    PartitionForm,
-    Rows,
-    SpaceSpec,
-)
+
+# --- Fields: the columns of a component -----------------------------------------------------------
+
+
+FORMER: Final = "All names that it had before: what was saved under them is its own."
+
+
+class _Column(Strict):
+    type: TypeText = Field(description="The field type, as in `f32[3]`.")
+    default: Any = Field(
+        default=None,
+        description="The value of new instances. One value fills a whole shape. An enum's member "
+        "goes by its name, several flags are joined by `|`. Bytes are ASCII text or a list of "
+        "numbers. Without one: zero, null, empty, `None`; an enum's zero or first value.",
+    )
+    doc: Text = Field(default="", description="What it means; goes into docstrings.")
+    unit: Text = Field(default="", description="The unit of measurement, as in `m/s`.")
+    tags: list[Text] = Field(
+        default=[],
+        description="Lower-case words. `hot` and `cold` decide about the layout (untagged is hot), "
+        "others group columns for `data.tagged`.",
+    )
+    split: bool = Field(
+        default=False,
+        description="Store each element of the shape in a column of its own: `position_x`, `_y`, "
+        "`_z`, `_w` up to four elements, else `position_0` and so on.",
+    )
+
+
+if TYPE_CHECKING:
+    _Stored = _Column
+else:  # what policies say themselves
+    made = {key.name: key.info() for key in keys("field")}
+    _Stored = create_model("_Stored", __base__=_Column, **made)
+
+
+class FieldSpec(_Stored):
+    """A field: one column."""
+
+    renamed_from: list[Text] = Field(default=[], description=FORMER)
+
+
+FieldForm: TypeAlias = Annotated[
+    Annotated[FieldSpec, Tag(LONG)] | Annotated[TypeText, Tag(SHORT)], Discriminator(form)
+]
+
+
+# --- Enums and flags ------------------------------------------------------------------------------
+
+
+class MemberSpec(Strict):
+    """A member of an enum that has more to it than its number."""
+
+    value: int = Field(description="The number.")
+    doc: Text = Field(default="", description="What it means; its docstring.")
+    renamed_from: list[Text] = Field(default=[], description=FORMER)
+
+
+MemberForm: TypeAlias = Annotated[
+    Annotated[MemberSpec, Tag(LONG)] | Annotated[int, Tag(SHORT)], Discriminator(form)
+]
+ValuesForm: TypeAlias = Annotated[
+    Annotated[dict[str, MemberForm], Tag(LONG)] | Annotated[list[Text], Tag(SHORT)],
+    Discriminator(form),
+]
+
+
+class EnumSpec(Strict):
+    """An enum, or a set of flags, that fields can have as their type."""
+
+    enum: ClassName = Field(description="The name, CamelCase.")
+    doc: Text = Field(default="", description="What it tells apart; the docstring.")
+    renamed_from: list[Text] = Field(default=[], description=FORMER)
+    removed: list[Text] = Field(
+        default=[],
+        description="Former members: saved cells with them become the field's default. No new one "
+        "takes the name.",
+    )
+    values: ValuesForm = Field(
+        description="Names, numbered 0, 1, 2 … (flags 1, 2, 4 …), or a mapping of name to number, "
+        "or to a mapping. Stored in the smallest unsigned type that fits."
+    )
+    flags: bool = Field(default=False, description="An `IntFlag` instead of an `IntEnum`.")
+
+
+# --- The policies of a component that are mappings ------------------------------------------------
+
+
+Rows: TypeAlias = Annotated[int, Field(ge=0, le=MAX_ROWS)]
+
+
+class PartitionSpec(Strict):
+    """Rows `[0, n_active)` are the active ones."""
+
+    start: Literal["active", "inactive"] = Field(description="Where new instances begin.")
+
+
+class HierarchySpec(Strict):
+    """Parent, child and sibling links between instances."""
+
+    orphans: Literal["root", "destroy", "die"] = Field(
+        description="What becomes of the children of an instance that goes: they become roots, go "
+        "with it, descendants and all, or do so together with their entities."
+    )
+
+
+class GrowthSpec(Strict):
+    """Address space taken once, committed page by page; growing never moves data."""
+
+    reserve: Annotated[int, Field(ge=1, le=MAX_ROWS)] = Field(
+        description="Rows, rounded up to whole 64s. Beyond it: `CapacityError`. Rows of dead "
+        "entities count until they go: where all are in use, `collect()` before you create."
+    )
+
+
+class SpaceSpec(Strict):
+    """Where rows are, so that others near them are found."""
+
+    field: Text = Field(
+        description="The field with the places: f32 or f64 of shape `[2]` or `[3]`."
+    )
+    wrap: list[float] | None = Field(
+        default=None,
+        description="The size of each axis of a space that goes around; 0: open along that axis. "
+        "Without it all are open.",
+    )
+
+
+PartitionForm: TypeAlias = Annotated[
+    Annotated[PartitionSpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)],
+    Discriminator(form),
+]
+HierarchyForm: TypeAlias = Annotated[
+    Annotated[HierarchySpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)],
+    Discriminator(form),
+]
+GrowthForm: TypeAlias = Annotated[
+    Annotated[GrowthSpec, Tag(LONG)] | Annotated[Literal["double"], Tag(SHORT)],
+    Discriminator(form),
+]
+
+
+# --- Components -----------------------------------------------------------------------------------
 
 
 class _Policies(Strict):
