@@ -76,17 +76,30 @@ def build_all(folder: Path) -> dict[str, Project]:
 def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
     """Return every way to break the packages, one at a time.
 
-    A group of mutants breaks the first package that has a file for it.
+    A group of mutants breaks the first package that has a file for it. Where several groups break
+    one file, a pattern may match what another one is about: then the tests of all are run.
     """
-    for group in mutants.every():
-        for name, project in projects.items():
+    groups = mutants.every()
+    all_targets = {name: [group.targets(it) for group in groups] for name, it in projects.items()}
+    for number, group in enumerate(groups):
+        for name, of_groups in all_targets.items():
             package = folder / name
-            targets = group.targets(project)
+            targets = _with_tests_of_others(of_groups[number], of_groups)
             texts = {file: _text(package / file) for file in targets if (package / file).exists()}
             for mutant in group.mutants:
                 yield from _broken(package.name, group, mutant, texts, targets)
             if texts:
                 break
+
+
+def _with_tests_of_others(targets: Targets, of_groups: Iterable[Targets]) -> Targets:
+    """Return a group's files with their tests: its own first, then those of other groups."""
+    found = {file: dict.fromkeys(tests) for file, tests in targets.items()}
+    for other in of_groups:
+        for file, tests in other.items():
+            if found.get(file) and file.startswith("_runtime/"):
+                found[file] |= dict.fromkeys(tests)
+    return {file: tuple(tests) for file, tests in found.items()}
 
 
 def _text(path: Path) -> str:
