@@ -1,0 +1,47 @@
+"""Generator, library, package: who may import whom."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "runtime" / "ecsgen_runtime"
+NEEDED = {*sys.stdlib_module_names, "numpy"}
+EXTRAS = {
+    "testing": {"pytest", "hypothesis", "numba"},
+    "compiled": {"numba"},
+    "shards": {"mpi4py"},
+    "arrow": {"pyarrow"},
+}
+"""What may be imported besides, by folder of the library."""
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the first names of what a module imports absolutely, inside functions as well."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield str(node.module).partition(".")[0]
+
+
+def test_the_library_needs_numpy_alone() -> None:
+    for path in sorted(LIBRARY.rglob("*.py")):
+        folder = path.relative_to(LIBRARY).parts[0]
+        wrong = {*imported(path)} - NEEDED - EXTRAS.get(folder, set())
+        if path.name == "__main__.py":  # it is never copied, so it may say its own name
+            wrong -= {"ecsgen_runtime"}
+        assert not wrong, path
+
+
+@pytest.mark.parametrize("folder", ["ecsgen", "generated"])
+def test_generator_and_packages_do_not_import_each_other(folder: str) -> None:
+    other = {"ecsgen": "generated", "generated": "ecsgen"}[folder]
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert files
+    assert not [path for path in files if other in imported(path)]
