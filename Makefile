@@ -53,7 +53,7 @@ search: export ECSGEN_COMBINATIONS = 0:40
 search: export ECSGEN_MIGRATIONS = 400
 search: $(STAMP) fast
 	$(PYTEST) -m "soak or hypothesis" --hypothesis-profile soak
-	ECSGEN_FAULTS=1 ECSGEN_INTERRUPTS=50 ECSGEN_SIGNALS=30 $(PYTEST) -m "" --dist load tests/test_faults.py
+	ECSGEN_FAULTS=1 ECSGEN_INTERRUPTS=50 ECSGEN_SIGNALS=30 $(PYTEST) -m "" --dist load tests/policies/test_faults.py
 
 # Methods in C, compiled where they are. Without a compiler their tests are left out, but not in CI.
 fast: $(FAST)
@@ -84,7 +84,7 @@ types: $(STAMP)
 	mkdir -p build/isles && cp tests/sharded.yaml build/isles/
 	$(BIN)/ecsgen build build/isles --output build/sharded_isles --force
 	$(BIN)/mypy build/sharded_isles
-	ECSGEN_NAMES=types $(BIN)/python -m pytest -q -m "" tests/test_names.py -k types
+	ECSGEN_NAMES=types $(BIN)/python -m pytest -q -m "" tests/house/test_names.py -k types
 
 check: $(STAMP)
 	$(BIN)/ecsgen check schemas/

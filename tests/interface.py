@@ -21,7 +21,7 @@ from ecsgen import schema
 from ecsgen.config import BACKENDS
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.render.runtime import LIBRARY
-from tests.world_package import load, sources
+from tests.support.world_package import load, sources
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 LISTED: Final = ROOT / "tests" / "interface.txt"

@@ -19,11 +19,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTRAS = ("numba", "watch", "arrow", "inspect", "test")
-TESTS = (
-    *("diagnostics_golden", "schema_load", "source", "config", "cli_build", "watch", "editors"),
-    *("names", "lazy", "reflection", "kernels_numpy", "kernels_numba", "saving", "world"),
-    *("arrow", "inspector", "inspector_guard", "inspector_tick"),
-)
+TESTS = {
+    "cli": ("config", "cli_build", "watch"),
+    "house": ("names",),
+    "inspector": ("inspector", "inspector_guard", "inspector_tick"),
+    "kernels": ("kernels_numpy", "kernels_numba"),
+    "runtime": ("lazy", "reflection", "arrow"),
+    "schema": ("diagnostics_golden", "schema_load", "source", "editors"),
+    "snapshots": ("saving",),
+    "world": ("world",),
+}
 GENERATED = ("every_type", "point_mass", "sound_source", "scene_node", "world")
 
 
@@ -52,7 +57,7 @@ def main(folder: Path) -> int:
     subprocess.run([*install, *lowest()], check=True)
     for part in (ROOT / "runtime", ROOT):
         subprocess.run([*install, "--no-deps", "--editable", part], check=True)
-    tests = [f"tests/test_{name}.py" for name in TESTS]
+    tests = [f"tests/{folder}/test_{name}.py" for folder, names in TESTS.items() for name in names]
     tests += [f"generated/tests/test_{name}.py" for name in GENERATED]
     options = ["-q", "-p", "no:cacheprovider", "-n", "auto", "--dist", "loadfile"]
     return subprocess.run([python, "-m", "pytest", *options, *tests], cwd=ROOT).returncode

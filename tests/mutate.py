@@ -33,8 +33,8 @@ import pytest
 if sys.platform == "linux":
     import resource
 
-from tests.garbage import collect_rarely
-from tests.mutant_jobs import Job, build_all, idle, jobs, senseless, spread
+from tests.support.garbage import collect_rarely
+from tests.support.mutant_jobs import Job, build_all, idle, jobs, senseless, spread
 
 LIMITS = sys.platform == "linux"
 """Whether the system limits what a process takes."""

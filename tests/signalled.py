@@ -13,8 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 
-from tests.faults import is_broken
-from tests.policies_package import MANAGERS, package
+from tests.support.faults import is_broken
+from tests.support.policies_package import MANAGERS, package
 
 CODECS = {"*": (lambda thing: repr(thing).encode(), bytes.decode)}
 OWNED = [

@@ -1,0 +1,312 @@
+"""Methods in C: generated managers are the same with them, only faster."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import ecsgen_runtime
+import pytest
+
+import ecsgen
+from tests.support.fast_packages import (
+    METHODS,
+    Packages,
+    filled,
+    methods_in_c,
+    need_layer,
+    shipped,
+)
+from tests.support.generated_package import SCHEMAS, build
+
+LIBRARY = Path(ecsgen_runtime.__file__).parent
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Packages]:
+    need_layer()
+    folder: Path = tmp_path_factory.mktemp("fast")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield shipped(folder)
+
+
+@pytest.fixture
+def quick(packages: Packages) -> ModuleType:
+    return packages[0]
+
+
+def managers(package: ModuleType) -> Iterator[type[Any]]:
+    for name in package.__all__:
+        if name.endswith("Manager"):
+            yield getattr(package, name)
+
+
+def test_what_should_be_in_c_is(packages: Packages) -> None:
+    quick, plain = packages
+    for name, wanted in METHODS.items():
+        assert set(wanted.split()) <= methods_in_c(getattr(quick, name)).keys(), name
+        assert not methods_in_c(getattr(plain, name))
+
+
+def test_compiled_packages_have_the_same_methods(
+    packages: Packages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where kernels are compiled as well: their columns have one more view each."""
+    pytest.importorskip("numba")
+    quick, _ = packages
+    build(SCHEMAS, tmp_path / "compiled_yard", backend="numba", runtime="vendored")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("ECSGEN_PURE", "0")
+    compiled = importlib.import_module("compiled_yard")
+    importlib.import_module("compiled_yard._runtime.fast")
+    for kind in managers(quick):
+        same = getattr(compiled, kind.__name__)
+        assert methods_in_c(same).keys() == methods_in_c(kind).keys(), kind
+
+
+def test_methods_look_like_the_generated_ones(packages: Packages) -> None:
+    quick, plain = packages
+    for kind in managers(quick):
+        for name, method in methods_in_c(kind).items():
+            generated = getattr(getattr(plain, kind.__name__), name)
+            assert inspect.signature(method) == inspect.signature(generated)
+            for attribute in ("__name__", "__qualname__", "__doc__", "__annotations__"):
+                assert getattr(method, attribute) == getattr(generated, attribute)
+            assert method.__module__ == generated.__module__.replace("plain", "quick")
+            assert inspect.isroutine(method)
+            assert inspect.getsource(method) == inspect.getsource(generated)
+            assert copy.deepcopy(method) is method
+
+
+def test_methods_pickle_by_name(quick: ModuleType) -> None:
+    manager, _, owners = filled(quick, "EnergyManager")
+    method = quick.EnergyManager.create
+    assert pickle.loads(pickle.dumps(method)) is method
+    bound = pickle.loads(pickle.dumps(manager.lookup))
+    assert [bound(owner) for owner in owners] == [0, 1, 2]
+
+
+def test_managers_pickle_and_copy(quick: ModuleType) -> None:
+    manager, _, owners = filled(quick, "PositionManager")
+    for other in (pickle.loads(pickle.dumps(manager)), copy.deepcopy(manager)):
+        assert other.remove(owners[0]) == 1
+        assert (other.lookup(owners[0]), other.lookup(owners[2])) == (quick.NIL, 0)
+        assert manager.lookup(owners[0]) == 0
+
+
+def test_what_is_patched_is_called(quick: ModuleType) -> None:
+    manager, _, owners = filled(quick, "EnergyManager")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(quick.EnergyManager, "lookup", lambda self, entity: quick.NIL)
+        assert not manager.has(owners[0])
+        with pytest.raises(quick.MissingInstanceError):
+            manager.require(owners[0])
+    assert manager.has(owners[0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(quick.EnergyManager, "_destroy_row", lambda self, row: 7)
+        assert manager.remove(owners[0]) == 7
+    assert manager.remove(owners[0]) == 1
+
+
+def test_subclasses(quick: ModuleType) -> None:
+    """What is patched in one of them is called, and others go on in C."""
+
+    class Loud(quick.EnergyManager):  # type: ignore[name-defined, misc]
+        told: list[int]
+
+    def lookup(self: Any, entity: int, /) -> int:
+        self.told.append(entity)
+        return int(quick.EnergyManager.lookup(self, entity))
+
+    setattr(Loud, "lookup", lookup)  # noqa: B010  # mypy knows no method of that name
+
+    class Plain(quick.EnergyManager):  # type: ignore[name-defined, misc]
+        def total(self) -> float:
+            return float(sum(self.stored(row) for row in range(len(self))))
+
+    entities = quick.EntityManager()
+    entity = entities.create()
+    loud, plain = Loud(entities), Plain(entities)
+    loud.told = []
+    loud.create(entity)
+    assert (loud.has(entity), loud.require(entity), loud.told) == (True, 0, [entity, entity])
+    plain.create(entity, stored=2.5)
+    assert (plain.total(), plain.remove(entity), len(plain)) == (2.5, 1, 0)
+
+
+def test_a_broken_manager_says_so(quick: ModuleType) -> None:
+    manager, _, owners = filled(quick, "EnergyManager")
+    lookup, create = manager.lookup, quick.EnergyManager.create
+    manager._break()
+    for call in (partial(lookup, owners[0]), partial(create, manager, 1)):
+        with pytest.raises(quick.BrokenManagerError):
+            call()
+
+
+def test_warnings_and_tracebacks_name_the_right_lines(quick: ModuleType) -> None:
+    manager, entities, _ = filled(quick, "EnergyManager", 64)
+    view = manager.data.stored
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        manager.create(entities.create())
+    assert len(view) == 64
+    assert [w.filename for w in caught] == [__file__]
+    with pytest.raises(quick.StaleEntityError) as raised:
+        manager.create(12345)
+    frames = traceback.extract_tb(raised.value.__traceback__)
+    assert frames[1].name == "create"
+    assert frames[1].filename.endswith("energy.py")
+
+
+def test_an_entity_that_somebody_is_told_of(packages: Packages) -> None:
+    """Rows go with their entities, and callbacks are told, whatever was patched on the way."""
+    for package in packages:
+        manager, entities, owners = filled(package, "SkinnedMeshManager")
+        told: list[list[int]] = []
+        entities.on_destroy(lambda dead, told=told: told.append(dead.tolist()))
+        entities.destroy(owners[1])
+        assert (told, manager.has(owners[1]), len(entities)) == ([owners[1:2]], False, 2)
+        freed: list[int] = []
+        quiet = package.EntityManager()
+        entity = quiet.create()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                package.EntityManager,
+                "_free_index",
+                lambda self, e, index, freed=freed: freed.append(e),
+            )
+            quiet.destroy(entity)
+        assert freed == [entity]
+
+
+def test_classes_go(packages: Packages, tmp_path: Path) -> None:
+    """Plans, methods and classes are cycles that the collector finds."""
+    code = """
+import gc, sys, weakref
+import quick
+kind = weakref.ref(quick.EnergyManager)
+for name in [name for name in sys.modules if name.partition(".")[0] == "quick"]:
+    del sys.modules[name]
+del quick
+gc.collect()
+print(kind())
+"""
+    paths = os.pathsep.join(sys.path)  # both packages, wherever the library is installed
+    environment = {**os.environ, "ECSGEN_PURE": "0", "PYTHONPATH": paths}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert (ran.stdout, ran.stderr) == ("None\n", "")
+
+
+def test_without_methods_in_c(packages: Packages, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the reason, there is one, and Python does it all."""
+    from ecsgen_runtime.accelerator import install
+
+    fast = importlib.import_module("quick._runtime.fast")
+    for is_pure in ("", "0"):
+        monkeypatch.setenv("ECSGEN_PURE", is_pure)
+        assert fast.methods_in_c() == (install, "")
+    monkeypatch.setattr(ecsgen_runtime, "__version__", "1000.0")
+    assert fast.methods_in_c() == (None, f"this is {ecsgen.__version__}, and ecsgen-runtime 1000.0")
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "ecsgen_runtime", None)  # as where there is none
+    assert fast.methods_in_c()[0] is None
+    monkeypatch.setenv("ECSGEN_PURE", "1")
+    assert fast.methods_in_c() == (None, "left out by ECSGEN_PURE")
+
+
+SAID = {
+    "0": "methods in C: yes\n",
+    "1": "methods in C: no (left out by ECSGEN_PURE)\n",
+    "not compiled": "methods in C: no (not compiled)\n",
+    "broken": "methods in C: no (the linker was drunk)\n",
+}
+
+
+@pytest.mark.parametrize("case", SAID)
+def test_the_library_says_what_it_has(case: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "ECSGEN_PURE": case if case == "1" else "0"}
+    if case in ("not compiled", "broken"):
+        without = shutil.ignore_patterns("_fast.*", "__pycache__")
+        shutil.copytree(LIBRARY, tmp_path / "ecsgen_runtime", ignore=without)
+        environment["PYTHONPATH"] = str(tmp_path)
+    if case == "broken":
+        extension = tmp_path / "ecsgen_runtime" / "accelerator" / "_fast.py"
+        extension.write_text("raise ImportError('the linker was drunk')")
+    if case == "0":
+        need_layer()
+    command = [sys.executable, "-m", "ecsgen_runtime"]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines()[0] == f"ecsgen-runtime {ecsgen_runtime.__version__}"
+    assert said.stdout.endswith(SAID[case])
+    assert said.stderr == ""
+
+
+def test_classes_of_the_library_itself_have_them() -> None:
+    """Not only those of copies in a package, and those that inherit from them."""
+    need_layer()
+    code = """
+from generated.entities import EntityManager
+from ecsgen_runtime.queries.query import QueriedRows
+entities = EntityManager()
+entity = entities.create()
+print(entities.alive(entity), type(EntityManager.create), type(QueriedRows._while_unchanged))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, "ECSGEN_PURE": "0", "PYTHONPATH": str(LIBRARY.parents[1])},
+        capture_output=True,
+        text=True,
+    )
+    method = "<class 'ecsgen_runtime.accelerator._fast.Method'>"
+    assert (ran.stdout, ran.stderr) == (f"True {method} {method}\n", "")
+
+
+def test_a_class_of_no_known_kind_is_an_error(packages: Packages) -> None:
+    from ecsgen_runtime.accelerator import install
+
+    class Other:
+        """A kind of class that asks for methods in C some day."""
+
+    with pytest.raises(LookupError, match="no known kind"):
+        install(Other)
+
+
+def test_code_that_is_not_known_stays() -> None:
+    """A method in which a policy has a part that is not known, or of which nothing is said."""
+    need_layer()
+    from ecsgen_runtime.accelerator.known import consists
+
+    class Newer:
+        _STEPS: ClassVar = {"row": "packed", "create": "packed newer", "_destroy_row": "packed"}
+
+    class Silent:
+        _STEPS: ClassVar[dict[str, str]] = {}
+
+    methods = ("row", "create", "create_many", "_destroy_row")
+    assert [consists(Newer, method) for method in methods] == [True, False, True, True]
+    assert not any(consists(Silent, method) for method in methods)
+
+
+def test_a_hole_belongs_to_nobody(packages: Packages) -> None:
+    for package in packages:
+        manager, _, owners = filled(package, "TransformManager")
+        manager.remove_many(owners[:2])
+        assert (manager.remove_many([0]), manager.remove(0), len(manager)) == (0, 0, 1)
+        assert manager.lookup_many([0]).tolist() == [package.NIL]
+        assert not manager.has(0)

@@ -1,0 +1,266 @@
+"""Commands on real schemas, and what each of them imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import black
+import pytest
+
+from ecsgen import __version__
+from tests.support.command_line import run
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = """\
+component: PointMass
+doc: A mass.
+fields:
+  mass: {type: f32, default: 1.0, unit: kg}
+  position: "f32[3]"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "point_mass.yaml").write_text(SCHEMA, encoding="utf-8")
+    return tmp_path
+
+
+def imported(*arguments: str, cwd: Path) -> set[str]:
+    """The top-level packages that a command imports."""
+    code = (
+        "import sys\nfrom ecsgen.cli import main\n"
+        f"try: main({list(arguments)!r})\n"
+        "except SystemExit as end: assert end.code == 0, end.code\n"
+        "print('\\nIMPORTED', *{name.partition('.')[0] for name in sys.modules})"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr
+    return set(ended.stdout.rpartition("IMPORTED")[2].split())
+
+
+def test_validate(folder: Path) -> None:
+    done = run("validate", cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 component, 0 enums: valid\n", "")
+    (folder / "schemas" / "point_mass.yaml").write_text(SCHEMA.replace("f32,", "f33,"))
+    done = run("validate", "schemas", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    head, line, caret = done.stderr.splitlines()
+    assert head == (
+        "schemas/point_mass.yaml:4:16: error[E104]:"
+        " unknown type 'f33' for field 'mass'; did you mean 'f32'?"
+    )
+    assert line == "  mass: {type: f33, default: 1.0, unit: kg}"
+    assert caret == "               ^~~"
+    done = run("validate", "--format", "json", cwd=folder)
+    assert (done.returncode, done.stderr) == (2, "")
+    (error,) = json.loads(done.stdout)
+    assert (error["path"], error["line"], error["column"]) == ("schemas/point_mass.yaml", 4, 16)
+    done = run("validate", "--format", "github", cwd=folder)
+    assert done.stdout.startswith("::error file=schemas/point_mass.yaml,line=4,col=16,")
+
+
+@pytest.mark.parametrize("command", ["validate", "build", "check", "diff", "layout"])
+def test_no_schemas(tmp_path: Path, command: str) -> None:
+    done = run(command, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "schemas" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_layout(folder: Path) -> None:
+    done = run("layout", cwd=folder)
+    assert done.returncode == 0
+    assert done.stdout.startswith("PointMass\n")
+    assert "position" in done.stdout
+    assert run("layout", "point_mass", cwd=folder).stdout == done.stdout
+    assert run("layout", "PointMass", "--schemas", "schemas", cwd=folder).stdout == done.stdout
+    done = run("layout", "PointMas", cwd=folder)
+    assert done.returncode == 2
+    assert done.stderr == "Error: no component 'PointMas'; did you mean 'PointMass'?\n"
+
+
+def test_schema(tmp_path: Path) -> None:
+    done = run("schema", cwd=tmp_path)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["$defs"]
+
+
+def test_version_and_usage(tmp_path: Path) -> None:
+    first, python, *used = run("--version", cwd=tmp_path).stdout.splitlines()
+    assert first == f"ecsgen, version {__version__}"
+    assert python.startswith("Python 3.")
+    assert {"numpy", "black", "pyyaml"} <= {line.split()[0] for line in used}
+    assert run("--help", cwd=tmp_path).returncode == 0
+    for wrong in (
+        ["bild"],
+        ["build", "--backend", "gpu"],
+        ["build", "--jobs", "0"],
+        ["build", "-x"],
+    ):
+        done = run(*wrong, cwd=tmp_path)
+        assert done.returncode == 2
+        assert "Usage:" in done.stderr
+
+
+def test_what_commands_import(folder: Path) -> None:
+    heavy = {"black", "jinja2", "numpy", "pydantic", "yaml"}
+    assert imported("validate", cwd=folder) & heavy == {"pydantic", "yaml"}
+    assert imported("build", cwd=folder) & heavy == {"jinja2", "pydantic", "yaml"}
+    # In step: nothing but digests.
+    assert imported("build", cwd=folder) & heavy == set()
+    assert imported("check", cwd=folder) & heavy == set()
+    assert imported("diff", cwd=folder) & heavy == set()
+    schema = SCHEMA.replace("A mass.", "Another mass.")
+    (folder / "schemas" / "point_mass.yaml").write_text(schema, encoding="utf-8")
+    assert "black" not in imported("build", cwd=folder)
+    assert "Another mass." in (folder / "generated" / "point_mass.py").read_text(encoding="utf-8")
+    # A name that makes a line too long.
+    schema = SCHEMA.replace("PointMass", "PointMass" * 7)
+    (folder / "schemas" / "point_mass.yaml").write_text(schema, encoding="utf-8")
+    assert "black" in imported("build", cwd=folder)
+
+
+def without(package: str, folder: Path, kept: str = "") -> dict[str, str]:
+    """Return an environment that lacks a package, or only its metadata."""
+    for path in Path(black.__file__).parent.parent.iterdir():
+        if path.name == kept or not path.name.startswith(package):
+            (folder / path.name).symlink_to(path)
+    library = [] if package == "ecsgen_runtime" else [ROOT / "runtime"]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (folder, ROOT, *library)))}
+
+
+@pytest.mark.parametrize("package", ["black", "click", "ecsgen_runtime", "yaml"])
+def test_a_package_that_ecsgen_needs_is_missing(
+    package: str, folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    environment = without(package, tmp_path_factory.mktemp("site"))
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "ecsgen", "build"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == f"Error: ecsgen needs {package}: pip install ecsgen\n"
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_black_needs_no_metadata(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    environment = without("black", tmp_path_factory.mktemp("site"), kept="black")
+    for command, says in (("build", "written"), ("check", "in step")):
+        done = subprocess.run(
+            [sys.executable, "-S", "-m", "ecsgen", command],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        assert says in done.stdout + done.stderr
+    assert run("check", cwd=folder).returncode == 0
+
+
+def test_hashes_of_strings_do_not_matter(folder: Path) -> None:
+    """They differ from process to process; test_wheel.py builds the same elsewhere."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "1"}
+    output = folder / "deeply" / "nested" / "generated"
+    command = [sys.executable, "-m", "ecsgen", "build", str(ROOT / "schemas"), "-o", str(output)]
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    assert modules(output) == modules(ROOT / "generated")
+
+
+def modules(package: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(package).as_posix(): path.read_bytes() for path in package.rglob("*.py")
+    }
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_killed_process_leaves_what_the_next_build_finishes(folder: Path) -> None:
+    code = (
+        "import os, signal\n"
+        "from ecsgen.cli import main\n"
+        "replace, left = os.replace, iter(range(2))\n"
+        "def die(*places):\n"
+        "    if next(left, None) is None: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    replace(*places)\n"
+        "os.replace = die\n"
+        "main(['build'])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    died = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment)
+    assert died.returncode == -signal.SIGKILL
+    assert not (folder / "generated" / ".ecsgen.json").exists()
+    # What lies there is not foreign, even though the schema changed in the meantime.
+    (folder / "schemas" / "point_mass.yaml").write_text(SCHEMA.replace("kg", "g"))
+    done = run("build", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert run("check", cwd=folder).returncode == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders can't be locked")
+def test_builds_of_one_folder_wait_for_each_other(folder: Path) -> None:
+    import fcntl
+
+    held = os.open(folder, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "ecsgen", "build"]
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True
+    ) as second:
+        assert second.stderr is not None
+        assert second.stderr.readline().startswith("waiting for another build")
+        assert not (folder / "generated").exists()
+        os.close(held)
+        assert second.wait(60) == 0
+    assert (folder / "generated" / ".ecsgen.json").exists()
+
+
+def test_there_is_no_output(folder: Path) -> None:
+    both = ">&- 2>&-"
+    for arguments, status, ways in (
+        (["check"], 1, (">&-", "2>&-", both)),
+        (["build"], 0, (both,)),
+        (["check", "--format", "json"], 0, (">&-",)),
+    ):
+        command = shlex.join([sys.executable, "-m", "ecsgen", *arguments])
+        for closed in ways:
+            done = subprocess.run(
+                ["sh", "-c", f"exec {command} {closed}"],
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                capture_output=True,
+                check=False,
+            )
+            assert done.returncode == status, (arguments, closed)
+            assert b"Error" not in done.stderr
+
+
+def test_nobody_reads_the_output(folder: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "ecsgen", "schema"],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(60) == 141

@@ -1,0 +1,581 @@
+"""build, check and diff over a generator that is made up: files, states, exit status."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ecsgen.cli import main
+from tests.support import fake_generator
+from tests.support.command_project import MANIFEST, Project
+
+
+@pytest.fixture
+def project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Project:
+    monkeypatch.setattr("ecsgen.build._outputs", fake_generator.outputs)
+    monkeypatch.setattr("ecsgen.files.fingerprint.generator", lambda: "0" * 32)
+    # Not the black that templates are written for: it is asked about every file.
+    monkeypatch.setattr("ecsgen.files.fingerprint.black_version", lambda: "1.3")
+    monkeypatch.chdir(tmp_path)
+    project = Project(tmp_path, capsys)
+    project.put("schemas/mass.yaml", "x=1")
+    project.put("schemas/sound.yaml", "x  =  2")
+    return project
+
+
+def test_build_check_and_build_again(project: Project) -> None:
+    first = project("build", "schemas")
+    assert first == (0, "generated: 5 written, 0 deleted, 0 unchanged\n", "")
+    assert project.text("generated/mass.py") == "x = 1\n"
+    assert project("check") == (0, "generated: 5 files in step, made for numpy\n", "")
+    assert project("diff") == (0, "", "")
+    before = {p: (project.folder / p).stat().st_mtime_ns for p in project.files()}
+    assert project("build") == (0, "generated: 5 files in step, made for numpy\n", "")
+    assert fake_generator.made == []
+    assert {p: (project.folder / p).stat().st_mtime_ns for p in project.files()} == before
+
+
+def test_one_change_makes_and_writes_one_file(project: Project) -> None:
+    project("build")
+    before = {p: (project.folder / p).stat().st_mtime_ns for p in project.files()}
+    project.put("schemas/mass.yaml", "x=3")
+    assert project("build").out == "generated: 1 written, 0 deleted, 4 unchanged\n"
+    assert fake_generator.made == ["mass.py"]
+    after = {p: (project.folder / p).stat().st_mtime_ns for p in project.files()}
+    assert {p for p in after if after[p] != before[p]} == {"generated/mass.py", MANIFEST}
+
+
+def test_the_manifest_is_the_same_everywhere(project: Project, tmp_path: Path) -> None:
+    project("build")
+    here = project.files()
+    (project.folder / "other").mkdir()
+    shutil.copytree(project.folder / "schemas", project.folder / "other" / "place")
+    project("build", "other/place", "-o", "other/out")
+    there = project.files("other/out")
+    assert [*here.values()] == [*there.values()]
+    text = project.text(MANIFEST)
+    assert str(tmp_path) not in text
+    assert text.count("\n") == 2 + 8 + 2 * 2 + 2 + 5  # braces, head, sections, schemas, files
+
+
+def test_states_and_their_mending(project: Project) -> None:
+    project.put("schemas/ai.yaml", "x=5")
+    project("build")
+    project.put("schemas/mass.yaml", "x=3")
+    (project.folder / "schemas/ai.yaml").unlink()
+    (project.folder / "generated/tests/test_sound.py").unlink()
+    project.put("generated/sound.py", "mine = 1\n")
+    snapshot = project.files()
+    status, out, _ = project("check")
+    assert status == 1
+    assert out.splitlines() == [
+        "EXTRA generated/ai.py",
+        "CHANGED generated/mass.py",
+        "HAND-EDITED generated/sound.py",
+        "EXTRA generated/tests/test_ai.py",
+        "MISSING generated/tests/test_sound.py",
+        "CHANGED generated/.ecsgen.json",
+        "generated: out of step, made for numpy",
+        "to mend: ecsgen build",
+        "to mend, dropping what was edited: ecsgen build --force",
+    ]
+    assert project.files() == snapshot
+    status, out, err = project("build")
+    assert (status, out) == (2, "")
+    assert err == (
+        "generated/sound.py: error[E702]: edited by hand;"
+        " to drop what was edited: ecsgen build --force\n"
+    )
+    assert project.files() == snapshot
+    assert project("build", "--force").out == "generated: 3 written, 2 deleted, 2 unchanged\n"
+    assert project.text("generated/sound.py") == "x = 2\n"
+    assert not (project.folder / "generated/ai.py").exists()
+    assert project("check").status == 0
+
+
+def test_mending_repeats_the_arguments(project: Project) -> None:
+    out = project("check", "schemas/../schemas", "-o", "my out", "--backend", "numba").out
+    assert "to mend: ecsgen build -o 'my out' --backend numba" in out
+    assert "to mend: ecsgen build --vendor\n" in project("check", "--vendor").out
+    project.configure('runtime = "vendored"')
+    assert "to mend: ecsgen build --no-vendor\n" in project("check", "--no-vendor").out
+
+
+def test_a_package_that_is_not_there(project: Project) -> None:
+    """One line for all of it, and for whatever else is in the folder none."""
+    said = "MISSING generated: none of the package's 5 files is there\nto mend: ecsgen build\n"
+    assert project("check") == (1, said, "")
+    project.put("generated/notes.txt", "mine")
+    assert project("check") == (1, said, "")
+    status, out, err = project("check", "--format", "json")
+    found = [(e["path"], e["code"], e["message"], e["hint"]) for e in json.loads(out)]
+    message = "MISSING: none of the package's 5 files is there"
+    assert (status, found) == (1, [("generated", "E701", message, "run ecsgen build")])
+    assert err == "to mend: ecsgen build\n"
+    project.put("generated/mass.py", "x = 1\n")
+    assert "MISSING generated/sound.py\n" in project("check").out
+
+
+@pytest.mark.parametrize(
+    ("key", "was", "now", "flag"),
+    [
+        ("backend", '"numpy"', '"numba"', "--backend=numba"),
+        ("runtime", '"installed"', '"vendored"', "--vendor"),
+    ],
+)
+def test_an_option_of_the_last_build_does_not_go_without_a_word(
+    project: Project, key: str, was: str, now: str, flag: str
+) -> None:
+    def said(was: str, now: str, stays: str) -> str:
+        return (
+            f"generated was built with {key} = {was}, and this is {key} = {now}; {key} = {stays} in"
+            " [tool.ecsgen] of pyproject.toml makes it stay\n"
+        )
+
+    assert project("build", flag).err == ""  # nothing was there
+    assert project("build", flag).err == ""
+    for command, status in (("check", 1), ("diff", 1), ("build", 0)):
+        done = project(command)
+        assert (done.status, done.err) == (status, said(now, was, now))
+    assert project("build").err == ""
+    assert project("check", flag).err == said(was, now, now)
+    assert project("build", flag).err == said(was, now, now)
+    listed = "\n[project]\ndependencies = ['ecsgen-runtime']"
+    project.configure(f"{key} = {now}{listed}")
+    assert project("build").err == ""
+    project.configure(f'schemas = "package:nowhere"{listed}')  # what the command line says counts
+    assert project("build", "schemas").err == said(now, was, now)
+
+
+@pytest.mark.parametrize("command", ["build", "check", "diff"])
+def test_what_older_projects_say_of_sources_in_c_does_nothing(
+    project: Project, command: str
+) -> None:
+    """And is said once: of the command line, of pyproject.toml, of both."""
+    plain = project("build").status, project.files()
+    for line, flags in (
+        ("", "--compiled"),
+        ("compiled = true", ""),
+        ("compiled = true", "--no-compiled"),
+    ):
+        project.configure(line)
+        done = project(command, *flags.split())
+        assert done.err.count("compiled does nothing any more") == 1
+        assert (done.status, project.files()) == plain
+
+
+def test_check_names_the_backend(project: Project) -> None:
+    project("build", "--backend", "numba")
+    done = project("check", "--backend", "numba")
+    assert done == (0, "generated: 5 files in step, made for numba\n", "")
+    project.put("schemas/mass.yaml", "x=3")
+    out = project("check", "--backend", "numba").out.splitlines()
+    assert out[-2:] == [
+        "generated: out of step, made for numba",
+        "to mend: ecsgen build --backend numba",
+    ]
+    assert project("check", "--format", "json").err.splitlines()[-2:] == [
+        "generated: out of step, made for numba",
+        "to mend: ecsgen build",
+    ]
+
+
+def test_diff(project: Project) -> None:
+    project.put("schemas/ai.yaml", "x=5")
+    project("build")
+    project.put("schemas/mass.yaml", "x=3")
+    (project.folder / "schemas/ai.yaml").unlink()
+    (project.folder / "generated/__init__.py").unlink()
+    (project.folder / "generated/sound.py").write_bytes(b"\xff no newline")
+    status, out, err = project("diff")
+    assert (status, err) == (1, "")
+    assert "--- a/generated/mass.py\n+++ b/generated/mass.py\n@@ -1 +1 @@\n-x = 1\n+x = 3\n" in out
+    assert "--- a/generated/ai.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x = 5\n" in out
+    assert "-\\xff no newline\n\\ No newline at end of file\n+x = 2\n" in out
+    assert "--- /dev/null\n+++ b/generated/__init__.py\n" in out
+
+
+def test_errors_in_schemas_change_nothing(project: Project) -> None:
+    project("build")
+    before = project.files()
+    project.put("schemas/mass.yaml", "!error")
+    project.put("schemas/new.yaml", "x=1")
+    for command in ("build", "check", "diff"):
+        status, out, err = project(command)
+        assert (status, out) == (2, "")
+        assert err == "schemas/mass.yaml:1:1: error[E104]: unknown type\n"
+    assert project.files() == before
+    status, out, err = project("build", "--format", "json")
+    assert (status, err, json.loads(out)[0]["code"]) == (2, "", "E104")
+    assert project("check", "--format", "github").out.startswith("::error file=schemas/mass.yaml")
+
+
+def test_machines_read_states_too(project: Project) -> None:
+    project("build")
+    (project.folder / "generated/mass.py").unlink()
+    project.put("generated/sound.py", "mine = 1\n")
+    status, out, _ = project("check", "--format", "json")
+    found = [(e["path"], e["code"], e["message"], e["hint"]) for e in json.loads(out)]
+    assert (status, found) == (
+        1,
+        [
+            ("generated/mass.py", "E701", "MISSING", "run ecsgen build"),
+            ("generated/sound.py", "E702", "HAND-EDITED", "run ecsgen build --force"),
+        ],
+    )
+    out = project("check", "--format", "github").out
+    assert "::error file=generated/mass.py,title=E701::MISSING; run ecsgen build\n" in out
+    project("build", "--force")
+    assert json.loads(project("check", "--format", "json").out) == []
+    assert json.loads(project("build", "--format", "json").out) == []
+
+
+def test_no_build_mends_what_is_no_file(project: Project) -> None:
+    project("build")
+    (project.folder / "generated/mass.py").unlink()
+    (project.folder / "generated/mass.py").mkdir()
+    status, out, _ = project("check")
+    assert status == 2
+    assert out.splitlines() == [
+        "FOREIGN generated/mass.py",
+        "generated: out of step, made for numpy",
+        "to mend, when what is no file has been moved away: ecsgen build",
+    ]
+    (found,) = json.loads(project("check", "--format", "json")[1])
+    assert found["hint"] == "it is a folder: move that away, then run ecsgen build"
+    (project.folder / "generated/mass.py").rmdir()
+    assert project("build")[0] == 0
+
+
+def test_foreign_files_stay(project: Project) -> None:
+    project.put("generated/mass.py", "mine = 1\n")
+    project.put("generated/helpers.py", "mine = 2\n")
+    project.put("generated/tests/notes/list.txt", "mine")
+    before = project.files()
+    status, _, err = project("build")
+    assert (status, project.files()) == (2, before)
+    assert "generated/mass.py: error[E703]: in the way: ecsgen did not write it" in err
+    assert "helpers" not in err
+    status, out, _ = project("check")
+    assert (status, "FOREIGN generated/mass.py" in out) == (2, True)
+    assert project("diff").status == 2
+    assert project("build", "--force").status == 0
+    assert project.text("generated/mass.py") == "x = 1\n"
+    for schema in ("mass", "sound"):
+        (project.folder / f"schemas/{schema}.yaml").unlink()
+    project.put("schemas/other.yaml", "")
+    assert project("build", "--force").status == 0
+    assert project.text("generated/helpers.py") == "mine = 2\n"
+    assert project.text("generated/tests/notes/list.txt") == "mine"
+
+
+def test_all_files_in_the_way_are_listed(project: Project) -> None:
+    project.put("generated/mass.py", "mine = 1\n")
+    (project.folder / "generated/sound.py").mkdir()
+    project.put("generated/tests", "not a folder")
+    err = project("build").err
+    assert err.splitlines() == [
+        "generated/mass.py: error[E703]: in the way: ecsgen did not write it;"
+        " to overwrite it: ecsgen build --force",
+        "generated/sound.py: error[E703]: in the way: it is a folder",
+        "generated/tests/test_mass.py: error[E703]: in the way: it is below a link or a file",
+        "generated/tests/test_sound.py: error[E703]: in the way: it is below a link or a file",
+    ]
+    assert project("build", "--force").status == 2
+    assert project.text("generated/mass.py") == "mine = 1\n"
+
+
+def test_a_same_file_from_elsewhere_is_adopted(project: Project) -> None:
+    project.put("generated/mass.py", "x = 1\n")
+    assert project("build").out == "generated: 4 written, 0 deleted, 1 unchanged\n"
+    (project.folder / MANIFEST).unlink()
+    assert project("check")[:2] == (1, f"MISSING {MANIFEST}\nto mend: ecsgen build\n")
+    assert project("build").out == "generated: 0 written, 0 deleted, 5 unchanged\n"
+    assert project("check").status == 0
+
+
+def test_orphans_go_with_their_folders(project: Project) -> None:
+    project("build")
+    project.put("generated/tests/__pycache__/test_mass.cpython-311.pyc", "")
+    project.configure("tests = false")
+    assert project("build").out == "generated: 0 written, 2 deleted, 3 unchanged\n"
+    assert not (project.folder / "generated/tests").exists()
+    assert project.manifest()["tests"] is None
+    assert project("check").status == 0
+
+
+def test_moved_tests(project: Project) -> None:
+    project("build")
+    project.put("checks/test_own.py", "mine = 1\n")
+    project.configure('tests = "checks"')
+    assert project("check").out.splitlines()[:2] == [
+        "EXTRA generated/tests/test_mass.py",
+        "EXTRA generated/tests/test_sound.py",
+    ]
+    assert project("build").out == "generated: 2 written, 2 deleted, 3 unchanged\n"
+    assert not (project.folder / "generated/tests").exists()
+    assert set(project.files("checks")) == {f"checks/test_{n}.py" for n in ("own", "mass", "sound")}
+    assert project.manifest()["tests"] == "../checks"
+    assert project("check") == (0, "generated: 5 files in step, made for numpy\n", "")
+    project.put("checks/test_mass.py", "mine = 1\n")
+    assert "HAND-EDITED checks/test_mass.py" in project("check").out
+    project("build", "--force")
+    (project.folder / "schemas/mass.yaml").unlink()
+    assert project("build").status == 0
+    assert set(project.files("checks")) == {"checks/test_own.py", "checks/test_sound.py"}
+    # Outside the output folder nothing goes that no setting leads to.
+    project.configure("tests = true")
+    status, _, err = project("build")
+    assert (status, err) == (
+        0,
+        "the tests in ../checks (from the output folder) are no longer ecsgen's\n",
+    )
+    assert (project.folder / "checks/test_sound.py").exists()
+    assert project("check").status == 0
+
+
+@pytest.mark.parametrize("path", ["../x.py", "/etc/x.py", "a/../../x.py", "C:/x.py", "a\\b.py", ""])
+def test_hostile_manifests_lead_nowhere(project: Project, path: str) -> None:
+    project("build")
+    project.put("x.py", "x = 1\n")
+    content = project.manifest()
+    content["files"][path] = content["files"]["mass.py"]
+    project.put(MANIFEST, json.dumps(content))
+    status, out, err = project("check")
+    assert status == 1
+    assert out == f"CHANGED {MANIFEST}\nto mend: ecsgen build\n"
+    assert "is no path inside the output folder" in err
+    assert project("build", "--force").status == 0
+    assert project.text("x.py") == "x = 1\n"
+    assert project("check").status == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", '{"ecsgen": 1}', "<<<<<<< ours\n{}\n", "[" * 100_000, '{"files": []}'],
+)
+def test_broken_manifests(project: Project, text: str) -> None:
+    project("build")
+    project.put(MANIFEST, text)
+    status, out, err = project("check")
+    assert (status, out) == (1, f"CHANGED {MANIFEST}\nto mend: ecsgen build\n")
+    assert err.startswith(f"{MANIFEST} can't be used")
+    project.put("schemas/mass.yaml", "x=3")
+    assert "generated/mass.py: error[E703]" in project("build").err
+    assert project("build", "--force").status == 0
+    assert project("check") == (0, "generated: 5 files in step, made for numpy\n", "")
+
+
+def test_links_are_not_followed(project: Project) -> None:
+    project("build")
+    project.put("outside/mass.py", "x = 1\n")
+    project.put("outside/test_sound.py", "mine")
+    (project.folder / "generated/mass.py").unlink()
+    (project.folder / "generated/mass.py").symlink_to(project.folder / "outside/mass.py")
+    shutil.rmtree(project.folder / "generated/tests")
+    (project.folder / "generated/tests").symlink_to(project.folder / "outside")
+    assert project("build").status == 2
+    assert project("build", "--force").status == 2
+    (project.folder / "generated/tests").unlink()
+    project.put("schemas/mass.yaml", "x=9")
+    assert project("build", "--force").status == 0
+    assert project.text("generated/mass.py") == "x = 9\n"
+    assert project.files("outside") == {
+        "outside/mass.py": b"x = 1\n",
+        "outside/test_sound.py": b"mine",
+    }
+
+
+def test_links_in_place_of_our_own_folders(project: Project) -> None:
+    (project.folder / "outside").mkdir()
+    project("build")
+    (project.folder / "generated/.ecsgen.new").symlink_to(project.folder / "outside")
+    project.put("schemas/mass.yaml", "x=9")
+    status, _, err = project("build")
+    assert (status, err) == (2, "Error: generated/.ecsgen.new is in the way\n")
+    (project.folder / "generated/.ecsgen.new").unlink()
+    (project.folder / MANIFEST).rename(project.folder / "outside/m.json")
+    (project.folder / MANIFEST).symlink_to(project.folder / "outside/m.json")
+    assert "it is a link" in project("build", "--force").err
+    assert not (project.folder / MANIFEST).is_symlink()
+    assert (project.folder / "outside/m.json").exists()
+
+
+def test_a_pipe_in_the_way_blocks_nobody(project: Project) -> None:
+    (project.folder / "generated").mkdir()
+    os.mkfifo(project.folder / "generated/mass.py")
+    assert "in the way: it is not a plain file" in project("build", "--force").err
+
+
+def test_versions_are_compared(project: Project) -> None:
+    project("build")
+    content = project.manifest()
+    project.put(MANIFEST, json.dumps(content | {"ecsgen": "0.0.1", "black": "1.2"}))
+    status, out, err = project("check")
+    assert out == (
+        f"CHANGED {MANIFEST}\ngenerated: out of step, made for numpy\nto mend: ecsgen build\n"
+    )
+    assert status == 1
+    assert f"the output came from ecsgen 0.0.1; this is ecsgen {content['ecsgen']}\n" in err
+    assert f"the output came from black 1.2; this is black {content['black']}\n" in err
+    assert project("build").status == 0
+    assert project.manifest() == content
+
+
+def test_what_only_spares_work_does_not_count(project: Project) -> None:
+    """A comment in a schema, or another ecsgen of the same version, changes no output."""
+    project("build")
+    content = project.manifest()
+    content["generator"] = content["schemas"]["mass.yaml"] = "1" * 32
+    content["files"]["mass.py"]["inputs"] = "0" * 32
+    project.put(MANIFEST, json.dumps(content))
+    assert project("check") == (0, "generated: 5 files in step, made for numpy\n", "")
+    assert project("check", "--format", "json").out == "[]\n"
+    assert project("build").out == "generated: 0 written, 0 deleted, 5 unchanged\n"
+    assert project.manifest() != content
+
+
+class Died(BaseException):
+    """The process was killed: no handler runs."""
+
+
+def die_after(moves: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace: Callable[..., None] = os.replace
+    left = iter(range(moves))
+
+    def replace_or_die(*places: Path) -> None:
+        if next(left, None) is None:
+            raise Died
+        replace(*places)
+
+    monkeypatch.setattr(os, "replace", replace_or_die)
+
+
+@pytest.mark.parametrize("moves", range(6))
+def test_killed_in_the_middle(project: Project, moves: int) -> None:
+    """Wherever a build dies, the next one finishes, even if the schemas changed in between."""
+    project("build")
+    project.put("schemas/mass.yaml", "x=3")
+    project.put("schemas/sound.yaml", "x=4")
+    project.put("schemas/ai.yaml", "x=5")
+    with pytest.MonkeyPatch.context() as patch:
+        die_after(moves, patch)
+        if moves < 5:
+            with pytest.raises(Died):
+                main(["build"])
+        else:
+            assert project("build").status == 0
+    again = project.folder / "again"
+    shutil.copytree(project.folder, again)
+    assert project("build").status == 0
+    finished = project.files()
+    assert project("check").out == "generated: 7 files in step, made for numpy\n"
+    # Dies once more with other schemas, and a schema that was new is gone again.
+    os.chdir(again)
+    other = Project(again, project._capsys)
+    other.put("schemas/mass.yaml", "x=6")
+    (again / "schemas/ai.yaml").unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        die_after(1, patch)
+        with pytest.raises((Died, SystemExit)):
+            main(["build"])
+    other.put("schemas/mass.yaml", "x=7")
+    assert other("build").status == 0
+    assert other("check") == (0, "generated: 5 files in step, made for numpy\n", "")
+    assert other.text("generated/mass.py") == "x = 7\n"
+    assert not any(".ecsgen.new" in path for path in (*other.files(), *finished))
+
+
+def refuse_writes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_bytes = Path.write_bytes
+
+    def refuse(self: Path, content: bytes) -> int:
+        if self.name == name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self))
+        return write_bytes(self, content)
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+
+
+def test_a_full_disk_changes_nothing(project: Project) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        refuse_writes("3.tmp", patch)
+        status, _, err = project("build")
+    assert status == 2
+    assert err.startswith("Error: can't write ")
+    assert err.endswith("No space left on device; nothing was changed\n")
+    assert not (project.folder / "generated").exists()
+    project("build")
+    before = project.files()
+    project.put("schemas/mass.yaml", "x=3")
+    with pytest.MonkeyPatch.context() as patch:
+        refuse_writes("0.tmp", patch)
+        assert project("build").status == 2
+    assert project.files() == before
+
+
+def test_a_fault_of_ours_is_3(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.put("schemas/mass.yaml", "x = (")
+    status, _, err = project("build")
+    assert status == 3
+    assert "mass.py" in err
+    assert "This is a fault of ecsgen" in err
+    assert not (project.folder / "generated").exists()
+    monkeypatch.setattr("ecsgen.build._outputs", lambda *_: 1 / 0)
+    assert project("check").status == 3
+
+
+def test_an_unsafe_output_path_is_a_fault(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ("../x.py", "a//b.py", ".ecsgen.json", "__INIT__.py"):
+        bad = [fake_generator._output("__init__.py", ""), fake_generator._output(path, "")]
+        monkeypatch.setattr("ecsgen.build._outputs", lambda *_, bad=bad: bad)
+        assert project("build").status == 3
+    assert not (project.folder / "generated").exists()
+
+
+def test_ctrl_c_is_130(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ecsgen.build._outputs", interrupt)
+    status, _, err = project("build")
+    assert (status, err.strip().startswith("interrupted")) == (130, True)
+
+
+def test_several_processes_make_the_same(project: Project) -> None:
+    for number in range(60):
+        project.put(f"schemas/many{number}.yaml", f"x  =  {number}")
+    assert project("build", "--jobs", "2").status == 0
+    assert fake_generator.made == []  # all of it happened elsewhere
+    several = project.files()
+    shutil.rmtree(project.folder / "generated")
+    assert project("build", "--jobs", "1").status == 0
+    assert len(fake_generator.made) == 125
+    assert project.files() == several
+
+
+def test_a_fault_in_another_process_is_3_too(project: Project) -> None:
+    for number in range(60):
+        project.put(f"schemas/many{number}.yaml", "x = 1" if number else "x = (")
+    assert project("build", "--jobs", "2").status == 3
+    assert not (project.folder / "generated").exists()
+
+
+def test_line_length(project: Project) -> None:
+    project.put("schemas/mass.yaml", f"x = [{', '.join(['1000'] * 12)}]")
+    project("build")
+    assert project.text("generated/mass.py").count("\n") == 1
+    project.configure("line_length = 60")
+    assert "CHANGED generated/mass.py" in project("check").out
+    assert project("build").out == "generated: 1 written, 0 deleted, 4 unchanged\n"
+    assert project.text("generated/mass.py").count("\n") > 1

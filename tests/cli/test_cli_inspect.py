@@ -1,0 +1,239 @@
+"""`ecsgen inspect`: worlds of modules and of files, and what is none."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from ecsgen.cli import inspect as inspecting
+from ecsgen.config import UsageError
+from ecsgen.inspector import Inspector
+from ecsgen.inspector.saved import load_saved, schema_text
+from ecsgen.model.saved import saved_schema
+from ecsgen.model.saved import schema_text as schema_document
+from generated import World
+from tests.support.command_project import Project
+from tests.support.world_package import load, world_package
+
+SCHEMA = """
+component: Body
+fields:
+  mass: {type: f64, default: .nan, unit: "k\\"g"}
+  name: {type: "str[8]", default: "№ 😀"}
+  mode: {type: Mode, default: walk}
+---
+enum: Mode
+values: {walk: 3, run: 7}
+---
+world: Town
+version: 3
+entity: {index_bits: 20, generation_bits: 12}
+"""
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def ecsgen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Project]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield Project(tmp_path, capsys)
+    for name in ("my_game", "lacking"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The worlds of the inspectors that `inspect` ran, as they were shown; Ctrl-C comes at once."""
+    found: list[str] = []
+
+    def tick(self: Inspector, budget: float = 0.0) -> int:
+        found.append(repr(self._answers._world))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Inspector, "tick", tick)
+    return found
+
+
+@pytest.mark.parametrize("name", ["world", "make", "World"])
+def test_module(ecsgen: Project, looked_at: list[str], name: str) -> None:
+    ecsgen.put(
+        "my_game.py",
+        "from generated import World\nworld = World()\ndef make():\n    return World()\n",
+    )
+    ran = ecsgen("inspect", f"my_game:{name}", "--no-browser")
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.startswith("http://127.0.0.1:")
+    assert looked_at == [repr(World())]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("my_game:nothing", "the module 'my_game' has no 'nothing'"),
+        ("my_game:", "the module 'my_game' has no ''"),
+        ("my_game:number", "my_game:number is no world, and returns none: int"),
+        ("my_game:fails", "my_game:fails failed: see above"),
+        ("no_game:world", "there is no module 'no_game'"),
+        ("my_game.deep:world", "there is no module 'my_game.deep'"),
+        ("lacking:world", "lacking:world failed: see above"),
+        ("nothing.snap", "can't use"),
+        ("my_game.py", "is no snapshot"),
+        ("a.pickle", "is a pickle"),
+        ("world.dat", "is a pickle"),
+        (".", "can't use"),
+    ],
+)
+def test_what_is_no_world(ecsgen: Project, target: str, message: str) -> None:
+    ecsgen.put("my_game.py", "number = 3\ndef fails():\n    raise ValueError('my own')\n")
+    ecsgen.put("lacking.py", "import what_is_not_there\n")
+    ecsgen.put("a.pickle", "text")
+    (ecsgen.folder / "world.dat").write_bytes(pickle.dumps(World()))
+    ran = ecsgen("inspect", target, "--no-browser")
+    assert (ran.status, ran.out) == (2, "")
+    assert message in ran.err
+    assert ("my own" in ran.err) == ("fails" in target)
+    assert "fault of ecsgen" not in ran.err
+
+
+def test_a_pickle_is_not_read(ecsgen: Project) -> None:
+    class Runs:
+        def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
+            return os.system, ("touch was_run",)
+
+    for name in ("world.snap", "world.pkl"):
+        (ecsgen.folder / name).write_bytes(
+            pickle.dumps(Runs(), protocol=0 if "snap" in name else 4)
+        )
+        assert ecsgen("inspect", name, "--no-browser").status == 2
+    assert not (ecsgen.folder / "was_run").exists()
+
+
+def test_file(ecsgen: Project, looked_at: list[str]) -> None:
+    package = world_package(SCHEMA, "inspected_town")
+    town = package.World()
+    town.spawn(3, body={"mass": [1, 2, 3]})
+    town.save("town.snap")
+    ran = ecsgen("inspect", "town.snap", "--no-browser")
+    assert (ran.status, ran.err) == (0, "")
+    assert looked_at == ["<World: 3 entities; body 3>"]
+
+
+def test_a_file_with_cells_that_are_no_values(ecsgen: Project, looked_at: list[str]) -> None:
+    package = world_package(SCHEMA, "inspected_town")
+    town = package.World()
+    town.spawn(3, body={})
+    town.body.data.mode[1] = 9
+    town.body.data.name[2] = b"\xff"
+    town.save("town.snap", verify=False)
+    ran = ecsgen("inspect", "town.snap", "--no-browser")
+    assert (ran.status, looked_at) == (2, [])
+    assert "town.snap: body.name[2]: text that is not UTF-8: b'\\xff'; " in ran.err
+    assert ran.err.endswith("--no-verify shows it unchecked\n")
+    assert ecsgen("inspect", "town.snap", "--no-browser", "--no-verify").status == 0
+    assert looked_at == ["<World: 3 entities; body 3>"]
+
+
+def test_the_package_of_a_file_is_the_one_that_saved_it(tmp_path: Path) -> None:
+    package = world_package(SCHEMA, "inspected_town")
+    town = package.World()
+    (e,) = town.spawn(1, body={})
+    town.save(tmp_path / "town.snap")
+    (tmp_path / "work").mkdir()
+    found = load_saved(tmp_path / "town.snap", tmp_path / "work")
+    assert found.FINGERPRINT == package.World.FINGERPRINT
+    assert repr(found[e].body.name) == "'№ 😀'"
+    assert found.to_bytes() == town.to_bytes()
+
+
+def test_every_schema_comes_back() -> None:
+    files = [*sorted((ROOT / "schemas").glob("*.yaml")), ROOT / "tests" / "unshipped.yaml"]
+    project = load("\n---\n".join(file.read_text("utf-8") for file in files))
+    saved = json.loads(schema_document(saved_schema(project)))
+    again = load(schema_text(saved))
+    assert json.loads(schema_document(saved_schema(again))) == saved
+
+
+def test_a_schema_that_this_version_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town = world_package(SCHEMA, "inspected_town").World()
+    town.save(tmp_path / "town.snap")
+    (tmp_path / "work").mkdir()
+    monkeypatch.setattr("ecsgen.inspector.saved.schema_text", lambda saved: "component: 3")
+    with pytest.raises(UsageError, match=r"town\.snap: this version of ecsgen refuses"):
+        load_saved(tmp_path / "town.snap", tmp_path / "work")
+
+
+def test_without_the_extra(ecsgen: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("ecsgen.inspector")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    ran = ecsgen("inspect", "x:y")
+    assert (ran.status, "pip install ecsgen[inspect]" in ran.err) == (2, True)
+
+
+def test_a_port_that_is_taken(ecsgen: Project) -> None:
+    from ecsgen.inspector import serve
+
+    ecsgen.put("my_game.py", "from generated import World as world\n")
+    with serve(World()) as inspector:
+        port = str(urlsplit(inspector.url).port)
+        ran = ecsgen("inspect", "my_game:world", "--no-browser", "--port", port)
+    assert (ran.status, f"can't listen on port {port}" in ran.err) == (2, True)
+
+
+def test_until_ctrl_c(tmp_path: Path) -> None:
+    (tmp_path / "game.py").write_text("from generated import World\nworld = World()\n")
+    command = [sys.executable, "-m", "ecsgen", "inspect", "game:world", "--no-browser"]
+    known = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=known, stdout=subprocess.PIPE, text=True
+    ) as ran:
+        assert ran.stdout is not None
+        parts = urlsplit(ran.stdout.readline().strip())
+        connection = http.client.HTTPConnection("127.0.0.1", parts.port or 0, timeout=60)
+        token = parse_qs(parts.query)["token"][0]
+        connection.request("GET", "/api/world", headers={"X-Ecsgen-Token": token})
+        assert json.load(connection.getresponse())["world"] == "Game"
+        connection.close()
+        ran.send_signal(signal.SIGINT)
+        assert ran.wait(60) == 0
+
+
+def test_a_browser_is_opened_unless_told(
+    ecsgen: Project, looked_at: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    is_open = threading.Event()
+
+    def opens(url: str) -> None:
+        opened.append(url)
+        is_open.set()
+
+    monkeypatch.setattr("webbrowser.open", opens)
+    ecsgen.put("my_game.py", "from generated import World as world\n")
+    ran = ecsgen("inspect", "my_game:world")
+    assert is_open.wait(60)
+    assert opened == [ran.out.strip()]
+    ecsgen("inspect", "my_game:world", "--no-browser")
+    time.sleep(0.01)
+    assert len(opened) == 1
+
+
+def test_what_a_world_is() -> None:
+    assert inspecting._is_world(World())
+    assert not inspecting._is_world(World)

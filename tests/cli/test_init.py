@@ -1,0 +1,203 @@
+"""`ecsgen init`: what it writes works, and nothing that is there is touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from ecsgen import __version__
+from ecsgen.starter import begin
+from tests.support.command_project import Project
+
+ROOT = Path(__file__).parents[2]
+BARE = ["pyproject.toml", "schemas/bodies.yaml", "schemas/world.yaml"]
+
+
+@pytest.fixture
+def project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Project:
+    monkeypatch.chdir(tmp_path)
+    return Project(tmp_path, capsys)
+
+
+def _said(*lines: str) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def test_what_it_writes_works(project: Project) -> None:
+    """As the last line says, and as the files for CI do."""
+    done = project("init", "my game")
+    assert done.status == 0
+    assert done.out.splitlines()[-1] == "next: cd 'my game' && ecsgen build && python main.py"
+    home = project.folder / "my game"
+    os.chdir(home)
+    assert tomllib.loads((home / "pyproject.toml").read_text())["project"]["name"] == "my-game"
+    before = project.files("my game")
+    assert "nothing to do: all of it is there" in project("init").out
+    assert project.files("my game") == before
+    built = project("build")
+    assert (built.status, built.err) == (0, "")
+    assert project("check").status == 0
+    around = {**os.environ, "PYTHONPATH": "", "MYPYPATH": ""}
+    for command in (["main.py"], ["-m", "mypy", "--strict", "main.py"]):
+        ran = subprocess.run(
+            [sys.executable, *command], cwd=home, env=around, capture_output=True, text=True
+        )
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "after 3 s: " in subprocess.check_output(
+        [sys.executable, "main.py"], cwd=home, env=around, text=True
+    )
+
+
+def test_it_lists_what_the_package_needs(project: Project) -> None:
+    project("init")
+    begun = tomllib.loads(project.text("pyproject.toml"))["project"]
+    assert begun["dependencies"] == [f"ecsgen-runtime=={__version__}", "numpy>=1.26"]
+    assert "'ecsgen-runtime[test]'" in project.text(".github/workflows/ecsgen.yml")
+    assert project("build").err == ""  # no line to add
+
+
+def test_the_first_commit_has_what_somebody_wrote(project: Project) -> None:
+    """And what a build makes, but nothing that comes from running it."""
+    project("init")
+    project("build")
+    wanted = {*project.files(".")}
+    for path in (
+        *("sky.snap", "saves/sky.snap", "__pycache__/main.cpython-311.pyc", ".venv/bin/python"),
+        *("generated/__pycache__/world.cpython-311.pyc", "generated/__pycache__/body.fly-1.nbi"),
+        *(".hypothesis/examples/0", ".mypy_cache/CACHEDIR.TAG", ".pytest_cache/README.md"),
+        *(".ruff_cache/0", "generated/.ecsgen.new/world.py"),
+    ):
+        project.put(path, "made")
+    subprocess.run(["git", "init", "--quiet"], check=True)
+    subprocess.run(["git", "add", "."], check=True)
+    listed = subprocess.check_output(["git", "ls-files"], text=True)
+    assert {*listed.splitlines()} == wanted
+
+
+def test_what_to_ignore_beside_what_is_ignored(project: Project) -> None:
+    project.put(".gitignore", "# mine\n/__pycache__\n*.snap\n.venv\n.hypothesis/")
+    out = project("init").out
+    assert "kept      .gitignore\n" in out
+    said = "to add to .gitignore: .mypy_cache/ .pytest_cache/ .ruff_cache/ .ecsgen.new/\n"
+    assert said in out
+    assert said in project("init").out
+    text = project.text(".gitignore")
+    project.put(".gitignore", text + "\n.ecsgen.new\n.mypy_cache\n.pytest_cache/\n.ruff_cache/\n")
+    assert "to add" not in project("init").out
+    (project.folder / ".gitignore").unlink()
+    (project.folder / ".gitignore").symlink_to("schemas/bodies.yaml")  # git reads no link either
+    assert "to add to .gitignore: *.snap " in project("init").out
+
+
+def test_bare(project: Project) -> None:
+    done = project("init", "--bare")
+    new = [f"new       {path}" for path in BARE]
+    assert (done.status, done.out) == (0, _said(*new, "next: ecsgen build"))
+    assert list(project.files(".")) == BARE
+    assert project("validate").status == 0
+
+
+@pytest.mark.parametrize("ending", ["", "\n", "\r\n", "\n# no end of line"])
+def test_options_join_a_project(project: Project, ending: str) -> None:
+    text = f'[project]\nname = "mine"{ending}'
+    (project.folder / "pyproject.toml").write_bytes(text.encode())
+    assert project("init", "--bare").out.startswith("added to  pyproject.toml\nnew ")
+    after = (project.folder / "pyproject.toml").read_bytes().decode()
+    assert after.startswith(text)
+    assert tomllib.loads(after)["tool"]["ecsgen"] == {"schemas": "schemas", "output": "generated"}
+    assert project("validate").status == 0
+    assert "kept      pyproject.toml" in project("init").out
+    assert (project.folder / "pyproject.toml").read_bytes().decode() == after
+
+
+def test_what_is_there_stays(project: Project) -> None:
+    project.put("main.py", "mine")
+    project.put("schemas/bodies.yaml", "component: Mine\n")
+    (project.folder / ".gitattributes").symlink_to("nowhere")
+    project.configure('schemas = "schemas"')
+    done = project("init")
+    assert "kept      main.py" in done.out
+    assert "kept      .gitattributes" in done.out
+    assert (project.text("main.py"), project.text("schemas/bodies.yaml")) == (
+        "mine",
+        "component: Mine\n",
+    )
+    assert not (project.folder / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "message"),
+    [
+        ("link to a folder", "schemas is a link"),
+        ("a file", "schemas is not a folder"),
+        ("broken toml", "pyproject.toml: "),
+        ("an inline table", "takes no table at its end"),
+        ("not text", "pyproject.toml: "),
+        ("linked options", "pyproject.toml is not a plain file"),
+        ("a folder of options", "pyproject.toml is not a plain file"),
+    ],
+)
+def test_what_is_in_the_way(project: Project, obstacle: str, message: str) -> None:
+    home = project.folder
+    options = home / "pyproject.toml"
+    match obstacle:
+        case "link to a folder":
+            (home / "elsewhere").mkdir()
+            (home / "schemas").symlink_to("elsewhere")
+        case "a file":
+            project.put("schemas", "")
+        case "broken toml":
+            options.write_text("[project")
+        case "an inline table":
+            options.write_text("tool = {a = {}}\n")
+        case "not text":
+            options.write_bytes(b"\xff")
+        case "linked options":
+            project.put("real.toml", "")
+            options.symlink_to("real.toml")
+        case _:
+            options.mkdir()
+    before = sorted(home.rglob("*")), project.files(".")
+    done = project("init")
+    assert done.status == 2
+    assert message in done.err
+    assert (sorted(home.rglob("*")), project.files(".")) == before
+
+
+@pytest.mark.parametrize("fails", range(1, 13))
+def test_all_or_nothing(project: Project, fails: int) -> None:
+    """Whichever write fails, nothing is left, and what was added is taken off again."""
+    project.put("pyproject.toml", "[project]\nname = 'a'\n")
+    before = project.files(".")
+    opened, real = 0, Path.open
+
+    def failing(path: Path, mode: str = "r", **more: object) -> object:
+        nonlocal opened
+        if mode in ("xb", "ab"):
+            opened += 1
+            if opened == fails:
+                raise OSError(28, "No space left on device", str(path))
+        return real(path, mode, **more)  # type: ignore[call-overload]
+
+    with patch.object(Path, "open", failing):
+        if fails <= 11:
+            with pytest.raises(OSError, match="No space"):
+                begin(project.folder, bare=False)
+        else:
+            begin(project.folder, bare=False)
+    assert (project.files(".") == before) == (fails <= 11)
+    assert len(list(project.folder.iterdir())) == (1 if fails <= 11 else 8)
+
+
+def test_without_schemas_init_is_named(project: Project) -> None:
+    done = project("build")
+    assert done.status == 2
+    assert "there is no such folder; `ecsgen init` makes one" in done.err

@@ -1,0 +1,148 @@
+"""Each benchmark runs, on sizes so small that its figures say nothing; none can fail on speed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BENCHMARKS = ROOT / "benchmarks"
+CALLS = ("--calls", "20", "--bulk", "100", "--rounds", "1")
+TINY: dict[str, tuple[str, ...]] = {
+    "archetypes.py": ("--rows", "100", "--rounds", "1"),
+    "arrow.py": ("--rows", "100", "--rounds", "1"),
+    "build_scaling.py": ("1",),
+    "compare.py": (
+        *(str(ROOT / "generated"), str(ROOT / "generated"), "--rounds", "1", "--bulk", "10"),
+        *("--only", r"^(EntityManager|KinManager|Archetypes|World\.bodies)"),
+    ),
+    "entities.py": ("50",),
+    "fast.py": ("--live", "30", "--rounds", "1"),
+    "inspector.py": ("--rows", "100", "--rounds", "1", "--without-browser"),
+    "managers.py": ("--backends", "numpy", *CALLS, "--live", "30"),
+    "few.py": ("--rounds", "1"),
+    "imports.py": ("--rounds", "1"),
+    "neighbours.py": ("--rows", "100", "--rounds", "1", "--backends", "numpy"),
+    "one_at_a_time.py": ("--rows", "20", "--rounds", "1"),
+    "others.py": ("--rows", "100", "--rounds", "1", "--without", "numba"),
+    "policies.py": CALLS,
+    "programs.py": ("--sizes", "40", "--rounds", "1"),
+    "schedules.py": ("--rows", "20", "--work", "1", "--rounds", "1", "--backends", "numpy"),
+    "shards_repast.py": ("--rows", "60", "--some", "20", "--rounds", "1"),
+    "shards.py": ("--rows", "60", "--rounds", "1", "--backends", "numpy"),
+    "shards_flock.py": (
+        *("--backend", "numpy", "--rounds", "1"),
+        *("--flock", "200", "--ticks", "1"),
+    ),
+    "snapshots.py": ("--rows", "100"),
+    "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
+    "turns.py": (
+        *("--rows", "20", "--rounds", "1", "--steps", "1", "--flock", "9", "--seeds", "2"),
+        *("--backends", "numpy"),
+    ),
+    "systems.py": ("--rows", "40", "--work", "1", "--rounds", "1", "--shares", "10", "100"),
+}
+DRAWING = ("simulate.py", "systems.py")
+HOT_FIRST = "records of 128 bytes, hot fields first"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def run(script: str, *arguments: str, **environment: str) -> str:
+    command = [sys.executable, "-W", "error", str(BENCHMARKS / script), *arguments]
+    known = {**os.environ, "PYTHONUTF8": "1", **environment}
+    done = subprocess.run(command, capture_output=True, text=True, env=known, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_script_is_here() -> None:
+    assert {file.name for file in BENCHMARKS.glob("[!_]*.py")} == set(TINY)
+
+
+@pytest.mark.parametrize("script", [name for name in TINY if name not in DRAWING])
+def test_runs(script: str) -> None:
+    assert run(script, *TINY[script])
+
+
+def test_simulate_tells_who_is_left_out_and_draws_the_others(tmp_path: Path) -> None:
+    figures, picture = tmp_path / "simulate.json", tmp_path / "simulate.svg"
+    # Without a PATH there is no gcc.
+    told = run(
+        "simulate.py",
+        *TINY["simulate.py"],
+        *("--json", str(figures), "--svg", str(picture)),
+        PATH=str(tmp_path),
+    )
+    assert "gcc -O3 -march=native is left out: gcc is not installed" in told
+    assert "generated, numba is left out: not asked for" in told
+
+    found = json.loads(figures.read_text())
+    assert {"generated, numpy", "numpy by hand", "plain objects"} <= found["best"].keys()
+    assert {"gcc -O3 -march=native", "generated, numba"} <= found["skipped"].keys()
+    texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
+    assert texts >= found["best"].keys()
+
+
+def test_systems_arrive_where_they_should_and_are_drawn(tmp_path: Path) -> None:
+    figures, picture = tmp_path / "systems.json", tmp_path / "systems.svg"
+    without = ("--without", "one component's kernel, numba")
+    files = ("--json", str(figures), "--svg", str(picture))
+    told = run("systems.py", *TINY["systems.py"], *without, *files, PATH=str(tmp_path))
+    assert "C is left out: gcc is not installed" in told
+    assert "group, kernel / one component's kernel" in told
+
+    found = json.loads(figures.read_text())
+    ways = {"group", "query, shuffled, kernel", "chunks of 16 KiB, kernel", "pools by hand"}
+    assert ways <= found["still"]["best"].keys() & found["changing"]["best"].keys()
+    texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
+    assert texts >= found["still"]["best"].keys()
+
+
+def test_compare_finds_what_is_slower_and_what_is_broken(tmp_path: Path) -> None:
+    worse = tmp_path / "worse"
+    shutil.copytree(ROOT / "generated", worse, ignore=shutil.ignore_patterns("tests"))
+    with (worse / "spark.py").open("a") as module:
+        module.write(
+            "_resolve = SparkManager.resolve\n"
+            "SparkManager.resolve = lambda self, id: [_resolve(self, id) for _ in range(9)][0]\n"
+            "SparkManager.id_of_many = lambda self, rows: 1 / 0\n"
+        )
+    told = run(
+        *("compare.py", str(ROOT / "generated"), str(worse), "--rounds", "2", "--bulk", "10"),
+        *("--only", "SparkManager: (resolve$|id_of_many)"),
+    )
+    assert "1 operations" in told
+    assert ", 1 above 1.05" in told
+    assert "SparkManager: resolve (" in told
+    assert "BROKEN in the new package: SparkManager: id_of_many, 10: ZeroDivisionError" in told
+
+
+def test_cachegrind_tells_what_to_install(tmp_path: Path) -> None:
+    told = run("cachegrind/count.py", PATH=str(tmp_path))
+    assert told.startswith("valgrind is not installed, nothing counted")
+
+
+@pytest.mark.skipif(
+    not (shutil.which("valgrind") and shutil.which("gcc")), reason="needs valgrind and gcc"
+)
+def test_cachegrind_counts_lines_of_the_cache() -> None:
+    # 40,000 records of 128 bytes, 5 MB, are in the last level and not in the first.
+    told = run("cachegrind/count.py", "--rows", "40000", "--only", "struct", HOT_FIRST)
+    columns, records, *_ = (line.split("|")[2:4] for line in told.splitlines()[4:])
+    assert [float(cell) for cell in columns] == [0.56, 0.0]
+    assert [float(cell) for cell in records] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("script", DRAWING)
+def test_the_plot_shows_the_figures_beside_it(script: str, tmp_path: Path) -> None:
+    shown = (ROOT / "docs" / "pictures" / script).with_suffix(".svg")
+    picture = tmp_path / shown.name
+    run(script, "--again", str(shown.with_suffix(".json")), "--svg", str(picture))
+    assert picture.read_text() == shown.read_text(), "run: make bench"

@@ -1,0 +1,196 @@
+"""Packages that import the library, and those that have copies: alike but for the imports."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import pickletools
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from functools import cache
+from itertools import permutations
+from pathlib import Path
+from tempfile import mkdtemp
+from types import ModuleType
+from typing import Any, Final, get_args
+
+import pytest
+
+from ecsgen.config import BACKENDS, Backend, Options, Runtime
+from ecsgen.files.roots import SchemaRoot
+from ecsgen.model import Project
+from ecsgen.render import texts
+from ecsgen.render.runtime import FOLDER
+from tests.support.world_package import load, sources
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+SCHEMAS: Final = ("shipped", "unshipped", "sharded", "compiled")
+WAYS: Final[tuple[Runtime, ...]] = get_args(Runtime)
+OWN: Final = """
+from {name} import World
+from {name}.{module} import {manager}
+
+class My{manager}({manager}):
+    def mine(self) -> int:
+        return len(self)
+
+class MyWorld(World, managers={{"{module}": My{manager}}}):
+    pass
+"""
+"""What a user has beside a package."""
+CODECS: Final = {"*": (pickle.dumps, pickle.loads)}
+
+
+@cache
+def project(which: str) -> Project:
+    """Return the model of some schemas."""
+    files = [ROOT / "tests" / f"{which}.yaml"]
+    if which == "shipped":
+        files = sorted((ROOT / "schemas").glob("*.yaml"))
+    return load("\n---\n".join(file.read_text("utf-8") for file in files))
+
+
+def with_tests(of: Project, backend: Backend, way: Runtime) -> dict[str, str]:
+    """Return the text of each file of a package, unformatted."""
+    options = Options((SchemaRoot(ROOT),), ROOT / "made", backend, ROOT / "made/tests", 1, 88, way)
+    return texts(of, options)
+
+
+# -- texts -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("which", SCHEMAS)
+def test_nothing_but_the_prefix_of_imports_differs(which: str, backend: Backend) -> None:
+    installed, vendored = (with_tests(project(which), backend, way) for way in WAYS)
+    copied = vendored.keys() - installed.keys()
+    assert copied == {path for path in vendored if path.startswith("_runtime/")}
+    for path in copied:
+        assert vendored[path] == (FOLDER / path.removeprefix("_runtime/")).read_text("utf-8"), path
+    for path, text in installed.items():
+        lines, others = text.splitlines(), vendored[path].splitlines()
+        for one, other in zip(lines, others, strict=True):
+            if one != other:
+                statement = re.fullmatch(r"( *)from ecsgen_runtime(\b.*)", one)
+                assert statement, (path, one)
+                dots = ".." if path.startswith("tests/") else "."
+                assert other == f"{statement[1]}from {dots}_runtime{statement[2]}"
+        assert not re.search(r"^ *(from|import) ecsgen_runtime\b", vendored[path], re.MULTILINE)
+
+
+# -- pickles ---------------------------------------------------------------------------------------
+
+
+class BothWays:
+    """One package made in both ways, under one name, with what a user has beside it."""
+
+    def __init__(self, which: str) -> None:
+        self.name = f"both_{which}"
+        self._modules: dict[Runtime, dict[str, ModuleType]] = {}
+        self._folders = {way: Path(mkdtemp()) for way in WAYS}
+        one = next(c for c in project(which).components if not c.chunk)
+        names = {"name": self.name, "module": one.module, "manager": f"{one.name}Manager"}
+        for way, folder in self._folders.items():
+            texts = {f"{self.name}_own.py": OWN.format(**names)}
+            for path, text in sources(project(which), runtime=way).items():
+                texts[f"{self.name}/{path}"] = text
+            for path, text in texts.items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_text(text, encoding="utf-8")
+
+    @contextmanager
+    def made(self, way: Runtime) -> Iterator[Any]:
+        """Let the package of one of the ways be what imports and pickles find; yield `_own`."""
+        sys.modules.update(self._modules.get(way, {}))
+        sys.path.insert(0, str(self._folders[way]))
+        try:
+            yield importlib.import_module(f"{self.name}_own")
+        finally:
+            sys.path.remove(str(self._folders[way]))
+            ours = [name for name in sys.modules if name.startswith(self.name)]
+            self._modules[way] = {name: sys.modules.pop(name) for name in ours}
+
+
+@pytest.fixture(scope="module", params=SCHEMAS)
+def both(request: pytest.FixtureRequest) -> BothWays:
+    return BothWays(request.param)
+
+
+def inhabited(kind: type[Any]) -> Any:
+    """Return a world in which something lived, of every component that it has."""
+    w = kind()
+    for name, manager in w._KINDS.items():
+        is_unique = any(method.startswith("find_") for method in dir(manager))
+        if hasattr(manager, "lookup"):
+            w.spawn(1 if is_unique else 5, **{name: {}})
+        else:
+            getattr(w, name).create_many(1 if is_unique else 5)
+    for row in getattr(w, "_chunked", ()):
+        w.spawn(3, **{row.__module__.rpartition(".")[2]: {}})
+    living = list(w)
+    w.destroy_many(living[::4])
+    w.destroy_later(living[1::4])
+    if hasattr(w, "seed"):
+        w.seed = 5
+    w.kept = [w, "of one's own"]
+    return w
+
+
+def goes_on(w: Any) -> list[Any]:
+    """Let a world live on, and return all that there is to see of it."""
+    seen: list[Any] = [w.kept[0] is w, w.kept[1], type(w).__name__]
+    seen += [w.gc(), w.flush(), w.collect(), w.entities.create_many(7).tolist()]
+    for name in w.MANAGERS:
+        manager = getattr(w, name)
+        if hasattr(manager, "gc") and len(manager):
+            w.destroy(next(iter(manager)))
+            seen.append(manager.gc())
+        seen += [type(manager).__name__, manager.version, len(manager)]
+    seen += [[array.tolist() for array in getattr(w, name).rows()] for name in w.QUERIES]
+    seen += [getattr(w, name).n for name in w.GROUPS]
+    del w.kept  # equal objects have not always equal pickles
+    return [*seen, w.to_bytes(codecs=CODECS)]
+
+
+def parts(w: Any) -> Iterator[Any]:
+    """Yield a world and all that it is made of."""
+    yield w
+    yield w.entities
+    names = (*w.MANAGERS, *w.QUERIES, *w.GROUPS, *["archetypes"] * hasattr(w, "archetypes"))
+    yield from (getattr(w, name) for name in names)
+
+
+def named(pickled: bytes) -> set[str]:
+    """Return the modules that a pickle of protocol 3 names."""
+    found = (one for code, one, _ in pickletools.genops(pickled) if code.name == "GLOBAL")
+    return {str(one).split()[0] for one in found}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_pickles_name_the_package_only(both: BothWays, way: Runtime) -> None:
+    with both.made(way) as own:
+        w = inhabited(own.MyWorld)
+        for part in (*parts(w), *parts(deepcopy(w)), *parts(pickle.loads(pickle.dumps(w)))):
+            modules = named(pickle.dumps(part, protocol=3))
+            mine = {name for name in modules if name.split(".")[0] in (own.__name__, both.name)}
+            assert mine, part
+            assert not any("_runtime" in name for name in mine), part
+            known = {*sys.stdlib_module_names, "numpy"}
+            assert {name.split(".")[0] for name in modules - mine} <= known, part
+
+
+@pytest.mark.parametrize(("here", "there"), [*permutations(WAYS)])
+def test_pickles_go_on_in_the_other(both: BothWays, here: Runtime, there: Runtime) -> None:
+    with both.made(here) as own:
+        w = inhabited(own.MyWorld)
+        copy, pickled = deepcopy(w), pickle.dumps(w)
+        wanted = goes_on(w)
+        assert goes_on(copy) == wanted
+    with both.made(there) as own:
+        other = pickle.loads(pickled)
+        assert type(other) is own.MyWorld
+        assert goes_on(other) == wanted
+        assert goes_on(pickle.loads(pickle.dumps(pickle.loads(pickled)))) == wanted

@@ -1,0 +1,264 @@
+"""README and docs: code blocks run, links lead somewhere, pictures are as their script makes them.
+
+The yaml blocks of a page are its schemas; its python blocks run one after another in one namespace,
+with the package made from them importable as `generated`. An expression that is followed by
+`# → text` must have that repr. In console blocks `ecsgen` runs as given, in a project of the page's
+schemas; of other commands the target or the file must exist.
+
+A page whose blocks name files in their first line (`# schemas/body.yaml`) is a walk: what it shows
+is written, typed and run in the order of the page, beginning with an empty folder.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ecsgen.cli import ecsgen as command
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
+KIND = re.compile(r"^(component|enum|world):", re.MULTILINE)
+FILE = re.compile(r"# ([\w/]+\.(?:yaml|py))$", re.MULTILINE)
+EXPECTED = re.compile(r"# → (.*)$")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, text and first line in the page."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: Path, *languages: str) -> list[Block]:
+    """The page's blocks in these languages, in order."""
+    found = []
+    inside: Block | None = None
+    lines: list[str] = []
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        if inside is None and line.startswith("```"):
+            inside, lines = Block(line[3:].strip(), "", number + 1), []
+        elif inside is not None and line == "```":
+            found.append(
+                Block(inside.language, "".join(f"{each}\n" for each in lines), inside.line)
+            )
+            inside = None
+        else:
+            lines.append(line)
+    assert (
+        inside is None
+    ), f"{page}: a block that begins at line {inside and inside.line} has no end"
+    return [block for block in found if block.language in languages]
+
+
+def is_walk(page: Path) -> bool:
+    return any(FILE.match(block.text) for block in blocks(page, "yaml"))
+
+
+def with_blocks(language: str) -> list[Path]:
+    return [page for page in PAGES if blocks(page, language) and not is_walk(page)]
+
+
+def name(page: Path) -> str:
+    return page.name
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder to work in, and a `generated` that nobody has imported yet."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = {name: sys.modules[name] for name in sys.modules if _is_generated(name)}
+    forget(tmp_path)
+    yield tmp_path
+    forget(tmp_path)
+    sys.modules.update(before)
+
+
+def forget(folder: Path) -> None:
+    """Forget the generated package, and the modules beside it."""
+    beside = {path.stem for path in folder.glob("*.py")}
+    for name in [name for name in sys.modules if _is_generated(name) or name in beside]:
+        del sys.modules[name]
+
+
+def _is_generated(name: str) -> bool:
+    return name.split(".")[0] == "generated"
+
+
+def write_schemas(page: Path, folder: Path) -> None:
+    """Write a page's schemas; a page that shows none works with the shipped ones."""
+    schemas = [block for block in blocks(page, "yaml") if KIND.search(block.text)]
+    if not schemas:
+        shutil.copytree(ROOT / "schemas", folder / "schemas")
+        return
+    (folder / "schemas").mkdir()
+    for block in schemas:
+        path = folder / "schemas" / f"line_{block.line}.yaml"
+        path.write_text(block.text, encoding="utf-8")
+
+
+def ecsgen(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(command, arguments)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("page", with_blocks("python"), ids=name)
+def test_python_blocks_run(page: Path, project: Path) -> None:
+    write_schemas(page, project)
+    status, output = ecsgen("build", "schemas", "-o", "generated")
+    assert status == 0, output
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(page, "python"):
+        run(block, page, namespace)
+
+
+def run(block: Block, page: Path, namespace: dict[str, object]) -> None:
+    """Run a block with its page's line numbers, checking the results that it tells."""
+    source = "\n" * (block.line - 1) + block.text
+    lines = source.splitlines()
+    for node in ast.parse(source, str(page)).body:
+        expected = EXPECTED.search(lines[(node.end_lineno or 0) - 1])
+        if isinstance(node, ast.Expr) and expected:
+            code = compile(ast.Expression(node.value), str(page), "eval")
+            value = eval(code, namespace)
+            assert repr(value) == expected[1].strip(), f"{page.name}:{node.lineno}"
+        else:
+            assert not expected, f"{page.name}:{node.lineno}: not an expression"
+            exec(compile(ast.Module([node], []), str(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", with_blocks("console"), ids=name)
+def test_console_blocks(page: Path, project: Path) -> None:
+    write_schemas(page, project)
+    for block in blocks(page, "console"):
+        for words, expected in commands(block):
+            while "=" in words[0]:  # what the environment is to have
+                del words[0]
+            if words[0] == "ecsgen":
+                status, output = ecsgen(*words[1:])
+                assert status in (0, 1), output
+                assert not expected or output.strip() == expected
+            else:
+                check_command(words)
+
+
+def commands(block: Block) -> Iterator[tuple[list[str], str]]:
+    """Each command of a console block, with the output that it shows."""
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        line, _, expected = part.partition("\n")
+        yield shlex.split(line, comments=True), expected.strip()
+
+
+def check_command(words: list[str]) -> None:
+    """Check that what a shown command names is there."""
+    program, *arguments = words
+    if program == "make":
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert set(arguments) <= set(targets)
+    elif program == "python":
+        if arguments[0] == "-m":
+            assert find_spec(arguments[1]), arguments[1]
+        else:
+            assert (ROOT / arguments[0]).is_file()
+    else:
+        assert program in ("pip", "pytest", "git")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if is_walk(page)], ids=name)
+def test_walk(page: Path, project: Path) -> None:
+    session: dict[str, object] = {}
+    for block in blocks(page, "yaml", "python", "console"):
+        named = FILE.match(block.text)
+        if named:
+            path = project / named[1]
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+        elif block.language == "python":
+            session = session or {"__name__": "__main__"}
+            run(block, page, session)
+        else:
+            assert block.language == "console", f"{page.name}:{block.line}: of no file"
+            session = {}  # whoever types a command has left Python
+            forget(project)
+            for words, expected in commands(block):
+                assert type_in(words).strip().endswith(expected), words
+
+
+def type_in(words: list[str]) -> str:
+    """Run a command of a walk, in its project; what installs something or takes long, in part."""
+    program, *arguments = words
+    if program == "ecsgen":
+        status, output = ecsgen(*arguments)
+        assert status == 0 or (status, arguments[0]) == (1, "breaking"), output
+        return output
+    if program in ("mkdir", "cd", "source", "pip") or arguments[:2] == ["-m", "venv"]:
+        return ""
+    assert program in ("python", "pytest"), words
+    module = ["-m", "pytest", "--collect-only"] if program == "pytest" else []
+    result = subprocess.run([sys.executable, *module, *arguments], capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links(page: Path) -> None:
+    for match in LINK.finditer(page.read_text(encoding="utf-8")):
+        target, anchor = match.groups()
+        if "://" in target:
+            continue
+        path = (page.parent / target).resolve()
+        assert path.exists(), f"{page.name} links to {target}"
+        if anchor:
+            assert anchor in anchors(path), f"{page.name} links to {target}#{anchor}"
+
+
+def test_named_files_exist() -> None:
+    text = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    folders = "ecsgen|templates|tests|benchmarks|docs|examples|schemas"
+    named = re.findall(rf"`((?:{folders})/[\w./]*)`", text)
+    assert len(named) > 20
+    examples = {
+        path for path in named if Path(path).name.partition(".")[0] in ("my_policy", "my_ability")
+    }
+    missing = {path for path in named if not (ROOT / path).exists()} - examples
+    assert not missing
+
+
+def test_every_page_is_in_the_index() -> None:
+    linked = set(re.findall(r"\(([\w-]+\.md)\)", (ROOT / "docs" / "index.md").read_text()))
+    assert linked == {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_readme_begins_with_the_two_commands() -> None:
+    first, *_ = blocks(ROOT / "README.md", "console")
+    assert first.text.splitlines()[0].startswith("$ make demo")
+    assert first.text.splitlines()[1].startswith("$ make test")
+
+
+def test_pictures_are_as_their_script_makes_them(tmp_path: Path) -> None:
+    script = ROOT / "docs" / "pictures.py"
+    subprocess.run([sys.executable, script, tmp_path], check=True)
+    for made in tmp_path.iterdir():
+        shown = ROOT / "docs" / made.name
+        assert made.read_text() == shown.read_text(), f"run: python docs/pictures.py ({made.name})"

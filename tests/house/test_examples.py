@@ -1,0 +1,150 @@
+"""The examples run on freshly built managers, and what they print is right."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ecsgen.cli import ecsgen as command
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module", params=["installed", "vendored"])
+def checkout(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the examples and a package built from the shipped schemas."""
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    arguments = ["build", str(ROOT / "schemas"), "-o", str(folder / "generated")]
+    arguments += ["--vendor"] * (request.param == "vendored")
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def run(folder: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", f"examples/{script}", *arguments]
+    # Isolated from this checkout: the example itself must find `generated`.
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env={"PYTHONUTF8": "1"}, check=False
+    )
+
+
+def test_solar_system(checkout: Path) -> None:
+    picture = checkout / "orbits.svg"
+    done = run(checkout, "solar_system.py", "--years", "2", "--svg", str(picture))
+    assert done.returncode == 0, done.stderr
+
+    errors = dict(re.findall(r"^(\w+) .* ([+-][\d.]+) %$", done.stdout, re.MULTILINE))
+    assert len(errors) == 9
+    for name in ("Mercury", "Venus", "Earth", "Mars"):
+        assert abs(float(errors.pop(name))) < 0.005
+    # The Sun's pull on the Moon, and the planets' on each other, average out over longer times.
+    assert all(abs(float(error)) < 0.2 for error in errors.values())
+
+    drifts = [float(drift) for drift in re.findall(r"\d\.\de-\d\d", done.stdout)]
+    assert drifts[0] < 1e-8
+    assert drifts[1] < 1e-5
+
+    svg = ET.parse(picture).getroot()
+    texts = {text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"Mercury", "Neptune", "Earth"} <= texts
+
+
+def test_particles(checkout: Path) -> None:
+    done = run(checkout, "particles.py", "--count", "5000", "--frames", "5")
+    assert done.returncode == 0, done.stderr
+    match = re.match(r"([\d,]+) particles alive, (\d+) born per frame", done.stdout)
+    assert match
+    alive, born = int(match[1].replace(",", "")), int(match[2])
+    assert born == 83
+    assert 4500 < alive < 5500
+    rows = re.findall(r"^(\w[\w ]*?)\s+([\d.]+)\s+([\d.]+)$", done.stdout, re.MULTILINE)
+    assert [name for name, *_ in rows] == ["spawn", "simulate", "kill", "collect", "whole frame"]
+    assert all(0 < float(best) <= float(median) for _, best, median in rows)
+
+
+def test_an_ecosystem_goes_on_from_a_file(checkout: Path) -> None:
+    def played(*arguments: str) -> None:
+        done = run(checkout, "ecosystem.py", *arguments, "--svg", "land.svg")
+        assert done.returncode == 0, done.stderr
+
+    played("--ticks", "60", "--save", "whole.snap")
+    played("--ticks", "25", "--save", "half.snap")
+    played("--ticks", "35", "--resume", "half.snap", "--save", "both.snap")
+    assert (checkout / "both.snap").read_bytes() == (checkout / "whole.snap").read_bytes()
+
+
+def test_ecosystem(checkout: Path) -> None:
+    pictures = []
+    for name in ("first.svg", "second.svg"):
+        done = run(checkout, "ecosystem.py", "--ticks", "150", "--svg", str(checkout / name))
+        assert done.returncode == 0, done.stderr
+        pictures.append((checkout / name).read_text(encoding="utf-8"))
+    assert pictures[0] == pictures[1]  # the same seed
+
+    found = r"^(\w+) +([\d,]+) alive, ([\d,]+) to ([\d,]+) in 150 ticks$"
+    rows = re.findall(found, done.stdout, re.MULTILINE)
+    counts = {name: [int(n.replace(",", "")) for n in numbers] for name, *numbers in rows}
+    assert counts.keys() == {"grazers", "hunters"}
+    assert all(0 < low <= now <= high for now, low, high in counts.values())
+    families = re.search(r"families of up to (\d+) generations", done.stdout)
+    assert families
+    assert int(families[1]) >= 3
+
+    svg = ET.fromstring(pictures[0])
+    assert len(svg.findall("{http://www.w3.org/2000/svg}polyline")) == 2
+
+
+def test_flock(checkout: Path) -> None:
+    done = run(checkout, "flock.py", "--count", "500", "--steps", "60")
+    assert done.returncode == 0, done.stderr
+    rows = re.findall(r"^ *(\d+) +(-?[\d.]+) +([\d.]+)$", done.stdout, re.MULTILINE)
+    assert [int(step) for step, *_ in rows] == [0, 12, 24, 36, 48, 60]
+    agreement = [float(number) for _, number, _ in rows]
+    company = [float(number) for *_, number in rows]
+    assert agreement[0] < 0.1 < 0.2 < agreement[-1]  # they turn along with each other
+    assert company[0] < 4 < 6 < company[-1]  # and flock together
+
+
+def test_epidemic(checkout: Path) -> None:
+    """The illness goes round, and the same seed gives the same days."""
+    arguments = ("epidemic.py", "--count", "2000", "--days", "160", "--ill", "10")
+    first, second = (run(checkout, *arguments) for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+    rows = [line.split()[:3] for line in first.stdout.splitlines()[1:]]
+    ill = [int(row[1]) for row in rows]
+    assert ill[0] == 10
+    assert max(ill) > 100
+    assert int(rows[-1][2]) > 1000
+    assert run(checkout, *arguments, "--seed", "2").stdout != first.stdout
+
+
+SCRIPTS = ("solar_system.py", "particles.py", "ecosystem.py", "flock.py", "epidemic.py")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_without_a_package(script: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    done = run(tmp_path, script)
+    assert done.returncode == 1
+    assert "ecsgen build schemas/" in done.stderr
+
+
+def test_ensemble(checkout: Path) -> None:
+    done = run(checkout, "ensemble.py", "--seeds", "2")
+    assert done.returncode == 0, done.stderr
+    head, *rows = (line.split("\t") for line in done.stdout.splitlines())
+    assert head == ["gravity", "seed", "seconds", "farthest"]
+    assert [row[:2] for row in rows] == [[g, s] for g in ("1.62", "3.72", "9.81") for s in "01"]
+    times = [float(row[2]) for row in rows]
+    assert min(times[:2]) > max(times[2:4]) > max(times[4:])
+    assert run(checkout, "ensemble.py", "--seeds", "2").stdout == done.stdout

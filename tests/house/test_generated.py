@@ -1,0 +1,241 @@
+"""The generated tests: which there are, how they look, that they pass, and that they notice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from ecsgen import schema
+from ecsgen.config import Options, Runtime, UsageError
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.files.roots import SchemaRoot
+from ecsgen.model import Component
+from ecsgen.render import support
+from ecsgen.render import tests as generated
+from ecsgen.render.output import Output
+from ecsgen.render.runtime import FOLDER, copies, vendored
+from tests.mutate import mutate
+from tests.support.generated_package import SCHEMAS, build
+from tests.support.pytest_within import failures
+
+ROOT = Path(__file__).parents[2]
+WAYS: tuple[Runtime, ...] = get_args(Runtime)
+FIELDS = """
+fields:
+  weight: {type: f32, default: 1.5}
+  matrix: "f64[2,2]"
+  level: {type: i16, default: -3, tags: [cold, render]}
+  is_on: bool
+  letter: {type: "str[5]", default: é}
+  mode: {type: "Mode[2]", tags: [render]}
+  thing: object
+"""
+POLICIES = """
+enum: Mode
+values: {off: 0, standby: 5, running: 300}
+---
+component: SparseManyGc
+lookup: sparse
+instances: many
+release: true
+FIELDS
+---
+component: SparseManyCallback
+lookup: sparse
+instances: many
+destroy: callback
+---
+component: HashOneCallback
+lookup: hash
+destroy: callback
+capacity: 65
+FIELDS
+---
+component: HashManyGc
+lookup: hash
+instances: many
+release: true
+fields: {weight: f32}
+---
+component: DirectCallback
+lookup: direct
+destroy: callback
+FIELDS
+---
+component: Testament
+lookup: direct
+destroy: manual
+release: true
+fields: {one: "f32[1]", deep: "u64[2,1,2]", owner: entity}
+"""
+
+
+def outputs(folder: Path, tests: Path | None = None) -> list[Output]:
+    """Return the generated tests of the shipped schemas."""
+    project = schema.load(SCHEMAS, Diagnostics())
+    assert project is not None
+    options = Options((SchemaRoot(SCHEMAS),), folder, "numpy", tests or folder / "tests", 1, 88)
+    return list(generated.outputs(project, options))
+
+
+def run_pytest(home: Path, *tests: Path | str, select: str = "") -> None:
+    """Run generated tests; warnings are errors."""
+    options = ("--rootdir", home, "-W", "error", "-k", select)
+    assert failures(home, *options, *tests) == []
+
+
+def test_a_file_per_component(tmp_path: Path) -> None:
+    paths = [output.path for output in outputs(tmp_path)]
+    assert "tests/test_point_mass.py" in paths
+    assert "tests/test_entities.py" in paths
+    assert "tests/test_world.py" in paths
+    assert "tests/conftest.py" in paths
+    assert len(paths) == len(set(paths))
+
+
+def test_without_hypothesis_tests_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "bare.py").write_text("import sys\nsys.modules['hypothesis'] = None\n", "utf-8")
+    options = ["-q", "-rs", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "bare"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "generated/tests/test_footprint.py"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode in (0, 5), ran.stdout + ran.stderr
+    assert "generated tests need hypothesis: pip install hypothesis" in ran.stdout
+    assert "1 skipped" in ran.stdout
+
+
+def test_the_same_text_each_time(tmp_path: Path) -> None:
+    first = [(output.path, output.key, output.make()) for output in outputs(tmp_path)]
+    again = [(output.path, output.key, output.make()) for output in outputs(tmp_path)]
+    assert first == again
+    assert len({key for _, key, _ in first}) == len(first)
+
+
+def test_pieces_of_policies_that_nobody_asks_for_are_left_out() -> None:
+    plain = Component(name="Plain", module="plain", lookup="hash", destroy="manual")
+    tests = generated.component_tests(plain, support.PARENT)
+    place = "_runtime/testing/policies/"
+    found = {
+        path.removeprefix(place).removesuffix(".py")
+        for path in copies([vendored(lambda: tests, support.PARENT)])
+    }
+    assert {"hash", "one", "packed", "manual", "lingering"} <= found
+    assert not {"sparse", "direct", "many", "gc", "callback", "release", "objects"} & found
+
+
+def test_copies_are_about_their_own_package(tmp_path: Path) -> None:
+    """Where they are written they import the shipped one, which would be found again."""
+    found = {output.path: output.make() for output in outputs(tmp_path)}
+    assert [path for path in found if "import generated" in found[path]] == []
+    assert [path for path in found if "from generated" in found[path]] == []
+    assert "from .. import EntityManager\n" in found["tests/test_entities.py"]
+
+
+def test_no_piece_knows_a_package() -> None:
+    """So several packages share them; what is the same for all they have from the library."""
+    for path in (FOLDER / "testing").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        dots = len(path.relative_to(FOLDER).parts)
+        assert f"from {'.' * (dots + 1)}" not in text, path
+        assert "ecsgen_runtime" not in text, path
+        assert "from generated" not in text, path
+
+
+def test_of_tests_each_package_has_what_names_its_components(tmp_path: Path) -> None:
+    found = {output.path for output in outputs(tmp_path) if output.path.startswith("tests/")}
+    project = schema.load(SCHEMAS, Diagnostics())
+    assert project is not None
+    modules = {f"test_{one.module}" for one in project.components if not one.chunk}
+    modules |= {"__init__", "conftest", "test_archetypes", "test_entities", "test_world"}
+    assert found == {f"tests/{name}.py" for name in modules}
+
+
+def test_moved_tests_need_a_package_with_a_name(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="my-package"):
+        outputs(tmp_path / "my-package", tmp_path / "checks")
+
+
+def test_moved_tests_find_their_package(tmp_path: Path) -> None:
+    build(SCHEMAS, tmp_path / "pair" / "package", tmp_path / "pair" / "far" / "checks")
+    (tmp_path / "pair").rename(tmp_path / "elsewhere")
+    checks = tmp_path / "elsewhere" / "far" / "checks"
+    run_pytest(tmp_path, checks, select="TestStatic or TestWorld")
+
+
+def test_every_policy_passes_its_tests(tmp_path: Path) -> None:
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    text = POLICIES.replace("FIELDS\n", FIELDS.strip() + "\n")
+    (schemas / "policies.yaml").write_text(text, encoding="utf-8")
+    build(schemas, tmp_path / "package")
+    run_pytest(tmp_path, "-p", "tests.support.fewer_examples", tmp_path / "package" / "tests")
+
+
+@pytest.mark.parametrize("runtime", WAYS)
+def test_small_handles_pass_their_tests(tmp_path: Path, runtime: Runtime) -> None:
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    small = "world: Small\nentity: {index_bits: 3, generation_bits: 2, min_free: 1}\n"
+    (schemas / "small.yaml").write_text(f"{small}---\ncomponent: Tag\n", encoding="utf-8")
+    build(schemas, tmp_path / "package", runtime=runtime)
+    run_pytest(tmp_path, tmp_path / "package" / "tests")
+
+
+@pytest.mark.parametrize("which", ["schemas", "tests/unshipped.yaml", "tests/sharded.yaml"])
+def test_vendored_packages_pass_their_tests(tmp_path: Path, which: str) -> None:
+    """As those that import the library do, all over this file."""
+    schemas = ROOT / which
+    if schemas.is_file():
+        schemas = tmp_path / "schemas"
+        schemas.mkdir()
+        shutil.copy(ROOT / which, schemas)
+    build(schemas, tmp_path / "package", runtime="vendored")
+    quick = ("-p", "tests.support.fewer_examples", "--every", "3")
+    run_pytest(tmp_path, *quick, tmp_path / "package" / "tests")
+
+
+def test_fields_are_called_as_they_please(tmp_path: Path) -> None:
+    """And kernels let numbers grow until they overflow."""
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    fields = "fields: {m: f32, source: f32, w: f32, entity_: f32, owner: f32, values: f32}"
+    kernel = "{over: pair, steps: [One.m = Two.m * One.m * 1e30, Two.m = 2 + One.m * One.m]}"
+    (schemas / "names.yaml").write_text(
+        f"world: Names\ngroups: {{pair: [One, Two]}}\nkernels:\n  grow: {kernel}\n---\n"
+        f"component: One\n{fields}\n---\ncomponent: Two\nrelease: true\n{fields}\n---\n"
+        f"component: Three\nowner: none\n{fields}\n",
+        encoding="utf-8",
+    )
+    build(schemas, tmp_path / "package")
+    run_pytest(tmp_path, tmp_path / "package" / "tests", select="not Machine")
+
+
+def test_compiled_packages_pass_their_tests(tmp_path: Path) -> None:
+    """The machines, what has nothing to do with numba, and the component with most kernels (the
+    schedule has them) are left to `make mutants`."""
+    pytest.importorskip("numba")
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    shutil.copy(Path(__file__).parents[1] / "compiled.yaml", schemas)
+    project = build(schemas, tmp_path / "package", backend="numba")
+    modules = [one.module for one in project.components if one.kernels and one.name != "Bead"]
+    tests = [tmp_path / "package" / "tests" / f"test_{name}.py" for name in (*modules, "world")]
+    run_pytest(tmp_path, *tests, select="not Machine")
+
+
+def test_broken_managers_are_noticed() -> None:
+    """Of a policy with small tests: those of all files that are named run once before."""
+    telling = "other owners|repeated entities|holes are taken|the alive are collected"
+    outcomes = mutate(4, rf"^_runtime/placement/direct\.py +({telling})", workers=2)
+    assert [outcome.job.title for outcome in outcomes if not outcome.killed_by] == []
+    assert len(outcomes) == 4

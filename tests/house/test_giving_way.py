@@ -1,0 +1,88 @@
+"""What generated code has for itself gives way to what schemas name so."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ecsgen.config import BACKENDS, Backend
+from ecsgen.render.calls import MARK
+from ecsgen.render.giving_way import given_way, marked, marked_class, told_apart
+from tests.support.kernel_package import built, forget
+
+SCHEMA = """\
+component: Sequence
+fields: {result: f32, np: f32, self: f32, range: f32, int: i32, place: f32}
+kernels:
+  chosen: {args: {cells: f32}, steps: ["np += cells * self"]}
+  cells: {args: {cells: f32, len: f32}, steps: ["result += cells * np", "self = len"]}
+  count_: {steps: ["index = range * 2", "range = index"]}
+reductions: {sum: {sum: result}, min: {min: int}}
+"""
+
+
+def test_only_what_somebody_else_has_is_marked() -> None:
+    assert [marked(name) for name in ("mass", "range")] == ["mass", f"{MARK}range"]
+    assert marked_class("Body") == "Body"
+    assert marked_class("Grouped") == f"{MARK}Grouped"  # it makes GroupedData
+
+
+def test_builtins_and_imports_give_way() -> None:
+    text = f'''\
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+def rows({MARK}range: int, _range: int) -> Sequence[int]:
+    """A range."""
+    return first(range({MARK}range), f"{{range(2)}} range", range=1).range
+
+
+class {MARK}Sequence: ...
+'''
+    assert told_apart(lambda: text) == '''\
+from __future__ import annotations
+
+from builtins import range as _range_
+from collections.abc import Iterator
+from collections.abc import Sequence as _Sequence
+
+def rows(range: int, _range: int) -> _Sequence[int]:
+    """A range."""
+    return first(_range_(range), f"{_range_(2)} range", range=1).range
+
+
+class Sequence: ...
+'''
+
+
+def test_modules_without_a_meeting_stay() -> None:
+    text = f"def first({MARK}range: int) -> int:\n    return {MARK}range\n"
+    assert given_way(text) == text
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_kernels_and_reductions(tmp_path: Path, backend: Backend) -> None:
+    pytest.importorskip(backend)
+    (tmp_path / "a.yaml").write_text(SCHEMA, encoding="utf-8")
+    name = f"giving_way_{backend}"
+    package: Any = built(tmp_path, name, backend).package
+    entities = package.EntityManager()
+    rows = package.SequenceManager(entities)
+    for number in (1, 2):
+        given = {"self": 2.0, "np": 1.0, "int": number, "range": number}
+        rows.create(entities.create(), **given)
+    rows.chosen(3.0)
+    rows.cells(2.0, 5.0)
+    rows.cells(1.0, 6.0, rows=[1])
+    rows.count_()
+    assert rows.data.np.tolist() == [7.0, 7.0]
+    assert rows.data.result.tolist() == [14.0, 21.0]
+    assert rows.data.self.tolist() == [5.0, 6.0]
+    assert rows.data.range.tolist() == [2.0, 4.0]
+    assert (rows.sum(), rows.min()) == (35.0, 1)
+    assert not hasattr(import_module(f"{name}.sequence"), "place_of")  # the accessor is no import
+    list(forget(name))

@@ -1,0 +1,86 @@
+"""Who may import whom: generator, library and package; and modules of the generator, downwards."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "runtime" / "ecsgen_runtime"
+GENERATOR = ROOT / "ecsgen"
+NEEDED = {*sys.stdlib_module_names, "numpy"}
+EXTRAS = {
+    "testing": {"pytest", "hypothesis", "numba"},
+    "compiled": {"numba"},
+    "shards": {"mpi4py"},
+    "arrow": {"pyarrow"},
+}
+"""What may be imported besides, by folder of the library."""
+RENDER = ("ecsgen.render", "ecsgen.policies", "ecsgen.world_features")
+ABOVE = {
+    "model": ("ecsgen.kernels", "ecsgen.schema", "ecsgen.layout", *RENDER),
+    "kernels": ("ecsgen.schema", "ecsgen.layout", *RENDER),
+    "policies": ("ecsgen.render",),
+    "render/kernels": ("ecsgen.render.blocks", "ecsgen.render.loops"),
+    "render/blocks": ("ecsgen.render.loops",),
+    "render/loops": ("ecsgen.render.blocks",),
+}
+"""By folder of the generator, what its modules may not import, not even inside functions."""
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the names of what a module imports absolutely, inside functions as well."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield str(node.module)
+
+
+def packages(path: Path) -> set[str]:
+    return {name.partition(".")[0] for name in imported(path)}
+
+
+def test_the_library_needs_numpy_alone() -> None:
+    for path in sorted(LIBRARY.rglob("*.py")):
+        folder = path.relative_to(LIBRARY).parts[0]
+        wrong = packages(path) - NEEDED - EXTRAS.get(folder, set())
+        if path.name == "__main__.py":  # it is never copied, so it may say its own name
+            wrong -= {"ecsgen_runtime"}
+        assert not wrong, path
+
+
+@pytest.mark.parametrize("folder", ["ecsgen", "generated"])
+def test_generator_and_packages_do_not_import_each_other(folder: str) -> None:
+    other = {"ecsgen": "generated", "generated": "ecsgen"}[folder]
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert files
+    assert not [path for path in files if other in packages(path)]
+
+
+@pytest.mark.parametrize("folder", ABOVE)
+def test_nothing_imports_what_stands_above(folder: str) -> None:
+    files = sorted((GENERATOR / folder).glob("*.py"))
+    assert files
+    for path in files:
+        wrong = [name for name in imported(path) if name.startswith(ABOVE[folder])]
+        assert not wrong, path
+
+
+@pytest.mark.parametrize("folder", ["model", "kernels", "render/blocks", "render/loops"])
+def test_no_circles(folder: str) -> None:
+    """Whatever a module imports of its folder can be put before it."""
+    prefix = f"ecsgen.{folder.replace('/', '.')}."
+    needed = {
+        prefix + path.stem: {name for name in imported(path) if name.startswith(prefix)}
+        for path in (GENERATOR / folder).glob("*.py")
+        if path.stem != "__init__"
+    }
+    while needed:
+        free = {name for name, others in needed.items() if not others & needed.keys()}
+        assert free, sorted(needed)
+        needed = {name: others for name, others in needed.items() if name not in free}

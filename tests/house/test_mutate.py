@@ -1,0 +1,54 @@
+"""The tool that breaks generated managers: it must not fall silent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import mutate
+from tests.mutants import Mutant
+from tests.support.mutant_jobs import Job, build_all, idle, jobs, senseless
+
+
+def test_every_mutant_breaks_something(tmp_path: Path) -> None:
+    todo = list(jobs(build_all(tmp_path), tmp_path))
+    assert idle(todo) == []
+    least = {"_runtime": 200, "_runtime/entities": 30, "_runtime/compiled": 10, "world.py": 10}
+    least["archetypes.py"] = 3  # a thin layer over the runtime's archetypes
+    for file, count in least.items():
+        assert sum(f"{job.file}/".startswith(f"{file}/") for job in todo) >= count, file
+    without = [job for job in todo if job.mutant.says != "the dead stay alive"]
+    assert [line.split(":")[:2] for line in idle(without)] == [
+        ["_runtime/entities/manager.py", " the dead stay alive"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "flaw"),
+    [
+        ("def f(x):\n    return [y for y in x if len(y) > A]\nA = 1\n", ""),
+        ("def f(x):\n    return [y for y in x if y > A]\n", "A is not defined"),
+        ("class C:\n    a = 1\n    def f(self): return a", "a is not defined"),
+        ("def f(:\n", "invalid syntax"),
+    ],
+)
+def test_mutants_are_programs(text: str, flaw: str) -> None:
+    """What fails whatever the tests are would be a kill that says nothing."""
+    found = senseless(Job("generated", "a.py", "a.py", 0, Mutant("it breaks", "a", "b"), text, ()))
+    assert flaw in found
+    assert bool(found) == bool(flaw)
+
+
+def test_no_mutant_at_all_is_an_error() -> None:
+    with pytest.raises(SystemExit, match="no mutant"):
+        mutate.mutate(0, "no such title", workers=1)
+
+
+@pytest.mark.parametrize(("killed_by", "status"), [("test_a.py", 0), ("", 1), (mutate.BY_TIME, 0)])
+def test_only_kills_are_a_success(
+    killed_by: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = Job("generated", "a.py", "a.py", 0, Mutant("it breaks", "whole", "broken"), "broken", ())
+    assert mutate.report([mutate.Outcome(job, killed_by, 1.0)]) == status
+    assert ("SURVIVED" in capsys.readouterr().out) == bool(status)

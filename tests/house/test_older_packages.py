@@ -1,0 +1,68 @@
+"""Packages that an earlier ecsgen made run with this library, or say clearly that they do not.
+
+`tests/packages/interface_N/` has what the first build for an interface wrote, and its schema; it is
+never built anew.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import ecsgen_runtime
+import numpy as np
+import pytest
+
+PACKAGES = sorted((Path(__file__).parents[1] / "packages").glob("interface_*"))
+NAME = "dust"
+
+
+def imported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Import the package of a folder, and nothing that was imported under its name before."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == NAME]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(folder)
+    return importlib.import_module(NAME)
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=lambda folder: folder.name)
+def test_it_runs_or_says_that_it_does_not(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if int(folder.name.rpartition("_")[2]) not in ecsgen_runtime.INTERFACES:
+        with pytest.raises(ImportError, match=r"run `ecsgen build`.*pip install"):
+            imported(folder, monkeypatch)
+        return
+    dust = imported(folder, monkeypatch)
+    w = dust.World()
+    motes = w.spawn_pair(4, mote={"mass": 2.0, "velocity": [1, 0, 0]}, bond={"strength": 0.5})
+    assert w.bond.set_to(0, motes[1]) is None
+    w.mote.drift(0.5)
+    assert w.mote.position(w.mote.lookup(motes[0])) == (0.5, 0.0, 0.0)
+    w.mote.data.position = [(0, 0, 0), (0, 4, 0), (0, 0, 0), (0, 0, 0)]
+    w.pull()
+    assert w.mote.velocity(0) == (1.0, 2.0, 0.0)
+    assert w.mote.weight() == 8.0
+    assert [row.mote for row in w.bound] == [0, 1, 2, 3]
+    second = w.bond.create(motes[0], strength=2.0)
+    id = w.bond.id_of(second)
+    assert (w.bond.count(motes[0]), w.bond.resolve(id)) == (2, second)
+    gone = []
+    w.bond.on_release(lambda rows: gone.append(len(rows)))
+    w.destroy_many(motes[2:])
+    assert (w.collect(), sum(gone), len(w.mote), len(w.bond)) == (2, 2, 2, 3)
+    rooms = w.room.create_many(3, name="hall", size=np.arange(3))
+    w.room.deactivate(w.room.resolve(int(rooms[0])))
+    assert w.room.n_active == 2
+    with pytest.raises(dust.StaleEntityError, match="is not alive"):
+        w.mote.create(motes[3])
+    w.save(tmp_path / "dust.snap")
+    loaded = (dust.World.load(tmp_path / "dust.snap"), pickle.loads(pickle.dumps(w)))
+    next_one = w.spawn(1, mote={}).tolist()
+    for again in loaded:
+        assert again.mote.row(0) == w.mote.row(0)
+        assert again.bond.resolve(id) == w.bond.resolve(id)
+        assert again.spawn(1, mote={}).tolist() == next_one

@@ -1,0 +1,147 @@
+"""The wheels have all that a build needs: installed elsewhere, they make the same package."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from importlib.metadata import Distribution, distribution, distributions
+from pathlib import Path
+
+import pytest
+
+from ecsgen.files import fingerprint
+from tests.support.fast_packages import need_layer
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    # Nothing of this checkout may be importable, and no setting of the caller's may leak in.
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    ended = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=clean | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return ecsgen's, and that of the library."""
+    folder = tmp_path_factory.mktemp("wheel")
+    (ecsgen,) = wheels_of(ROOT, folder)
+    return ecsgen, runtime_wheel(folder)
+
+
+def wheels_of(source: Path, folder: Path, **environment: str) -> list[Path]:
+    """Make the wheel of a project in a folder that has none."""
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    made = folder / source.name
+    run(*pip, "wheel", "--no-deps", "--wheel-dir", made, source, cwd=folder, **environment)
+    return list(made.glob("*.whl"))
+
+
+def runtime_wheel(folder: Path, **environment: str) -> Path:
+    """Make the library's wheel, of a copy: setuptools puts into it what it once made beside it."""
+    left_out = shutil.ignore_patterns("build", "*.so", "*.pyd", "*.egg-info", "__pycache__")
+    copied = shutil.copytree(ROOT / "runtime", folder / "source" / "runtime", ignore=left_out)
+    (wheel,) = wheels_of(copied, folder, **environment)
+    return wheel
+
+
+def test_the_wheels_have_all_that_is_made_into_packages_and_the_licence(
+    wheels: tuple[Path, Path],
+) -> None:
+    names, library = (set(zipfile.ZipFile(wheel).namelist()) for wheel in wheels)
+    templates = {p.relative_to(ROOT).as_posix() for p in (ROOT / "templates").rglob("*.j2")}
+    assert templates
+    assert {f"ecsgen/{name}" for name in templates} <= names
+    top = ROOT / "runtime"
+    of_library = {p.relative_to(top).as_posix() for p in top.glob("ecsgen_runtime/**/*.py")}
+    assert of_library
+    assert {*of_library, "ecsgen_runtime/py.typed"} <= library
+    assert "ecsgen_runtime/accelerator/_fast.pyi" in library
+    assert not any(name.endswith((".c", ".h", "README.md")) for name in library)
+    assert any(name.endswith("/LICENSE") for name in names)
+    assert any(name.endswith("/LICENSE") for name in library)
+    assert not any(name.startswith(("tests/", "templates/", "generated/")) for name in names)
+
+
+def test_methods_in_c_are_optional(wheels: tuple[Path, Path], tmp_path: Path) -> None:
+    """Without a compiler there is a wheel as well, which does without."""
+    need_layer()
+    _, with_c = wheels
+    without = runtime_wheel(tmp_path, CC="no-such-compiler")
+    for wheel, said in ((with_c, "yes"), (without, "no (not compiled)")):
+        site = tmp_path / said
+        zipfile.ZipFile(wheel).extractall(site)
+        command = (sys.executable, "-m", "ecsgen_runtime")
+        assert run(*command, cwd=tmp_path, PYTHONPATH=str(site), ECSGEN_PURE="0").endswith(
+            f"methods in C: {said}\n"
+        )
+
+
+def test_an_installed_wheel_builds_what_is_committed(
+    wheels: tuple[Path, Path], tmp_path: Path
+) -> None:
+    venv.create(tmp_path / "env")
+    python = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    pip = ["-m", "pip", "--quiet", "--disable-pip-version-check", f"--python={python}"]
+    run(sys.executable, *pip, "install", "--no-deps", "--no-index", *wheels, cwd=tmp_path)
+    (site,) = {Path(p) for p in run(python, "-c", SITE, cwd=tmp_path).split()}
+    lend_dependencies(site, {"ecsgen-runtime"})
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    run(python, "-m", "ecsgen", "build", ROOT / "schemas", "-o", "made", cwd=elsewhere)
+    assert files(elsewhere / "made") == files(ROOT / "generated")
+    # Sources and templates have the same digest, so wheel and checkout write one manifest.
+    generator = "from ecsgen.files import fingerprint; print(fingerprint.generator())"
+    assert run(python, "-c", generator, cwd=elsewhere).strip() == fingerprint.generator()
+
+
+SITE = "import sysconfig; print(sysconfig.get_path('purelib'), sysconfig.get_path('platlib'))"
+
+
+def lend_dependencies(site: Path, found: set[str]) -> None:
+    """Link what a wheel says it needs, and what that needs, from this environment, and no more.
+
+    `found`: what is there already.
+
+    To install it takes longer, and another black may format differently.
+    """
+    (installed,) = distributions(name="ecsgen", path=[str(site)])
+    wanted = needs(installed)
+    while wanted:
+        name = wanted.pop()
+        if name in found:
+            continue
+        found.add(name)
+        lent = distribution(name)
+        wanted += needs(lent)
+        for top in {path.parts[0] for path in lent.files or ()} - {"..", "__pycache__"}:
+            (site / top).symlink_to(str(lent.locate_file(top)))
+
+
+def needs(of: Distribution) -> list[str]:
+    """Return the names of what a distribution needs here, extras apart."""
+    plain = (line.partition(";") for line in of.requires or () if "extra ==" not in line)
+    names = (re.split(r"[^\w.-]", need.strip())[0] for need, _, marker in plain if not marker)
+    return list(names)
+
+
+def files(folder: Path) -> dict[str, str]:
+    """Every generated file; the manifest also says what only spares work, and is left out."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.name != ".ecsgen.json"
+    }

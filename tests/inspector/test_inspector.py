@@ -1,0 +1,420 @@
+"""What the inspector answers, for every way in which components are stored."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import generated
+from ecsgen.inspector import copies
+from generated import Armor, Burning, Health, Weapon, World
+from tests.support.inspected import Inspected
+
+ONE = 1 << 32
+
+
+@pytest.fixture(scope="module")
+def seen() -> Iterator[Inspected]:
+    with Inspected(town()) as found:
+        yield found
+
+
+def town() -> World:
+    """A world with some of everything, and a few dead."""
+    world = World()
+    es = world.spawn(
+        60,
+        transform={},
+        point_mass={"mass": np.arange(60)[::-1], "label": "rock"},
+        every_type={},
+        scene_node={},
+        position={"value": np.arange(180).reshape(60, 3)},
+        velocity={},
+        sound_source={"clip": "wind"},
+    )
+    world.sound_source.create(es[7], clip="rain", volume=0.5)
+    nodes = world.scene_node
+    for k in range(1, 60):
+        nodes.set_parent(nodes.lookup(es[k]), nodes.lookup(es[(k - 1) // 3]))
+    world.tile.create_many(es[::2], height=np.arange(30)[::-1])
+    world.ai_state.create_many(es[:20], loot=generated.Loot.sword)
+    world.archetypes.create([Health, Weapon], n=4, weapon={"direction": (1, 2, 3)})
+    world.archetypes.create([Armor, Health, Burning], n=2, health={"points": [7, 5]})
+    world.spark.create_many(5, position=np.arange(10).reshape(5, 2))
+    world.destroy_many(es[50:])
+    world.collect()
+    return world
+
+
+def entities(texts: list[str]) -> list[int]:
+    return [int(text) for text in texts]
+
+
+def test_world(seen: Inspected) -> None:
+    found = seen.json("world")
+    assert (found["world"], found["alive"], found["edit"]) == ("Game", 56, False)
+    assert found["index_bits"] == 32
+    components = {one["name"]: one for one in found["components"]}
+    assert components.keys() == {*World.MANAGERS, "armor", "burning", "health", "weapon"}
+    mass, world = components["point_mass"], seen.world
+    assert mass["rows"] == 50
+    assert mass["capacity"] == world.point_mass.capacity
+    assert mass["nbytes"] == world.point_mass.nbytes
+    assert mass["version"] == world.point_mass.version
+    first = {"name": "mass", "type": "f32", "shape": [], "default": 1.0, "unit": "kg"}
+    assert first.items() <= mass["fields"][0].items()
+    assert [column["column"] for column in mass["layout"]][:2] == ["entity", "mass"]
+    assert components["health"]["rows"] == 6
+    assert [query["name"] for query in found["queries"]] == list(World.QUERIES)
+    assert [group["name"] for group in found["groups"]] == list(World.GROUPS)
+
+
+@pytest.mark.parametrize("name", World.MANAGERS)
+def test_rows_of_every_manager(seen: Inspected, name: str) -> None:
+    manager = getattr(seen.world, name)
+    found = seen.json(f"rows/{name}?start=1&count=7")
+    used = [row for row in range(manager.data.n) if is_used(manager, row)]
+    assert found["n"] == len(manager)
+    assert found["rows"] == used[1:8]
+    columns = found["columns"]
+    owner = "entity" if hasattr(manager.data, "entity") else "id"
+    assert list(columns) == [owner, *(field.name for field in manager.FIELDS)]
+    whose = manager.entity if owner == "entity" else manager.id_of
+    assert entities(columns[owner]) == [whose(row) for row in found["rows"]]
+    for place, row in enumerate(found["rows"]):
+        for field, value in zip(manager.FIELDS, manager.row(row), strict=True):
+            assert same(columns[field.name][place], value), field.name
+
+
+def is_used(manager: Any, row: int) -> bool:
+    return not hasattr(manager.data, "present") or bool(manager.data.present[row])
+
+
+def same(told: Any, value: Any) -> bool:
+    """Whether a JSON value is what an accessor returned."""
+    if isinstance(value, tuple):
+        return len(told) == len(value) and all(map(same, told, value))
+    if isinstance(value, int | float) and isinstance(told, str):
+        name = getattr(value, "name", None)
+        return told == (name if name is not None else f"{value}") or float(told) == value
+    if isinstance(value, bytes):
+        return bool(told == value.hex())
+    return bool(told == (value if value is not None else "NoneType"))
+
+
+def test_every_type(seen: Inspected) -> None:
+    row = {name: cells[0] for name, cells in seen.json("rows/every_type")["columns"].items()}
+    assert row["large"] == -(1 << 63)
+    assert row["quad_word"] == str((1 << 64) - 1)
+    assert row["double"] == "-Infinity"
+    assert row["vector"] == [1.0, 2.5, -3.0]
+    assert row["modes"] == ["running", "off"]
+    assert row["access"] == "read|write"
+    assert row["targets"] == ["0", "0"]
+    assert row["title"] == "Grüße"
+    assert (row["digest"], row["magic"]) == ("dead0000", "45435300")
+    assert row["payload"] == "NoneType"
+
+
+def test_what_is_raw_does_not_break_an_answer() -> None:
+    world = World()
+    (e,) = world.spawn(1, every_type={"payload": [object()]})
+    data = world.every_type.data
+    data.mode[:] = 77  # no member
+    data.access[:] = 0
+    data.title[:] = b"\xff\xfe"
+    data.single[:] = np.nan
+    with Inspected(world) as seen:
+        row = seen.json(f"entity/{e}")["components"]["every_type"]
+        cells = seen.json("rows/every_type")["columns"]
+        values = seen.json("histogram/every_type/mode")
+    assert {name: cells[name][0] for name in row} == row
+    assert (row["mode"], row["access"], row["single"]) == (77, 0, "NaN")
+    assert row["title"] == "��"
+    assert row["payload"] == "object"
+    assert dict(zip(values["edges"], values["counts"], strict=True))["77"] == 1
+
+
+def test_windows(seen: Inspected) -> None:
+    assert seen.json("rows/point_mass?start=49")["rows"] == [49]
+    assert seen.json("rows/point_mass?start=50")["rows"] == []
+    assert seen.json("rows/point_mass?count=0")["rows"] == []
+    assert len(seen.json("rows/point_mass?count=100000")["rows"]) == 50
+    assert seen.json("rows/PointMass?count=1")["rows"] == [0]
+    for wrong in ("start=-1", "count=x", "start=1e3", "count=99999999999999999999"):
+        assert seen.get(f"rows/point_mass?{wrong}").status == 400
+
+
+def test_no_more_than_500_rows() -> None:
+    world = World()
+    world.spawn(600, point_mass={})
+    with Inspected(world) as seen:
+        assert len(seen.json("rows/point_mass?count=501")["rows"]) == 500
+
+
+def test_sorted(seen: Inspected) -> None:
+    found = seen.json("rows/point_mass?sort=mass&count=3")
+    assert found["columns"]["mass"] == [10.0, 11.0, 12.0]
+    found = seen.json("rows/point_mass?sort=mass&desc=1&count=2&start=1")
+    assert found["columns"]["mass"] == [58.0, 57.0]
+    assert seen.json("rows/tile?sort=height&count=2")["columns"]["height"] == [5.0, 6.0]
+    heights = seen.json("rows/tile?sort=height&desc=true")["columns"]["height"]
+    assert heights == sorted(heights, reverse=True)
+    assert seen.json("rows/health?sort=points&count=2")["columns"]["points"] == [5.0, 7.0]
+    assert seen.json("rows/spark?sort=id&desc=1&count=1")["rows"] == [4]
+    assert seen.json("rows/every_type?sort=title")["n"] == 50
+    assert seen.get("rows/point_mass?sort=position").status == 400
+    assert seen.get("rows/every_type?sort=payload").status == 400
+    assert seen.get("rows/point_mass?sort=__class__").status == 404
+
+
+def test_nan_comes_last_either_way() -> None:
+    world = World()
+    world.spawn(4, point_mass={"mass": [2, np.nan, 1, 1]})
+    with Inspected(world) as seen:
+        assert seen.json("rows/point_mass?sort=mass")["rows"] == [2, 3, 0, 1]
+        assert seen.json("rows/point_mass?sort=mass&desc=1")["rows"] == [0, 2, 3, 1]
+
+
+def test_sorting_sees_what_changed() -> None:
+    world = World()
+    world.spawn(3, point_mass={"mass": [3, 2, 1]})
+    with Inspected(world) as seen:
+        assert seen.json("rows/point_mass?sort=mass")["rows"] == [2, 1, 0]
+        world.spawn(1, point_mass={"mass": 0})
+        assert seen.json("rows/point_mass?sort=mass")["rows"] == [3, 2, 1, 0]
+        world.point_mass.data.mass = [1, 2, 3, 4]
+        copies_are_old(seen)
+        assert seen.json("rows/point_mass?sort=mass")["rows"] == [0, 1, 2, 3]
+
+
+def copies_are_old(seen: Inspected) -> None:
+    """As if the columns had been copied long ago."""
+    for copy in seen.inspector._answers._copies._kept.values():
+        copy.since -= 1 + copies.FRESH
+
+
+@pytest.mark.parametrize("name", World.QUERIES)
+def test_queries(seen: Inspected, name: str) -> None:
+    query = getattr(seen.world, name)
+    found = seen.json(f"query/{name}?count=500")
+    assert found["n"] == len(query)
+    assert entities(found["columns"]["entity"]) == query.rows().entity.tolist()
+
+
+def test_optional_components_of_queries(seen: Inspected) -> None:
+    found = seen.json("query/drawn")
+    energy, has = found["columns"]["ai_state.energy"], seen.world.ai_state.has_many
+    there = has(np.array(entities(found["columns"]["entity"]), np.uint64))
+    assert [value is not None for value in energy] == there.tolist()
+    assert {"rows": list(range(len(energy))), "n": len(energy)}.items() <= found.items()
+
+
+def test_sorted_query(seen: Inspected) -> None:
+    found = seen.json("query/movers?sort=point_mass.mass&count=2")
+    assert found["columns"]["point_mass.mass"] == [10.0, 11.0]
+    found = seen.json("query/movers?sort=entity&desc=1&count=1")
+    assert entities(found["columns"]["entity"]) == [ONE + 49]
+    found = seen.json("query/drawn?sort=ai_state.energy")
+    assert found["columns"]["ai_state.energy"][-1] is None
+    assert seen.get("query/movers?sort=static.x").status == 404
+    assert seen.get("query/movers?sort=point_mass").status == 404
+
+
+def test_groups(seen: Inspected) -> None:
+    found = seen.json("group/bodies?start=2&count=2")
+    assert (found["n"], found["rows"]) == (50, [2, 3])
+    bodies = seen.world.bodies
+    assert entities(found["columns"]["entity"]) == bodies.entity[2:4].tolist()
+    assert found["columns"]["position.value"] == bodies.position.value[2:4].tolist()
+    found = seen.json("group/bodies?sort=entity&desc=1&count=1")
+    assert entities(found["columns"]["entity"]) == [ONE + 49]
+    assert seen.json("group/actors")["n"] == 0
+    assert seen.get("group/bodies?sort=position.value").status == 400
+
+
+def test_entities(seen: Inspected) -> None:
+    world = seen.world
+    found = seen.json("entities?count=500")
+    assert entities(found["entities"]) == world.entities.live().tolist()
+    assert found["n"] == len(world)
+    found = seen.json("entities?all=PointMass,tile&none=ai_state&count=3")
+    live = [e for e in world if world.tile.has(e) and not world.ai_state.has(e)]
+    assert (found["n"], entities(found["entities"])) == (len(live), live[:3])
+    found = seen.json("entities?any=health,ai_state&count=500")
+    live = [e for e in world if world.ai_state.has(e) or world.archetypes.has(e, Health)]
+    assert entities(found["entities"]) == live
+    for names, entity in zip(found["components"], live, strict=True):
+        rows = {kind.__name__ for kind in world.components(entity)}
+        assert {name.replace("_", "") for name in names} == {row.lower() for row in rows}
+    assert seen.get("entities?all=nothing").status == 404
+    assert seen.get("entities?all=spark").status == 400
+
+
+def test_dead_entities_are_not_found() -> None:
+    world = World()
+    es = world.spawn(4, point_mass={})
+    world.entities.destroy_many(es[:2])
+    world.spawn(1)
+    with Inspected(world) as seen:
+        assert entities(seen.json("entities?all=point_mass")["entities"]) == es[2:].tolist()
+        assert seen.json("entities")["n"] == 3
+        dead = seen.json(f"entity/{es[0]}")
+    assert (dead["alive"], list(dead["components"])) == (False, ["point_mass"])
+
+
+def test_entity(seen: Inspected) -> None:
+    found = seen.json(f"entity/{ONE + 7}")
+    assert (found["entity"], found["alive"]) == (str(ONE + 7), True)
+    parts = found["components"]
+    assert parts["point_mass"]["label"] == "rock"
+    assert [sound["clip"] for sound in parts["sound_source"]] == ["wind", "rain"]
+    assert parts["ai_state"]["loot"] == "sword"
+    chunked = seen.json(f"entity/{ONE + 60}")["components"]
+    assert chunked.keys() == {"health", "weapon"}
+    assert chunked["weapon"]["direction"] == [1.0, 2.0, 3.0]
+    nobody = seen.json("entity/77")
+    assert (nobody["alive"], nobody["components"]) == (False, {})
+    for wrong in ("x", "-1", str(1 << 64), "1" * 30, "٣"):
+        assert (
+            seen.get(f"entity/{wrong.encode().hex() if not wrong.isascii() else wrong}").status
+            == 404
+        )
+
+
+def test_histogram(seen: Inspected) -> None:
+    found = seen.json("histogram/point_mass/mass?bins=5")
+    assert found["counts"] == [10] * 5
+    assert found["edges"][0] == 10.0
+    assert found["edges"][-1] == 59.0
+    assert not found["sampled"]
+    assert seen.json("histogram/scene_node/local")["cells"] == 16 * len(seen.world.scene_node)
+    assert seen.json("histogram/every_type/flag")["edges"] == ["false", "true"]
+    assert seen.json("histogram/weapon/direction")["cells"] == 12
+    assert seen.json("histogram/tile/height")["cells"] == 25
+    assert seen.json("histogram/boid/heading") == {
+        "counts": [], "edges": [], "cells": 0, "counted": 0, "sampled": False, "skipped": 0
+    }  # fmt: skip
+    loot = seen.json("histogram/ai_state/loot")
+    assert dict(zip(loot["edges"], loot["counts"], strict=True))["sword"] == 20
+    assert seen.json("histogram/every_type/double")["skipped"] == 50
+    for wrong in ("label", "nothing", "__class__"):
+        assert seen.get(f"histogram/point_mass/{wrong}").status in (400, 404)
+    assert seen.get("histogram/point_mass/mass?bins=0").status == 400
+
+
+def test_histogram_of_the_largest_floats() -> None:
+    world = World()
+    most = np.finfo(np.float64).max
+    world.spawn(2, every_type={"double": [-most, most]})
+    with Inspected(world) as seen:
+        found = seen.json("histogram/every_type/double?bins=2")
+    assert (found["counts"], found["edges"]) == ([1, 1], [-most, 0.0, most])
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("quad_word", [2**64 - 1] * 3),
+        ("quad_word", [2**63, 2**63 + 1, 2**63 + 4096]),
+        ("double", [1e300] * 3),
+        ("double", [1.0, np.nextafter(1.0, 2.0), 1.0]),
+        ("double", [sys.float_info.max] * 3),
+        ("double", [-sys.float_info.max] * 3),
+        ("double", [0.0, 5e-324, 0.0]),
+    ],
+)
+@pytest.mark.parametrize("bins", [1, 30, 200])
+def test_histogram_of_values_that_floats_hardly_tell_apart(
+    field: str, values: list[Any], bins: int
+) -> None:
+    world = World()
+    world.spawn(3, every_type={})
+    setattr(world.every_type.data, field, values)
+    with Inspected(world) as seen:
+        found = seen.json(f"histogram/every_type/{field}?bins={bins}")
+    assert (sum(found["counts"]), len(found["counts"]), len(found["edges"])) == (3, bins, bins + 1)
+    assert all(isinstance(edge, float) for edge in found["edges"])
+
+
+def test_histogram_of_many_is_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ecsgen.inspector.histograms.SAMPLED", 20)
+    with Inspected(town()) as seen:
+        found = seen.json("histogram/point_mass/mass")
+    assert found["sampled"]
+    assert sum(found["counts"]) == found["counted"] == 17
+
+
+def test_tree(seen: Inspected) -> None:
+    nodes = seen.world.scene_node
+    found = seen.json("tree/scene_node?count=500")
+    assert [node["row"] for node in found["nodes"]] == nodes.roots().tolist()
+    for node in found["nodes"]:
+        assert int(node["entity"]) == nodes.entity(node["row"])
+        assert node["children"] == len(nodes.children(node["row"]))
+    below = seen.json(f"tree/scene_node?parent={ONE + 1}")
+    row = nodes.lookup(ONE + 1)
+    assert [node["row"] for node in below["nodes"]] == nodes.children(row).tolist()
+    second = seen.json(f"tree/scene_node?parent={ONE + 1}&start=1&count=1")
+    assert second["nodes"] == below["nodes"][1:2]
+    assert second["n"] == len(below["nodes"])
+    assert seen.get("tree/point_mass").status == 404
+    assert seen.get("tree/scene_node?parent=5").status == 404
+
+
+def test_archetypes(seen: Inspected) -> None:
+    found = {tuple(one["components"]): one for one in seen.json("archetypes")}
+    both = found["health", "weapon"]
+    (chunk,) = seen.world.archetypes.chunks(all=[Weapon])
+    assert both["entities"] == 4
+    assert both["chunks"] == [{"rows": 4, "capacity": chunk.capacity}]
+    assert found["armor", "burning", "health"]["entities"] == 2
+
+
+def test_frames(seen: Inspected) -> None:
+    seen.inspector.tick()
+    seen.inspector.tick()
+    found = seen.json("frames")
+    rows = sum(one["rows"] for one in seen.json("world")["components"])
+    assert len(found["ms"]) == len(found["entities"]) == len(found["rows"]) > 1
+    assert (found["entities"][-1], found["rows"][-1]) == (56, rows)
+
+
+def test_the_last_600_frames() -> None:
+    with Inspected(World()) as seen:
+        for _ in range(700):
+            seen.inspector.tick()
+        assert len(seen.json("frames")["ms"]) == 600
+
+
+@pytest.mark.parametrize(
+    "path", ["rows/__class__", "rows/entities", "rows/spawn", "query/transform", "group/movers"]
+)
+def test_names_are_looked_up_in_tables(seen: Inspected, path: str) -> None:
+    assert seen.get(path).status == 404
+    assert seen.get(f"{path}?sort=x").status == 404
+
+
+def test_columns_of_many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "PIECE", 64)
+    with Inspected(town()) as seen:
+        assert seen.json("rows/point_mass?sort=mass&count=3")["columns"]["mass"] == [10, 11, 12]
+        assert seen.json("entities?all=point_mass")["n"] == 50
+        assert seen.json("query/movers?sort=point_mass.mass")["n"] == 50
+
+
+def test_an_empty_world() -> None:
+    world = World()
+    with Inspected(world) as seen:
+        for name in World.MANAGERS:
+            assert seen.json(f"rows/{name}?sort=")["n"] == 0
+        for name in World.QUERIES:
+            assert seen.json(f"query/{name}")["n"] == 0
+        assert seen.json("entities")["entities"] == []
+        assert seen.json("tree/scene_node")["nodes"] == []
+        assert seen.json("archetypes") == []
+        assert seen.json("rows/health?sort=points")["rows"] == []

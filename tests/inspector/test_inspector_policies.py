@@ -1,0 +1,200 @@
+"""What the inspector reads of components whose cells are not in one place, or without entities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecsgen.inspector.cells import json_column
+from ecsgen.inspector.chunked import subjects_of
+from ecsgen.inspector.subjects import OWNER, Managed
+from tests.inspector.test_inspector import entities, same
+from tests.support.inspected import Inspected
+from tests.support.world_package import world_package
+
+SCHEMA = """
+component: Rumour
+fields:
+  about: entity
+  heat: {type: "f32[2]", tags: [cold], default: 1.5}
+  way:  {type: "i16[6]", split: true}
+  note: {type: object, tags: [cold]}
+  text: {type: "str[9]", tags: [cold], default: hush}
+owner: none
+ring: 100
+partition: {start: active}
+hierarchy: {orphans: root}
+cold: indirect
+---
+component: Stray
+fields: {id: u32}
+owner: none
+---
+component: Twig
+fields: {length: f32}
+instances: many
+lookup: hash
+hierarchy: {orphans: root}
+---
+component: Cell
+fields: {value: i32, side: {type: "f64[3]", split: true}}
+lookup: direct
+---
+component: Plate
+fields: {rent: f32, number: {type: u16, unique: true}}
+---
+component: Tag
+---
+component: Wide
+fields: {bits: Many}
+---
+enum: Many
+flags: true
+values: {low: 1, high: 9223372036854775808}
+---
+component: Scent
+fields: {strength: {type: "f32[3]", split: true}, thing: object}
+---
+component: Mark
+---
+world: Wood
+queries:
+  leaves: {all: [Twig], none: [Cell]}
+  any_of: {any: [Cell, Tag]}
+  marked: {all: [Mark], none: [Scent]}
+  scented: {all: [Mark], optional: [Scent]}
+archetypes: {chunk: 4096, components: [Scent, Mark]}
+"""
+
+
+@pytest.fixture(scope="module")
+def package() -> Any:
+    return world_package(SCHEMA, "inspected_wood")
+
+
+@pytest.fixture
+def world(package: Any) -> Any:
+    found = package.World()
+    es = found.spawn(40, cell={"side": (1, 2, 3)}, tag={}, wide={"bits": 1})
+    found.stray.create_many(3, id=[7, 8, 9])
+    found.rumour.create_many(30, way=np.arange(180).reshape(30, 6))
+    rumours = found.rumour
+    rumours.set_heat(3, (7, 8))
+    rumours.set_note(4, [1])
+    rumours.set_text(5, "loud")
+    rumours.set_parent_many(np.arange(1, 30), np.arange(29) // 4)
+    found.twig.create_many(np.repeat(es[:10], 3), length=np.arange(30))
+    found.twig.set_parent(4, 3)
+    found.plate.create_many(es[:2], number=[1, 2])
+    found.archetypes.add_many(es[::2], kind(found, "Mark"))
+    found.archetypes.add_many(es[::4], kind(found, "Scent"), strength=(1, 2, 3))
+    found.destroy_many(es[3:8])
+    found.collect()
+    found.spawn(2, cell={})
+    return found
+
+
+def kind(world: Any, name: str) -> Any:
+    return next(row for row in world._chunked if row.__name__ == name)
+
+
+@pytest.fixture
+def seen(world: Any) -> Iterator[Inspected]:
+    with Inspected(world, edit=True) as found:
+        yield found
+
+
+def test_cells_are_those_of_rows(world: Any) -> None:
+    for subject in subjects_of(world).values():
+        if not isinstance(subject, Managed):
+            continue
+        used = [row for row in range(subject.n) if subject.owners(slice(row, row + 1))[0]]
+        assert len(used) == subject.used
+        rows = np.array(used[::-1], np.intp)
+        for field in subject.fields:
+            told = json_column(subject.cells(field.name, rows), field)
+            values = [getattr(subject.manager.row(row), field.name) for row in used[::-1]]
+            assert all(map(shown_as, told, values)), (subject.name, field.name)
+            whole = subject.cells(field.name, slice(0, None))
+            assert (whole[rows] == subject.cells(field.name, rows)).all()
+            assert whole.base is None or not np.may_share_memory(whole, subject.manager.data.buffer)
+
+
+def shown_as(told: Any, value: Any) -> bool:
+    return same(told, value) or told == type(value).__name__
+
+
+def test_chunked_cells(world: Any) -> None:
+    subject = subjects_of(world)["scent"]
+    owners = subject.owners(slice(None))
+    rows = np.arange(len(owners))[::-1]
+    assert subject.owners(rows).tolist() == owners[::-1].tolist()
+    assert subject.cells("strength", rows).tolist() == [[1.0, 2.0, 3.0]] * len(rows)
+    assert subject.cells("thing", rows[:1]).tolist() == ["NoneType"]
+    assert subject.find(owners[[2, 0]]).tolist() == [2, 0]
+    assert subject.column(OWNER, slice(1, 3)).tolist() == owners[1:3].tolist()
+
+
+def test_queries(seen: Inspected) -> None:
+    for name in ("leaves", "any_of", "marked"):
+        query = getattr(seen.world, name)
+        found = entities(seen.json(f"query/{name}?count=500")["columns"]["entity"])
+        assert sorted(found) == sorted(query.rows().entity.tolist()), name
+        assert len(query) == len(found)
+
+
+def test_a_field_called_id(seen: Inspected) -> None:
+    found = seen.json("rows/stray?sort=_id&desc=1&count=2")["columns"]
+    strays = seen.world.stray
+    assert entities(found["_id"]) == [strays.id_of(2), strays.id_of(1)]
+    assert found["id"] == [9, 8]
+
+
+def test_trees_without_entities(seen: Inspected) -> None:
+    rumours = seen.world.rumour
+    (root,) = seen.json("tree/rumour")["nodes"]
+    assert (root["id"], root["children"]) == (str(rumours.id_of(0)), 4)
+    below = seen.json(f"tree/rumour?parent={root['id']}")
+    assert [node["row"] for node in below["nodes"]] == rumours.children(0).tolist()
+
+
+def test_trees_of_several_instances(seen: Inspected) -> None:
+    twigs = seen.world.twig
+    whose = twigs.entity(3)
+    assert seen.json(f"tree/twig?parent={whose}&row=3")["n"] == len(twigs.children(3))
+    first = len(twigs.children(twigs.first(whose)))
+    assert seen.json(f"tree/twig?parent={whose}&row=99999")["n"] == first
+    assert seen.get(f"tree/twig?parent={whose}&row=x").status == 400
+
+
+def test_flags_of_64_bits(seen: Inspected) -> None:
+    e = next(iter(seen.world))
+    assert seen.ask("PATCH", f"entity/{e}/wide", {"bits": "low|high"}).status == 200
+    assert seen.json("rows/wide?count=1")["columns"]["bits"] == ["low|high"]
+    counted = seen.json("histogram/wide/bits")
+    assert dict(zip(counted["edges"], counted["counts"], strict=True))["low|high"] == 1
+
+
+def test_a_setter_that_refuses_takes_back_what_came_before(seen: Inspected) -> None:
+    plates = seen.world.plate
+    e = plates.entity(0)
+    answer = seen.ask("PATCH", f"entity/{e}/plate", {"rent": 5.0, "number": 2})
+    assert answer.status == 422
+    assert (plates.rent(0), plates.number(0)) == (0.0, 1)
+
+
+def test_queries_of_chunks_show_optional_components(package: Any) -> None:
+    world = package.World()
+    store, mark, scent = world.archetypes, kind(world, "Mark"), kind(world, "Scent")
+    without = store.create([mark]).tolist()
+    strong = store.create([mark, scent], scent={"strength": (1, 2, 3), "thing": 7}).tolist()
+    with Inspected(world) as seen:
+        columns = seen.json("query/scented?sort=entity&desc=1")["columns"]
+        said = {query["name"]: query["optional"] for query in seen.json("world")["queries"]}
+    assert entities(columns["entity"]) == strong + without
+    assert columns["scent.strength"] == [[1.0, 2.0, 3.0], None]
+    assert columns["scent.thing"] == ["int", None]
+    assert said == {"leaves": [], "any_of": [], "marked": [], "scented": ["scent"]}

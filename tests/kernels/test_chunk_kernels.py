@@ -1,0 +1,304 @@
+"""Kernels over chunks: bit for bit what the reference says, on both backends, after any change."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import sys
+from collections.abc import Iterator
+from copy import deepcopy
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from ecsgen_runtime.sizes import Sizes
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ecsgen.config import Backend
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.model import Kernel, Project
+from ecsgen.schema import load
+from tests.models.kernel_reference import Reference
+from tests.models.kernel_texts import ENUM, FIELDS, kernel
+from tests.support.generated_package import build
+from tests.support.kernel_package import arguments, differing, forget, random_values
+from tests.support.soak import examples
+from tests.support.world_package import world_package
+
+KERNELS = 12
+OWNERS = ("Body", "Motion", "State")
+"""The fields of random kernels are shared out among these."""
+
+LINES = re.findall(r"^  (\w+): (.*)$", FIELDS.format(keys=""), re.MULTILINE)
+OWNER_OF = {name: OWNERS[place % len(OWNERS)] for place, (name, _) in enumerate(LINES)}
+COMPONENTS = "---\n".join(
+    [
+        f"component: {owner}\nfields:\n"
+        + "".join(f"  {name}: {form}\n" for name, form in LINES if OWNER_OF[name] == owner)
+        for owner in OWNERS
+    ]
+)
+WORLD = """---
+component: Mark
+---
+component: Label
+fields: {{text: "str[7]", thing: object}}
+---
+world: Game
+archetypes: {{chunk: {chunk}, components: [Body, Motion, State, Mark, Label]}}
+queries:
+  marked: {{all: [Mark], none: [Body]}}
+  whole: {{all: [State, Body, Motion], any: [Mark, Label], none: []}}
+kernels:
+{kernels}"""
+
+
+class Subject:
+    """A package with a world of kernels over the query `whole`."""
+
+    def __init__(self, project: Project, package: ModuleType) -> None:
+        self.project = project
+        self.package = package
+        self.fields = {
+            f"{component.name}.{field.name}": field
+            for component in project.components
+            if component.name in OWNERS
+            for field in component.fields
+        }
+
+
+def spelled(text: str) -> str:
+    """A kernel's text with the fields' names behind those of their components."""
+
+    def name(match: re.Match[str]) -> str:
+        owner = OWNER_OF.get(match[0])
+        return f"{owner}.{match[0]}" if owner else match[0]
+
+    quoted = re.sub(
+        r'"[^"]*"',
+        lambda found: re.sub(r"(?<![\w.])[a-z]\w*(?!\()", name, found[0]),
+        text,
+    )
+    return quoted.replace(": {args", ": {over: whole, args")
+
+
+def schema(folder: Path, chunk: int) -> None:
+    """Write a schema with kernels of random texts, those that have no error."""
+    found: list[str] = []
+    for seed in range(10 * KERNELS):
+        text = spelled(kernel(seed))
+        kernels = "".join([*found, text])
+        world = WORLD.format(chunk=chunk, kernels=kernels)
+        (folder / "a.yaml").write_text(COMPONENTS + world + ENUM, encoding="utf-8")
+        if load(folder, Diagnostics()) is not None:
+            found.append(text)
+            if len(found) == KERNELS:
+                return
+    raise AssertionError("too many of the texts have errors")
+
+
+def built(folder: Path, name: str, backend: Backend, chunk: int) -> Subject:
+    schema(folder, chunk)
+    project = build(folder, folder / name, folder / f"{name}_tests", backend)
+    sys.path.insert(0, str(folder))
+    try:
+        return Subject(project, import_module(name))
+    finally:
+        sys.path.remove(str(folder))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
+    """With numpy, in chunks of a few rows."""
+    yield built(tmp_path_factory.mktemp("small"), "chunks_small", "numpy", 2048)
+    list(forget("chunks_small"))
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
+    yield built(tmp_path_factory.mktemp("compiled"), "chunks_compiled", "numba", 2048)
+    list(forget("chunks_compiled"))
+
+
+def rows(subject: Subject, names: tuple[str, ...]) -> list[Any]:
+    return [getattr(subject.package, name) for name in names]
+
+
+def filled(subject: Subject, sizes: tuple[int, ...], random: np.random.Generator) -> Any:
+    """A world with entities of several signatures, of which the query finds some."""
+    w = subject.package.Game()
+    sets = [
+        (*OWNERS, "Mark"),
+        (*OWNERS, "Label"),
+        OWNERS,
+        ("Body", "Mark"),
+        (*OWNERS, "Mark", "Label"),
+    ]
+    for names, size in zip(sets, sizes, strict=True):
+        w.archetypes.create(rows(subject, names), size)
+    scramble(subject, w, random)
+    return w
+
+
+def scramble(subject: Subject, w: Any, random: np.random.Generator) -> None:
+    """Fill all columns with random bits, among them every kind of special number."""
+    for text, field in subject.fields.items():
+        owner, name = text.split(".")
+        for chunk in w.archetypes.chunks(all=rows(subject, (owner,))):
+            data = getattr(chunk, owner.lower())
+            shape = (chunk.n, *field.type.shape)
+            values = random_values(field, shape, random)
+            if field.split:
+                for axis, part in zip("xyz", values.T, strict=True):
+                    getattr(data, f"{name}_{axis}")[...] = part
+            else:
+                getattr(data, name)[...] = values
+
+
+def columns_of(subject: Subject, w: Any) -> dict[str, NDArray[Any]]:
+    """Copies of the fields' columns for all entities with all three components."""
+    found = {}
+    for text, field in subject.fields.items():
+        owner, name = text.split(".")
+        parts = []
+        for chunk in w.archetypes.chunks(all=rows(subject, OWNERS)):
+            data = getattr(chunk, owner.lower())
+            columns = [getattr(data, f"{name}_{a}") for a in "xyz"] if field.split else []
+            parts.append(np.stack(columns, axis=1) if columns else getattr(data, name).copy())
+        found[text] = np.concatenate(parts) if parts else np.zeros(0)
+    return found
+
+
+def check(subject: Subject, w: Any, kernel: Kernel) -> None:
+    """Run a kernel and compare with the reference, which runs where the query finds entities."""
+    expected = columns_of(subject, w)
+    store, package = w.archetypes, subject.package
+    owners = [chunk.entity for chunk in store.chunks(all=rows(subject, OWNERS))]
+    entities = np.concatenate([*owners, np.empty(0, np.uint64)])
+    wanted = store.has_many(entities, package.Mark) | store.has_many(entities, package.Label)
+    with np.errstate(all="ignore"):
+        getattr(w, kernel.name)(**arguments(kernel))
+    Reference(expected, arguments(kernel)).run(kernel.program, np.flatnonzero(wanted).tolist())
+    for name, column in columns_of(subject, w).items():
+        differs = differing(column, expected[name])
+        assert not differs.any(), (name, kernel.steps, np.argwhere(differs)[:3])
+
+
+SIZES = st.tuples(*[st.sampled_from([0, 1, 3, 30])] * 5)
+QUIET = settings(
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@QUIET
+@given(st.integers(0, KERNELS - 1), SIZES, st.integers(0, 2**32))
+def test_random_kernels_are_exact(
+    small: Subject, number: int, sizes: tuple[int, ...], seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    check(small, filled(small, sizes, random), small.project.world.kernels[number])
+
+
+COMPILED = KERNELS // 4
+"""So many are compiled, which takes a second each."""
+
+
+@QUIET
+@given(st.integers(0, COMPILED - 1), SIZES, st.integers(0, 2**32))
+def test_compiled_ones_as_well(
+    compiled: Subject, number: int, sizes: tuple[int, ...], seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    check(compiled, filled(compiled, sizes, random), compiled.project.world.kernels[number])
+
+
+def change(subject: Subject, w: Any, random: np.random.Generator) -> Any:
+    """Change something in some way, and return the world, or a copy of it."""
+    store, package, entities = w.archetypes, subject.package, np.array(list(w.entities), np.uint64)
+    row = random.choice(rows(subject, (*OWNERS, "Mark", "Label")))
+    having = store.has_many(entities, row)
+    some = random.random(len(entities)) < random.choice([0.05, 0.5])
+    match random.integers(8):
+        case 0:
+            store.add_many(entities[~having & some], row)
+        case 1:
+            store.remove_many(entities[having & some], row)
+        case 2:
+            w.destroy_many(entities[some])
+        case 3:
+            store.create(rows(subject, (*OWNERS, "Mark")), int(random.integers(30)))
+        case 4:
+            store.shrink_to_fit()
+        case 5:
+            return pickle.loads(pickle.dumps(w))
+        case 6:
+            return deepcopy(w)
+        case _:
+            store.create([package.Mark], 40)
+            if random.random() < 0.3:
+                store.clear()
+    return w
+
+
+@QUIET
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_after_any_change(
+    small: Subject, compiled: Subject, data: st.DataObject, seed: int
+) -> None:
+    subject, most = data.draw(st.sampled_from([(small, KERNELS), (compiled, COMPILED)]))
+    random = np.random.default_rng(seed)
+    w = filled(subject, data.draw(SIZES), random)
+    kernels = subject.project.world.kernels[:most]
+    for _ in range(data.draw(st.integers(1, 5))):
+        check(subject, w, kernels[random.integers(2)])
+        w = change(subject, w, random)
+        scramble(subject, w, random)
+        check(subject, w, kernels[random.integers(2)])
+        check(subject, w, kernels[random.integers(len(kernels))])
+
+
+@pytest.mark.parametrize("number", range(KERNELS))
+def test_chunks_are_cut_into_blocks(
+    small: Subject, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small.package.archetypes, "CHUNK_BYTES", 1 << 20)
+    monkeypatch.setattr(Sizes, "block_rows", (32, 32))
+    random = np.random.default_rng(number)
+    w = filled(small, (40, 33, 5, 0, 64), random)
+    kernel = small.project.world.kernels[number]
+    check(small, w, kernel)
+    blocks = w.archetypes._kept[kernel.name].current()
+    assert [block[0].shape[-1] for block in blocks] == [32, 8, 32, 1, 32, 32]
+
+
+@pytest.mark.parametrize("chunk", [512, 100_000])
+def test_split_matrices(chunk: int) -> None:
+    text = f"""
+world: Game
+archetypes: {{chunk: {chunk}, components: [Node]}}
+queries: {{nodes: {{all: [Node]}}}}
+kernels:
+  turn: {{over: nodes, steps: ["Node.turn = Node.turn @ Node.turn", "Node.alone += Node.turn[0]"]}}
+---
+component: Node
+fields:
+  alone_alone: u8
+  turn: {{type: "f64[2,2]", split: true}}
+  alone: {{type: "f64[2]", split: true}}
+"""
+    world_package(text, f"split_matrices_{chunk}")
+    package = import_module(f"split_matrices_{chunk}")
+    w, given = package.Game(), np.random.default_rng(1).random((50, 2, 2))
+    es = w.archetypes.create([package.Node], 50, node={"turn": given})
+    w.turn()
+    for e, turn in zip(es.tolist(), given, strict=True):
+        row = w.archetypes.get(e, package.Node)
+        np.testing.assert_allclose(row.turn, turn @ turn)
+        assert row.alone == row.turn[0]

@@ -1,0 +1,105 @@
+"""The first calls of compiled kernels in a process: what they hold, and what they take from disk.
+
+Compiled kernels hold nothing of their arguments once they return, the first time included.
+
+Where numba fails to type something and goes on, what it caught holds the frames of all callers, and
+with them the columns, until Python collects garbage: a buffer that moves then is said to be looked
+at. So compiled code says nothing that numba tries in vain, such as an array put into a row of one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.generated_package import build
+
+SCHEMA = """\
+component: Bird
+fields: {at: "f32[2]", friend: entity, tired: f32}
+lookup: hash
+space: {field: at}
+kernels:
+  settle:
+    turns: random
+    near: 2
+    where: count() < 50
+    steps:
+      - at += nearest(offset) * 0.5
+      - friend = nearest(other.entity)
+      - friend.Bird.at -= 0.5
+      - tired = friend.Bird.tired + f32(random())
+  look:
+    near: 2
+    steps: ["tired = mean(distance)", "friend = nearest(other.entity)"]
+"""
+CALLS = """\
+import gc, sys, warnings
+import numpy as np
+gc.disable()
+from flown import World
+w = World()
+w.spawn(40, bird={"at": np.random.default_rng(1).random((40, 2))})
+warnings.simplefilter("error")
+getattr(w.bird, sys.argv[1])()
+w.bird.reserve(w.bird.data.allocated + 64)
+"""
+
+
+@pytest.mark.parametrize("kernel", ["settle", "look"])
+def test_views_are_dropped(kernel: str, tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "a.yaml").write_text(SCHEMA, encoding="utf-8")
+    build(tmp_path / "schemas", tmp_path / "flown", backend="numba")
+    ran = subprocess.run(
+        [sys.executable, "-c", CALLS, kernel],
+        cwd=tmp_path,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+
+
+COUNTED = """\
+component: Counter
+fields: {at: i64}
+lookup: hash
+kernels:
+  fold: {steps: ["at = (at + 7) % 5"]}
+"""
+FOLDED = """\
+from flown import World
+w = World()
+w.counter.create(w.entities.create(), at=1)
+w.counter.fold()
+print(w.counter.at(0))
+"""
+
+
+def test_a_kernel_is_compiled_anew_when_a_function_that_it_calls_changes(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "a.yaml").write_text(COUNTED, encoding="utf-8")
+    build(tmp_path / "schemas", tmp_path / "flown", backend="numba", runtime="vendored")
+    assert [_folded(tmp_path), _folded(tmp_path)] == ["3", "3"]
+    library = tmp_path / "flown" / "_runtime" / "compiled" / "arithmetic.py"
+    text = library.read_text(encoding="utf-8")
+    start = text.index("def remainder_int64(")
+    end = text.index("\n@kernel", start)
+    body = "(x: int, y: int) -> int:\n    return 100\n"
+    library.write_text(f"{text[:start]}def remainder_int64{body}{text[end:]}", encoding="utf-8")
+    assert _folded(tmp_path) == "100"
+
+
+def _folded(folder: Path) -> str:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    command = [sys.executable, "-c", FOLDED]
+    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.strip()

@@ -1,0 +1,438 @@
+"""Random numbers of kernels: word by word what is promised, the same bits on both backends."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Iterator
+from copy import deepcopy
+from importlib import import_module
+from pathlib import Path
+from statistics import NormalDist
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from ecsgen_runtime.kernels.chance import draw_key, normal_into
+from ecsgen_runtime.sizes import Sizes
+from ecsgen_runtime.testing import chance
+from numpy.typing import NDArray
+
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.kernels.draws import numbered
+from ecsgen.model import Project
+from ecsgen.model.programs import Draw, walk
+from ecsgen.render.printers import name_hash
+from ecsgen.schema import load
+from tests.models.kernel_reference import Reference
+from tests.support.evolving import loaded, world
+from tests.support.generated_package import build
+
+SCHEMA = """
+component: Body
+fields:
+  speed: "f32[2]"
+  t: f64
+  k: i32
+  own: u64
+  wide: "f64[20]"
+  parted: {type: "f64[3]", split: true}
+kernels:
+  shake:
+    args: {many: i32, key: f32}
+    where: random() < 0.5
+    steps:
+      - speed += normal(2) * 0.5 * key
+      - t = uniform(random(), 2) if random() < 0.3 else uniform(t, 3)
+      - k = i32(randrange(many)) + i32(randrange(k))
+  keyed:
+    key: own
+    steps: ["own += u64(randrange(5))", "speed = random(2)", "wide = uniform(wide, 3)"]
+  parts: {steps: ["part = random(3)", "parted = part + normal(3)", "parted.y = random()"]}
+  bounds:
+    args: {a: u64, b: i8, c: u16}
+    steps:
+      - t = f64(randrange(a))
+      - k = i32(randrange(b))
+      - own = u64(randrange(c) + randrange(7))
+  still: {steps: ["t += 1"]}
+---
+component: Node
+hierarchy: {orphans: root}
+fields: {x: f64, y: i64}
+kernels: {grow: {steps: ["x = parent.x + random()", "y = randrange(y)"]}}
+---
+component: Spark
+owner: none
+fields: {x: f64}
+kernels: {glow: {steps: ["x = normal()"]}}
+---
+component: Item
+instances: many
+ids: true
+partition: {start: active}
+fields: {x: f64}
+kernels: {roll: {rows: all, steps: ["x = random()"]}}
+---
+component: Charm
+fields: {luck: f64, own: u64}
+---
+component: Spell
+fields: {power: "f32[3]"}
+---
+world: Game
+archetypes: {components: [Charm, Spell]}
+queries: {charmed: {all: [Charm]}, both: {all: [Body, Node]}}
+kernels:
+  wane: {over: charmed, steps: ["Charm.luck = random()"]}
+  keep: {over: charmed, key: Charm.own, steps: ["Charm.luck = random()"]}
+  stir: {over: both, where: random() < 0.9, steps: ["Body.t = normal()", "Node.x = random()"]}
+"""
+
+
+@pytest.fixture(scope="module")
+def packages(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[list[tuple[Project, ModuleType]]]:
+    """The package with each backend."""
+    folder = tmp_path_factory.mktemp("draws")
+    (folder / "schemas").mkdir()
+    (folder / "schemas" / "a.yaml").write_text(SCHEMA, encoding="utf-8")
+    sys.path.insert(0, str(folder))
+    found = []
+    for backend in ("numpy", "numba"):
+        name = f"drawing_{backend}"
+        project = build(folder / "schemas", folder / name, folder / "t", backend)
+        found.append((project, import_module(name)))
+    yield found
+    sys.path.remove(str(folder))
+    for module in [name for name in sys.modules if name.startswith("drawing_")]:
+        del sys.modules[module]
+
+
+def columns(data: Any, component: Any) -> dict[str, NDArray[Any]]:
+    found = {}
+    for field in component.fields:
+        if field.split:
+            parts = [getattr(data, f"{field.name}_{axis}") for axis in "xyz"]
+            found[field.name] = np.stack(parts, axis=1)
+        else:
+            found[field.name] = np.array(getattr(data, field.name))
+    return found
+
+
+def filled(package: ModuleType, rows: int) -> Any:
+    """A world whose bodies and nodes are in different orders."""
+    w = package.World()
+    es = w.spawn(rows, body={"own": np.arange(rows) // 2, "k": 9, "t": 0.5})
+    w.node.create_many(es[::-1], y=np.arange(rows))
+    for row in range(1, rows):
+        w.node.set_parent(row, row // 2)
+    w.item.create_many(np.repeat(es, 2))
+    w.item.deactivate_many(np.arange(0, rows, 3))
+    w.spark.create_many(rows)
+    w.spark.destroy_many(np.arange(0, rows // 2))
+    w.spark.create_many(rows // 3)
+    w.archetypes.create([package.Charm], rows, charm={"own": np.arange(rows)})
+    w.archetypes.create([package.Charm, package.Spell], rows)
+    return w
+
+
+CALLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("body", "shake", {"many": 10, "key": 0.25}),
+    ("body", "shake", {"many": -3, "key": 2.0}),
+    ("body", "keyed", {}),
+    ("body", "parts", {}),
+    ("body", "bounds", {"a": 2**63 + 5, "b": -4, "c": 60000}),
+    ("body", "bounds", {"a": 0, "b": 100, "c": 0}),
+    ("body", "still", {}),
+    ("node", "grow", {}),
+    ("spark", "glow", {}),
+    ("item", "roll", {}),
+)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 40])
+def test_both_backends_give_the_same_bits(
+    packages: Any, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worlds = [filled(package, rows) for _, package in packages]
+    monkeypatch.setattr(Sizes, "block_rows", (8, 8))
+    for w in worlds:
+        w.seed = 12345
+    for module, kernel, given in CALLS * 2:
+        for w in worlds:
+            getattr(getattr(w, module), kernel)(**given)
+    for kernel in ("wane", "keep", "stir", "wane"):
+        for w in worlds:
+            getattr(w, kernel)()
+    one, other = worlds
+    assert one.seed == other.seed == 12345
+    for module in ("body", "node", "spark", "item"):
+        component = next(c for c in packages[0][0].components if c.module == module)
+        found, wanted = (columns(getattr(w, module).data, component) for w in worlds)
+        for name in wanted:
+            assert found[name].tobytes() == wanted[name].tobytes(), (module, name)
+    for a, b in zip(one.archetypes.chunks(), other.archetypes.chunks(), strict=True):
+        assert a.charm.luck.tobytes() == b.charm.luck.tobytes()
+
+
+@pytest.mark.parametrize("backend", [0, 1])
+def test_as_the_reference_says(packages: Any, backend: int) -> None:
+    """Also what number each draw has, and what is read before a step changes it."""
+    project, package = packages[backend]
+    component = next(c for c in project.components if c.name == "Body")
+    w = filled(package, 33)
+    calls: dict[str, int] = {}
+    w.body.seed = 99
+    for module, kernel, given in CALLS:
+        if module != "body" or kernel == "still":
+            continue
+        program = next(k.program for k in component.kernels if k.name == kernel)
+        before = columns(w.body.data, component)
+        who = before["own"] if kernel == "keyed" else np.array(w.body.data.entity)
+        stems = chance.stems(99, f"Body.{kernel}", calls.get(kernel, 0), who)
+        calls[kernel] = calls.get(kernel, 0) + 1
+        Reference(before, given, stems=stems).run(program, range(33))
+        getattr(w.body, kernel)(**given)
+        after = columns(w.body.data, component)
+        for name, wanted in before.items():
+            assert np.allclose(after[name], wanted, rtol=1e-6, atol=1e-12), (kernel, name)
+
+
+@pytest.mark.parametrize("backend", [0, 1])
+def test_who_is_the_entity_the_id_or_the_key(packages: Any, backend: int) -> None:
+    _, package = packages[backend]
+    w = filled(package, 12)
+    w.seed = 3
+
+    def randoms(name: str, who: Any) -> list[float]:
+        stems = chance.stems(3, name, 0, np.asarray(who, np.uint64))
+        return [chance.numbers("random", stem, 0, 1, [])[0] for stem in stems]
+
+    w.item.roll()
+    ids = w.item.id_of_many(np.arange(24))
+    assert w.item.data.x.tolist() == randoms("Item.roll", ids)
+    w.spark.glow()
+    stems = chance.stems(3, "Spark.glow", 0, w.spark.id_of_many(np.arange(len(w.spark))))
+    normals = [chance.numbers("normal", stem, 0, 1, [])[0] for stem in stems]
+    assert np.allclose(w.spark.data.x, normals, rtol=0, atol=1e-12)
+    w.wane()
+    for chunk in w.archetypes.chunks():
+        assert chunk.charm.luck.tolist() == randoms("wane", chunk.entity)
+    w.keep()
+    for chunk in w.archetypes.chunks():
+        assert chunk.charm.luck.tolist() == randoms("keep", chunk.charm.own)
+
+
+@pytest.mark.parametrize("backend", [0, 1])
+def test_calls_that_raise_are_not_counted(packages: Any, backend: int) -> None:
+    _, package = packages[backend]
+    w = filled(package, 5)
+    for bad in ({"many": 2**40, "key": 1.0}, {"many": 1, "key": "x"}):
+        with pytest.raises((OverflowError, ValueError, TypeError)):
+            w.body.shake(**bad)
+    assert w.body._chance.calls == {}
+    w.body.shake(1, 1.0)
+    w.body.still()
+    assert w.body._chance.calls == {"shake": 1}
+
+
+def test_the_order_of_rows_does_not_matter(packages: Any) -> None:
+    for _, package in packages:
+        w = filled(package, 20)
+        other = deepcopy(w)
+        other.body.reorder(np.arange(20)[::-1])
+        for one in (w, other):
+            one.body.parts()
+            one.stir()
+        es = w.body.data.entity
+        rows = other.body.require_many(es)
+        assert np.array_equal(w.body.data.t, other.body.data.t[rows])
+        assert np.array_equal(w.body.data.parted_x, other.body.data.parted_x[rows])
+
+
+def test_managers_without_draws_have_nothing_of_it(packages: Any) -> None:
+    for _, package in packages:
+        w = package.World()
+        assert {name for name in w.MANAGERS if hasattr(getattr(w, name), "seed")} == {
+            "body",
+            "node",
+            "spark",
+            "item",
+        }
+
+
+def test_saved_and_loaded(packages: Any) -> None:
+    for _, package in packages:
+        w = filled(package, 6)
+        w.seed = 2**64 - 1
+        w.body.seed = 4
+        w.body.parts()
+        w.stir()
+        for other in (
+            package.World.load(w.to_bytes()),
+            pickle.loads(pickle.dumps(w)),
+            deepcopy(w),
+        ):
+            assert (other.seed, other.body.seed, other.node.seed) == (2**64 - 1, 4, 2**64 - 1)
+            assert other._chance.calls == {"stir": 1}
+            assert other.body._chance.calls == {"parts": 1}
+            for one in (w, other):
+                one.body._chance.calls = {"parts": 1}
+                one.body.parts()
+            assert np.array_equal(w.body.data.parted_x, other.body.data.parted_x)
+
+
+def test_loaded_by_other_schemas() -> None:
+    """Seeds and calls go with component and kernel; what draws no more is dropped."""
+    head = "component: Body\nfields: {x: f64}\nkernels:\n"
+    roll, toss = ("  roll: {steps: ['x = random()']}\n", "  toss: {steps: ['x = normal()']}\n")
+    old = world(head + roll + toss)
+    old.body.create_many(old.spawn(3))
+    old.seed = 8
+    for kernel in (old.body.roll, old.body.toss, old.body.toss):
+        kernel()
+    calm = "  toss: {steps: ['x = 1']}\n"
+    new = loaded(old, head + roll + calm + "---\nworld: Other\n")
+    assert (new.seed, new.body.seed, new.body._chance.calls) == (8, 8, {"roll": 1})
+    old.body.roll()
+    new.body.roll()
+    assert np.array_equal(old.body.data.x, new.body.data.x)
+    assert not hasattr(loaded(old, head + calm), "seed")
+    more = loaded(
+        old,
+        head.replace("x: f64", "x: f64, y: u8")
+        .replace("Body", "Ball")
+        .replace("fields", "renamed_from: [Body]\nfields")
+        + roll,
+    )
+    assert (more.ball.seed, more.ball._chance.calls) == (8, {"roll": 2})
+
+
+def test_numbers_go_by_where_they_are_written(tmp_path: Path) -> None:
+    text = (
+        "component: A\nfields: {x: f64, v: 'f64[3]'}\nkernels:\n"
+        "  k: {where: random() < 0.5, steps: ["
+        "'x = uniform(random(), 2) if random() < 1 else normal()',"
+        " 'v = random(3) * normal(3)', 'x = clip(random(), 0, random())']}\n"
+    )
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    project = load(tmp_path, Diagnostics())
+    assert project is not None
+    program = project.components[0].kernels[0].program
+    assert program.where is not None
+    drawn = [
+        sorted({(n.number, n.how) for n in walk(one) if isinstance(n, Draw)})
+        for one in (program.where, *(step.value for step in program.steps))
+    ]
+    assert drawn == [
+        [(0, "random")],
+        [(1, "random"), (2, "random"), (3, "random"), (4, "normal")],
+        [(5, "random"), (8, "normal")],
+        [(11, "random"), (12, "random")],
+    ]
+    assert numbered(None, 7) == (None, 7)
+
+
+def test_words_are_as_promised() -> None:
+    assert name_hash("") == 0xCBF29CE484222325
+    assert name_hash("a") == 0xAF63DC4C8601EC8C  # as published
+    assert name_hash("foobar") == 0x85944171F73967E8
+    # SplitMix64 from 1234567, as published with the generator.
+    step = 0x9E3779B97F4A7C15
+    words = [chance.mix((1234567 + (k + 1) * step) % 2**64) for k in range(3)]
+    assert words == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    key = chance.mix((chance.mix(5 ^ name_hash("Body.shake")) + 2 * step) % 2**64)
+    assert int(draw_key(5, name_hash("Body.shake"), 2)) == key
+
+
+def test_quantiles() -> None:
+    """To 1e-12, at both ends, at the borders of what is computed in different ways, everywhere."""
+    rng = np.random.default_rng(1)
+    exponents = rng.integers(0, 52, 20_000)
+    tails = rng.integers(1, 2**52, 20_000) >> exponents
+    edges = [0, 1, 2, 2**51 - 1, 2**51, int(0.075 * 2**52), int(0.075 * 2**52) + 1]
+    words = np.concatenate([tails, np.array(edges)]).astype(np.uint64)
+    words = np.concatenate([words, 2**52 - 1 - words])
+    found = np.empty(len(words))
+    normal_into(words.copy(), found, np.empty(len(words)))
+    places = (words.astype(np.float64) + 0.5) * 2.0**-52
+    wanted = np.array([NormalDist().inv_cdf(place) for place in places.tolist()])
+    assert np.abs(found - wanted).max() < 5e-13
+    assert np.array_equal(found[: len(words) // 2], -found[len(words) // 2 :])
+
+
+def test_compiled_quantiles_have_the_same_bits() -> None:
+    from ecsgen_runtime.compiled.chance import normal_at
+    from numba import njit
+
+    @njit(error_model="numpy")
+    def loop(stems: Any, out: Any) -> None:
+        for k in range(len(stems)):
+            out[k] = normal_at(stems[k], 3)
+
+    n = 300_000
+    stems = np.random.default_rng(2).integers(0, 2**64, n, np.uint64)
+    found, wanted = np.empty(n), np.empty(n)
+    loop(stems, found)
+    from ecsgen_runtime.kernels.chance import draw_normal
+
+    draw_normal(stems, 3, wanted, np.empty(n, np.uint64), np.empty(n, np.uint64))
+    assert found.tobytes() == wanted.tobytes()
+    assert abs(wanted.mean()) < 0.01
+    assert abs(wanted.std() - 1) < 0.01
+
+
+def test_draws_for_python_code(packages: Any) -> None:
+    """As `who` of kernels with these keys; the first numbers are the same for every count."""
+    draws = packages[0][1].Draws
+    keys = np.array([0, 5, 2**64 - 1], np.uint64)
+
+    def stems(seed: int, stream: int, tick: int) -> list[int]:
+        step = 0x9E3779B97F4A7C15
+        key = chance.mix((chance.mix(seed ^ stream) + tick * step) % 2**64)
+        return [chance.mix(one ^ key) for one in keys.tolist()]
+
+    for how, found in (
+        ("random", draws.uniform(keys, 7, 3, 4, seed=9)),
+        ("normal", draws.normal(keys, 7, 3, 4, seed=9)),
+    ):
+        assert found.shape == (3, 4)
+        assert found.dtype == np.float64
+        wanted = [chance.numbers(how, stem, 0, 4, []) for stem in stems(9, 3, 7)]
+        assert np.allclose(found, wanted, rtol=0, atol=1e-12)
+    first = draws.bits(keys, 7, 3, seed=9)
+    assert first.dtype == np.uint64
+    assert (first >> np.uint64(11)).tolist() == [
+        int(x * 2**53) for x in draws.uniform(keys, 7, 3, seed=9)
+    ]
+    assert np.array_equal(first, draws.bits(keys.tolist(), 7, 3, 2, seed=9)[:, 0])
+    assert draws.bits(keys, 7, count=0).shape == (3, 0)
+    assert draws.bits([], 7).shape == (0,)
+    children = draws.child_keys(keys, 7, 2)
+    word = chance.mix((stems(2, 2**32 - 1, 7)[0] + 0x9E3779B97F4A7C15) % 2**64)
+    assert int(children[0]) == word
+    assert packages[1][1].Draws.child_keys(keys, 7, 2).tolist() == children.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (([-1], 0), "keys"),
+        (([0.5], 0), "keys"),
+        (([[1]], 0), "keys"),
+        ((3, 0), "keys"),
+        (([True], 0), "keys"),
+        (([1], -1), "tick"),
+        (([1], 2**64), "tick"),
+        (([1], 0, 2**32 - 1), "child_keys"),
+        (([1], 0, 0.5), "stream"),
+        (([1], 0, 0, -1), "count"),
+    ],
+)
+def test_draws_of_bad_arguments(packages: Any, arguments: Any, named: str) -> None:
+    for draw in (packages[0][1].Draws.bits, packages[0][1].Draws.normal):
+        with pytest.raises((TypeError, ValueError, OverflowError), match=named):
+            draw(*arguments)

@@ -1,0 +1,208 @@
+"""Forms mean what kernels mean: run statement by statement they give what the texts say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecsgen.kernels.form import Fetch, Find, Send
+from ecsgen.kernels.lower import lowered
+from ecsgen.model import Kernel, Project
+from tests.kernels import test_near_others
+from tests.kernels.test_kernels_valid import value_of
+from tests.models.form_interpreter import FormInterpreter
+from tests.models.kernel_interpreter import run
+from tests.models.kernel_scalars import SCALARS
+from tests.models.kernel_texts import ENUM, FIELDS
+from tests.models.near_reference import NearReference
+from tests.models.world_reference import columns_of, same, used_rows
+from tests.support.kernel_package import arguments, differing, schema
+from tests.support.others_package import filled, randomize
+from tests.support.world_package import load, world_package
+
+BALL = """\
+component: Ball
+ids: true
+fields: {at: "f32[2]", foe: entity, left: id<Ball>, f: f32, d: f64, i: i8, on: bool, v: "f32[2]"}
+space: {field: at}
+"""
+TERMS = (
+    *("OWN.f", "OWN.v.x", "OWN.foe.Ball.f", "OWN.left.f", "OWN.left.left.v.y", "f32(OWN.i)"),
+    *("OWN.foe.Ball.foe.Ball.f", "f32(exists(OWN.foe.Ball))", "f32(exists(OWN.left))", "0.5"),
+)
+QUESTIONS = (
+    *("sum(other.PART.f)", "f32(count())", "nearest(offset.x)", "max(distance)"),
+    *("f32(count(other.PART.on))", "sum(other.PART.f * OWN.left.f)", "nearest(other.PART.f)"),
+)
+STEPS = (
+    *(
+        "OWN.f = TERM + TERM",
+        "OWN.v.y = TERM",
+        "OWN.v = OWN.left.v * TERM",
+        "OWN.foe = OWN.left.foe",
+    ),
+    *(
+        "OWN.left = OWN.foe.Ball.left",
+        "OWN.on = TERM > TERM",
+        "OWN.at.x += TERM",
+        "OWN.d = f64(TERM)",
+    ),
+    *(
+        "OWN.foe.Ball.f += TERM",
+        "OWN.left.v.x -= TERM",
+        "OWN.left.f -= TERM",
+        "OWN.left.i += OWN.i",
+    ),
+    *("OWN.foe.Ball.on = OWN.foe.Ball.on or TERM > TERM", "OWN.foe.Ball.at += 0.25"),
+    "OWN.left.d = min(OWN.left.d, TERM)",
+)
+ASKING = ("OWN.foe = nearest(other.entity)", "nearest(other.entity).Ball.f += TERM")
+IN_TURNS = ("OWN.left.f = TERM", "OWN.foe.Ball.foe = OWN.left.foe", "OWN.left.at = OWN.at + TERM")
+
+
+def text(seed: int) -> str:
+    """A kernel at random, of the world or of balls; a few have errors."""
+    random = Random(seed)
+    turns, near = random.choice(["", "rows", "random"]), random.random() < 0.6
+    steps = [*STEPS, *(ASKING * 3 if near else ()), *(IN_TURNS * 3 if turns else ())]
+    terms = [*TERMS, *(QUESTIONS if near else ())]
+
+    def filled_in(given: str) -> str:
+        while "TERM" in given:
+            given = given.replace("TERM", random.choice(terms), 1)
+        return given
+
+    chosen = [filled_in(random.choice(steps)) for _ in range(random.randint(1, 6))]
+    if random.random() < 0.4:
+        chosen.insert(0, f"seen = {random.choice(['OWN.left.foe', 'OWN.foe.Ball.foe'])}")
+        chosen.append(filled_in(random.choice(["seen.Ball.f += TERM", "OWN.f = seen.Ball.f"])))
+    lines = [f"  k{seed}:"]
+    lines += [f"    turns: {turns}"] if turns else []
+    lines += ["    near: 1.5"] if near else []
+    if random.random() < 0.4:
+        lines.append(f"    where: {filled_in('TERM > TERM or exists(OWN.foe)')}")
+    return "\n".join([*lines, f"    steps: {chosen}"]).replace("'", '"') + "\n"
+
+
+def kernels_of(texts: list[str]) -> str:
+    """A schema with kernels: of the component, and of the world."""
+    own = "".join(texts).replace("OWN.", "").replace("PART.", "")
+    world = "".join(texts).replace("OWN", "Ball").replace("PART", "Ball")
+    world = re.sub(r"^  k\d+:\n", r"\g<0>    over: Ball\n", world, flags=re.MULTILINE)
+    return f"{BALL}kernels:\n{own}---\nworld: Hall\nkernels:\n{world}"
+
+
+def valid(wanted: int, first: int) -> list[str]:
+    """As many texts without an error."""
+    found: list[str] = []
+    while len(found) < wanted:
+        try:
+            load(kernels_of([text(first)]))
+            found.append(text(first))
+        except AssertionError:
+            pass
+        first += 1
+    return found
+
+
+def all_kernels(project: Project) -> list[tuple[Kernel, str]]:
+    """The kernels, each with its component; the world's with none."""
+    found = [(one, part.name) for part in project.components for one in part.kernels]
+    return [*found, *((one, "") for one in project.world.kernels)]
+
+
+def check(world: Any, project: Project, given: dict[str, Any]) -> None:
+    """Every kernel's form and program do the same to all columns."""
+    used = used_rows(world, project)
+    before = columns_of(world, project)
+    for kernel, home in all_kernels(project):
+        values = {name: given[name] for name, _, _ in kernel.args}
+        expected = NearReference(world, project, kernel, home, values).run_all()
+        found = FormInterpreter(world, project, kernel, home, values).run_all()
+        try:
+            same(found, expected, used)
+        except AssertionError as error:
+            error.add_note(f"{home}.{kernel.name} where {kernel.where!r}: {kernel.steps}")
+            error.add_note("\n".join(map(repr, lowered(kernel.program, home).statements)))
+            raise
+    same(columns_of(world, project), before, used)
+
+
+@pytest.mark.parametrize("first", [0, 1000, 2000])
+def test_random_kernels_that_see_others(first: int) -> None:
+    """Lookups are forgotten in time, messages wait where somebody would notice."""
+    schema = kernels_of(valid(30, first))
+    module, project = world_package(schema, f"form_balls_{first}"), load(schema)
+    for count in (0, 1, 9, 26):
+        random = np.random.default_rng(count + first)
+        world = filled(module, project, count, random)
+        world.ball.data.at = random.uniform(0, 5, world.ball.data.at.shape)
+        world.ball.data.f = random.uniform(-1, 1, world.ball.data.n)
+        check(world, project, {})
+
+
+@pytest.mark.parametrize("count", [2, 40])
+def test_kernels_between_components(count: int) -> None:
+    """With every policy, over groups and queries, with values for each row."""
+    schema = test_near_others.SCHEMA
+    module, project = world_package(schema, "near_others_numpy", "numpy"), load(schema)
+    world = test_near_others.crowded(module, project, count, count)
+    gains = np.random.default_rng(count).normal(size=4 * count)
+    check(world, project, {"reach": 3.0, "scale": 0.5, "gain": gains})
+
+
+def test_kernels_without_others(tmp_path: Path) -> None:
+    """They do what the interpreter of texts says, which shares no code with the checks."""
+    schema(tmp_path, "", 60, 0)
+    project = load((tmp_path / "a.yaml").read_text("utf-8"))
+    module = world_package(FIELDS.format(keys="") + ENUM, "form_texts")
+    world = module.World()
+    es = world.entities.create_many(8)
+    world.body.create_many(es)
+    members = {f"Mode.{name}": np.uint8(k) for k, name in enumerate(("idle", "walk", "run"))}
+    for number, kernel in enumerate(project.components[0].kernels):
+        randomize(world, project, es, np.random.default_rng(number))
+        before, given = columns_of(world, project), arguments(kernel)
+        found = FormInterpreter(world, project, kernel, "Body", given).run_all()
+        types = {one.name: SCALARS[one.type.scalar] for one in kernel.program.arguments}
+        values = {name: value_of(np.array(one, types[name])) for name, one in given.items()}
+        for row in range(len(es)):
+            cells = {name: value_of(column[row]) for (_, name), column in before.items()}
+            cells |= values | members
+            run(kernel.steps, cells, kernel.where)
+            for (_, name), column in found.items():
+                wanted = np.array(cells[name], column.dtype)
+                wrong = differing(np.array(column[row]), wanted)
+                is_zero = (column[row] == 0) & (wanted == 0)  # of min and max the sign is open
+                assert not (wrong & ~is_zero).any(), (kernel.steps, kernel.where, name, row)
+
+
+FOLLOWING = """\
+component: Ball
+ids: true
+fields: {foe: entity, f: f32, i: i32}
+kernels:
+  twice: {steps: ["f = foe.Ball.f + foe.Ball.f", "foe.Ball.f += 1"]}
+  led: {steps: ["f = foe.Ball.f", "foe = foe.Ball.foe", "i = foe.Ball.i"]}
+  turned: {turns: rows, steps: ["f = foe.Ball.f", "i = foe.Ball.i"]}
+  quiet: {steps: ["foe.Ball.i += 1", "foe.Ball.i -= 2"]}
+"""
+
+
+def test_rows_are_found_once_for_each_handle() -> None:
+    """They are found again when the handle may have changed, in turns after any write."""
+    (ball,) = load(FOLLOWING).components
+    forms = {one.name: lowered(one.program, "Ball") for one in ball.kernels}
+    finds = {k: sum(isinstance(one, Find) for one in form.body) for k, form in forms.items()}
+    assert finds == {"twice": 1, "led": 2, "turned": 2, "quiet": 1}
+    sends = [one for form in forms.values() for one in form.body if isinstance(one, Send)]
+    assert [(one.held, one.number, one.of) for one in sends] == [
+        *[(True, 0, 1), (False, 0, 2), (False, 1, 2)]
+    ]
+    fetched = [one for one in forms["led"].body if isinstance(one, Fetch)]
+    assert [one.before for one in fetched] == [True, True, True]

@@ -1,0 +1,365 @@
+"""Every operator, function, conversion and assignment on every type's edge values: what each
+backend gives is what an interpreter says that shares no code with the generator."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ecsgen.config import BACKENDS, Backend
+from tests.models.kernel_interpreter import run
+from tests.models.kernel_scalars import SCALARS
+from tests.support.kernel_package import built, differing, forget
+
+FLOATS = ("f32", "f64")
+INTEGERS = tuple(name for name in SCALARS if name[0] in "iu")
+NUMBERS = (*INTEGERS, *FLOATS)
+
+ARITHMETIC = ("+", "-", "*", "/", "//", "%")
+COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+EXACT = ("sqrt", "abs", "sign", "floor", "ceil", "trunc", "round")
+INEXACT = (
+    *("exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos"),
+    *("sinh", "cosh", "tanh"),
+)
+CONSTANTS = ("pi", "tau")
+LOOPS = "loops"
+WAYS = (*BACKENDS, LOOPS)
+"""How kernels run: as the backends have it, and one row after the other in plain Python."""
+WIDTH = 64
+"""Results of one type that a kernel has room for."""
+
+
+class Case(NamedTuple):
+    """One expression, and the type of what it gives."""
+
+    scalar: str
+    text: str
+    where: str = ""
+    ulps: int = 0
+
+
+def edges(scalar: str) -> NDArray[Any]:
+    """Values of a type at which something happens, as many for each type."""
+    if scalar == "bool":
+        found: list[Any] = [False, True]
+    elif scalar in FLOATS:
+        limits = np.finfo(SCALARS[scalar])
+        found = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, limits.max, limits.min]
+        found += [limits.smallest_subnormal, 0.5, -2.5, 3.0, 255.5, -(2.0**31), 2.0**63, 2.0**64]
+    else:
+        low, high = np.iinfo(SCALARS[scalar]).min, np.iinfo(SCALARS[scalar]).max
+        found = [0, 1, 2, 3, 7, high, high - 1, high // 2, high // 2 + 1, 100]
+        found += [low, low + 1, low // 2, -1, -2, -7] if low else [high - 7, 10, 5, 6, 64, 128]
+        found.append(int(high**0.5))
+    return np.resize(np.array(found, SCALARS[scalar]), 17)
+
+
+def met(left: str, right: str) -> str:
+    """The type in which two types meet."""
+    meeting = np.result_type(SCALARS[left], SCALARS[right]).type
+    return next(name for name, kind in SCALARS.items() if kind is meeting)
+
+
+def real(scalar: str) -> str:
+    return scalar if scalar in FLOATS else "f64"
+
+
+def of_pairs() -> Iterator[Case]:
+    """Everything that takes two numbers, of all pairs of types."""
+    for left, right in product(NUMBERS, NUMBERS):
+        a, b, meeting = f"a_{left}", f"b_{right}", met(left, right)
+        for sign in ARITHMETIC:
+            yield Case(real(meeting) if sign == "/" else meeting, f"{a} {sign} {b}")
+        for sign in COMPARISONS:
+            yield Case("bool", f"{a} {sign} {b}")
+        for name in ("min", "max"):
+            yield Case(meeting, f"{name}({a}, {b})")
+        yield Case(meeting, f"clip({a}, {b}, a_{right})")
+        yield Case(meeting, f"{a} if a_bool else {b}")
+        for name in ("atan2", "hypot"):
+            yield Case(real(meeting), f"{name}({a}, {b})", ulps=4)
+        if meeting in FLOATS:
+            yield Case(meeting, f"{a} ** {b}", ulps=4)
+
+
+def of_one() -> Iterator[Case]:
+    """Everything that takes one number or bool, conversions and powers of literals included."""
+    for scalar in SCALARS:
+        a = f"a_{scalar}"
+        for wanted in SCALARS:
+            yield Case(wanted, f"{wanted}({a})")
+    for scalar in NUMBERS:
+        a = f"a_{scalar}"
+        yield Case(scalar, f"-{a}")
+        yield Case(scalar, f"+{a}")
+        for name in EXACT:
+            yield Case(real(scalar) if name == "sqrt" else scalar, f"{name}({a})")
+        for name in INEXACT:
+            yield Case(real(scalar), f"{name}({a})", ulps=4)
+        for exponent in (0, 1, 2, 3, 5, 64):
+            inexact = 4 if scalar in FLOATS and exponent > 2 else 0
+            yield Case(scalar, f"{a} ** {exponent}", ulps=inexact)
+        yield Case(real(scalar), f"{a} ** 0.5", ulps=0 if scalar in FLOATS else 4)
+
+
+def of_literals() -> Iterator[Case]:
+    """Literals on either side: each type's ends, zeros of both signs, whole numbers and others."""
+    for scalar in NUMBERS:
+        a = f"a_{scalar}"
+        if scalar in FLOATS:
+            numbers = ["0.0", "-0.0", "1", "-1", "0.1", "-2.5", "3", "16777217"]
+        else:
+            low, high = np.iinfo(SCALARS[scalar]).min, np.iinfo(SCALARS[scalar]).max
+            numbers = ["0", "1", "3", str(high), *(["-1", str(low)] if low else []), "0.5"]
+        for number in numbers:
+            whole = "." not in number
+            wanted = scalar if whole or scalar in FLOATS else "f64"
+            for sign in ARITHMETIC:
+                yield Case(real(wanted) if sign == "/" else wanted, f"{a} {sign} {number}")
+                yield Case(real(wanted) if sign == "/" else wanted, f"{number} {sign} {a}")
+            for sign in COMPARISONS:
+                yield Case("bool", f"{a} {sign} {number}")
+            for text in (f"min({a}, {number})", f"max({number}, {a})"):
+                yield Case(wanted, text)
+            yield Case(wanted, f"{a} if a_bool else {number}")
+        for name in CONSTANTS:
+            for sign in ("+", "*", "/"):
+                yield Case(real(scalar), f"{a} {sign} {name}")
+            yield Case("bool", f"{name} < {a}")
+            yield Case(scalar if scalar in FLOATS else "f64", f"{name} if a_bool else {a}")
+    for signed in ("i8", "i32", "i64"):
+        for number in ("i64(9007199254740993)", "i8(-1)", "u64(18446744073709551615)"):
+            for sign in COMPARISONS:
+                yield Case("bool", f"a_{signed} {sign} {number}")
+                yield Case("bool", f"{number} {sign} a_u64")
+
+
+def of_logic() -> Iterator[Case]:
+    for text in ("a_bool and b_bool", "a_bool or b_bool", "not a_bool", "a_bool == b_bool"):
+        yield Case("bool", text)
+    yield Case("bool", "a_bool != b_bool")
+    for word in ("true", "false"):
+        yield Case("bool", word)
+        yield Case("bool", f"a_bool == {word}")
+        yield Case("bool", f"{word} if b_bool else a_bool")
+    for name in ("sign", "hypot", "tanh", "log2"):
+        given = "-3, 4" if name == "hypot" else "0.25"
+        yield Case("f32", f"a_f32 + {name}({given})", ulps=4)
+    yield Case("bool", "a_bool if b_bool else not a_bool")
+    for one, other in product(("a_f64 < b_f64", "a_i64 == b_u64"), ("a_u8 > 1", "not b_bool")):
+        yield Case("bool", f"{one} and {other}")
+        yield Case("bool", f"not ({one} or {other})")
+    yield Case("bool", "a_i64 < b_u64 <= a_u64")
+
+
+def of_two_steps() -> Iterator[Case]:
+    """What an integer operation gives, put to use at once: nothing may know that it wrapped."""
+    for scalar in INTEGERS:
+        a, b = f"a_{scalar}", f"b_{scalar}"
+        first = [f"({a} {sign} {b})" for sign in ("+", "-", "*", "//", "%")]
+        first += [f"({a} {sign} 1)" for sign in ("+", "-")]
+        first += [f"({a} * {a})", f"(-{a})", f"abs({a})", f"({a} ** 3)"]
+        for one in first:
+            yield Case("bool", f"{one} > {a}")
+            yield Case("bool", f"{one} >= 0")
+            for sign in ("+", "*", "//", "%"):
+                yield Case(scalar, f"{one} {sign} {a}")
+            for wanted in ("i64", "f64", "u8"):
+                yield Case(wanted, f"{wanted}({one})")
+            yield Case(scalar, f"min({one}, {b})")
+            yield Case(scalar, f"-{one}")
+        yield Case(scalar, f"{a} * {b} * {a} * {b} + {a} * {a} * {a}")
+        yield Case(scalar, f"{a} * {a} + {b} * {b} - (-{a}) * {b}")
+        yield Case(scalar, f"sign({a} - {b}) * {b} - sign({b})")
+
+
+def of_assignments() -> Iterator[Case]:
+    """Values that a step fits into a field of another type: `r = value`."""
+    for scalar, wanted in product(NUMBERS, NUMBERS):
+        if scalar not in FLOATS or wanted in FLOATS:
+            yield Case(wanted, f"a_{scalar}")
+            yield Case(wanted, f"a_{scalar} + b_{scalar}")
+            yield Case(wanted, f"a_{scalar} * b_{scalar}", where=f"a_{scalar} > b_{scalar}")
+
+
+SUBJECTS = {
+    "pairs": of_pairs,
+    "one": of_one,
+    "literals": of_literals,
+    "logic": of_logic,
+    "two_steps": of_two_steps,
+    "assignments": of_assignments,
+}
+
+
+def is_compiled(subject: str, case: Case) -> bool:
+    """Whether numba compiles a case: it takes 30 ms for each.
+
+    Left out is what differs from the others in conversions alone. `ECSGEN_EDGES=all` compiles all.
+    """
+    types = set(re.findall(r"[ab]_([iuf]\d+)", case.text))
+    if "ECSGEN_EDGES" in os.environ or subject == "logic":
+        return True
+    if subject == "pairs":
+        is_signed = any(scalar[0] == "i" for scalar in types)
+        return len(types) == 1 or (case.scalar == "bool" and "u64" in types and is_signed)
+    if subject == "one":
+        return types <= {"i8", "u16", "i64", "u64", *FLOATS}
+    wanted = {"literals": {"u8", "f32"}, "two_steps": {"i64", "u16"}}
+    return types <= wanted.get(subject, {"i64", "u8", "f64"})
+
+
+class Kernel(NamedTuple):
+    """Cases of one kernel; each has an element of the results of its type."""
+
+    name: str
+    where: str
+    cases: list[Case]
+    steps: list[str]
+
+
+def kernels(way: str) -> Iterator[Kernel]:
+    for subject, cases in SUBJECTS.items():
+        kept: dict[str, list[Case]] = {}
+        for case in cases():
+            if way == "numpy" or is_compiled(subject, case):
+                kept.setdefault(case.where, []).append(case)
+        for number, (where, alike) in enumerate(kept.items()):
+            for start in range(0, len(alike), WIDTH):
+                some = alike[start : start + WIDTH]
+                steps = [f"r_{case.scalar}[{k}] = {case.text}" for k, case in enumerate(some)]
+                yield Kernel(f"{subject}_{number}_{start}", where, some, steps)
+
+
+KERNELS = {way: {kernel.name: kernel for kernel in kernels(way)} for way in WAYS}
+CHOICES = [(way, name) for way in WAYS for name in KERNELS[way]]
+
+
+def schema(way: str) -> str:
+    fields = [f"  {side}_{scalar}: {scalar}\n" for scalar in SCALARS for side in "ab"]
+    fields += [f'  r_{scalar}: "{scalar}[{WIDTH}]"\n' for scalar in SCALARS]
+    head = f"component: Edge\nfields:\n{''.join(fields)}kernels:\n"
+    texts = []
+    for kernel in KERNELS[way].values():
+        turns = "    turns: rows\n" if way == LOOPS else ""
+        where = f'    where: "{kernel.where}"\n' if kernel.where else ""
+        listed = "".join(f'      - "{step}"\n' for step in kernel.steps)
+        texts.append(f"  {kernel.name}:\n{turns}{where}    steps:\n{listed}")
+    return head + "".join(texts)
+
+
+@pytest.fixture(scope="module")
+def managers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Any]]:
+    """A manager for each way, with a row for each pair of edge values."""
+
+    @cache
+    def made(way: str) -> Any:
+        backend: Backend = "numba" if way == "numba" else "numpy"
+        pytest.importorskip(backend)
+        folder = tmp_path_factory.mktemp("edges")
+        (folder / f"{way}.yaml").write_text(schema(way), encoding="utf-8")
+        package: Any = built(folder, f"edges_{way}", backend).package
+        entities = package.EntityManager()
+        found = package.EdgeManager(entities)
+        found.create_many(entities.create_many(17 * 17))
+        for column, values in COLUMNS.items():
+            getattr(found.data, column)[...] = values
+        return found
+
+    yield made
+    for way in WAYS:
+        list(forget(f"edges_{way}"))
+
+
+COLUMNS = {f"a_{scalar}": np.repeat(edges(scalar), 17) for scalar in SCALARS}
+COLUMNS |= {f"b_{scalar}": np.tile(edges(scalar), 17) for scalar in SCALARS}
+"""Every pair of edge values, whatever the two types are."""
+
+
+def inputs(case: Case, row: int) -> dict[str, Any]:
+    """The fields that a case reads."""
+    return {name: COLUMNS[name][row] for name in fields_of(case)}
+
+
+@cache
+def fields_of(case: Case) -> list[str]:
+    text = f"{case.text} {case.where}"
+    return [name for name in COLUMNS if name in text]
+
+
+def rows_of(case: Case) -> range:
+    """The rows for which a case is interpreted: that takes 30 µs for each.
+
+    Of a case that reads one side, those that differ. Of two numbers of different types every third
+    pair, of each case other ones: they meet in one type, which has all pairs in cases of its own.
+    """
+    text = f"{case.text} {case.where}"
+    if "b_" not in text:
+        return range(0, 17 * 17, 17)
+    mixed = len(set(re.findall(r"[ab]_([iuf]\d+)", text))) > 1
+    if mixed and "ECSGEN_EDGES" not in os.environ:
+        return range(len(text) % 3, 17 * 17, 3)
+    return range(17 * 17)
+
+
+@cache
+def expected(case: Case) -> NDArray[Any]:
+    """What the interpreter gives for each of the rows, where nothing is assigned a one."""
+    kind, rows = SCALARS[case.scalar], rows_of(case)
+    found: NDArray[Any] = np.ones(len(rows), kind)
+    for place, row in enumerate(rows):
+        fields = {**inputs(case, row), "r": kind(1)}
+        run([f"r = {case.text}"], fields, case.where)
+        found[place] = fields["r"]
+    return found
+
+
+@pytest.mark.parametrize(("way", "name"), CHOICES)
+def test_edges(managers: Callable[[str], Any], way: str, name: str) -> None:
+    manager, kernel = managers(way), KERNELS[way][name]
+    for scalar in SCALARS:
+        getattr(manager.data, f"r_{scalar}")[...] = 1
+    with np.errstate(all="ignore"):
+        getattr(manager, name)()
+    wrong = []
+    for place, case in enumerate(kernel.cases):
+        rows = rows_of(case)
+        got = getattr(manager.data, f"r_{case.scalar}")[rows.start :: rows.step, place].copy()
+        wanted = expected(case)
+        bad = differing(got, wanted, case.ulps)
+        if case.scalar in FLOATS and case.text.startswith(("min", "max", "clip")):
+            bad &= ~((got == 0) & (wanted == 0))  # the sign of such a zero is open
+        for k in np.flatnonzero(bad)[:1]:
+            given = inputs(case, rows[k])
+            wrong.append(f"{case}: {given} gives {got[k]!r}, not {wanted[k]!r}")
+    assert not wrong, f"{len(wrong)} cases: " + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("scalar", ["f32", "f64", "i32", "i64", "u32"])
+@pytest.mark.parametrize("size", [4, 8])
+def test_an_element_of_a_row_is_negated(scalar: str, size: int, tmp_path: Path) -> None:
+    """numpy 2.4 negates other cells, if those of both sides are 16 or 64 bytes apart."""
+    text = f"component: Edge\nfields:\n  a: '{scalar}[{size}]'\n  b: '{scalar}[{size}]'\n"
+    text += "kernels:\n  turn: {steps: ['a[0] = -a[0]', 'b[1] = -b[0]']}\n"
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    name = f"negated_{scalar}_{size}"
+    package: Any = built(tmp_path, name).package
+    entities = package.EntityManager()
+    manager = package.EdgeManager(entities)
+    manager.create_many(entities.create_many(7))
+    numbers: NDArray[Any] = np.arange(1, 8).astype(SCALARS[scalar])
+    manager.data.a[:, 0] = manager.data.b[:, 0] = numbers
+    manager.turn()
+    assert manager.data.a[:, 0].tolist() == (-numbers).tolist()
+    assert manager.data.b[:, 1].tolist() == (-numbers).tolist()
+    list(forget(name))

@@ -1,0 +1,164 @@
+"""The typed tree: promotion, literals, conversions, effects; and the reference on small cases."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ecsgen.diagnostics import Diagnostics, format_text
+from ecsgen.layout.hints import remarks
+from ecsgen.model import Component
+from ecsgen.model.programs import Cast, Constant, Operation, Program, walk
+from ecsgen.model.types import SCALARS, Type, promote
+from ecsgen.schema import load
+from tests.models.kernel_reference import NUMPY, Reference
+
+FIELDS = """\
+component: Body
+hierarchy: {orphans: root}
+fields:
+  mass: {type: f32, default: 2.0}
+  height: f64
+  place: "f32[3]"
+  speed: "f32[3]"
+  local: "f32[2,2]"
+  world: "f32[2,2]"
+  hp: u8
+  delta: i16
+  steps: i32
+  big: u64
+  alive: bool
+"""
+
+
+def body(tmp_path: Path, text: str) -> Component:
+    (tmp_path / "a.yaml").write_text(FIELDS + text, encoding="utf-8")
+    diagnostics = Diagnostics()
+    project = load(tmp_path, diagnostics)
+    assert project is not None, format_text(diagnostics)
+    return project.components[0]
+
+
+def kernel(tmp_path: Path, *steps: str) -> Program:
+    listed = "".join(f"      - '{step}'\n" for step in steps)
+    text = f"kernels:\n  k:\n    args: {{dt: f32}}\n    steps:\n{listed}"
+    return body(tmp_path, text).kernels[0].program
+
+
+@pytest.mark.parametrize(("left", "right"), list(itertools.product(list(SCALARS)[1:], repeat=2)))
+def test_promotion_is_numpys(left: str, right: str) -> None:
+    expected = np.result_type(NUMPY[left], NUMPY[right])
+    assert np.dtype(NUMPY[promote(left, right)]) == expected
+
+
+@pytest.mark.parametrize(
+    ("step", "scalar"),
+    [
+        ("mass = mass * 0.5", "f32"),
+        ("mass = 2 * mass", "f32"),
+        ("height = mass * height", "f64"),
+        ("height = steps / 2", "f64"),
+        ("height = mass * steps", "f64"),
+        ("mass = mass * delta", "f32"),
+        ("steps = delta + hp", "i16"),
+        ("height = steps * 0.5", "f64"),
+        ("mass *= 0.5 if alive else 1", "f32"),
+        ("mass = sqrt(2) * mass", "f32"),
+        ("height = sqrt(steps)", "f64"),
+        ("hp = hp // 2", "u8"),
+        ("height = big + steps", "f64"),
+        ("mass = mass ** 2", "f32"),
+        ("mass = max(0, mass, 1.5)", "f32"),
+    ],
+)
+def test_operations_have_the_type_of_their_operands(tmp_path: Path, step: str, scalar: str) -> None:
+    (one,) = kernel(tmp_path, step).steps
+    operation = next(node for node in walk(one.value) if isinstance(node, Operation))
+    assert operation.type.scalar == scalar
+    assert all(
+        part.type.scalar in (scalar, "bool") for part in operation.operands
+    ), "operands are converted first"
+
+
+def test_half_a_power_is_the_root(tmp_path: Path) -> None:
+    """Else -inf and -0.0 come out as the backend likes."""
+    program = kernel(tmp_path, "mass = mass ** 0.5", "height = steps ** 0.5")
+    root, power = (step.value for step in program.steps)
+    assert isinstance(root, Operation)
+    assert isinstance(power, Operation)
+    assert (root.name, power.name) == ("sqrt", "**")
+
+
+def test_assignments_convert(tmp_path: Path) -> None:
+    program = kernel(tmp_path, "mass = height", "hp = delta", "height = 3", "mass = steps")
+    narrow, wrapping, literal, real = (step.value for step in program.steps)
+    for value, scalar in ((narrow, "f32"), (wrapping, "u8"), (real, "f32")):
+        assert isinstance(value, Cast)
+        assert value.type == Type(scalar)
+    assert literal == Constant(Type("f64"), 3.0)
+
+
+def test_effects_are_known(tmp_path: Path) -> None:
+    program = kernel(
+        tmp_path,
+        "gain = dt * height",
+        "place += speed * gain",
+        "world = parent.world @ local",
+        "hp = 1",
+    )
+    assert program.effects.reads == ("height", "place", "speed", "parent.world", "local")
+    assert program.effects.writes == ("place", "world", "hp")
+    assert [argument.name for argument in program.arguments] == ["dt"]
+
+
+def test_reference_runs_row_by_row(tmp_path: Path) -> None:
+    program = kernel(tmp_path, "world = parent.world @ local", "place.x += world[0, 1]", "hp -= 3")
+    columns: dict[str, NDArray[Any]] = {
+        "world": np.zeros((3, 2, 2), np.float32),
+        "local": np.array([[[1, 2], [0, 1]]] * 3, np.float32),
+        "place": np.zeros((3, 3), np.float32),
+        "hp": np.array([0, 2, 9], np.uint8),
+    }
+    parents = np.array([0xFFFF_FFFF, 0, 1])
+    Reference(columns, {"dt": 1.0}, parents, {"world": np.eye(2)}).run(program, range(3))
+    assert columns["place"][:, 0].tolist() == [2, 4, 6]
+    assert columns["hp"].tolist() == [253, 255, 6]
+
+
+def test_remarks_on_tags(tmp_path: Path) -> None:
+    """Hot fields that nothing uses, cold ones that a kernel reads; only where kernels are."""
+    text = """\
+component: A
+fields:
+  warm: f32
+  idle: f32
+  out: f32
+  rare: {type: f32, tags: [cold]}
+  kept: {type: u8, tags: [cold]}
+kernels: {k: {steps: [out = warm + rare]}}
+---
+component: B
+fields: {idle: f32, seen: f32}
+---
+world: W
+groups: {both: [A, B]}
+"""
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    project = load(tmp_path, Diagnostics())
+    assert project is not None
+    first, second = project.components
+    idle, rare = remarks(first, project.world)
+    assert "'idle'" in idle
+    assert "'rare'" in rare
+    assert not list(remarks(second, project.world))
+    world = "kernels: {w: {over: both, steps: [A.out = B.seen]}}\n"
+    (tmp_path / "a.yaml").write_text(text + world, encoding="utf-8")
+    project = load(tmp_path, Diagnostics())
+    assert project is not None
+    (idle,) = remarks(project.components[1], project.world)
+    assert "'idle'" in idle

@@ -1,0 +1,202 @@
+"""Every kernel that validates makes Python, with both backends and wherever its rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecsgen.config import BACKENDS, Backend, Options
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.files.roots import SchemaRoot
+from ecsgen.model import Kernel
+from ecsgen.render.package import outputs
+from ecsgen.schema import load
+from tests.models.kernel_interpreter import run
+from tests.models.kernel_scalars import SCALARS
+from tests.models.kernel_texts import ENUM, FIELDS, Drawing
+from tests.models.kernel_texts import kernel as random_kernel
+from tests.support.kernel_package import Subject, built, columns_of, differing, filled, forget
+
+SETUPS = {
+    "plain": "",
+    "tree": "hierarchy: {orphans: root}\npartition: {start: active}\n",
+    "holes": "lookup: direct\n",
+    "packed": "owner: none\n",
+}
+TYPES = {"mass": "f32", "height": "f64", "hp": "u8", "delta": "i16", "far": "i64", "big": "u64"}
+SHAPED = {"place": "f32", "wide": "f64", "parted": "f32", "table": "f32", "counts": "i32"}
+OTHERS = ("alive", "marks", "mode", "target")
+ELEMENTS = ("place.x", "wide[1]", "parted.z", "table[1, 2]", "table[1]", "counts[0]", "marks[2]")
+CONDITIONS = ("True", "False", "not True", "alive", "mass == mass", "on", "not on", "1 < 2")
+ARGUMENTS = "args: {dt: f32, shift: i16, gain: 'f32[3]', on: bool, kind: Mode}"
+
+
+def idle(random: Random) -> list[str]:
+    """A step or two that change little or nothing."""
+
+    def pick(some: Any) -> str:
+        return str(random.choice(tuple(some)))
+
+    numbers = TYPES | SHAPED
+    name = pick(numbers)
+    place = pick((*numbers, *OTHERS, *ELEMENTS))
+    condition = pick(CONDITIONS)
+    return random.choice(
+        [
+            [f"{place} = {place}"],
+            [f"{name} = +{name}"],
+            [f"{name} = -(-{name})"],
+            [f"{name} = {numbers[name]}({name})"],
+            [f"{name} {pick('+-*')}= {pick('01')}"],
+            [f"{name} = {pick('01')}"],
+            [f"{place} = {place} if {condition} else {place}"],
+            [f"{name} = {name} if {condition} else {pick('01')}"],
+            [f"part = {place}", f"{place} = part"],
+            [f"part = {place}", "other = part", f"{place} = other"],
+            [f"part = {pick('01')}", f"{name} = {numbers[name]}(part)"],
+            [f"part = {name}", "part = part", f"{name} = part"],
+            [f"part = {pick(('dt', 'shift', 'gain'))}", "place = f32(part)"],
+            [f"alive = {condition}"],
+            [f"marks = {condition}"],
+            ["mode = kind"],
+            ["mode = Mode.walk"],
+            ["target = 0"],
+            [f"place = {pick(('gain', 'dt', 'gain * dt', 'gain.x', 'cross(gain, gain)'))}"],
+            ["mass = norm(gain) + dot(gain, gain)"],
+            ["place = normalize(gain)"],
+        ]
+    )
+
+
+def usual(seed: int) -> str:
+    """A kernel of the other tests, whose steps do something."""
+    return random_kernel(seed)
+
+
+def kernel(seed: int, parent: bool = False, exact: bool = True) -> str:
+    """A kernel as a line of a schema: steps that do nothing, now and then among others."""
+    random = Random(seed)
+    drawing = Drawing(random, exact, parent)
+    steps = idle(random)
+    if random.random() < 0.3:
+        name = random.choice(list(TYPES))
+        steps.append(f"{name} = {TYPES[name]}({drawing.number((), 2)})")
+    if random.random() < 0.2:
+        steps.insert(0, f"height = {random.choice(('dt', 'f64(shift)', 'f64(on)'))}")
+    where = f'where: "{random.choice(CONDITIONS)}", ' if random.random() < 0.3 else ""
+    parallel = "parallel: true, " if random.random() < 0.2 else ""
+    listed = ", ".join(f'"{step}"' for step in steps)
+    return f"  k{seed}: {{{ARGUMENTS}, {where}{parallel}steps: [{listed}]}}\n"
+
+
+def reduction(seed: int) -> str:
+    random = Random(seed)
+    how = random.choice(("sum", "min", "max", "mean", "count"))
+    values = (
+        "1",
+        "0.5",
+        "mass",
+        "place",
+        "counts",
+        "far",
+        "mass * 0",
+        "table[1]",
+        "parted",
+        "2 - 2",
+    )
+    value = random.choice(CONDITIONS[:5] if how == "count" else values)
+    return f'  r{seed}: {{{how}: "{value}"}}\n'
+
+
+def valid(folder: Path, head: str, seeds: range, text: Callable[[int], str]) -> list[str]:
+    """The texts that have no error under some keys of a component."""
+    found = []
+    for one in map(text, seeds):
+        (folder / "a.yaml").write_text(head + one + ENUM, encoding="utf-8")
+        if load(folder, Diagnostics()) is not None:
+            found.append(one)
+    return found
+
+
+def schema(folder: Path, keys: str, seeds: range) -> None:
+    """Write a schema with the valid ones of so many kernels and reductions."""
+    head = FIELDS.format(keys=keys)
+    kernels = valid(
+        folder, f"{head}kernels:\n", seeds, lambda k: kernel(k, "hierarchy" in keys, exact=False)
+    )
+    reductions = valid(folder, f"{head}reductions:\n", range(30), reduction)
+    assert len(kernels) > len(seeds) // 2
+    texts = f"{head}kernels:\n{''.join(kernels)}reductions:\n{''.join(reductions)}{ENUM}"
+    (folder / "a.yaml").write_text(texts, encoding="utf-8")
+
+
+def modules(folder: Path, backend: Backend) -> Iterator[tuple[str, str]]:
+    """The texts of the package of the schema in a folder."""
+    project = load(folder, Diagnostics())
+    assert project is not None
+    options = Options(
+        (SchemaRoot(folder),), folder / "out", backend, folder / "tests", jobs=1, line_length=88
+    )
+    for output in outputs(project, options):
+        if output.path.endswith(".py"):
+            yield output.path, output.make()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("setup", SETUPS)
+def test_valid_kernels_make_python(tmp_path: Path, setup: str, backend: Backend) -> None:
+    schema(tmp_path, SETUPS[setup], range(80))
+    for path, text in modules(tmp_path, backend):
+        compile(text, path, "exec")
+
+
+@pytest.mark.parametrize(("backend", "seeds"), [("numpy", range(120)), ("numba", range(8))])
+@pytest.mark.parametrize("text", [kernel, usual])
+def test_valid_kernels_run(
+    tmp_path: Path, text: Callable[[int], str], backend: Backend, seeds: range
+) -> None:
+    """They give what the interpreter says, shapes included."""
+    pytest.importorskip(backend)
+    head = FIELDS.format(keys="") + "kernels:\n"
+    found = valid(tmp_path, head, seeds, text)
+    (tmp_path / "a.yaml").write_text(head + "".join(found) + ENUM, encoding="utf-8")
+    name = f"valid_{text.__name__}_{backend}"
+    subject = built(tmp_path, name, backend)
+    manager = filled(subject, 12, np.random.default_rng(1))
+    for one in subject.component.kernels:
+        check(subject, manager, one)
+    list(forget(name))
+
+
+def check(subject: Subject, manager: Any, kernel: Kernel) -> None:
+    before = {name: c.copy() for name, c in columns_of(manager, subject.component).items()}
+    known = {"on": True, "kind": 2, "dt": 0.25, "shift": -3, "gain": (0.5, -2.0, 0.0)}
+    given = {argument.name: known[argument.name] for argument in kernel.program.arguments}
+    types = {argument.name: argument.type.scalar for argument in kernel.program.arguments}
+    with np.errstate(all="ignore"):
+        getattr(manager, kernel.name)(**given)
+    after = columns_of(manager, subject.component)
+    values = {n: value_of(np.array(g, SCALARS[types[n]])) for n, g in given.items()}
+    members = {f"Mode.{name}": np.uint8(k) for k, name in enumerate(("idle", "walk", "run"))}
+    for row in range(manager.data.n):
+        cells = {name: value_of(column[row]) for name, column in before.items()}
+        cells |= values | members
+        run(kernel.steps, cells, kernel.where)
+        for name, column in after.items():
+            wanted = np.array(cells[name], column.dtype)
+            wrong = differing(np.array(column[row]), wanted, 0)
+            is_zero = (column[row] == 0) & (wanted == 0)  # of min and max the sign is open
+            assert not (wrong & ~is_zero).any(), (
+                f"{kernel.steps} where {kernel.where!r}: {name} of row {row} is {column[row]!r}, "
+                f"not {wanted!r}; before {cells}"
+            )
+
+
+def value_of(cell: Any) -> Any:
+    """A cell as the interpreter has it: a scalar, or (nested) lists of them."""
+    return [value_of(part) for part in cell] if np.ndim(cell) else cell[()]

@@ -1,0 +1,170 @@
+"""Kernels that ask neighbours and refer to other rows or send to them, against a loop over rows."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ecsgen.config import BACKENDS
+from ecsgen.model import Kernel, Project
+from tests.models.world_reference import used_rows
+from tests.support.others_package import built, check, filled
+from tests.support.soak import examples
+
+FIELDS = """\
+f: f32, d: f64, i: i32, hits: u8, on: bool, v: "f32[3]", table: "f32[20]", foe: entity, \
+parts: {type: "f64[2]", split: true}, turn: "f32[2,2]"\
+"""
+STEPS = {
+    "tell": """
+      - nearest(other.entity).OWN.f += OWN.f * 0.5
+      - nearest(other.entity).OWN.f -= f32(sum(distance * gain))
+      - OWN.foe = nearest(other.entity)
+      - OWN.foe.OWN.hits += u8(OWN.i)
+      - OWN.i = i32(sum(other.PART.i)) + OWN.foe.OWN.i""",
+    "see": """
+      - OWN.f = sum(other.PART.f if OWN.foe.OWN.on else OWN.foe.OWN.f * distance)
+      - OWN.v = OWN.foe.OWN.v + f32(count(exists(OWN.foe) and other.PART.hits > OWN.hits))
+      - OWN.on = exists(OWN.foe.OWN)
+      - OWN.d = mean(other.PART.d) + max(OWN.foe.OWN.parts.y - other.PART.parts.x)
+      - OWN.table = OWN.foe.OWN.table + nearest(other.PART.table) * scale""",
+    "shout": """
+      - best = nearest(other.entity)
+      - best.OWN.on = best.OWN.on or OWN.f > 0
+      - OWN.foe.OWN.v += sum(offset).x
+      - best.OWN.v.y -= OWN.f
+      - OWN.foe.OWN.d = min(OWN.foe.OWN.d, min(distance))
+      - OWN.foe.OWN.turn += OWN.turn
+      - HOME.at += sum(offset) * 0.1
+      - best.OWN.table += OWN.f""",
+    "roam": """
+      - HOME.at += sum(offset) * 0.3
+      - OWN.i = i32(count())
+      - nearest(other.entity).HOME.at = HOME.at + 0.5
+      - OWN.f = f32(sum(distance))
+      - OWN.foe = nearest(other.entity)
+      - OWN.foe.HOME.at.x += 1
+      - OWN.v = sum(other.PART.v) + f32(count(other.PART.on))""",
+    "chase": """
+      - OWN.d = mean(other.PART.parts.x + distance) + f64(count())
+      - OWN.foe.OWN.parts = OWN.parts + mean(other.PART.parts)
+      - HOME.at.y += nearest(offset.y)
+      - OWN.turn = sum(other.PART.turn) + OWN.foe.OWN.turn
+      - OWN.foe.OWN.foe.HOME.at = HOME.at
+      - best = nearest(other.entity)
+      - best.OWN.table = OWN.table + nearest(other.PART.table)
+      - OWN.i = OWN.i + i32(count(other.entity != OWN.foe))""",
+}
+COMPILED = ("hunting_shout", "Flea.tell")
+"""What numba compiles, which takes seconds for each; `ECSGEN_EDGES=all` compiles all."""
+TURNS = {"roam": "rows", "chase": "random"}
+ARGS = {
+    "tell": "args: {reach: f32, gain: {type: f32, each: true}}",
+    "see": "args: {reach: f32, scale: f32}",
+}
+PLAIN = "args: {reach: f32}"
+
+
+def component(name: str, keys: str, place: str) -> str:
+    """A component, and its kernels."""
+    kernels = ""
+    for kernel, steps in STEPS.items():
+        steps = steps.replace(".OWN", f".{name}").replace(".HOME", f".{name}")
+        for own in ("OWN.", "PART.", "HOME."):
+            steps = steps.replace(own, "")
+        where = "    where: count() > 0 or on\n" if kernel != "see" else ""
+        kernels += f"  {kernel}:\n    near: reach\n    {ARGS.get(kernel, PLAIN)}\n{where}"
+        kernels += f"    turns: {TURNS[kernel]}\n" if kernel in TURNS else ""
+        kernels += f"    steps:{steps}\n"
+    head = f"component: {name}\n{keys}fields: {{at: {place}, {FIELDS}}}\nspace: {{field: at}}\n"
+    return f"{head}kernels:\n{kernels}"
+
+
+def of_the_world(name: str, over: str, among: str, own: str, part: str) -> str:
+    """Kernels of the world over rows that ask others."""
+    kernels = ""
+    for kernel, steps in STEPS.items():
+        steps = steps.replace("OWN", own).replace("PART", part).replace("HOME", "Bird")
+        near = f"{{radius: reach, among: {among}}}" if among else "reach"
+        kernels += f"  {name}_{kernel}:\n    over: {over}\n    near: {near}\n"
+        kernels += f"    {ARGS.get(kernel, PLAIN)}\n"
+        kernels += f"    turns: {TURNS[kernel]}\n" if kernel in TURNS else ""
+        kernels += f"    steps:{steps}\n"
+    return kernels
+
+
+SCHEMA = "---\n".join(
+    [
+        component("Bird", "", '"f32[2]"'),
+        component("Fish", "lookup: hash\n", '{type: "f64[3]", split: true}'),
+        component("Flea", "instances: many\nids: true\npartition: {start: active}\n", '"f64[2]"'),
+        component("Rock", "lookup: direct\n", '"f32[3]"'),
+        f"component: Wolf\npartition: {{start: active}}\nfields: {{{FIELDS}}}\n",
+        f"component: Ewe\nlookup: hash\nfields: {{{FIELDS}}}\n",
+        "world: Game\ngroups: {flock: [Bird, Ewe]}\n"
+        "queries: {wolves: {all: [Bird, Wolf]}, lone: {all: [Wolf, Bird], none: [Ewe]}}\n"
+        "kernels:\n"
+        + of_the_world("flocked", "flock", "", "Ewe", "Ewe")
+        + of_the_world("hunted", "flock", "wolves", "Ewe", "Wolf")
+        + of_the_world("hunting", "lone", "flock", "Wolf", "Ewe")
+        + of_the_world("birds", "Bird", "lone", "Bird", "Wolf"),
+    ]
+)
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
+    pytest.importorskip(request.param)
+    return built(SCHEMA, "near_others", request.param)
+
+
+def is_tried(project: Project, name: str) -> bool:
+    return project.backend == "numpy" or "ECSGEN_EDGES" in os.environ or name in COMPILED
+
+
+def crowded(module: Any, project: Project, count: int, seed: int) -> Any:
+    """A world in which most places are finite, and wrapped along some axes."""
+    random = np.random.default_rng(seed)
+    world = filled(module, project, count, random)
+    for component in project.components:
+        if component.space is not None:
+            manager = getattr(world, component.module)
+            axes = len(manager.wrap)
+            manager.wrap = np.where(random.random(axes) < 0.5, random.choice([3, 7, 40], axes), 0)
+    return world
+
+
+@settings(max_examples=examples(4), deadline=None)
+@given(
+    count=st.sampled_from([0, 1, 2, 30, 70]),
+    seed=st.integers(0, 2**32 - 1),
+    reach=st.sampled_from([0.7, 3.0, 9.0]),
+)
+@example(count=70, seed=0, reach=3.0)  # of which somebody is near inactive wolves
+def test_kernels(game: tuple[Any, Project], count: int, seed: int, reach: float) -> None:
+    module, project = game
+    world, random = crowded(module, project, count, seed), np.random.default_rng(seed)
+    for component in project.components:
+        for kernel in component.kernels:
+            if is_tried(project, f"{component.name}.{kernel.name}"):
+                n = getattr(world, component.module).data.n
+                check(world, project, kernel, values_of(kernel, reach, n, random), component.name)
+                used = used_rows(world, project)[component.name]
+                some = random.permutation(used)[: len(used) // 2].tolist()
+                given = values_of(kernel, reach, len(some), random)
+                check(world, project, kernel, given, component.name, some)
+    for kernel in project.world.kernels:
+        if is_tried(project, kernel.name):
+            n = len(getattr(world, {"Bird": "bird"}.get(kernel.over, kernel.over)))
+            check(world, project, kernel, values_of(kernel, reach, n, random))
+
+
+def values_of(kernel: Kernel, reach: float, count: int, random: np.random.Generator) -> Any:
+    """Values for its arguments, of which one may have a value for each row."""
+    given = {"reach": reach, "scale": 0.5, "gain": random.normal(size=count)}
+    return {name: given[name] for name, _, _ in kernel.args}

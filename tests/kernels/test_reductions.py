@@ -1,0 +1,175 @@
+"""Generated reductions: exact sums of integers, sums of floats as good as pairwise ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from ecsgen_runtime.sizes import Sizes
+
+from ecsgen.config import BACKENDS, Backend
+from tests.models.kernel_scalars import wrapped
+from tests.support.kernel_package import built, forget
+
+SCHEMA = """\
+component: {name}
+{keys}fields:
+  mass: f32
+  place: "f32[3]"
+  parted: {{type: "f64[2]", split: true}}
+  table: "i16[2,2]"
+  hp: u8
+  big: i64
+  alive: bool
+reductions:
+  weight: {{sum: mass}}
+  center: {{mean: place * mass}}
+  right: {{max: parted}}
+  least: {{min: mass}}
+  tables: {{sum: table}}
+  health: {{sum: hp}}
+  all_big: {{sum: big}}
+  highest: {{max: big}}
+  mean_hp: {{mean: hp}}
+  living: {{count: alive and hp > 3}}
+  everyone: {{count: "True"}}
+  ones: {{sum: "0.5"}}
+"""
+ROWS = 3_000
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def package(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[ModuleType]:
+    pytest.importorskip(request.param)
+    folder = tmp_path_factory.mktemp("reductions")
+    plain = SCHEMA.format(name="Plain", keys="")
+    direct = SCHEMA.format(name="Holey", keys="lookup: direct\n")
+    (folder / "a.yaml").write_text(f"{plain}---\n{direct}", encoding="utf-8")
+    name = f"reductions_{request.param}"
+    yield built(folder, name, request.param).package
+    list(forget(name))
+
+
+@pytest.fixture(params=["PlainManager", "HoleyManager"])
+def manager(package: Any, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Rows in a few blocks; every third was destroyed, which leaves holes in the direct one."""
+    entities = package.EntityManager()
+    kind = getattr(package, request.param)
+    if find_spec("ecsgen_runtime.kernels.blocks"):  # with numba there are none
+        monkeypatch.setattr(Sizes, "block_rows", (512, 512))
+    found = kind(entities)
+    random = np.random.default_rng(1)
+    everyone = entities.create_many(ROWS)
+    found.create_many(
+        everyone,
+        mass=random.random(ROWS, np.float32) * 1e5,
+        place=random.standard_normal((ROWS, 3)),
+        parted=random.standard_normal((ROWS, 2)),
+        table=random.integers(-9, 9, (ROWS, 2, 2)),
+        hp=random.integers(0, 255, ROWS),
+        big=random.integers(-(2**40), 2**40, ROWS),
+        alive=random.random(ROWS) < 0.5,
+    )
+    found.remove_many(everyone[::3])
+    return found
+
+
+def rows_of(manager: Any) -> list[Any]:
+    return [manager.row(manager.lookup(e)) for e in manager]
+
+
+def test_sums(manager: Any) -> None:
+    rows = rows_of(manager)
+    assert manager.weight() == pytest.approx(math.fsum(row.mass for row in rows), rel=1e-14)
+    products = [np.float32(row.mass) * np.array(row.place, np.float32) for row in rows]
+    means = [math.fsum(float(p[axis]) for p in products) / len(rows) for axis in range(3)]
+    assert manager.center() == pytest.approx(means, rel=1e-12)
+    assert manager.health() == sum(row.hp for row in rows)
+    assert manager.all_big() == sum(row.big for row in rows)
+    assert manager.mean_hp() == pytest.approx(sum(row.hp for row in rows) / len(rows), rel=1e-15)
+    assert manager.ones() == len(rows) / 2
+    tables = np.array([row.table for row in rows]).sum(0)
+    assert manager.tables() == tuple(map(tuple, tables.tolist()))
+
+
+def test_smallest_and_largest(manager: Any) -> None:
+    rows = rows_of(manager)
+    assert manager.least() == min(row.mass for row in rows)
+    assert manager.right() == tuple(max(row.parted[axis] for row in rows) for axis in range(2))
+    highest = manager.highest()
+    assert highest == max(row.big for row in rows)
+    assert type(highest) is int
+    manager.set_mass(manager.lookup(next(iter(manager))), math.nan)
+    assert math.isnan(manager.least())
+
+
+def test_counts(manager: Any) -> None:
+    rows = rows_of(manager)
+    assert manager.living() == sum(row.alive and row.hp > 3 for row in rows)
+    assert manager.everyone() == len(rows) == len(manager)
+
+
+def test_no_rows(manager: Any) -> None:
+    manager.clear()
+    assert manager.weight() == 0
+    assert type(manager.weight()) is float
+    assert manager.tables() == ((0, 0), (0, 0))
+    assert manager.everyone() == 0
+    for found in (manager.least(), manager.highest(), manager.mean_hp(), *manager.center()):
+        assert math.isnan(found)
+
+
+EDGES = """\
+component: Edge
+fields: {big: i64, vast: u64, small: i8, pair: "i64[2]", x: f64}
+reductions:
+  total: {sum: big}
+  totals: {sum: pair}
+  negative: {sum: -big}
+  vast_total: {sum: vast}
+  small_total: {sum: small}
+  doubled: {sum: small * 2}
+  below: {count: big < vast}
+  same: {count: big == vast}
+  grown: {count: big + 1 > big}
+  least: {min: big}
+  most: {max: vast}
+  divided: {max: x / -0.0}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_edges(tmp_path: Path, backend: Backend) -> None:
+    """Sums wrap, comparisons are exact, the ends of types stay what they are."""
+    pytest.importorskip(backend)
+    (tmp_path / "a.yaml").write_text(EDGES, encoding="utf-8")
+    package: Any = built(tmp_path, f"reduced_{backend}", backend).package
+    entities = package.EntityManager()
+    manager = package.EdgeManager(entities)
+    big = [2**63 - 1, -(2**63), -1, 0, 2**63 - 2, 2**63 - 1] * 300
+    vast = [2**63, 2**64 - 1, 2**64 - 1, 0, 2**63 - 1, 2**63 - 1] * 300
+    small = [127, -128, -128, -1, 0, 127] * 300
+    pairs = [[one, -2] for one in big]
+    entities = entities.create_many(len(big))
+    manager.create_many(entities, big=big, vast=vast, small=small, pair=pairs, x=-1.0)
+    assert manager.total() == wrapped(sum(big), np.int64)
+    assert manager.totals() == (wrapped(sum(big), np.int64), -2 * len(big))
+    negatives = [wrapped(-one, np.int64) for one in big]
+    assert manager.negative() == wrapped(sum(map(int, negatives)), np.int64)
+    assert manager.vast_total() == sum(vast) % 2**64
+    assert manager.small_total() == sum(small)
+    assert manager.doubled() == sum(int(wrapped(2 * one, np.int8)) for one in small)
+    assert manager.below() == sum(a < b for a, b in zip(big, vast, strict=True))
+    assert manager.same() == sum(a == b for a, b in zip(big, vast, strict=True))
+    assert manager.grown() == sum(one != 2**63 - 1 for one in big)
+    assert (manager.least(), manager.most()) == (-(2**63), 2**64 - 1)
+    assert manager.divided() == math.inf
+    list(forget(package.__name__))

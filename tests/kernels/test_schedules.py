@@ -1,0 +1,358 @@
+"""Schedules: what the calls in order do, whichever kernels share a pass, with both backends."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from ecsgen_runtime.sizes import Sizes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ecsgen.cli import ecsgen
+from ecsgen.config import BACKENDS, UsageError
+from tests.support.kernel_package import built, forget
+from tests.support.soak import examples
+
+COMPONENTS = """\
+component: Body
+fields:
+  place: "f32[3]"
+  speed: "f32[3]"
+  mass: f64
+  alive: bool
+  far: {type: "f32[2]", split: true}
+  hits: i32
+kernels:
+  drag: {args: {k: f32, dt: f32}, steps: ["speed *= 1 - k * dt"]}
+  push: {args: {force: "f32[3]", dt: f32}, steps: ["f = force * dt", "speed += f / f32(mass + 1)"]}
+  drift: {args: {dt: f32}, steps: ["place += speed * dt"]}
+  bounce: {where: "place.z < 0 and alive", steps: ["place.z = -place.z", "speed.z = -speed.z"]}
+  other: {steps: ["far.x += f32(normal())", "hits = i32(randrange(9))", "f = sqrt(mass)", mass = f]}
+  again: {where: "random() > 0.5", steps: [hits += 1, f = hits, far.y = f32(f)]}
+  each: {args: {by: {type: f32, each: true}}, steps: [place *= by]}
+  cores: {parallel: true, steps: [mass += 1]}
+---
+component: Spin
+fields: {angle: f32}
+partition: {start: active}
+kernels:
+  turn: {args: {dt: f32}, steps: [angle += dt]}
+  halve: {steps: [angle /= 2]}
+  whole: {rows: all, args: {dt: f32}, steps: [angle += dt]}
+  stir:
+    rows: all
+    args: {key: f32, key_1: f32, stem: f32}
+    steps: ["angle += f32(random()) * key + stem - key_1"]
+---
+component: Fuel
+fields: {left: f64, use: "f64[2]"}
+---
+component: Bone
+hierarchy: {orphans: root}
+fields: {turn: f32, own: f32}
+kernels:
+  bend: {args: {dt: f32}, steps: [own += dt]}
+  follow: {steps: [turn = parent.turn + own]}
+---
+component: Shot
+owner: none
+fields: {life: f32}
+kernels:
+  fly: {args: {dt: f32}, steps: [life -= dt]}
+  flicker: {steps: ["life *= f32(random())"]}
+---
+component: Charm
+fields: {luck: f32}
+---
+component: Dust
+fields: {at: "f32[2]", met: f32}
+space: {field: at}
+kernels:
+  waft: {steps: [at += 1]}
+  meet: {near: reach, args: {reach: f32}, steps: [met = f32(count()) + reach]}
+"""
+WORLD = """\
+---
+world: Game
+groups: {bodies: [Body, Fuel]}
+queries: {both: {all: [Body, Spin]}, lucky: {all: [Charm]}}
+archetypes: {components: [Charm]}
+kernels:
+  burn:
+    over: bodies
+    args: {use: "f64[2]"}
+    steps: ["Fuel.left -= Body.mass", "Fuel.use = use * 2"]
+  refill:
+    over: bodies
+    where: "random() < 0.3 and Fuel.left < 0"
+    steps: ["Fuel.left = 100 * random()", "Body.mass += norm(Fuel.use)"]
+  whirl: {over: both, args: {dt: f32, k: f32}, steps: ["Spin.angle += dt * k", "Body.hits += 1"]}
+  unwhirl:
+    over: both
+    args: {dt: f32}
+    where: Body.hits > 2
+    steps: ["Spin.angle -= dt + f32(Body.hits)", "Body.place *= 0.5", "Body.mass = 3"]
+  wish: {over: lucky, args: {dt: f32}, steps: ["Charm.luck += dt"]}
+"""
+OWN = ("burn", "refill", "whirl", "unwhirl", "wish")
+KERNELS = (
+    *(f"Body.{name}" for name in ("drag", "push", "drift", "bounce", "other", "again", "each")),
+    *("Body.cores", "Spin.turn", "Spin.halve", "Spin.whole", "Spin.stir"),
+    *("Bone.bend", "Bone.follow", "Shot.fly", "Shot.flicker", *OWN),
+)
+ALL = [
+    "Body.drag, Body.push, Body.drift, Body.bounce, Body.other, Body.again, Body.drift",
+    "burn, refill, burn, refill, whirl, unwhirl, whirl, Spin.turn, Spin.halve",
+    "Shot.fly, Shot.flicker, Shot.fly, Spin.whole, Spin.stir, Bone.bend, Bone.bend, Bone.follow",
+    "wish, wish, Body.cores, Body.cores, Body.drift, Body.each, Body.drift, drift_2",
+]
+VALUES = {
+    "k": 0.5,
+    "dt": 0.25,
+    "force": (1.0, -2.0, 0.5),
+    "use": (0.5, 2.0),
+    "key": 2.0,
+    "key_1": 0.75,
+    "stem": 0.5,
+}
+
+
+def schedules() -> dict[str, list[str]]:
+    """Some that try a lot in few passes, and random ones of neighbours that may share a pass."""
+    found = {f"step_{k}": text.removesuffix(", drift_2").split(", ") for k, text in enumerate(ALL)}
+    random = Random(1)
+    for k in range(6):
+        entries = []
+        for _ in range(4):
+            holder = random.choice(("Body", "Spin", "Bone", "Shot", ""))
+            alike = [name for name in KERNELS if name.rpartition(".")[0] == holder]
+            entries += random.choices(alike, k=3)
+        found[f"any_{k}"] = entries
+    return found
+
+
+SCHEDULES = schedules()
+
+
+def schema() -> str:
+    listed = "".join(f"  {name}: [{', '.join(texts)}]\n" for name, texts in SCHEDULES.items())
+    return f"{COMPONENTS}{WORLD}schedule:\n{listed}  gather: [Dust.waft, Dust.meet]\n"
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def package(tmp_path_factory: pytest.TempPathFactory, request: Any) -> Iterator[Any]:
+    pytest.importorskip(request.param)
+    folder = tmp_path_factory.mktemp("schedules")
+    (folder / "a.yaml").write_text(schema(), encoding="utf-8")
+    yield built(folder, f"schedules_{request.param}", request.param).package
+    list(forget(f"schedules_{request.param}"))
+
+
+def filled(package: Any, count: int, seed: int) -> Any:
+    """A world in which some entities lack something, so that rows are here and there."""
+    w, random = package.Game(), np.random.default_rng(seed)
+    for module in ("body", "spin", "fuel", "bone"):
+        w.spawn(2, **{module: {}, "charm": {}})
+    w.spawn(count, body={}, spin={}, fuel={}, bone={}, charm={})
+    w.shot.create_many(count)
+    for manager in (w.body, w.spin, w.fuel, w.bone, w.shot):
+        for info in manager.FIELDS:
+            if info.name == "far":
+                for part in ("far_x", "far_y"):
+                    column = getattr(manager.data, part)
+                    column[...] = random.standard_normal(column.shape)
+                continue
+            column = getattr(manager.data, info.name)
+            column[...] = (random.standard_normal(column.shape) * 5).astype(column.dtype)
+    w.body.data.mass = np.abs(w.body.data.mass)
+    if count > 3:
+        w.spin.deactivate_many(random.random(w.spin.data.n) < 0.3)
+        w.body.remove_many(list(w.entities)[9::5])
+        rows = np.arange(1, w.bone.data.n)
+        w.bone.set_parent_many(rows, [int(random.integers(0, row)) for row in rows])
+    return w
+
+
+def columns(w: Any) -> dict[str, bytes]:
+    """All cells of a world."""
+    found = {}
+    for manager in (w.body, w.spin, w.fuel, w.bone, w.shot):
+        for column in manager.LAYOUT:
+            found[f"{type(manager).__name__}.{column.name}"] = getattr(
+                manager.data, f"_{column.name}_column"
+            )[: manager.data.n].tobytes()
+    lucks = [np.array(chunk.charm.luck) for chunk in w.lucky.chunks()]
+    found["luck"] = np.concatenate(lucks).tobytes() if lucks else b""
+    return found
+
+
+def call(w: Any, entries: list[str], by: Any) -> None:
+    """Call kernels in order."""
+    for entry in entries:
+        holder, _, name = entry.rpartition(".")
+        kernel = getattr(getattr(w, holder.lower()) if holder else w, name)
+        names = [name for name in inspect.signature(kernel).parameters if name != "rows"]
+        kernel(**{name: (VALUES | {"by": by})[name] for name in names})
+
+
+def run(w: Any, name: str, by: Any) -> None:
+    """Run a schedule."""
+    names = inspect.signature(getattr(w, name)).parameters
+    getattr(w, name)(**{name: (VALUES | {"by": by})[name] for name in names})
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+@settings(max_examples=examples(4), deadline=None)
+@given(count=st.sampled_from([0, 1, 40, 1500]), seed=st.integers(0, 2**32 - 1))
+def test_the_same_as_the_calls(package: Any, name: str, count: int, seed: int) -> None:
+    w = filled(package, count, seed)
+    w.seed = seed
+    other = deepcopy(w)
+    by = np.random.default_rng(seed).random(w.body.data.n)
+    with np.errstate(all="ignore"), pytest.MonkeyPatch.context() as monkeypatch:
+        if "numpy" in package.__name__:
+            monkeypatch.setattr(Sizes, "block_rows", (512, 512))
+        for _ in range(2):  # the second one with blocks that are kept
+            run(w, name, by)
+            call(other, SCHEDULES[name], by)
+            assert columns(w) == columns(other)
+            for one in (w, other):
+                one.spawn(70, body={"speed": (1, 2, 3)}, spin={}, fuel={}, bone={})
+            by = np.concatenate([by, np.ones(70)])
+
+
+def test_a_pass_is_as_quiet_as_its_kernels(package: Any) -> None:
+    """What `push` makes of its arguments for all rows may be infinite."""
+    w = package.Game()
+    with np.errstate(all="raise"):
+        w.step_0(k=0.5, dt=1e30, force=(3e38, 1.0, 1.0))
+
+
+def test_arguments_are_checked_before_anything_runs(package: Any) -> None:
+    w = filled(package, 40, 1)
+    before, calls = columns(w), dict(w.body._chance.calls)
+    by = np.ones(w.body.data.n)
+    wrong: list[tuple[str, dict[str, Any], type[Exception]]] = [
+        ("step_0", {"force": (1, 2)}, ValueError),
+        ("step_0", {"dt": "a"}, TypeError),
+        ("step_1", {"use": 1e400}, ValueError),
+        ("step_3", {"by": by[1:]}, ValueError),
+        ("step_3", {"by": 1e39}, OverflowError),
+    ]
+    for name, bad, error in wrong:
+        names = inspect.signature(getattr(w, name)).parameters
+        given = {key: (VALUES | {"by": by} | bad)[key] for key in names}
+        with pytest.raises(error, match=rf"Game\.{name}\."):
+            getattr(w, name)(**given)
+    assert columns(w) == before
+    assert dict(w.body._chance.calls) == calls
+
+
+@pytest.mark.parametrize("radius", [0, -1.0, np.nan, np.inf, 1e-60])
+def test_radii_are_checked_before_anything_runs(package: Any, radius: float) -> None:
+    w = package.Game()
+    w.spawn(2, dust={})
+    with pytest.raises(ValueError, match=r"Game\.gather"):
+        w.gather(radius)
+    assert not w.dust.data.at.any()
+    w.gather(0.5)
+    assert w.dust.data.met.tolist() == [1.5, 1.5]
+
+
+def test_parameters_come_as_they_first_come_up(package: Any) -> None:
+    names = list(inspect.signature(package.Game.step_0).parameters)
+    assert names == ["self", "k", "dt", "force"]
+
+
+def test_says_what_it_does(package: Any) -> None:
+    said = " ".join((inspect.getdoc(package.Game.step_1) or "").split())
+    assert "pass 1: burn reads Fuel.left, Body.mass; writes Fuel.left, Fuel.use." in said
+    assert "pass 2: unwhirl reads Body.hits, Spin.angle, Body.place; writes" in said
+    assert "pass 3: Spin.halve reads Spin.angle; writes Spin.angle." in said
+
+
+TABLE = """\
+step_2(dt: f32, key: f32, key_1: f32, stem: f32)
+pass  kernel        over  reads           writes
+   1  Shot.fly      Shot  life            life
+   1  Shot.flicker  Shot  life, random    life
+   1  Shot.fly      Shot  life            life
+   2  Spin.whole    Spin  angle           angle
+   2  Spin.stir     Spin  angle, random   angle
+   3  Bone.bend     Bone  own             own
+   3  Bone.bend     Bone  own             own
+   4  Bone.follow   Bone  own, parent.turn  turn
+pass 2: Spin are other rows than Shot
+pass 3: Bone are other rows than Spin
+pass 4: Bone.follow reads parents
+"""
+
+
+SEEING = """\
+component: Ant
+fields: {at: "f32[2]", food: f32, mate: entity}
+space: {field: at}
+kernels:
+  look: {near: 2, steps: ["food += sum(other.food)"]}
+  share: {steps: ["mate.Ant.food += food"]}
+  beg: {near: 2, steps: ["nearest(other.mate).Ant.food -= 1"]}
+---
+world: Hill
+kernels: {follow: {over: Ant, steps: [Ant.at = Ant.mate.Ant.at]}}
+schedule: {day: [Ant.look, Ant.share, follow, Ant.beg]}
+"""
+SEEN = """\
+day()
+pass  kernel     over  reads       of others  writes    sends to
+   1  Ant.look   Ant   food        Ant.food   food
+   2  Ant.share  Ant   mate, food                       Ant.food
+   3  follow     Ant   Ant.mate    Ant.at     Ant.at
+   4  Ant.beg    Ant               Ant.mate             Ant.food
+"""
+
+
+def test_what_kernels_have_to_do_with_other_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(SEEING, encoding="utf-8")
+    layout = ["layout", "--schemas", str(tmp_path), "--schedule", "day"]
+    table = CliRunner().invoke(ecsgen, layout).stdout.split("\npass 2:")[0]
+    assert table.split() == SEEN.split()
+    picture = tmp_path / "day.svg"
+    assert CliRunner().invoke(ecsgen, [*layout, "--svg", str(picture)]).exit_code == 0
+    text = picture.read_text("utf-8")
+    assert text.count(">sends to ") == 2
+    assert text.count(">of others ") == 3
+    hill = built(tmp_path, "schedules_seeing", "numpy").package.Hill
+    said = " ".join((inspect.getdoc(hill.day) or "").split())
+    assert "Ant.look reads Ant.food; of others Ant.food; writes Ant.food." in said
+    assert "Ant.share reads Ant.mate, Ant.food; sends to Ant.food." in said
+    assert "Ant.beg reads of others Ant.mate; sends to Ant.food." in said
+    ant = importlib.import_module("schedules_seeing.ant").AntManager
+    assert "of whom it reads mate" in " ".join((inspect.getdoc(ant.beg) or "").split())
+    list(forget("schedules_seeing"))
+
+
+def test_layout_shows_a_schedule(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(schema(), encoding="utf-8")
+    layout = ["layout", "--schemas", str(tmp_path), "--schedule"]
+    shown = CliRunner().invoke(ecsgen, [*layout, "step_2"])
+    assert shown.exit_code == 0
+    assert shown.stdout.split() == TABLE.split()
+    picture = tmp_path / "step.svg"
+    drawn = CliRunner().invoke(ecsgen, [*layout, "step_1", "--svg", str(picture)])
+    assert drawn.exit_code == 0, drawn.output
+    text = picture.read_text("utf-8")
+    assert text.count(">pass ") == 3
+    assert text.count("<polygon") == 9
+    for bad, message in (("stp_1", "did you mean 'step_1'?"), ("step_1", "")):
+        wrong = CliRunner().invoke(ecsgen, [*layout, bad, *(["Body"] if not message else [])])
+        assert isinstance(wrong.exception, UsageError)
+        assert message in str(wrong.exception)

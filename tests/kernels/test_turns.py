@@ -1,0 +1,173 @@
+"""Kernels whose rows take turns, against a loop over rows."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecsgen.config import Backend
+from ecsgen.model import Kernel, Project
+from tests.support.others_package import OTHERS, built, check, filled
+from tests.support.world_package import load
+
+STEPS = """\
+    steps:
+      - "x = entity.Seeker.target"
+      - "Seeker.sum += Seeker.target.Seeker.sum * 0.5 + whom.Sparse.sum"
+      - "Seeker.target.Seeker.sum -= 1"
+      - "Seeker.target.Seeker.target = entity"
+      - "Seeker.target.Seeker.hits *= 3"
+      - "x.Seeker.at.y = Seeker.sum"
+      - "Seeker.at = x.Seeker.at + Seeker.target.Sparse.at"
+      - "Seeker.target.Sparse.flag = exists(x.Seeker) and Seeker.sum > 0"
+      - "x.Sparse.turn[1] = Seeker.at.x"
+      - "x.Sparse.parts += Seeker.sum"
+"""
+SCHEMA = (
+    "world: Game\nqueries: {pairs: {all: [Seeker, Sparse]}}\ngroups: {both: [Hash, Held]}\n"
+    "kernels:\n"
+    + "".join(
+        f"  {over.lower()}_{turns}:\n    over: {over}\n    turns: {turns}\n"
+        f"    args: {{whom: entity}}\n{STEPS}"
+        for over, turns in (("Seeker", "rows"), ("Seeker", "random"), ("pairs", "random"))
+    )
+    + """\
+  grouped:
+    over: both
+    turns: random
+    where: Hash.sum < Held.sum
+    steps: ["Hash.link.Held.sum += Hash.sum", "Held.sum = Held.link.Held.sum * 2"]
+  fed:
+    over: pairs
+    turns: random
+    args: {by: {type: "f32[3]", each: true}, hit: {type: i16, each: true}}
+    steps: ["Seeker.at += by", "Seeker.target.Seeker.hits += hit", "Sparse.at = by + Sparse.at"]
+  oneself: {over: Seeker, turns: rows, steps: ["entity.Seeker.at -= Seeker.at.x"]}
+  chained: {over: Nobody, turns: rows, steps: ["Nobody.link.Many.sum = Nobody.sum"]}
+---
+component: Seeker
+lookup: hash
+fields: {at: "f32[3]", target: entity, sum: f32, hits: i16}
+"""
+    + OTHERS
+    + """\
+---
+component: Node
+ids: true
+instances: many
+partition: {start: active}
+fields:
+  after: id<Node>
+  mark: u64
+  value: f32
+  seen: i32
+  pair: "f32[2]"
+  turn: "f32[2,2]"
+  wide: "f32[20]"
+kernels:
+  hop: {turns: rows, steps: ["value = after.value + 1", "after.seen = max(after.seen, seen + 1)"]}
+  shuffled: {turns: random, steps: ["after.value = value + 1", "after.after = after.after.after"]}
+  by_key: {turns: random, key: mark, rows: all, steps: ["after.seen += 1", "seen = after.seen"]}
+  fed:
+    turns: random
+    rows: all
+    args: {by: {type: f32, each: true}, at: {type: "f32[2]", each: true}}
+    steps: ["after.value += by", "value += after.value * at.y", "after.seen += i32(at.x)"]
+  in_order:
+    turns: rows
+    args: {by: {type: f32, each: true}}
+    steps: ["value = after.value * 0.5 + by", "after.value = value"]
+  oneself:
+    turns: rows
+    steps:
+      - entity.Node.pair += turn @ pair
+      - entity.Node.pair = normalize(pair)
+      - after.wide -= wide[0]
+  lucky: {turns: random, steps: ["after.value = f32(random())", "value += f32(uniform(0, 2))"]}
+"""
+)
+OF_COMPONENTS = ("hop", "shuffled", "by_key", "fed", "in_order", "oneself")
+
+
+@pytest.fixture(scope="module", params=["numpy", "numba"])
+def game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
+    if request.param == "numba":
+        pytest.importorskip("numba")
+    backend: Backend = request.param
+    return built(SCHEMA, "turns", backend)
+
+
+@pytest.mark.parametrize("count", [0, 1, 80])
+def test_kernels_of_the_world(count: int, game: tuple[Any, Project]) -> None:
+    module, project = game
+    world = filled(module, project, count, np.random.default_rng(count))
+    for kernel in project.world.kernels:
+        given: dict[str, Any] = {}
+        if kernel.name == "fed":
+            random = np.random.default_rng(count)
+            n = len(world.pairs)
+            given = {"by": random.normal(size=(n, 3)), "hit": random.integers(-9, 9, n)}
+        elif kernel.args:
+            given = {"whom": int(world.entities.live()[0]) if count else 0}
+        check(world, project, kernel, given)
+
+
+@pytest.mark.parametrize("count", [0, 1, 80])
+@pytest.mark.parametrize("name", OF_COMPONENTS)
+def test_kernels_of_components(name: str, count: int, game: tuple[Any, Project]) -> None:
+    module, project = game
+    world = filled(module, project, count, np.random.default_rng(count))
+    component = next(one for one in project.components if one.name == "Node")
+    kernel = next(one for one in component.kernels if one.name == name)
+    random, n = np.random.default_rng(count), len(world.node)
+    check(world, project, kernel, each_of(kernel, n, random), "Node")
+    some = random.permutation(n)[: n // 2].tolist()
+    check(world, project, kernel, each_of(kernel, len(some), random), "Node", some)
+
+
+def each_of(kernel: Kernel, count: int, random: np.random.Generator) -> dict[str, Any]:
+    """Values for the arguments of a kernel, which all have one for each row."""
+    shapes = {"by": (), "at": (2,)}
+    return {name: random.normal(size=(count, *shapes[name])) * 9 for name, _, _ in kernel.args}
+
+
+def test_a_mask_names_rows_in_their_order(game: tuple[Any, Project]) -> None:
+    module, project = game
+    worlds = [filled(module, project, 40, np.random.default_rng(3)) for _ in range(2)]
+    rows = np.flatnonzero(np.arange(len(worlds[0].node)) % 3 == 0)
+    worlds[0].node.hop(rows=rows)
+    worlds[1].node.hop(rows=np.arange(len(worlds[1].node)) % 3 == 0)
+    found = [w.node.data.value.tobytes() for w in worlds]
+    assert found[0] == found[1]
+
+
+def test_rows_that_are_not_there_change_nothing(game: tuple[Any, Project]) -> None:
+    module, project = game
+    errors = import_module("ecsgen_runtime.errors")
+    w = filled(module, project, 40, np.random.default_rng(3))
+    before = w.node.data.value.tobytes()
+    for rows in ([0, 0], [len(w.node)], [-1]):
+        with pytest.raises(errors.StaleInstanceError):
+            w.node.shuffled(rows=rows)
+        with pytest.raises(errors.StaleInstanceError):
+            w.node.in_order(np.zeros(len(rows)), rows=rows)
+    assert w.node.data.value.tobytes() == before
+    assert w.node._chance.calls == {}
+
+
+def test_draws_begin_with_the_second_number() -> None:
+    """The first one tells whose turn it is."""
+    pytest.importorskip("numba")
+    project = load(SCHEMA)
+    columns = []
+    backends: tuple[Backend, ...] = ("numpy", "numba")
+    for backend in backends:
+        module, _ = built(SCHEMA, "turns", backend)
+        world = filled(module, project, 60, np.random.default_rng(1))
+        with np.errstate(all="ignore"):
+            world.node.lucky()
+        columns.append(world.node.data.value.tobytes())
+    assert columns[0] == columns[1]

@@ -1,0 +1,212 @@
+"""What every manager promises, whatever its policies: tried from outside."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import warnings
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.acceptance_package import NAMES, Index, manager_of, package, state
+
+every = pytest.mark.parametrize("name", NAMES)
+NO_ROWS = [10, -1, 0xFFFF_FFFF, 2**100, Index(10), np.int64(-1), np.uint64(2**63)]
+
+
+@every
+def test_rows_not_in_use_change_nothing(name: str) -> None:
+    entities, manager = manager_of(name)
+    manager.create_many(entities.create_many(10))
+    before = state(manager)
+    for row in NO_ROWS:
+        for call in (manager.entity, manager.row, manager.destroy):
+            with pytest.raises(package.StaleInstanceError):
+                call(row)
+        with pytest.raises(package.StaleInstanceError):
+            manager.destroy_many([0, row])
+    for rows in ([1, 1], [1, Index(1)]):
+        with pytest.raises(package.StaleInstanceError):
+            manager.destroy_many(rows)
+    for length in (0, 9, 11):
+        with pytest.raises(ValueError, match="mask"):
+            manager.destroy_many(np.zeros(length, bool))
+    for wrong in (1.0, "1", None):
+        with pytest.raises(TypeError):
+            manager.destroy(wrong)
+        with pytest.raises(TypeError):
+            manager.destroy_many([wrong])
+    assert state(manager) == before
+
+
+@every
+def test_a_dead_entity_comes_before_all_other_errors(name: str) -> None:
+    entities, manager = manager_of(name)
+    one, other, dead = entities.create_many(3).tolist()
+    manager.create(one)
+    entities.destroy(dead)
+    before = state(manager)
+    for entity in (dead, Index(dead), np.uint64(dead), 0, -1, 2**64):
+        with manager.locked():
+            for call in (manager.create, manager.ensure):
+                with pytest.raises(package.StaleEntityError):
+                    call(entity)
+            for entity_list in ([entity], [one, entity], [other, other, entity]):
+                with pytest.raises(package.StaleEntityError):
+                    manager.create_many(entity_list)
+        with pytest.raises(package.MissingInstanceError):
+            manager.require(entity)
+        assert manager.lookup(entity) == package.NIL
+        assert manager.lookup_many([entity, one]).tolist()[0] == package.NIL
+        assert entity not in manager
+        assert manager.remove(entity) == 0
+    assert state(manager) == before
+
+
+@every
+def test_locked_managers_refuse_every_change(name: str) -> None:
+    entities, manager = manager_of(name)
+    one, other = entities.create_many(2).tolist()
+    row = manager.create(one)
+    before = state(manager)
+    changes: list[tuple[str, tuple[object, ...]]] = [
+        ("create", (other,)),
+        ("create_many", ([other],)),
+        ("ensure", (other,)),
+        ("destroy", (row,)),
+        ("destroy_many", ([row],)),
+        ("remove", (one,)),
+        ("remove_many", ([one],)),
+        ("clear", ()),
+        ("reserve", (1000,)),
+        ("shrink_to_fit", ()),
+        ("gc", ()),
+        ("collect", ()),
+        ("sort", ([0],)),
+        ("reorder", ([0],)),
+        ("activate", (row,)),
+        ("deactivate_many", ([row],)),
+    ]
+    with manager.locked():
+        for method, arguments in changes:
+            if hasattr(manager, method):
+                with pytest.raises(package.StructureLockedError):
+                    getattr(manager, method)(*arguments)
+        assert manager.ensure(one) == row
+    assert state(manager) == before
+
+
+@every
+def test_reserve_takes_whatever_has_an_index(name: str) -> None:
+    _, manager = manager_of(name)
+    manager.reserve(Index(10))
+    assert manager.capacity == 64
+    manager.reserve(np.uint8(65))
+    assert manager.capacity == 128
+    before = state(manager)
+    for wrong in (500.0, "500", None):
+        with pytest.raises(TypeError):
+            manager.reserve(wrong)
+    with pytest.raises(package.CapacityError):
+        manager.reserve(2**33)
+    assert state(manager) == before
+
+
+@every
+def test_a_warning_made_an_error_changes_nothing(name: str) -> None:
+    entities, manager = manager_of(name)
+    manager.create_many(entities.create_many(64))
+    new = entities.create_many(200)
+    held = manager.data.buffer[:1]
+    before = state(manager)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(package.StaleViewWarning):
+            manager.create_many(new)
+        with pytest.raises(package.StaleViewWarning):
+            manager.reserve(1000)
+        assert state(manager) == before
+        del held
+        manager.create_many(new)
+    assert len(manager) == 264
+
+
+@every
+def test_the_warning_names_the_callers_line(name: str) -> None:
+    entities, manager = manager_of(name)
+    manager.create_many(entities.create_many(64))
+    held = manager.data.entity
+    with pytest.warns(package.StaleViewWarning, match=name) as caught:
+        manager.reserve(65)
+    assert caught[0].filename == __file__
+    assert len(held) == 64
+
+
+@every
+def test_managers_go_without_the_cycle_collector(name: str) -> None:
+    entities, manager = manager_of(name)
+    manager.create_many(entities.create_many(100))
+    gone = weakref.ref(manager)
+    gc.disable()
+    try:
+        del manager
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+@every
+def test_a_reused_index_evicts_rows_of_the_dead(name: str) -> None:
+    entities, manager = manager_of(name)
+    old = entities.create_many(1025)
+    manager.create_many(old)
+    entities.destroy_many(old)
+    new = entities.create()
+    assert entities.index(new) == entities.index(old[0])
+    assert manager.lookup(new) == package.NIL
+    row = manager.create(new)
+    assert manager.entity(row) == new
+    assert manager.has(old[0]) == (name == "Hashed")
+    assert len(manager) == {"Hashed": 1026, "Called": 1}.get(name, 1025)
+
+
+@pytest.mark.parametrize("name", ["Called", "Everything"])
+def test_the_group_of_callbacks_is_flat_shows_and_pickles(name: str) -> None:
+    entities, manager = manager_of(name)
+    manager.create_many(entities.create_many(3))
+
+    def nested(rows: Any) -> None:
+        raise ExceptionGroup("outer", [KeyError(1), ExceptionGroup("inner", [OSError(2)])])
+
+    manager.on_release(nested)
+    manager.on_release(lambda rows: 1 // 0)
+    with pytest.raises(ExceptionGroup) as caught:
+        manager.destroy(0)
+    kinds = [type(error) for error in caught.value.exceptions]
+    assert kinds == [KeyError, OSError, ZeroDivisionError]
+    assert "KeyError" in repr(caught.value)
+    assert len(pickle.loads(pickle.dumps(caught.value)).exceptions) == 3
+    assert len(manager) == 2
+
+
+def test_rows_that_come_back_are_not_the_argument() -> None:
+    entities, manager = manager_of("Parted")
+    manager.create_many(entities.create_many(3))
+    given = np.arange(2)
+    manager.activate_many(given)[0] = 2
+    assert given.tolist() == [0, 1]
+
+
+def test_field_names_meet_nothing_in_creations() -> None:
+    entities, manager = manager_of("Odd")
+    one, other = entities.create_many(2).tolist()
+    values = {"X": 2.0, "owner": 1, "place": 2, "found": 3, "taken": 4, "borrowed": 5, "old": "o"}
+    assert manager.row(manager.create(one, **values))._asdict() == values
+    manager.create_many([other], **values)
+    assert manager.row(manager.lookup(other))._asdict() == values
+    entities, manager = manager_of("Icy")
+    cold = {"packed": (1.0, 2.0, 3.0), "place": 1, "is_cold": 2, "O": "o", "taken": 3.0}
+    assert manager.row(manager.create(entities.create(), **cold))._asdict() == cold

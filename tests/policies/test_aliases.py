@@ -1,0 +1,248 @@
+"""Bulk calls with views of the manager's own columns do the same as with copies of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from tests.support.held import snapshot
+from tests.support.policies_package import ENTITIES, HEIR, MANAGERS, filled, package, populate
+
+ROWS = 40
+
+
+class Call(NamedTuple):
+    """A bulk call: what its argument holds, and how it is made."""
+
+    name: str
+    needs: str
+    values: Callable[[Any], Any]
+    make: Callable[[Any, Any], Any]
+
+
+def _rows(m: Any, count: int) -> Any:
+    return np.random.default_rng(5).permutation(m._all_rows())[:count]
+
+
+def _fresh(m: Any) -> list[int]:
+    return [e for e in ENTITIES[100:110] if not m.has(e)] + [HEIR]
+
+
+CALLS = (
+    Call("destroy rows", "destroy_many", lambda m: _rows(m, 7), lambda m, a: m.destroy_many(a)),
+    Call("destroy one", "destroy_many", lambda m: _rows(m, 1), lambda m, a: m.destroy_many(a)),
+    Call("activate", "activate_many", lambda m: _rows(m, 7), lambda m, a: m.activate_many(a)),
+    Call("activate none", "activate_many", lambda m: [0, 1], lambda m, a: m.activate_many(a)),
+    Call("deactivate", "deactivate_many", lambda m: _rows(m, 7), lambda m, a: m.deactivate_many(a)),
+    Call("ids", "id_of_many", lambda m: _rows(m, 7), lambda m, a: m.id_of_many(a)),
+    Call("reparent", "set_parent_many", lambda m: _rows(m, 3), lambda m, a: _reparented(m, a)),
+    Call(
+        "adopt",
+        "set_parent_many",
+        lambda m: [0, 0, 1],
+        lambda m, a: m.set_parent_many([30, 31, 32], a),
+    ),
+    Call("reorder", "reorder", lambda m: _order(m), lambda m, a: m.reorder(a)),
+    Call("sort", "sort", lambda m: _rows(m, len(m)), lambda m, a: m.sort(a)),
+    Call("create", "lookup", _fresh, lambda m, a: m.create_many(a)),
+    Call("remove", "lookup", lambda m: ENTITIES[10:16], lambda m, a: m.remove_many(a)),
+    Call("look up", "lookup", lambda m: ENTITIES[:6], lambda m, a: m.lookup_many(a)),
+    Call("has", "lookup", lambda m: ENTITIES[:6], lambda m, a: m.has_many(a)),
+    Call("require", "lookup", lambda m: ENTITIES[10:14], lambda m, a: m.require_many(a)),
+    Call("count", "count_many", lambda m: ENTITIES[:6], lambda m, a: m.count_many(a)),
+    Call("destroy ids", "destroy_id_many", lambda m: _ids(m), lambda m, a: m.destroy_id_many(a)),
+    Call("resolve", "resolve_many", lambda m: _ids(m), lambda m, a: m.resolve_many(a)),
+)
+
+
+def _order(m: Any) -> Any:
+    bound = getattr(m, "n_active", 0)
+    parts = np.arange(bound)[::-1], np.arange(bound, len(m))[::-1]
+    return np.concatenate(parts)
+
+
+def _reparented(m: Any, rows: Any) -> None:
+    free = [row for row in range(len(m)) if m.first_child(row) == package.NIL]
+    other = next(row for row in free if row not in [*rows])
+    m.set_parent_many(rows, package.NIL)
+    m.set_parent_many(rows, other)
+
+
+def _ids(m: Any) -> Any:
+    return m.id_of_many(m._all_rows()[4:12])
+
+
+FORMS: dict[str, Callable[[int], slice]] = {
+    "slice": lambda k: slice(0, k),
+    "reversed": lambda k: slice(k - 1, None, -1),
+    "strided": lambda k: slice(0, 2 * k - 1, 2),
+}
+
+
+def _holders(m: Any, values: Any, form: str) -> Iterator[str]:
+    """The columns that can hold the values, as the form takes them."""
+    last = FORMS[form](len(values)).stop
+    if last is not None and last > m.data.n:
+        return
+    for name in m.row(0)._fields:
+        column = getattr(m.data, name, None)
+        if column is None or column.ndim != 1:
+            continue
+        whole = np.asarray(values).astype(np.uint64)
+        if column.dtype.kind == "O" or (
+            column.dtype.kind in "iu" and int(whole.max()) <= np.iinfo(column.dtype).max
+        ):
+            yield name
+
+
+def _taken(m: Any, name: str, values: Any, form: str) -> Any:
+    column = getattr(m.data, f"_{name}_column")
+    place = FORMS[form](len(values))
+    whole = [int(v) for v in values]
+    column[place] = (
+        whole if column.dtype.kind == "O" else np.array(whole, np.uint64).astype(column.dtype)
+    )
+    return column[: m.data._n][place]
+
+
+def _outcome(call: Call, m: Any, argument: Any) -> Any:
+    """What a call returns or raises, and what it leaves."""
+    try:
+        found = call.make(m, argument)
+    except Exception as error:
+        return type(error), str(error), snapshot(m)
+    if isinstance(found, np.ndarray):
+        assert not np.shares_memory(found, argument)
+        assert not np.may_share_memory(found, m.data.buffer)
+        found = (found.dtype, found.tolist())
+    return found, snapshot(m)
+
+
+def _calls(name: str) -> list[Call]:
+    return [call for call in CALLS if hasattr(getattr(package, name), call.needs)]
+
+
+@pytest.mark.parametrize("name", MANAGERS)
+def test_views_are_as_good_as_copies(name: str) -> None:
+    for call in _calls(name):
+        for form in FORMS:
+            _check_views(name, call, form)
+
+
+def _check_views(name: str, call: Call, form: str) -> None:
+    m = filled(name, ROWS)[1]
+    values = [int(v) for v in call.values(m)]
+    for column in _holders(m, values, form):
+        _, copied = filled(name, ROWS)
+        _, viewed = filled(name, ROWS)
+        copy = _taken(copied, column, values, form).copy()
+        view = _taken(viewed, column, values, form)
+        assert _outcome(call, viewed, view) == _outcome(call, copied, copy), (
+            call.name,
+            column,
+            form,
+        )
+
+
+OWNERS = [name for name in MANAGERS if hasattr(getattr(package, name), "lookup")]
+
+
+@pytest.mark.parametrize("name", OWNERS)
+@pytest.mark.parametrize("part", [slice(5, 15), slice(15, 5, -1), slice(0, None, 3)], ids=str)
+def test_owners_are_as_good_as_copies(name: str, part: slice) -> None:
+    for call in _calls(name):
+        if call.needs not in ("lookup", "count_many"):
+            continue
+        _, copied = filled(name, ROWS)
+        _, viewed = filled(name, ROWS)
+        copy = copied.data.entity[part].copy()
+        assert _outcome(call, viewed, viewed.data.entity[part]) == _outcome(call, copied, copy)
+
+
+@pytest.mark.parametrize("name", MANAGERS)
+def test_columns_are_as_good_as_copies(name: str) -> None:
+    """Each field's own column as the values of new rows, and assigned to itself turned round."""
+    fields = filled(name, ROWS)[1].row(0)._fields
+    for field in fields:
+        _, copied = filled(name, ROWS)
+        _, viewed = filled(name, ROWS)
+        if not hasattr(copied.data, field):
+            continue
+        for turn in (slice(None, None, -1), slice(None)):
+            setattr(copied.data, field, getattr(copied.data, field)[turn].copy())
+            setattr(viewed.data, field, getattr(viewed.data, field)[turn])
+            assert snapshot(viewed) == snapshot(copied), field
+        for part in (slice(6, 14), slice(14, 6, -1)):
+            fresh = [*ENTITIES[110:117], HEIR] if hasattr(copied, "lookup") else 8
+            copied.create_many(fresh, **{field: getattr(copied.data, field)[part].copy()})
+            viewed.create_many(fresh, **{field: getattr(viewed.data, field)[part]})
+            assert snapshot(viewed) == snapshot(copied), field
+            for m in (copied, viewed):
+                (
+                    m.remove_many(fresh)
+                    if hasattr(m, "lookup")
+                    else m.destroy_many(m.data.n - 8 + np.arange(8))
+                )
+
+
+@pytest.mark.parametrize("name", [n for n in MANAGERS if "b" in filled(n, 8)[1].row(0)._fields])
+@pytest.mark.parametrize(
+    "needs", ["destroy_many", "activate_many", "deactivate_many", "id_of_many"]
+)
+def test_masks_are_as_good_as_copies(name: str, needs: str) -> None:
+    if not hasattr(getattr(package, name), needs):
+        return
+    call = Call("", "", lambda m: None, lambda m, a: getattr(m, needs)(a))
+    _, copied = filled(name, ROWS)
+    _, viewed = filled(name, ROWS)
+    for m in (copied, viewed):
+        m.data.b = np.isin(np.arange(m.data.n), _rows(m, 9))
+    assert _outcome(call, viewed, viewed.data.b) == _outcome(call, copied, copied.data.b.copy())
+
+
+def _worlds(count: int = 2) -> list[Any]:
+    """Worlds of the same three members of a group, some of whose rows are dead entities'."""
+    found = []
+    for _ in range(count):
+        w = package.Many()
+        owners = w.entities.create_many(200)
+        for m in (w.left, w.right, w.third):
+            populate(m, owners, ROWS, np.random.default_rng(3))
+        w.entities.destroy(int(owners[3]))
+        w.entities.create()
+        found.append(w)
+    return found
+
+
+def _members(w: Any) -> list[Any]:
+    return [snapshot(m) for m in (w.left, w.right, w.third)]
+
+
+def test_a_group_keeps_in_step_when_ordered_by_a_column() -> None:
+    for member in ("left", "right", "third"):
+        copied, viewed = _worlds()
+        for w in (copied, viewed):
+            column = getattr(w.trio, member).k
+            column[:] = np.random.default_rng(1).permutation(w.trio.n)
+        copied.trio.reorder(getattr(copied.trio, member).k.copy())
+        viewed.trio.reorder(getattr(viewed.trio, member).k)
+        assert _members(copied) == _members(viewed)
+        copied.trio.sort("left", getattr(copied.trio, member).k.copy())
+        viewed.trio.sort("left", getattr(viewed.trio, member).k)
+        assert _members(copied) == _members(viewed)
+
+
+def test_members_take_each_others_columns() -> None:
+    copied, viewed = _worlds()
+    for w, kept in ((copied, np.copy), (viewed, lambda a: a)):
+        w.left.remove_many(ENTITIES[8:20])
+        lacking = ~w.left.has_many(w.right.data.entity)
+        assert lacking[-8:].all()
+        w.left.create_many(kept(w.right.data.entity[-8:]), k=kept(w.third.data.k[:8]))
+        w.left.create_many(ENTITIES[60:62], k=kept(w.right.data.k[:2]))
+        w.right.remove_many(kept(w.third.data.entity[2:9]))
+        w.third.destroy_many(kept(w.left.data.k[1:2]) % 3)
+    assert _members(copied) == _members(viewed)

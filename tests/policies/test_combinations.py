@@ -1,0 +1,180 @@
+"""Random schemas: legal ones must make managers that pass their tests, others must be refused.
+
+One process builds package after package in memory, imports it and runs its generated tests: the
+state machines with few examples, and a part of the direct cases. Every other package has copies of
+the library. The packages are always the same ones, so that a failure is about the change at hand;
+`ECSGEN_COMBINATIONS=100:400` draws others.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import product
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from ecsgen import schema
+from ecsgen.config import Runtime
+from ecsgen.diagnostics import Diagnostics
+from tests.models.random_schemas import ENUMS, Draft, Schemas, joined, over_chunks, together
+from tests.support.generated_package import build
+from tests.support.soak import examples
+
+PACKAGES = range(*map(int, os.environ.get("ECSGEN_COMBINATIONS", "0:10").split(":")))
+COMPONENTS = 6
+"""So many share a package: the runtime is read once for all of them."""
+SHARE = 0.2
+"""Of the direct cases, so many run for each component."""
+SETTINGS = settings(
+    max_examples=examples(4),
+    stateful_step_count=25,
+    deadline=None,
+    database=None,
+    phases=(Phase.generate,),
+    suppress_health_check=list(HealthCheck),
+)
+WAYS: tuple[Runtime, ...] = get_args(Runtime)
+KNOWN = "component: Known\nids: true\n"
+
+
+def write(folder: Path, documents: list[str]) -> Path:
+    """Write one schema file and return its folder."""
+    folder.mkdir(parents=True)
+    (folder / "mixture.yaml").write_text("---\n".join(documents), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("number", PACKAGES)
+def test_every_combination_passes_its_tests(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    check_package(number, tmp_path)
+
+
+def check_package(number: int, folder: Path) -> None:
+    """Draw, build, import and test one package."""
+    schemas = Schemas(number)
+    world = schemas.world()
+    drafts = [schemas.component(f"Mix{letter}") for letter in "ABCDEF"[:COMPONENTS]]
+    chunked, archetypes = schemas.chunked("XYZ"[: 1 + number % 3])
+    world += archetypes + over_chunks(chunked, joined(drafts, Random(number))) + together(drafts)
+    name = f"mixture_{number}"
+    documents = [world, ENUMS, KNOWN, *(draft.text for draft in (*drafts, *chunked))]
+    try:
+        made = write(folder / f"schemas_{number}", documents)
+        build(made, folder / name, runtime=WAYS[number % 2])
+        importlib.invalidate_caches()
+        for draft in drafts:
+            check_component(
+                draft,
+                importlib.import_module(f"{name}.tests.test_mix_{draft.name[3:].lower()}"),
+                number,
+            )
+        check_chunks(chunked, importlib.import_module(f"{name}.tests.test_archetypes"), number)
+        of_world = importlib.import_module(f"{name}.tests.test_world")
+        for name_of, tests in vars(of_world).items():
+            if name_of.startswith("Test"):
+                run_cases(tests, Random(number))
+        if hasattr(of_world, "TestTogetherGroup"):
+            machine = seed(number)(of_world._TogetherGroupMachine)
+            run_state_machine_as_test(machine, settings=SETTINGS)
+    except BaseException as error:
+        error.add_note(f"package {number}: {world}")
+        raise
+    finally:
+        for module in [module for module in sys.modules if module.split(".")[0] == name]:
+            del sys.modules[module]
+
+
+def check_component(draft: Draft, tests: ModuleType, number: int) -> None:
+    """Run the generated tests of one component."""
+    try:
+        tests.test_one_instance()
+        run_cases(getattr(tests, f"Test{draft.name}"), Random(number))
+        machine = seed(number)(tests._Machine)
+        run_state_machine_as_test(machine, settings=SETTINGS)
+    except BaseException as error:
+        error.add_note(f"the schema, of package {number}:\n{draft.text}")
+        raise
+
+
+def check_chunks(drafts: list[Draft], tests: ModuleType, number: int) -> None:
+    """Run the generated tests of the components in chunks."""
+    try:
+        run_cases(tests.TestArchetypes, Random(number))
+        run_state_machine_as_test(seed(number)(tests._Machine), settings=SETTINGS)
+    except BaseException as error:
+        schemas = "".join(draft.text for draft in drafts)
+        error.add_note(f"the schemas, of package {number}:\n{schemas}")
+        raise
+
+
+def run_cases(cases: type, random: Random) -> None:
+    """Run a part of the direct cases, as pytest would; not those that want fixtures."""
+    for name, function in inspect.getmembers(cases, inspect.isfunction):
+        if name.startswith("test") and random.random() < SHARE and not is_fitted(function):
+            for arguments in parameters(function):
+                with suppress(pytest.skip.Exception):
+                    run_case(cases(), function, arguments)
+
+
+def is_fitted(function: Callable[..., Any]) -> bool:
+    """Return whether a case takes what only pytest can give."""
+    return not {"tmp_path", "monkeypatch"}.isdisjoint(inspect.signature(function).parameters)
+
+
+def run_case(case: Any, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    """Run a direct case between what stands before and behind each."""
+    getattr(case, "setup_method", lambda: None)()
+    try:
+        function(case, **arguments)
+    finally:
+        getattr(case, "teardown_method", lambda: None)()
+
+
+def parameters(function: Callable[..., Any]) -> Iterator[dict[str, Any]]:
+    """Return the arguments that `pytest.mark.parametrize` asks for."""
+    choices = []
+    for mark in getattr(function, "pytestmark", []):
+        names, values = mark.args
+        names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+        rows = [value if len(names) > 1 else (value,) for value in values]
+        choices.append([dict(zip(names, row, strict=True)) for row in rows])
+    for picked in product(*choices):
+        yield {name: value for part in picked for name, value in part.items()}
+
+
+@pytest.mark.parametrize("number", range(300))
+def test_contradictions_are_refused(number: int, tmp_path: Path) -> None:
+    draft, (first, second) = Schemas(number).contradiction("Mix")
+    folder = write(tmp_path / "schemas", [ENUMS, KNOWN, draft.text])
+    diagnostics = Diagnostics()
+    assert schema.load(folder, diagnostics) is None
+    lines = (folder / "mixture.yaml").read_text(encoding="utf-8").splitlines()
+    # The component is the last one of the file.
+    line = {text.partition(":")[0]: number for number, text in enumerate(lines, 1)}
+    for found in diagnostics.errors:
+        assert found.mark.path.endswith("mixture.yaml")
+        text = lines[found.mark.line - 1]
+        assert text[found.mark.column - 1 :][: found.mark.length].strip()
+    places = [(line[first], line[second]), (line[second], line[first])]
+    assert any(
+        found.mark.line == here and f"line {there}" in found.message
+        for found in diagnostics.errors
+        for here, there in places
+    ), (
+        draft.text,
+        diagnostics.errors,
+    )

@@ -1,0 +1,231 @@
+"""A change that fails in the middle leaves everything as it was, or it breaks what it changed.
+
+Allocations are made to fail at every third place, with ECSGEN_FAULTS=1 at each in turn; interrupts
+come at lines, calls and rounds of loops, with ECSGEN_INTERRUPTS=1 at every one: see `faults`.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from tests.support.fast_packages import need_layer
+from tests.support.fault_operations import (
+    archetype_operations,
+    archetype_scene,
+    entity_operations,
+    entity_scenes,
+    group_operations,
+    group_scene,
+    manager_operations,
+    manager_scenes,
+)
+from tests.support.faults import (
+    CLOCK,
+    Operation,
+    Scene,
+    Tally,
+    fail_everywhere,
+    interrupt_everywhere,
+    patched,
+)
+from tests.support.policies_package import MANAGERS, ROOT, filled, package
+
+STEP = int(os.environ.get("ECSGEN_FAULTS", "3"))
+SHARE = 0.95
+"""Of all failures, so many leave everything as it was at least."""
+
+TOTAL = Tally()
+
+
+def run(scenes: list[Scene], operations: dict[str, Operation], step: int = 1) -> None:
+    tally = Tally()
+    with patched():
+        for scene in scenes:
+            for title, operation in operations.items():
+                tally.add(fail_everywhere(scene, title, operation, step * STEP))
+    TOTAL.add(tally)
+    assert tally.tried
+    assert not tally.wrong, tally.wrong[:5]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MANAGERS)
+def test_managers_are_as_they_were_or_broken(name: str) -> None:
+    few, *others = manager_scenes(name)
+    run([few], manager_operations(name))
+    run(others, manager_operations(name), step=5)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_groups_are_as_they_were_or_broken() -> None:
+    run([group_scene()], group_operations(), step=2)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_archetypes_are_as_they_were_or_broken() -> None:
+    run([archetype_scene()], archetype_operations(), step=2)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_entity_managers_are_as_they_were_or_broken() -> None:
+    run([*entity_scenes()], entity_operations())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("title", ["create", "spawn", "group"])
+def test_what_undoes_a_creation_needs_no_memory(title: str) -> None:
+    scene, operations = archetype_scene(), archetype_operations()
+    if title == "group":
+        scene, operations = group_scene(), group_operations()
+    tally = Tally()
+    with patched():
+        for name, operation in operations.items():
+            if name.startswith((title, "spawn")):
+                tally.add(fail_everywhere(scene, name, operation, STEP, lasts=True))
+    assert tally.tried
+    assert not tally.wrong, tally.wrong[:5]
+
+
+@pytest.mark.parametrize("kind", ["archetypes", "position"])
+def test_taking_back_takes_no_memory(kind: str) -> None:
+    w = package.Many()
+    if kind == "archetypes":
+        entities = w.archetypes.create([package.Health], 30_000)
+        taker = w.archetypes
+    else:
+        entities = w.spawn(30_000, position={})
+        taker = w.position
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        taker._remove_each(entities)
+        w.entities._uncreate(entities)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak - before < 20_000
+    assert len(taker) == len(w.entities) == 0
+    assert w.spawn(3).tolist() == entities[:3].tolist()
+
+
+@pytest.mark.parametrize("is_pure", ["1", "0"])
+def test_signals_leave_nothing_that_answers_wrongly(is_pure: str) -> None:
+    if is_pure == "0":
+        need_layer()
+    seconds = os.environ.get("ECSGEN_SIGNALS", "2")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "tests.signalled", seconds],
+        env={**os.environ, "ECSGEN_PURE": is_pure},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_nearly_all_are_as_they_were() -> None:
+    if STEP > 1 or TOTAL.tried < 5_000:
+        pytest.skip("too few of all places were tried here")
+    kept = (TOTAL.as_it_was + TOTAL.done) / TOTAL.tried
+    assert kept >= SHARE, TOTAL.broke
+
+
+def interrupted(scenes: Iterable[Scene], operations: dict[str, Operation], few: bool) -> None:
+    step = int(os.environ.get("ECSGEN_INTERRUPTS", "600" if few else "300"))
+    tally = Tally()
+    for number, scene in enumerate(scenes):
+        error = (KeyboardInterrupt, SystemExit, Signalled)[number % 3]
+        for title, operation in operations.items():
+            if not title.startswith(("set_", "data.")):  # values are no change of structure
+                tally.add(interrupt_everywhere(scene, title, operation, step, error))
+    assert tally.tried
+    assert not tally.wrong, tally.wrong[:5]
+
+
+class Signalled(BaseException):
+    """What a handler of signals may raise."""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MANAGERS)
+def test_interrupted_managers_are_as_they_were_or_broken(name: str) -> None:
+    interrupted(manager_scenes(name), manager_operations(name), few=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_interrupted_groups_are_as_they_were_or_broken() -> None:
+    interrupted([group_scene()], group_operations(), few=False)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_interrupted_archetypes_are_as_they_were_or_broken() -> None:
+    interrupted([archetype_scene()], archetype_operations(), few=False)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_interrupted_entity_managers_are_as_they_were_or_broken() -> None:
+    interrupted(entity_scenes(), entity_operations(), few=False)
+
+
+def broken(name: str) -> Any:
+    _, m = filled(name, 20)
+    m._break()
+    return m
+
+
+def test_the_error_is_exported_and_has_two_bases() -> None:
+    assert issubclass(package.BrokenManagerError, package.EcsError)
+    assert issubclass(package.BrokenManagerError, RuntimeError)
+
+
+@pytest.mark.parametrize("name", MANAGERS)
+def test_what_is_broken_says_so(name: str) -> None:
+    m = broken(name)
+    for call in (
+        lambda: m.data,
+        lambda: m.version,
+        lambda: len(m),
+        lambda: list(m),
+        lambda: 1 in m,
+        lambda: m.clear(),
+        lambda: pickle.dumps(m),
+        lambda: copy.deepcopy(m),
+        lambda: setattr(m, "_version", 1),
+    ):
+        with pytest.raises(package.BrokenManagerError, match=rf"{name} is broken.*build it anew"):
+            call()
+    assert repr(m) == f"<broken {name}>"
+    assert isinstance(m, getattr(package, name))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["PlainManager", "RareManager", "ThirdManager", "BranchManager"])
+def test_shrinking_without_memory_leaves_columns_of_one_length(name: str) -> None:
+    with patched():
+        for k in range(1, 100):
+            _, m = filled(name, 20)
+            m.reserve(1000)
+            before = m.capacity, m.data.thing.tolist() if hasattr(m.data, "thing") else None
+            CLOCK.at, CLOCK.count = k, 0
+            try:
+                m.shrink_to_fit()
+            except MemoryError:
+                lengths = {len(getattr(m.data, column)) for column in m.data.OBJECTS}
+                assert lengths <= {m.capacity}
+                assert before[1] in (None, m.data.thing.tolist() if before[1] else None)
+                continue
+            finally:
+                CLOCK.at = 0
+            assert m.capacity < before[0]
+            return
+    raise AssertionError("no end")

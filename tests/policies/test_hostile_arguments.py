@@ -1,0 +1,496 @@
+"""Arguments whose conversion runs code that changes the manager while the call is on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import generated
+from generated import (
+    NIL,
+    DuplicateInstanceError,
+    EntityManager,
+    ParticleManager,
+    SparkManager,
+    StaleEntityError,
+    StaleIdError,
+    StaleInstanceError,
+)
+from tests.support.world_package import world_package
+
+Act = Callable[[], object]
+
+OWNED = (
+    "Particle",  # sparse
+    "PointMass",  # hash
+    "Tile",  # direct, ids
+    "StatusEffect",  # sparse, many
+    "SoundSource",  # hash, many
+    "SceneNode",  # hierarchy, callbacks
+    "Villager",  # cold rows of their own
+)
+PACKED = tuple(name for name in OWNED if name != "Tile")
+
+
+class Hostile:
+    """A number that does something when asked for its value."""
+
+    def __init__(self, number: int, act: Act) -> None:
+        self._number = number
+        self._act = act
+
+    def __index__(self) -> int:
+        self._act()
+        return self._number
+
+    def __float__(self) -> float:
+        self._act()
+        return float(self._number)
+
+
+def hostile(number: int, act: Act) -> Any:
+    """Return a number that does something when asked for its value."""
+    return Hostile(number, act)
+
+
+class HostileArray:
+    """An array that does something when asked for its elements."""
+
+    def __init__(self, values: Any, act: Act) -> None:
+        self._values = np.asarray(values)
+        self._act = act
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        self._act()
+        return self._values
+
+
+def filled(name: str, count: int = 4) -> tuple[Any, EntityManager, list[int]]:
+    """Return a manager of a few instances, the entity manager, the owners."""
+    entities = EntityManager()
+    manager = getattr(generated, f"{name}Manager")(entities)
+    owners = entities.create_many(count)
+    manager.create_many(owners)
+    return manager, entities, owners.tolist()
+
+
+def check(m: Any) -> None:
+    """Rows, owners and map agree."""
+    owners = m.data.entity
+    assert len(owners) == m.data.n >= len(m) == np.count_nonzero(owners)
+    for row, owner in enumerate(owners.tolist()):
+        if owner:
+            assert m.lookup(owner) != NIL
+            assert owners[m.lookup(owner)] == owner
+            assert m.entity(row) == owner
+
+
+def field(m: Any) -> str:
+    """Return a field of numbers."""
+    names = ("life", "mass", "height", "strength", "gain", "energy", "volume", "local", "pitch")
+    return next(name for name in names if hasattr(m, name))
+
+
+def create(m: Any, entity: int, value: Any, many: bool) -> None:
+    """Create one instance by the one or the other call."""
+    if many:
+        m.create_many([entity], **{field(m): [value]})
+    else:
+        m.create(entity, **{field(m): value})
+
+
+ROW_CALLS: dict[str, Callable[[Any, Any], object]] = {
+    "destroy": lambda m, row: m.destroy(row),
+    "row": lambda m, row: m.row(row),
+    "entity": lambda m, row: m.entity(row),
+    "field": lambda m, row: getattr(m, field(m))(row),
+    "set field": lambda m, row: getattr(m, f"set_{field(m)}")(row, getattr(m, field(m))(0)),
+    "destroy_many": lambda m, row: m.destroy_many([0, row]),
+}
+
+
+@pytest.mark.parametrize("name", OWNED)
+@pytest.mark.parametrize("call", ROW_CALLS)
+def test_rows_are_looked_at_after_they_are_converted(name: str, call: str) -> None:
+    m, _, _ = filled(name)
+    with pytest.raises(StaleInstanceError):
+        ROW_CALLS[call](m, hostile(1, m.clear))
+    assert len(m) == 0
+    check(m)
+
+
+@pytest.mark.parametrize("name", OWNED)
+@pytest.mark.parametrize("many", [False, True])
+def test_rows_are_looked_at_after_values_are_converted(name: str, many: bool) -> None:
+    m, _, _ = filled(name)
+    value = hostile(1, m.clear)
+    if field(m) == "local":
+        values: Any = [[value] * 4] * 4
+    else:
+        values = value
+    if many:
+        setattr(m.data, field(m), [values] if field(m) == "local" else values)
+    else:
+        with pytest.raises(StaleInstanceError):
+            getattr(m, f"set_{field(m)}")(2, values)
+    assert len(m) == 0
+    check(m)
+
+
+@pytest.mark.parametrize("name", [name for name in OWNED if name != "SceneNode"])
+def test_a_column_that_grows_while_it_is_assigned(name: str) -> None:
+    m, entities, _ = filled(name)
+    more = entities.create_many(100)
+    value = hostile(9, lambda: m.has(more[0]) or m.create_many(more))
+    with pytest.raises(ValueError, match="broadcast"):
+        setattr(m.data, field(m), [value, 1, 1, 1])
+    setattr(m.data, field(m), hostile(9, lambda: m.reserve(1000)))
+    assert set(getattr(m.data, field(m)).tolist()) == {9}
+    check(m)
+
+
+@pytest.mark.parametrize("name", OWNED)
+@pytest.mark.parametrize("call", ["lookup_many", "remove_many", "has_many", "remove", "lookup"])
+def test_entities_are_looked_up_after_they_are_converted(name: str, call: str) -> None:
+    m, _, owners = filled(name)
+    asked = hostile(owners[2], m.clear)
+    result = getattr(m, call)([asked] if call.endswith("many") else asked)
+    expected = {"lookup_many": [NIL], "has_many": [False], "lookup": NIL}.get(call, 0)
+    assert np.asarray(result).tolist() == expected
+    assert len(m) == 0
+    check(m)
+
+
+@pytest.mark.parametrize("name", OWNED)
+@pytest.mark.parametrize("many", [False, True])
+def test_an_entity_that_dies_of_a_value_gets_nothing(name: str, many: bool) -> None:
+    m, entities, _ = filled(name)
+    entity = entities.create()
+    value = hostile(1, lambda: entities.destroy(entity) if entity in entities else None)
+    value = [[value] * 4] * 4 if field(m) == "local" else value
+    before = len(m)
+    with pytest.raises(StaleEntityError):
+        create(m, entity, value, many)
+    assert len(m) == before
+    check(m)
+
+
+@pytest.mark.parametrize("name", ["Particle", "PointMass", "Tile", "SceneNode", "Villager"])
+@pytest.mark.parametrize("many", [False, True])
+def test_an_instance_that_a_value_makes_is_the_only_one(name: str, many: bool) -> None:
+    m, entities, _ = filled(name)
+    entity = entities.create()
+    value = hostile(1, lambda: m.ensure(entity))
+    value = [[value] * 4] * 4 if field(m) == "local" else value
+    with pytest.raises(DuplicateInstanceError):
+        create(m, entity, value, many)
+    assert len(m) == 5
+    check(m)
+
+
+@pytest.mark.parametrize("name", OWNED)
+def test_values_that_make_the_manager_grow(name: str) -> None:
+    m, entities, _ = filled(name)
+    more = entities.create_many(100)
+    entity, other = entities.create(), entities.create()
+    value = hostile(1, lambda: m.has(more[0]) or m.create_many(more))
+    value = [[value] * 4] * 4 if field(m) == "local" else value
+    m.create(entity, **{field(m): value})
+    m.create_many([hostile(other, m.shrink_to_fit)], **{field(m): [value]})
+    assert len(m) == 106
+    assert entity in m
+    assert other in m
+    check(m)
+
+
+@pytest.mark.parametrize("name", OWNED)
+@pytest.mark.parametrize("call", ["create", "ensure", "create_many"])
+def test_an_entity_that_dies_of_being_asked(name: str, call: str) -> None:
+    m, entities, owners = filled(name)
+    entity = entities.create()
+    asked = hostile(entity, lambda: entities.destroy(entity) if entity in entities else None)
+    with pytest.raises(StaleEntityError):
+        getattr(m, call)([asked] if call == "create_many" else asked)
+    assert len(m) == len(owners)
+    check(m)
+
+
+@pytest.mark.parametrize("name", OWNED)
+def test_a_list_of_entities_that_shrinks_meanwhile(name: str) -> None:
+    m, entities, _ = filled(name)
+    wanted: list[Any] = entities.create_many(2).tolist()
+    value = hostile(1, wanted.clear)
+    value = [[value] * 4] * 4 if field(m) == "local" else value
+    handles = list(wanted)
+    m.create_many(wanted, **{field(m): [value] * 2})
+    assert m.has_many(handles).all()
+    check(m)
+
+
+@pytest.mark.parametrize("name", OWNED)
+def test_a_dead_entity_counts_for_more_than_bad_values(name: str) -> None:
+    m, entities, _ = filled(name)
+    entity = entities.create()
+    entities.destroy(entity)
+    bad: dict[str, Any] = {field(m): "bad"}
+    with pytest.raises(StaleEntityError):
+        m.create(entity, **bad)
+    with pytest.raises(StaleEntityError, match="at position 0"):
+        m.create_many([entity], **bad)
+    with m.locked(), pytest.raises(StaleEntityError):
+        m.create_many([entity], **bad)
+    with pytest.raises((TypeError, ValueError)):
+        m.create(entities.create(), **bad)
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_the_number_of_rows_is_asked_for_after_an_order_and_a_key(name: str) -> None:
+    m, _, _ = filled(name)
+    with pytest.raises(ValueError, match="permutation"):
+        m.reorder([3, 2, 1, hostile(0, m.clear)])
+    m, _, _ = filled(name)
+    with pytest.raises(ValueError, match="a key of shape"):
+        m.sort(HostileArray([3, 2, 1, 0], m.clear))
+    m, _, _ = filled(name)
+
+    class Comparing(int):
+        def __lt__(self, other: object) -> bool:
+            m.clear()
+            return True
+
+    with pytest.raises(ValueError, match="a key of shape"):
+        m.sort(np.array([Comparing(k) for k in range(4)], object))
+    assert len(m) == 0
+    check(m)
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_a_key_of_objects_has_nan_last(name: str) -> None:
+    m, _, owners = filled(name, 5)
+    m.sort(np.array([2.5, float("nan"), 1, float("nan"), -1], object))
+    assert m.data.entity.tolist() == [owners[k] for k in (4, 2, 0, 1, 3)]
+    version = m.version
+    for key in ([1, None, 2, 3, 4], [1, "2", 3, 4, 5], [1, 2j, 3j, 4, 5]):
+        with pytest.raises(TypeError, match="need an order"):
+            m.sort(np.array(key, object))
+    assert m.version == version
+    check(m)
+
+
+def test_a_key_of_objects_is_sorted_inside_each_part() -> None:
+    m = SparkManager()
+    ids = m.create_many(6)
+    m.deactivate_many([3, 4, 5])
+    ids = m.id_of_many(np.arange(6))
+    m.sort(np.array([float("nan"), 2, 1, 9, float("nan"), 7], object))
+    assert m.id_of_many(np.arange(6)).tolist() == ids[[2, 1, 0, 5, 3, 4]].tolist()
+
+
+def test_rows_and_ids_without_owners() -> None:
+    def fresh() -> tuple[SparkManager, list[int]]:
+        m = SparkManager()
+        return m, m.create_many(4).tolist()
+
+    calls: list[Callable[[SparkManager, Any], object]] = [
+        lambda m, row: m.activate(row),
+        lambda m, row: m.deactivate(row),
+        lambda m, row: m.is_active(row),
+        lambda m, row: m.activate_many([row]),
+        lambda m, row: m.deactivate_many([row]),
+        lambda m, row: m.id_of(row),
+        lambda m, row: m.id_of_many([row]),
+        lambda m, row: m.set_heat(row, 1.0),
+        lambda m, row: m.destroy(row),
+    ]
+    for call in calls:
+        m, _ = fresh()
+        with pytest.raises(StaleInstanceError):
+            call(m, hostile(1, m.clear))
+        assert m.n_active == len(m) == 0
+    m, ids = fresh()
+    assert m.resolve_many([hostile(ids[1], m.clear)]).tolist() == [NIL]
+    m, ids = fresh()
+    with pytest.raises(StaleIdError):
+        m.destroy_id_many([hostile(ids[1], m.clear)])
+    m, ids = fresh()
+    with pytest.raises(StaleIdError):
+        m.destroy_id(hostile(ids[1], m.clear))
+    m, ids = fresh()
+    m.create(heat=hostile(1, m.clear))
+    m.create_many(hostile(2, m.clear), heat=[1, hostile(1, m.clear)])
+    assert m.n_active == len(m) == 2
+    with pytest.raises(ValueError, match="broadcast"):
+        m.data.active.heat = [hostile(1, m.clear), 2.0]
+
+
+def test_ids_of_rows_that_never_move() -> None:
+    m, _, _ = filled("Tile")
+    ids = m.id_of_many(np.arange(4)).tolist()
+    with pytest.raises(StaleInstanceError):
+        m.id_of_many([hostile(1, m.clear)])
+    assert m.resolve_many([hostile(ids[1], m.clear)]).tolist() == [NIL]
+
+
+def test_relatives() -> None:
+    def fresh() -> Any:
+        m, _, _ = filled("SceneNode")
+        return m
+
+    m = fresh()
+    with pytest.raises(StaleInstanceError):
+        m.set_parent(1, hostile(2, m.clear))
+    m = fresh()
+    with pytest.raises(StaleInstanceError):
+        m.set_parent(hostile(1, m.clear), 2)
+    m = fresh()
+    with pytest.raises(StaleInstanceError):
+        m.set_parent_many([1], hostile(2, m.clear))
+    m = fresh()
+    with pytest.raises(StaleInstanceError):
+        m.set_parent_many([1], [hostile(2, m.clear)])
+    m = fresh()
+    with pytest.raises(StaleInstanceError):
+        m.set_parent_many([hostile(1, m.clear)], [2])
+    m = fresh()
+    with pytest.raises(StaleInstanceError):
+        m.children(hostile(1, m.clear))
+    assert len(m) == 0
+    for wrong in (-1, 2**32, 2**70, 4):
+        m = fresh()
+        with pytest.raises(StaleInstanceError):
+            m.set_parent_many([1], wrong)
+        with pytest.raises(StaleInstanceError):
+            m.set_parent(1, wrong)
+
+
+def test_entities_asked_for_their_state() -> None:
+    entities = EntityManager()
+    victim = entities.create()
+    assert not entities.alive_many([hostile(victim, lambda: entities.destroy(victim))])[0]
+    m = ParticleManager(entities)
+    assert not m.has(victim)
+
+
+MASKED = np.ma.array([0, 1, 2, 3], mask=[False, True, False, False])
+MASKED_CALLS: dict[str, Callable[[Any], object]] = {
+    "destroy_many": lambda m: m.destroy_many(MASKED),
+    "a mask": lambda m: m.destroy_many(np.ma.array([True] * 4, mask=[True] * 4)),
+    "reorder": lambda m: m.reorder(MASKED),
+    "sort": lambda m: m.sort(MASKED),
+    "set_parent_many": lambda m: m.set_parent_many([0], MASKED[1:2]),
+    "activate_many": lambda m: m.activate_many(MASKED),
+    "id_of_many": lambda m: m.id_of_many(MASKED),
+}
+
+
+@pytest.mark.parametrize("name", OWNED)
+def test_masked_elements_are_no_rows(name: str) -> None:
+    m, _, owners = filled(name)
+    for title, call in MASKED_CALLS.items():
+        if title == "a mask" or hasattr(m, title):
+            with pytest.raises(TypeError, match="may not have masked elements"):
+                call(m)
+    assert m.data.entity.tolist() == owners
+    m.destroy_many(np.ma.array([0, 1]))
+    assert len(m) == 2
+    check(m)
+
+
+@pytest.mark.parametrize("name", OWNED)
+def test_objects_that_are_all_bools_are_a_mask(name: str) -> None:
+    m, _, owners = filled(name, 2)
+    m.destroy_many(np.array([True, False], object))
+    assert [*m] == [owners[1]]
+    m.destroy_many(np.empty(0, object))
+    assert [*m] == [owners[1]]
+    with pytest.raises(ValueError, match="mask of length 3"):
+        m.destroy_many(np.array([True, np.False_, False], object))
+    check(m)
+
+
+QUERIED = """
+component: One
+fields: {x: i64, pair: "f32[2]", serial: {type: i64, unique: true}, thing: object}
+---
+component: Two
+fields: {y: i64}
+---
+component: Chunked
+fields: {z: i64}
+---
+component: Other
+fields: {a: i8, b: i8}
+---
+world: Asking
+queries: {both: {all: [One, Two]}, ones: {all: [One]}, some: {all: [One], optional: [Two]}}
+archetypes: {chunk: 1024, components: [Chunked, Other]}
+"""
+Asking: Any = world_package(QUERIED, "hostile_queries").Asking
+
+
+def asking() -> Any:
+    w = Asking()
+    es = w.entities.create_many(6)
+    w.one.create_many(es, x=range(6), serial=range(6))
+    w.two.create_many(es[[4, 1, 3, 5]])
+    return w
+
+
+@pytest.mark.filterwarnings("ignore::Warning")  # the buffer that values are compared with is held
+@pytest.mark.parametrize("query", ["both", "ones", "some"])
+@pytest.mark.parametrize("name", ["x", "pair", "serial"])
+def test_rows_of_a_query_are_looked_at_after_values_are_converted(query: str, name: str) -> None:
+    def assign(w: Any, act: Act) -> None:
+        columns = getattr(w, query).one
+        count = len(getattr(w, query))
+        values: list[Any] = [hostile(100, act), *range(101, 100 + count)]
+        setattr(columns, name, [[v, v] for v in values] if name == "pair" else values)
+
+    w = asking()
+    assign(w, lambda: w.one.reserve(w.one.capacity + 1))
+    column = getattr(w, query).one
+    assert getattr(column, name).reshape(-1).tolist()[-1] == 99 + len(getattr(w, query))
+    for act in ("clear", "remove"):
+        w = asking()
+        before = getattr(w.one.data, name).tolist()
+        second = int(w.one.data.entity[1])
+        done = w.one.clear if act == "clear" else lambda w=w, e=second: w.one.remove(e)
+        with pytest.raises(ValueError, match="broadcast"):
+            assign(w, done)
+        left = getattr(w.one.data, name).tolist()
+        assert left == ([] if act == "clear" else [before[0], before[5], *before[2:5]])
+        check(w.one)
+
+
+def test_objects_of_a_query_are_replaced_before_they_end() -> None:
+    class Thing:
+        def __del__(self) -> None:
+            seen.append(list(w.some.one.thing))
+
+    for query in ("both", "ones"):
+        w, seen = asking(), list[Any]()
+        w.one.set_thing(1, Thing())
+        getattr(w, query).one.thing = [None] * len(getattr(w, query))
+        assert seen == [[None] * 6]
+
+
+def test_rows_of_a_chunk_are_looked_at_after_values_are_converted() -> None:
+    w = Asking()
+    kinds = {kind.__name__: kind for kind in w.archetypes._numbers}
+    w.archetypes.create([kinds["Chunked"]], 3)
+    (chunk,) = w.archetypes.chunks()
+
+    def act() -> None:
+        if chunk.n:
+            w.archetypes.clear()
+            w.archetypes.create([kinds["Other"]], 100, other={"a": 1, "b": 2})
+
+    with pytest.raises(ValueError, match="broadcast"):
+        chunk.chunked.z = [hostile(-1, act), -1, -1]
+    for other in w.archetypes.chunks():
+        assert set(other.entity.tolist()) <= set(w.entities)
+        assert set(other.other.a.tolist()) == {1}
+        assert set(other.other.b.tolist()) == {2}

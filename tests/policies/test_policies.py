@@ -1,0 +1,112 @@
+"""Policies: what says the same twice agrees, and what is about one stands where the page says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ecsgen_runtime.handles import MOST_ROWS
+from ecsgen_runtime.snapshots.policies import OF_FIELDS, POLICIES, most_rows, policies_of
+from pydantic import TypeAdapter, ValidationError
+
+from ecsgen import policies, schema
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.model import Component, Project
+from ecsgen.model.saved import saved_schema
+from ecsgen.policies.key import MAX_ROWS
+from ecsgen.render.parts import with_parts
+
+ROOT = Path(__file__).parents[2]
+SCHEMAS = [*sorted((ROOT / "schemas").glob("*.yaml")), ROOT / "tests" / "unshipped.yaml"]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    folder = tmp_path_factory.mktemp("schemas")
+    for path in SCHEMAS:
+        (folder / path.name).write_text(path.read_text("utf-8"), encoding="utf-8")
+    found = schema.load(folder, Diagnostics())
+    assert found is not None
+    return found
+
+
+def managed(project: Project) -> list[tuple[Component, dict[str, Any]]]:
+    said = saved_schema(project)["components"]
+    return [(one, said[one.name]) for one in project.components if not one.chunk]
+
+
+def test_files_have_the_columns_and_numbers_of_managers(project: Project) -> None:
+    for component, document in managed(project):
+        active = policies.active(component)
+        columns = {column.name for policy in active for column in policy.columns(component)}
+        state = {name for policy in active for name in policy.row_state}
+        of_files = list(policies_of(document))
+        links = {name for facts in of_files for name in facts.columns if "." not in name}
+        numbers = {f"_{name}" for facts in of_files for name in facts.numbers}
+        assert columns - {"entity"} == links, component.name
+        # objects of managers, caches and counts that follow from others
+        derived = {"_cold", "_count", "_kernels", "_joined", "_n_grouped", "_indexes"}
+        assert state - derived == numbers - {"_n_cold"}, component.name
+        assert most_rows(document) == (policies.most_rows(component) or MOST_ROWS)
+
+
+def test_keys_mean_the_same_in_files() -> None:
+    assert MAX_ROWS == MOST_ROWS
+    rare = {key: span for facts in POLICIES for key, span in facts.rare.items()}
+    assert rare.keys() == {key.name for key in policies.keys("component")}
+    for key in policies.keys("component"):
+        form: TypeAdapter[Any] = TypeAdapter(key.form)
+        for number in (rare[key.name][0], rare[key.name][-1]):
+            assert form.validate_python(number) == number
+        for number in (rare[key.name][0] - 1, rare[key.name][-1] + 1):
+            with pytest.raises(ValidationError):
+                form.validate_python(number)
+    assert {facts.key for facts in OF_FIELDS} == {key.name for key in policies.keys("field")}
+
+
+def test_each_policy_and_part_is_in_use(project: Project) -> None:
+    """Those of shards and of other backends are of other schemas."""
+    used = {
+        part.name
+        for component, _ in managed(project)
+        for part in with_parts(component, policies.active(component))
+    }
+    apart = {"haunted", "haunted_space"}
+    assert {policy.name for policy in policies.every()} - apart <= used
+
+
+def test_a_policy_has_one_place() -> None:
+    """`ring` is named in no other file of the product than the page of contributors says, and no
+    file of tests is called like it but those."""
+    listed = _listed("All that is about `ring: N` stands in these files")
+    tracked = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    files = [path for path in tracked if (ROOT / path).is_file()]
+    word = re.compile(r"\bring\b", re.IGNORECASE)
+    product = {
+        path
+        for path in files
+        if path.startswith(("ecsgen/", "runtime/ecsgen_runtime/", "templates/"))
+        and word.search((ROOT / path).read_text("utf-8"))
+    }
+    assert product == {path for path in listed if not path.startswith(("tests", "docs", "schemas"))}
+    named = {path for path in files if re.search(r"(?<![a-z])ring(?![a-z])", Path(path).stem)}
+    drawn = {"docs/pictures/ring.svg"}
+    assert named - product - drawn == {path for path in listed if path.startswith("tests")}
+    assert all((ROOT / path).is_file() for path in listed)
+    assert len(listed) < 10
+
+
+def _listed(begin: str) -> set[str]:
+    """Return the files in the table behind a sentence of the page."""
+    page = (ROOT / "docs" / "contributing.md").read_text("utf-8")
+    table = page.partition(begin)[2].partition("| | |")[2].partition("\n\n")[0]
+    return set(re.findall(r"`([^`]+)`", table))

@@ -1,0 +1,574 @@
+"""EntityManager against a naive model, for wide and for very narrow handles."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import weakref
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from random import Random
+from typing import Any
+
+import black
+import numpy as np
+import pytest
+from ecsgen_runtime.errors import CapacityError, StaleEntityError, StructureLockedError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from ecsgen.model import World
+from ecsgen.render.package import entities_module
+from tests.support.entities_package import entity_manager
+from tests.support.soak import examples
+
+LAYOUTS = [
+    (1, 1, 0),
+    (2, 1, 0),
+    (3, 2, 0),
+    (3, 2, 2),
+    (3, 2, 100),
+    (7, 57, 1),
+    (32, 32, 3),
+    (32, 32, 1024),
+    (16, 4, 2),
+]
+
+
+def manager(index_bits: int = 32, generation_bits: int = 32, min_free: int = 1024) -> Any:
+    return entity_manager(index_bits, generation_bits, min_free)()
+
+
+class Model:
+    """What the contract says, one entity at a time."""
+
+    def __init__(self, index_bits: int, generation_bits: int, min_free: int) -> None:
+        self.index_bits = index_bits
+        self.last = 2**generation_bits - 1
+        self.min_free = min_free
+        self.generations: list[int] = []
+        self.free: deque[int] = deque()
+        self.live: set[int] = set()
+
+    def create(self) -> int:
+        left = 2**self.index_bits - len(self.generations)
+        if len(self.free) > self.min_free or (not left and self.free):
+            index = self.free.popleft()
+        elif left:
+            index = len(self.generations)
+            self.generations.append(1)
+        else:
+            raise CapacityError
+        e: int = self.generations[index] << self.index_bits | index
+        self.live.add(e)
+        return e
+
+    def left(self) -> int:
+        return (1 << self.index_bits) - len(self.generations) + len(self.free)
+
+    def destroy(self, e: int) -> None:
+        self.live.remove(e)
+        index = e & (2**self.index_bits - 1)
+        self.generations[index] += 1
+        if self.generations[index] <= self.last:
+            self.free.append(index)
+
+    def ordered(self) -> list[int]:
+        return sorted(self.live, key=lambda e: e & (2**self.index_bits - 1))
+
+
+class EntityMachine(RuleBasedStateMachine):
+    @initialize(layout=st.sampled_from(LAYOUTS))
+    def begin(self, layout: tuple[int, int, int]) -> None:
+        self.entities = manager(*layout)
+        self.model = Model(*layout)
+        self.seen = {0}
+
+    @rule()
+    def create(self) -> None:
+        if not self.model.left():
+            with pytest.raises(CapacityError):
+                self.entities.create()
+            return
+        e = self.entities.create()
+        assert type(e) is int
+        assert e == self.model.create()
+        self.seen.add(e)
+
+    @rule(n=st.integers(0, 12) | st.integers(60, 70))
+    def create_many(self, n: int) -> None:
+        if n > self.model.left():
+            with pytest.raises(CapacityError):
+                self.entities.create_many(n)
+            return
+        es = self.entities.create_many(n)
+        assert es.dtype == np.uint64
+        assert es.tolist() == [self.model.create() for _ in range(n)]
+        self.seen.update(es.tolist())
+
+    @rule(n=st.integers(0, 12), once=st.booleans())
+    def uncreate(self, n: int, once: bool) -> None:
+        if once and self.model.left():
+            self.entities._uncreate(np.array([self.entities.create()], np.uint64))
+        elif n <= self.model.left():
+            self.entities._uncreate(self.entities.create_many(n))
+
+    @rule(data=st.data())
+    def destroy(self, data: st.DataObject) -> None:
+        if self.model.live:
+            e = data.draw(st.sampled_from(self.model.ordered()))
+            self.entities.destroy(np.uint64(e))
+            self.model.destroy(e)
+            with pytest.raises(StaleEntityError, match=str(e)):
+                self.entities.destroy(e)
+
+    @rule(data=st.data())
+    def destroy_many(self, data: st.DataObject) -> None:
+        if self.model.live:
+            some = st.lists(st.sampled_from(self.model.ordered()), unique=True)
+            es = data.draw(some)
+            kinds: list[Any] = [list, tuple, np.array]
+            kind = data.draw(st.sampled_from(kinds))
+            self.entities.destroy_many(kind(es) if es else [])
+            for e in es:
+                self.model.destroy(e)
+
+    @rule(data=st.data())
+    def destroy_many_with_a_bad_one(self, data: st.DataObject) -> None:
+        dead = st.sampled_from(sorted(self.seen - self.model.live)) | st.integers()
+        live = data.draw(st.lists(st.sampled_from(self.model.ordered() or [0]), unique=True))
+        bad = data.draw(dead.filter(lambda e: e not in self.model.live))
+        position = data.draw(st.integers(0, len(live)))
+        if live and live != [0]:
+            named = rf"{bad}\)? at position {position} is not alive"
+            with pytest.raises(StaleEntityError, match=named):
+                self.entities.destroy_many([*live[:position], bad, *live[position:]])
+            with pytest.raises(StaleEntityError, match=f"position {len(live)} is repeated"):
+                self.entities.destroy_many([*live, live[0], live[0]])
+
+    @rule(how=st.sampled_from([copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))]))
+    def save_and_continue(self, how: Callable[[Any], Any]) -> None:
+        saved, self.entities = self.entities, how(self.entities)
+        saved.create_many(min(3, self.model.left()))
+        saved.destroy_many(saved.live())
+
+    @rule(n=st.sampled_from([0, 4, 64, 65, 129, 300]))
+    def reserve(self, n: int) -> None:
+        if n > 2**self.model.index_bits:
+            with pytest.raises(CapacityError):
+                self.entities.reserve(n)
+        else:
+            self.entities.reserve(n)
+
+    @invariant()
+    def agrees(self) -> None:
+        live = self.model.ordered()
+        assert self.entities.live().tolist() == list(self.entities) == live
+        assert len(self.entities) == len(live)
+        assert self.entities.require_many(live).tolist() == live
+        mask = 2**self.model.index_bits - 1
+        near = {(e ^ 1, e + mask + 1, e & mask, mask, e | mask) for e in self.seen}
+        numbers = sorted(self.seen.union(*near))
+        expected = [number in self.model.live for number in numbers]
+        assert self.entities.alive_many(numbers).tolist() == expected
+        assert [number in self.entities for number in numbers] == expected
+
+
+TestEntityMachine = EntityMachine.TestCase
+TestEntityMachine.settings = settings(
+    max_examples=examples(80), stateful_step_count=40, deadline=None
+)
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_taking_back_after_other_changes(taken: int) -> None:
+    """The next creations still give no handle twice, and no generation is lost."""
+    entities = manager(3, 2, 0)
+    entities.destroy_many(entities.create_many(2))
+    es = entities.create_many(4)
+    others = [entities.create() for _ in range(taken)]
+    entities.destroy(others[0] if taken else es[0])
+    entities._uncreate(es[1 - taken :])
+    assert len(entities) == 0
+    again = entities.create_many(8)
+    assert sorted(again & 7) == list(range(8))
+    assert set(es[1 - taken :].tolist()) < set(again.tolist())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_long_run_of_single_calls(layout: tuple[int, int, int]) -> None:
+    entities, model, random = manager(*layout), Model(*layout), Random(0)
+    for step in range(1500):
+        # Waves of growing and shrinking, so that queues fill and indices run out.
+        if random.random() < (0.7 if step % 400 < 200 else 0.3) and model.left():
+            assert entities.create() == model.create()
+        elif model.live:
+            e = random.choice(model.ordered())
+            entities.destroy(e)
+            model.destroy(e)
+            assert not entities.alive(e)
+        assert len(entities) == len(model.live)
+        assert not entities.alive(0)
+    assert list(entities) == model.ordered()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[:5])
+def test_all_indices_can_live_and_run_out(layout: tuple[int, int, int]) -> None:
+    index_bits, generation_bits, _ = layout
+    entities, count, last = manager(*layout), 2**index_bits, 2**generation_bits - 1
+    for generation in range(1, last + 1):
+        es = entities.create_many(count)
+        assert sorted(entities.index(e) for e in es) == list(range(count))
+        assert {entities.generation(e) for e in es} == {generation}
+        with pytest.raises(CapacityError):
+            entities.create()
+        entities.destroy_many(es)
+    with pytest.raises(CapacityError, match=f"{count} are retired"):
+        entities.create()
+    with pytest.raises(CapacityError):
+        entities.create_many(1)
+    assert len(entities.create_many(0)) == len(entities) == 0
+    assert not entities.alive_many(range(4 * 2 ** (index_bits + generation_bits))).any()
+
+
+def test_bulk_calls_over_many_blocks() -> None:
+    entities = manager(32, 32, 0)
+    es = entities.create_many(50_001)
+    shuffled = np.random.default_rng(1).permutation(es)
+    entities.destroy_many(shuffled[::3])
+    expected = np.arange(50_001) % 3 != 0
+    assert (entities.alive_many(shuffled) == expected).all()
+    assert (entities.alive_many(shuffled[::-1]) == expected[::-1]).all()
+    assert (entities.live() == np.sort(shuffled[expected])).all()
+    reused = entities.create_many(16_667)
+    assert (reused & 0xFFFF_FFFF == shuffled[::3] & 0xFFFF_FFFF).all()
+
+
+def test_handles_are_made_of_generation_and_index() -> None:
+    entities = manager(20, 12, 0)
+    e = entities.create()
+    assert (e, entities.index(e), entities.generation(e)) == (1 << 20, 0, 1)
+    entities.destroy(e)
+    assert entities.create() == 2 << 20
+
+
+@pytest.mark.parametrize("e", [1.0, "1", None, 1 + 0j, b"1"])
+@pytest.mark.parametrize("call", ["alive", "destroy", "require", "__contains__", "index"])
+def test_one_entity_is_an_integer(call: str, e: Any) -> None:
+    entities = manager()
+    entities.create()
+    with pytest.raises(TypeError):
+        getattr(entities, call)(e)
+
+
+@pytest.mark.parametrize("e", [0, -1, 1, 2**32 - 1, 2**64 - 1, 2**64, 2**96 | 2**32, -(2**64)])
+def test_numbers_that_are_no_entities_are_not_alive(e: int) -> None:
+    entities = manager()
+    entities.create()
+    assert not entities.alive(e)
+    assert not entities.alive_many([e, e]).any()
+    with pytest.raises(StaleEntityError):
+        entities.require(e)
+
+
+@pytest.mark.parametrize("n", [-1, -(2**70)])
+def test_a_negative_count_is_refused(n: int) -> None:
+    with pytest.raises(ValueError, match="can't create"):
+        manager().create_many(n)
+
+
+def test_too_many_are_refused_before_anything_happens() -> None:
+    entities = manager(32, 32, 0)
+    entities.destroy_many(entities.create_many(3))
+    for n in (2**32 + 1, 2**64, 2**100):
+        with pytest.raises(CapacityError):
+            entities.create_many(n)
+    assert entities.create_many(3).tolist() == [(2 << 32) + i for i in range(3)]
+
+
+def test_iterating_is_not_disturbed_by_destroying() -> None:
+    entities = manager()
+    es = entities.create_many(100).tolist()
+    for e in entities:
+        entities.destroy(e)
+        es.remove(e)
+    assert es == []
+
+
+def test_reserve_prevents_reallocation() -> None:
+    entities = manager()
+    entities.reserve(5000)
+    before = entities.nbytes
+    entities.create_many(4000)
+    for _ in range(1000):
+        entities.create()
+    assert entities.nbytes == before >= 5000 * 8
+
+
+def test_a_state_of_other_bits_is_refused() -> None:
+    with pytest.raises(ValueError, match="bits"):
+        manager(16, 4, 2).__setstate__(manager().__getstate__())
+
+
+# -- callbacks -------------------------------------------------------------------------------------
+
+
+def test_callbacks_are_told_in_order_until_cancelled() -> None:
+    entities, told = manager(), []
+    first = entities.on_destroy(lambda es: told.append(("first", es.tolist())))
+    entities.on_destroy(lambda es: told.append(("second", es.tolist())))
+    a, b, c = entities.create_many(3).tolist()
+    entities.destroy(b)
+    first.cancel()
+    first.cancel()
+    entities.destroy_many([c, a])
+    entities.destroy_many([])
+    assert told == [("first", [b]), ("second", [b]), ("second", [c, a])]
+
+
+def test_the_dead_are_dead_when_callbacks_run() -> None:
+    entities = manager(32, 32, 0)
+    e = entities.create()
+    seen = []
+
+    def reuse(es: Any) -> None:
+        seen.append((entities.alive(e), entities.create()))
+
+    entities.on_destroy(reuse)
+    entities.destroy(e)
+    assert seen == [(False, 2 << 32)]
+
+
+def test_callbacks_cannot_change_what_others_see() -> None:
+    entities = manager()
+    es = entities.create_many(2)
+    entities.on_destroy(lambda es: es.sort())
+    with pytest.raises(ExceptionGroup) as caught:
+        entities.destroy_many(es[::-1])
+    assert [type(error) for error in caught.value.exceptions] == [ValueError]
+    es[:] = 0  # the caller's own array stays writable
+
+
+def test_callbacks_do_not_see_the_callers_array_change() -> None:
+    entities, told = manager(), []
+    es = entities.create_many(2)
+    expected = es.tolist()
+
+    def overwrite(_: Any) -> None:
+        es[:] = 7
+
+    entities.on_destroy(overwrite)
+    entities.on_destroy(lambda es: told.append(es.tolist()))
+    entities.destroy_many(es)
+    assert told == [expected]
+
+
+plans = st.lists(
+    st.tuples(st.lists(st.lists(st.integers(0, 5), unique=True), max_size=3), st.booleans()),
+    min_size=6,
+    max_size=6,
+)
+
+
+@given(plans, st.lists(st.integers(0, 5), unique=True, min_size=1))
+def test_destroying_inside_of_callbacks(
+    plan: list[tuple[list[list[int]], bool]], start: list[int]
+) -> None:
+    """Each entity's death destroys others, in batches, and perhaps fails."""
+    entities, told, expected = manager(), [], []
+    es = entities.create_many(6).tolist()
+
+    def react(dead: Any) -> None:
+        told.append(dead.tolist())
+        for e in dead.tolist():
+            batches, _ = plan[es.index(e)]
+            for batch in batches:
+                targets = [es[k] for k in batch if entities.alive(es[k])]
+                entities.destroy_many(targets)
+                assert entities.alive_many(targets).all(), "their turn comes later"
+                for target in targets:
+                    entities.destroy(target)  # ignored: they are queued already
+        if any(plan[es.index(e)][1] for e in dead.tolist()):
+            raise RuntimeError(dead.tolist())
+
+    live, queue, failed = set(es), deque([[es[k] for k in start]]), []
+    while queue:
+        batch = [e for e in queue.popleft() if e in live]
+        if not batch:
+            continue
+        live -= set(batch)
+        expected.append(batch)
+        for e in batch:
+            for more in plan[es.index(e)][0]:
+                queue.append([es[k] for k in more if es[k] in live])
+        if any(plan[es.index(e)][1] for e in batch):
+            failed.append(batch)
+
+    entities.on_destroy(react)
+    raised: AbstractContextManager[Any] = pytest.raises(ExceptionGroup) if failed else nullcontext()
+    with raised as caught:
+        entities.destroy_many([es[k] for k in start])
+    if caught is not None:
+        assert [error.args[0] for error in caught.value.exceptions] == failed
+    assert told == expected
+    assert set(entities) == live
+    assert (entities.dispatch.depth, len(entities.dispatch.queue)) == (0, 0)
+
+
+def test_destroying_inside_of_a_managers_callbacks() -> None:
+    """They run in the same dispatch, without `on_destroy` callbacks, too."""
+    entities = manager()
+    a, b, c = entities.create_many(3).tolist()
+
+    def act() -> None:
+        entities.destroy(a)
+        entities.destroy_many([a, b])
+        assert list(entities) == [a, b, c]
+
+    entities.dispatch.run(act)
+    assert list(entities) == [c]
+
+
+def test_errors_inside_of_callbacks_about_stale_entities() -> None:
+    entities = manager()
+    a, b = entities.create_many(2).tolist()
+    entities.on_destroy(lambda es: entities.destroy_many([b, b]) if b not in es else None)
+    entities.on_destroy(lambda es: entities.destroy(a))
+    with pytest.raises(ExceptionGroup) as caught:
+        entities.destroy(a)
+    assert [type(error) for error in caught.value.exceptions] == [StaleEntityError] * 2
+    assert entities.alive(b)
+
+
+class Follower:
+    """What a component manager with `destroy: callback` does."""
+
+    def __init__(self, entities: Any) -> None:
+        self._locks = 0
+        self.dead: list[int] = []
+        entities._attach(self, Follower.remove)
+
+    def _before_destroy(self) -> None:
+        if self._locks:
+            raise StructureLockedError("locked")
+
+    def _entities_destroyed(self, es: Any) -> None:
+        self.dead += es.tolist()
+
+    def remove(self, e: int) -> None:
+        self.dead.append(e)
+
+
+def test_managers_and_callbacks_are_told_in_order_of_registration() -> None:
+    entities, told = manager(), list[tuple[str, int]]()
+    follower: Follower
+    entities.on_destroy(lambda es: told.append(("first", len(follower.dead))))
+    follower = Follower(entities)
+    entities.on_destroy(lambda es: told.append(("last", len(follower.dead))))
+    entities.destroy_many(entities.create_many(3))
+    assert told == [("first", 0), ("last", 3)]
+
+
+def test_a_locked_manager_keeps_entities_alive() -> None:
+    entities = manager()
+    first, second = Follower(entities), Follower(entities)
+    a, b = entities.create_many(2).tolist()
+    second._locks = 1
+    with pytest.raises(StructureLockedError):
+        entities.destroy(a)
+    with pytest.raises(StructureLockedError):
+        entities.destroy_many([a, b])
+    assert entities.alive_many([a, b]).all()
+    assert first.dead == second.dead == []
+    second._locks = 0
+    entities.destroy_many([b, a])
+    assert first.dead == second.dead == [b, a]
+
+
+def test_a_manager_locked_when_a_queued_entitys_turn_comes() -> None:
+    entities = manager()
+    follower = Follower(entities)
+    a, b, c = entities.create_many(3).tolist()
+
+    def lock_and_destroy(es: Any) -> None:
+        if a in es:
+            follower._locks = 1
+            entities.destroy(b)
+            raise KeyError(b)
+
+    entities.on_destroy(lock_and_destroy)
+    with pytest.raises(ExceptionGroup) as caught:
+        entities.destroy(a)
+    kinds = [type(error) for error in caught.value.exceptions]
+    assert kinds == [KeyError, StructureLockedError]
+    assert list(entities) == [b, c]
+    assert follower.dead == [a]
+
+
+def test_managers_are_not_kept_alive() -> None:
+    entities = manager()
+    follower = weakref.ref(Follower(entities))
+    assert follower() is None
+    entities.destroy(entities.create())
+    assert not entities._callbacks.entries
+
+
+def test_an_entity_manager_needs_no_garbage_collector() -> None:
+    gc.disable()
+    try:
+        entities = manager()
+        entities.on_destroy(lambda es: None)
+        entities.destroy(entities.create())
+        gone = weakref.ref(entities)
+        del entities
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_callbacks_are_not_saved() -> None:
+    entities, told = manager(), list[Any]()
+    entities.on_destroy(told.append)
+    e = entities.create()
+    copied = copy.deepcopy(entities)
+    copied.destroy(e)
+    assert told == []
+    assert entities.alive(e)
+
+
+def test_a_copy_made_by_a_callback_is_at_rest() -> None:
+    entities, copies = manager(), []
+    a, b = entities.create_many(2).tolist()
+
+    def save(es: Any) -> None:
+        if a in es:
+            entities.destroy(b)
+            copies.append(copy.deepcopy(entities))
+
+    entities.on_destroy(save)
+    entities.destroy(a)
+    assert list(entities) == []
+    assert list(copies[0]) == [b]
+    copies[0].destroy(b)
+    assert list(copies[0]) == []
+
+
+# -- the text --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_text_is_already_in_blacks_style(layout: tuple[int, int, int]) -> None:
+    index_bits, generation_bits, min_free = layout
+    source = entities_module(
+        World(index_bits=index_bits, generation_bits=generation_bits, min_free=min_free)
+    )
+    numbers: dict[str, Any] = {"__name__": "entities"}
+    exec(source.replace("._runtime.", "ecsgen_runtime."), numbers)
+    assert (numbers["INDEX_BITS"], numbers["GENERATION_BITS"], numbers["MIN_FREE"]) == layout
+    assert numbers["INDEX_MASK"] == 2**index_bits - 1
+    assert numbers["EntityManager"]().create() == 1 << index_bits
+    assert black.format_str(source, mode=black.Mode()) == source
+    assert max(map(len, source.splitlines())) <= 88

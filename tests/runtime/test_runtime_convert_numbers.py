@@ -1,0 +1,275 @@
+"""Bools, integers, handles and floats against a slow, obvious oracle."""
+
+from __future__ import annotations
+
+import operator
+import struct
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from math import isinf, isnan
+from typing import Any
+
+import numpy as np
+import pytest
+from ecsgen_runtime.convert.base import Field
+from ecsgen_runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tests.support.soak import examples
+
+ERRORS = (TypeError, ValueError, OverflowError)
+FORMATS = {"bool": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q"}
+FORMATS |= {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "f32": "f", "f64": "d"}
+INTS = [scalar for scalar in FORMATS if scalar[0] in "iu"]
+BIG = int(np.finfo(np.float32).max)
+HALF = 2**103  # half the distance between the largest numbers of 32 bits
+
+
+def bits(scalar: str) -> int:
+    return int(scalar[1:])
+
+
+class Whole:
+    """A user's integer."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+
+class Real:
+    """A user's real number."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __float__(self) -> float:
+        return self.value
+
+
+near_edges = st.builds(
+    lambda power, sign, offset: sign * 2**power + offset,
+    st.integers(0, 130),
+    st.sampled_from([1, -1]),
+    st.integers(-2, 2),
+)
+numpy_numbers = hnp.scalar_dtypes().flatmap(hnp.from_dtype)
+numbers = st.one_of(
+    st.booleans(),
+    st.integers(-300, 300),
+    near_edges,
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.fractions(),
+    st.decimals(allow_nan=None).filter(lambda d: not d.is_snan()),
+    near_edges.map(lambda n: Fraction(n, 3)),
+    numpy_numbers,
+    numpy_numbers.map(np.array),
+    near_edges.map(Whole),
+    st.floats().map(Real),
+    st.sampled_from([None, "1", b"1", 1j, {}, {1}, BIG + HALF, BIG + HALF - 1, BIG + 1, 10**400]),
+)
+
+
+def plain(value: Any) -> Any:
+    """What is inside a 0-d array."""
+    return value[()] if isinstance(value, np.ndarray) else value
+
+
+def bool_oracle(value: Any) -> bool:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise TypeError
+
+
+def int_oracle(scalar: str, value: Any) -> int:
+    if isinstance(value, bool | np.bool_):
+        raise TypeError
+    number = operator.index(value)
+    low = -(2 ** (bits(scalar) - 1)) if scalar[0] == "i" else 0
+    if not low <= number < low + 2 ** bits(scalar):
+        raise OverflowError
+    return number
+
+
+def float_oracle(scalar: str, value: Any) -> float:
+    """Round the exact value to the nearest float, ties to even, by looking at the neighbours."""
+    if isinstance(value, Whole):
+        value = value.value
+    if isinstance(value, Real):
+        value = value.value
+    wanted = (int, float, Fraction, Decimal, np.integer, np.floating)
+    if not isinstance(value, wanted) or isinstance(value, bool | np.timedelta64):
+        raise TypeError
+    if value != value or value in (float("inf"), -float("inf")):
+        return float(value)
+    exact = Fraction(*value.as_integer_ratio()) if hasattr(value, "as_integer_ratio") else value
+    exact = Fraction(int(exact)) if isinstance(exact, np.integer) else Fraction(exact)
+    digits, lowest = (24, -149) if scalar == "f32" else (53, -1074)
+    size = abs(exact)
+    exponent = lowest
+    while size >= Fraction(2) ** (exponent + digits):
+        exponent += 1
+    rounded = round(size / Fraction(2) ** exponent) * Fraction(2) ** exponent
+    if rounded >= 2 ** (128 if scalar == "f32" else 1024):
+        raise OverflowError
+    return float(rounded) * (-1 if exact < 0 else 1)
+
+
+def outcome(convert: Callable[[Any], Any], value: Any) -> Any:
+    """The result, or the class of the error."""
+    try:
+        return convert(value)
+    except ERRORS as error:
+        return next(
+            kind for kind in (OverflowError, TypeError, ValueError) if isinstance(error, kind)
+        )
+
+
+def same(left: Any, right: Any) -> bool:
+    if isinstance(left, type) or isinstance(right, type):
+        return left is right
+    if isinstance(left, float) and isnan(left):
+        return isnan(right)
+    return bool(left == right)
+
+
+def stored(scalar: str, value: Any) -> Any:
+    """What comes back from a cell of the format, through a memoryview and through a struct."""
+    code = FORMATS[scalar]
+    raw: Any = memoryview(bytearray(struct.calcsize(f"={code}")))
+    cells = raw.cast(code)
+    cells[0] = value
+    packed = struct.Struct(f"={code}")
+    buffer = bytearray(packed.size)
+    packed.pack_into(buffer, 0, value)
+    assert bytes(cells) == bytes(buffer)
+    return cells[0]
+
+
+def check(field: Field, scalar: str, oracle: Callable[[Any], Any], value: Any) -> None:
+    wanted = outcome(oracle, plain(value))
+    got = outcome(field.one, value)
+    if not isinstance(wanted, type):
+        assert type(got) is type(wanted), (value, got)
+        got = stored(scalar, got)
+    assert same(got, wanted), (value, got, wanted)
+    in_bulk = outcome(lambda v: field.many([v], 1), value)
+    if isinstance(in_bulk, np.ndarray):
+        assert in_bulk.dtype == field.dtype
+        assert in_bulk.shape == (1,)
+        in_bulk = in_bulk[0].item()
+    assert same(in_bulk, wanted), (value, in_bulk, wanted)
+
+
+@settings(deadline=None)
+@given(numbers)
+def test_bools(value: Any) -> None:
+    check(BoolField("C.f"), "bool", bool_oracle, value)
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(st.sampled_from(INTS), numbers)
+def test_integers(scalar: str, value: Any) -> None:
+    check(IntField("C.f", scalar), scalar, lambda v: int_oracle(scalar, v), value)
+
+
+@settings(deadline=None)
+@given(numbers)
+def test_handles_are_integers_of_64_bits(value: Any) -> None:
+    check(HandleField("C.f", "entity"), "u64", lambda v: int_oracle("u64", v), value)
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(st.sampled_from(["f32", "f64"]), numbers)
+@example("f32", BIG + HALF)
+@example("f32", BIG + HALF - 1)
+@example("f32", float(BIG + HALF))
+@example("f32", np.nextafter(float(BIG + HALF), 0))
+@example("f32", 2**54 + 2**30 + 1)  # rounded twice it would end one lower
+@example("f32", np.int64(2**54 + 2**30 + 1))
+@example("f32", Fraction(2**54 + 2**30 + 1, 2**60))
+@example("f64", Decimal("1e400"))
+@example("f64", Fraction(10**400))
+def test_floats(scalar: str, value: Any) -> None:
+    check(FloatField("C.f", scalar), scalar, lambda v: float_oracle(scalar, v), value)
+
+
+@pytest.mark.parametrize("scalar", ["f32", "f64"])
+def test_long_doubles(scalar: str) -> None:
+    field = FloatField("C.f", scalar)
+    third = np.longdouble(1) / 3
+    assert stored(scalar, field.one(third)) == field.many(np.array([third]), 1)[0]
+    assert isinf(field.one(np.longdouble("inf")))
+    if np.finfo(np.longdouble).max > np.finfo(np.float64).max:
+        huge = np.longdouble("1e400")
+        for given_as in (field.one, lambda v: field.many(np.array([v]), 1)):
+            with pytest.raises(OverflowError, match=r"C\.f: .*1e\+400.* does not fit"):
+                given_as(huge)
+
+
+@pytest.mark.parametrize("scalar", INTS)
+@pytest.mark.parametrize("given_as", INTS)
+def test_edges_of_integer_arrays(scalar: str, given_as: str) -> None:
+    field = IntField("C.f", scalar)
+    info = np.iinfo(f"{given_as[0]}{bits(given_as) // 8}")
+    for number in (int(info.min), int(info.max)):
+        for dtype in (info.dtype, info.dtype.newbyteorder()):
+            array = np.array([0, number], dtype)
+            wanted = outcome(lambda v: int_oracle(scalar, v), number)
+            if isinstance(wanted, type):
+                with pytest.raises(OverflowError, match=r"\(at position 1\)$"):
+                    field.many(array, 2)
+            else:
+                assert field.many(array, 2).tolist() == [0, number]
+
+
+FIELDS = [BoolField("C.f"), HandleField("C.f", "entity")]
+FIELDS += [FloatField("C.f", "f32"), FloatField("C.f", "f64")]
+FIELDS += [IntField("C.f", scalar) for scalar in INTS]
+sizes = hnp.array_shapes(min_dims=1, max_dims=1, min_side=0, max_side=5)
+array_dtypes = st.one_of(
+    hnp.boolean_dtypes(),
+    hnp.integer_dtypes(endianness="?"),
+    hnp.unsigned_integer_dtypes(endianness="?"),
+    hnp.floating_dtypes(endianness="?"),
+    hnp.complex_number_dtypes(),
+    hnp.datetime64_dtypes(),
+    hnp.byte_string_dtypes(max_len=2),
+)
+
+
+@settings(deadline=None, max_examples=examples(250))
+@given(st.sampled_from(FIELDS), hnp.arrays(array_dtypes, sizes))
+def test_an_array_is_its_elements(field: Field, array: np.ndarray[Any, Any]) -> None:
+    before = array.copy()
+    whole = outcome(lambda v: field.many(v, len(array)), array)
+    each = [outcome(field.one, element) for element in array]
+    if any(isinstance(element, type) for element in each):
+        assert whole in each
+    elif isinstance(whole, type):  # no element to be wrong, but a dtype
+        assert len(array) == 0
+        assert whole is TypeError
+    else:
+        assert whole.dtype == field.dtype
+        assert whole.tobytes() == np.array(each, field.dtype).tobytes() or np.isnan(each).any()
+    assert array.tobytes() == before.tobytes()
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(st.sampled_from(FIELDS), st.lists(numbers, max_size=4))
+def test_a_list_is_its_elements(field: Field, values: list[Any]) -> None:
+    whole = outcome(lambda v: field.many(v, len(values)), values)
+    each = [outcome(field.one, value) for value in values]
+    bad = [result for result in each if isinstance(result, type)]
+    if bad:
+        assert whole in bad
+    else:
+        assert whole.shape == (len(values),)
+        for got, wanted in zip(whole, each, strict=True):
+            assert same(got.item(), np.array(wanted, field.dtype).item())

@@ -1,0 +1,385 @@
+"""From schema files to the checked model."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ecsgen.diagnostics import Diagnostics, format_text, split_lines
+from ecsgen.model import Base, Component, Field, FieldType, Mark, Project
+from ecsgen.schema import load
+from tests.support.soak import examples
+
+SHIPPED = Path(__file__).parents[2] / "schemas"
+
+
+def project(folder: Path, **files: str) -> Project:
+    diagnostics = diagnose(folder, **files)
+    found = load(folder, Diagnostics())
+    assert found is not None, format_text(diagnostics)
+    return found
+
+
+def diagnose(folder: Path, **files: str) -> Diagnostics:
+    for name, text in files.items():
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    diagnostics = Diagnostics()
+    load(folder, diagnostics)
+    return diagnostics
+
+
+def component(folder: Path, text: str) -> Component:
+    (found,) = project(folder, a=text).components
+    return found
+
+
+def field(folder: Path, text: str, others: str = "") -> Field:
+    found = project(folder, a=f"component: C\nfields:\n  f: {text}\n{others}").components
+    return next(one for one in found if one.name == "C").fields[0]
+
+
+# --- the model ------------------------------------------------------------------------------
+
+
+def test_shipped_schemas_use_every_generated_policy_and_type() -> None:
+    diagnostics = Diagnostics()
+    found = load(SHIPPED, diagnostics)
+    assert found is not None
+    assert not list(diagnostics)
+    assert {one.name for one in found.components} >= {"PointMass", "SkinnedMesh", "Transform"}
+    assert {one.lookup for one in found.components} == {"sparse", "hash", "direct"}
+    assert {one.destroy for one in found.components} == {"gc", "callback", "manual"}
+    assert {one.instances for one in found.components} == {"one", "many"}
+    every = next(one for one in found.components if one.name == "EveryType")
+    assert {one.type.base for one in every.fields} == set(Base) - {Base.ID}
+    scalars = {one.type.scalar for one in every.fields}
+    assert {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"} <= scalars
+    assert {bool(one.type.shape) for one in every.fields} == {True, False}
+    assert found.world.name == "Game"
+
+
+def test_defaults_of_a_component(tmp_path: Path) -> None:
+    assert component(tmp_path, "component: PointMass\n") == Component(
+        name="PointMass", module="point_mass", source="a.yaml"
+    )
+
+
+def test_policies_imply_each_other(tmp_path: Path) -> None:
+    found = component(tmp_path, "component: A\nowner: none\nfields: {a: f32}\n")
+    assert found.ids
+    assert component(tmp_path, "component: A\ndestroy: callback\n").release
+    assert component(tmp_path, "component: A\ngrowth: {reserve: 65}\n").reserve == 128
+    found = component(tmp_path, "component: A\npartition: off\nhierarchy: {orphans: root}\n")
+    assert (found.partition, found.hierarchy) == ("", "root")
+
+
+def test_marks_of_every_key(tmp_path: Path) -> None:
+    text = "lookup: hash\ncomponent: A\nfields:\n  f: {unit: m, type: f32}\n  g: f32\nids: true\n"
+    found = component(tmp_path, text)
+    path = (tmp_path / "a.yaml").as_posix()
+    assert dict(found.marks) == {
+        "lookup": Mark(path, 1, 1, 6),
+        "component": Mark(path, 2, 1, 9),
+        "fields": Mark(path, 3, 1, 6),
+        "ids": Mark(path, 6, 1, 3),
+        "": Mark(path, 2, 12, 1),
+    }
+    first, second = found.fields
+    assert first.marks == {
+        "": Mark(path, 4, 3, 1),
+        "unit": Mark(path, 4, 7, 4),
+        "type": Mark(path, 4, 16, 4),
+    }
+    assert second.marks == {"": Mark(path, 5, 3, 1), "type": Mark(path, 5, 6, 3)}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("f32", FieldType("f32", Base.FLOAT, "f32")),
+        ('"u8[2,3]"', FieldType("u8[2,3]", Base.INT, "u8", (2, 3))),
+        ("bool", FieldType("bool", Base.BOOL, "bool")),
+        ('"entity[2]"', FieldType("entity[2]", Base.ENTITY, "u64", (2,))),
+        ("id<D>", FieldType("id<D>", Base.ID, "u64", target="D")),
+        ('"id<C>[4]"', FieldType("id<C>[4]", Base.ID, "u64", (4,), target="C")),
+        ("E", FieldType("E", Base.ENUM, "u16", target="E")),
+        ('"str[24]"', FieldType("str[24]", Base.STR, "", size=24)),
+        ('"bytes[8]"', FieldType("bytes[8]", Base.BYTES, "", size=8)),
+        ("object", FieldType("object", Base.OBJECT, "")),
+    ],
+)
+def test_field_types(tmp_path: Path, text: str, expected: FieldType) -> None:
+    others = "ids: true\n---\ncomponent: D\nids: true\n---\nenum: E\nvalues: {a: 0, b: 256}\n"
+    assert field(tmp_path, text, others).type == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "default"),
+    [
+        ("f32", 0.0),
+        ("{type: f32, default: 1}", 1.0),
+        ("{type: f32, default: .inf}", float("inf")),
+        ("{type: f64, default: 0.1}", 0.1),
+        ("{type: f32, default: 3.4028234663852886e+38}", 3.4028234663852886e38),
+        ("{type: i8, default: -128}", -128),
+        ("{type: u64, default: 0xFFFFFFFFFFFFFFFF}", 2**64 - 1),
+        ('{type: "f32[2,2]", default: 1}', ((1.0, 1.0), (1.0, 1.0))),
+        ('{type: "u8[2,2]", default: [[1, 2], [3, 4]]}', ((1, 2), (3, 4))),
+        ('"i16[2]"', (0, 0)),
+        ("{type: bool, default: true}", True),
+        ("entity", 0),
+        ("{type: entity, default: null}", 0),
+        ('"str[4]"', ""),
+        ('{type: "str[4]", default: été}', None),
+        ('{type: "str[5]", default: été}', "été"),
+        ('{type: "bytes[4]", default: ab}', b"ab\0\0"),
+        ('{type: "bytes[2]", default: [255, 0]}', b"\xff\0"),
+        ("object", None),
+        ("Plain", 0),
+        ("Gap", 3),
+        ("{type: Gap, default: b}", 1),
+        ("{type: Gap, default: 1}", 1),
+        ('{type: "Gap[2]", default: [a, b]}', (3, 1)),
+        ("Flags", 0),
+        ("{type: Flags, default: r|x}", 5),
+        ("{type: Flags, default: 6}", 6),
+    ],
+)
+def test_defaults_are_complete(tmp_path: Path, text: str, default: object) -> None:
+    enums = (
+        "---\nenum: Plain\nvalues: [a, b]\n---\nenum: Gap\nvalues: {a: 3, b: 1}\n"
+        "---\nenum: Flags\nflags: true\nvalues: [r, w, x]\n"
+    )
+    if text.endswith("été}") and default is None:
+        found = diagnose(tmp_path, a=f"component: C\nfields:\n  f: {text}\n")
+        assert [one.code for one in found] == ["E107"]
+        return
+    found_default = field(tmp_path, text, enums).default
+    assert found_default == default
+    assert repr(found_default) == repr(default)
+
+
+def test_enums(tmp_path: Path) -> None:
+    text = (
+        "enum: Mode\nvalues: [idle, walk]\n---\nenum: Big\nvalues: {a: 1, b: 4294967296}\n---\n"
+        "enum: Rights\nflags: true\nvalues: {none: 0, r: 1, w: 2, rw: 3}\n---\n"
+        "enum: All\nflags: true\nvalues: [" + ", ".join(f"f{bit}" for bit in range(64)) + "]\n"
+    )
+    everything, big, mode, rights = project(tmp_path, a=text).enums
+    assert (mode.values, mode.scalar, mode.default) == ((("idle", 0), ("walk", 1)), "u8", 0)
+    assert (big.scalar, big.default) == ("u64", 1)
+    assert (rights.flags, rights.scalar, rights.default) == (True, "u8", 0)
+    assert everything.values[63] == ("f63", 1 << 63)
+    assert everything.scalar == "u64"
+
+
+def test_world(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[1] / "golden/diagnostics/ok/schemas/a.yaml").read_text()
+    found = project(tmp_path, a=text)
+    world = found.world
+    assert (world.name, world.index_bits, world.generation_bits) == ("Game", 20, 12)
+    assert world.bundles == (("unit", ("Mover", "Health")), ("soldier", ("unit", "Armor")))
+    assert world.groups == (("bodies", ("Mover", "Static")),)
+    assert world.queries[0].any == ("Health",)
+    assert world.kernels[0].over == "bodies"
+    assert world.kernels[0].args == (("dt", "f32", ""),)
+    assert (world.chunk, world.archetypes) == (16384, ("Armor",))
+    assert {"groups.bodies", "queries", "archetypes", ""} <= set(world.marks)
+    mover = next(one for one in found.components if one.name == "Mover")
+    assert mover.kernels[0].steps == ("place += speed * dt",)
+    assert mover.kernels[0].where == "speed.x > 0"
+    assert mover.kernels[0].marks["steps.0"].length == len("place += speed * dt")
+    assert [(one.name, one.how) for one in mover.reductions] == [
+        ("fastest", "max"),
+        ("count_slow", "count"),
+    ]
+    assert mover.reductions[0].expression == "norm(speed)"
+
+
+def test_result_does_not_depend_on_the_place(tmp_path: Path) -> None:
+    def at(name: str) -> Project:
+        folder = tmp_path / name
+        folder.mkdir()
+        return project(folder, a="component: A\n---\nenum: E\nvalues: [a]\n")
+
+    first, second = at("first"), at("second")
+    assert first == second
+    assert repr(first) == repr(second)
+
+
+# --- files ----------------------------------------------------------------------------------
+
+
+def test_files_are_found_in_order_below_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "c.yml").write_text("component: C\n")
+    (tmp_path / "b.yaml").write_text("component: B\n")
+    (tmp_path / "a.txt").write_text("not yaml: [")
+    found = load(tmp_path, Diagnostics())
+    assert found is not None
+    assert [(one.name, one.source) for one in found.components] == [
+        ("B", "b.yaml"),
+        ("C", "sub/c.yml"),
+    ]
+
+
+def test_a_missing_or_empty_folder_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "file.yaml"
+    file.write_text("component: A\n")
+    (tmp_path / "empty").mkdir()
+    for root in (tmp_path / "missing", file, tmp_path / "empty"):
+        diagnostics = Diagnostics()
+        assert load(root, diagnostics) is None
+        assert [one.code for one in diagnostics] == ["E201"]
+
+
+def test_paths_are_relative_to_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "a.yaml").write_text("component: a\n")
+    monkeypatch.chdir(tmp_path)
+    for root in (Path("schemas"), tmp_path / "schemas", Path("./schemas/../schemas")):
+        diagnostics = Diagnostics()
+        load(root, diagnostics)
+        assert next(iter(diagnostics)).mark.path.endswith("schemas/a.yaml")
+        assert not next(iter(diagnostics)).mark.path.startswith("/")
+
+
+def test_all_errors_of_all_files_in_one_run(tmp_path: Path) -> None:
+    found = diagnose(
+        tmp_path,
+        a="component: A\nlokup: hash\nfields:\n  a: {type: f33, doc: 5}\n  class: f32\n",
+        b="component: B\ndoc: [1\n",
+        c="component: C\nfields: {a: u8}\ncapacity: -1\n---\ncomponent: A\n",
+    )
+    assert [(one.mark.path[-6:], one.mark.line, one.code) for one in found] == [
+        ("a.yaml", 2, "E302"),
+        ("a.yaml", 4, "E104"),
+        ("a.yaml", 4, "E304"),
+        ("a.yaml", 5, "E102"),
+        ("b.yaml", 3, "E205"),
+        ("c.yaml", 3, "E306"),
+        ("c.yaml", 5, "E103"),
+    ]
+
+
+def test_an_error_does_not_bring_others_along(tmp_path: Path) -> None:
+    found = diagnose(
+        tmp_path,
+        a="enum: Broken\nvalues: {a: x}\n---\ncomponent: A\nids: 5\nfields:\n"
+        "  a: {type: Broken, default: a}\n  b: *x\n---\n"
+        "component: B\ncold: indirect\nfields: {a: {tags: [cold]}, b: {type: *y}}\n",
+    )
+    assert [(one.mark.line, one.code) for one in found] == [
+        (2, "E304"),
+        (5, "E304"),
+        (8, "E208"),
+        (12, "E303"),
+        (12, "E208"),
+    ]
+
+
+# --- hostile input --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "component: A\nfields: {" + ", ".join(f"f{n}: f33" for n in range(5_000)) + "}\n",
+        "component: A\n" + "".join(f"lookup{n}: hash\n" for n in range(5_000)),
+        "component: A\nfields: {a: {type: f32, default: " + "[" * 25 + "]" * 25 + "}}\n",
+        "component: A\nfields: {a: {type: '" + "f32[" * 5_000 + "'}}\n",
+        "component: A\nfields: {a: {type: '" + "x" * 100_000 + "'}}\n",
+        "component: " + "A" * 100_000 + "\n",
+        "component: A\nfields: {" + "a" * 100_000 + ": f32}\n",
+        "component: A\nkernels: {k: {steps: ['" + "-" * 1_900 + "a']}}\n",
+        "component: A\nkernels: {k: {steps: ['a = " + "(" * 900 + ")" * 900 + "']}}\n",
+        "component: A\nkernels: {k: {steps: ['a = " + "b+" * 900 + "b']}}\n",
+        "component: A\nkernels: {k: {steps: [\"a = '\\0'\"]}}\n",
+        'component: A\nkernels: {k: {where: "a\\nimport os", steps: ["a = 1\\nb = 2"]}}\n',
+        "enum: E\nvalues: [" + ", ".join(f"v{n}" for n in range(20_000)) + "]\n",
+        "world: W\nbundles: {"
+        + ", ".join(f"b{n}: [b{n + 1}, b{(n * 7) % 900}]" for n in range(900))
+        + "}\n",
+        "world: W\nbundles: {" + ", ".join(f"b{n}: [b{n + 1}]" for n in range(5_000)) + "}\n",
+    ],
+    ids=range(15),
+)
+def test_hostile_schemas_are_refused_quickly(tmp_path: Path, text: str) -> None:
+    start = time.process_time()
+    found = diagnose(tmp_path, a=text)
+    format_text(found)
+    assert time.process_time() - start < 20
+    if "b+" not in text and "enum" not in text:
+        assert found.errors
+
+
+KEY_WORDS = """
+component enum world fields lookup destroy owner instances ids release partition hierarchy cold
+growth capacity kernels reductions values flags entity bundles queries groups archetypes type
+default doc unit tags split steps args where rows over start orphans reserve sum all any none chunk
+components index_bits a b é x_y lokup
+"""
+VALUE_WORDS = """
+A B C E a b f32 f32[3] u8 id<A> id<B>[2] str[4] bytes[2] object entity E[2] hash direct none many
+callback indirect active root double hot cold a=1 a+=b [ [] é
+"""
+KEYS = st.sampled_from(KEY_WORDS.split())
+VALUES = st.recursive(
+    st.one_of(
+        st.sampled_from(VALUE_WORDS.split()),
+        st.none(),
+        st.booleans(),
+        st.integers(-(2**70), 2**70),
+        st.floats(),
+        st.text(max_size=5),
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=4)),
+    max_leaves=15,
+)
+DOCUMENTS = st.builds(
+    lambda kind, name, rest: {kind: name, **rest},
+    st.sampled_from(["component", "enum", "world"]),
+    st.sampled_from(["A", "B", "E", "W", "a", "Entity"]),
+    st.dictionaries(KEYS, VALUES, max_size=5),
+)
+
+
+@given(trees=st.lists(DOCUMENTS | VALUES, max_size=4), flow=st.booleans())
+@settings(
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_any_tree_gives_a_project_or_errors(
+    tmp_path: Path, trees: list[object], flow: bool
+) -> None:
+    text = yaml.safe_dump_all(trees, allow_unicode=True, default_flow_style=flow, sort_keys=False)
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8", newline="")
+    diagnostics = Diagnostics()
+    found = load(tmp_path, diagnostics)
+    assert (found is None) == bool(diagnostics.errors)
+    lines = split_lines(text)
+    for one in diagnostics:
+        if one.mark.line:
+            assert one.mark.line <= len(lines)
+            assert 1 <= one.mark.column <= len(lines[one.mark.line - 1]) + 1
+    format_text(diagnostics)
+
+
+def test_imports_nothing_heavy() -> None:
+    program = (
+        "import sys\nfrom pathlib import Path\n"
+        "from ecsgen.diagnostics import Diagnostics\nfrom ecsgen.schema import load\n"
+        f"assert load(Path({str(SHIPPED)!r}), Diagnostics()) is not None\n"
+        "heavy = {'numpy', 'black', 'jinja2', 'numba'} & set(sys.modules)\nassert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,88 @@
+"""A box cut into blocks: whose a point is, and which blocks are near it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.sharded_package import package
+
+Blocks = package.Blocks
+
+
+def test_shapes() -> None:
+    assert Blocks((0, 0), (1, 1), 4).shape == (2, 2)
+    assert Blocks((0, 0), (4, 1), 4).shape == (4, 1)
+    assert Blocks((0, 0, 0), (1, 1, 1), 8).shape == (2, 2, 2)
+    assert Blocks((0, 0), (1, 1), (1, 5)).size == 5
+    assert Blocks(0, 1, 3).owner([0.1, 0.5, 0.9, -7, 7]).tolist() == [0, 1, 2, 0, 2]
+    assert Blocks(0, 1, 3, periodic=True).owner([-0.1, 1.1, 1.0]).tolist() == [2, 0, 0]
+    assert repr(Blocks(0, 1, 3)) == "<Blocks: 3 between [0.0] and [1.0]>"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ((0, 0), (1, 0), 2),
+        ((0,) * 4, (1,) * 4, 2),
+        ((0, 0), (1, 1, 1), 2),
+        (0, 1, 0),
+        ((0, 0), (1, 1), (2, 2, 2)),
+        ((0, 0), (1, 1), (0, 2)),
+        (0, math.inf, 2),
+        (-math.inf, 0, 2),
+    ],
+)
+def test_what_is_no_box(wrong: tuple[object, ...]) -> None:
+    with pytest.raises(ValueError, match="Blocks"):
+        Blocks(*wrong)
+
+
+def test_what_is_no_point() -> None:
+    space = Blocks((0, 0), (1, 1), 2)
+    for points in ([1, 2], [[1, 2, 3]], 5):
+        with pytest.raises(ValueError, match="Blocks: points"):
+            space.owner(points)
+    with pytest.raises(ValueError, match="radius"):
+        space.borders([[0, 0]], -1, 0)
+
+
+@given(
+    shape=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    points=st.lists(st.lists(st.floats(-3, 13), min_size=3, max_size=3), max_size=12),
+    radius=st.floats(0, 12),
+    periodic=st.booleans(),
+)
+def test_points_near_a_block_are_at_its_border(
+    shape: list[int], points: list[list[float]], radius: float, periodic: bool
+) -> None:
+    axes = len(shape)
+    space = Blocks((0,) * axes, (10,) * axes, shape, periodic=periodic)
+    given = np.array(points).reshape(-1, 3)[:, :axes]
+    owners = space.owner(given)
+    for rank in range(space.size):
+        rows, ranks = space.borders(given, radius, rank)
+        found = set(zip(rows.tolist(), ranks.tolist(), strict=True))
+        assert len(found) == len(rows)
+        assert all(other != rank for _, other in found)
+        for row, owner in enumerate(owners.tolist()):
+            assert owner == rank or (row, owner) in found
+    shifts = (-10, 0, 10) if periodic else (0,)
+    pairs = set(zip(*(a.tolist() for a in space.borders(given, radius, -1)), strict=True))
+    for one in range(len(given)):
+        for other in range(len(given)):
+            away = np.abs(
+                given[one] % 10 - given[other] % 10 if periodic else given[one] - given[other]
+            )
+            if periodic:
+                away = np.min([np.abs(away + shift) for shift in shifts], axis=0)
+            if (away < radius * 0.999999).all() and (periodic or _inside(given[other])):
+                assert (one, int(owners[other])) in pairs
+
+
+def _inside(point: np.ndarray) -> bool:
+    return bool(((point >= 0) & (point < 10)).all())

@@ -1,0 +1,278 @@
+"""Kernels that ask neighbours beyond the border: as if all were in one world."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.compiled_once import uncompiled
+from tests.support.thread_ranks import ThreadComm, run
+from tests.support.world_package import world_package
+
+SIZE, RADIUS, COUNT = 30.0, 2.5, 240
+
+SCHEMA = """
+world: Herd
+shards:
+  ghosts: {Place: [at, weight, on], Agent: [key], Mood: [], Part: [spot, k], Slot: [at, k]}
+groups: {movers: [Place, Agent]}
+queries: {agents: {all: [Place, Agent, Mood]}, slots: {all: [Slot, Agent]}}
+kernels:
+  herd: {over: movers, near: 2.5, steps: [Place.total = sum(other.Agent.key)]}
+  scare:
+    over: agents
+    near: {radius: 2.5, among: movers}
+    steps: [Mood.fear = count(other.Agent.key > 60)]
+  cheer: {over: movers, near: {radius: 2.5, among: agents}, steps: [Place.cheered = count()]}
+  gather: {over: agents, near: 2.5, steps: [Mood.friends = sum(other.Agent.key)]}
+  hush:
+    over: movers
+    near: {radius: 2.5, among: agents}
+    turns: rows
+    steps: [Place.hushed = sum(other.Agent.key)]
+  calm: {over: agents, near: 2.5, turns: random, steps: [Mood.rest = sum(other.Place.weight)]}
+  parts: {over: Part, near: 2.5, steps: [Part.far = max(other.Part.k)]}
+  slots_:
+    over: slots
+    near: {radius: 2.5, among: Slot}
+    steps: [Slot.other_k = sum(other.Slot.k), Slot.whom = nearest(other.entity)]
+---
+component: Place
+fields:
+  {at: "f64[2]", weight: i64, on: bool, near_: u32, closest: entity, total: u64, cheered: i64,
+   hushed: u64}
+space: {field: at, wrap: [30, 0]}
+kernels:
+  ask:
+    near: r
+    args: {r: f64}
+    where: on
+    steps:
+      - near_ = count()
+      - closest = nearest(other.entity)
+      - weight = sum(other.weight) % 1000
+---
+component: Agent
+fields: {key: u64}
+---
+component: Mood
+fields: {fear: i64, rest: i64, friends: u64}
+partition: {start: active}
+---
+component: Part
+fields: {spot: {type: "f32[2]", split: true}, k: i32, far: i32}
+space: {field: spot, wrap: [30, 30]}
+partition: {start: active}
+kernels:
+  look: {near: 2.5, turns: rows, rows: active, steps: [far = min(other.k) - 1]}
+---
+component: Slot
+fields: {at: "f32[3]", k: i64, other_k: i64, whom: entity, next_: entity}
+space: {field: at}
+lookup: direct
+kernels:
+  peer: {near: 2.5, steps: [next_ = nearest(other.entity), other_k = sum(other.k)]}
+"""
+"""A component per way of finding rows; fields are integers, so that sums depend on no order."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def packages() -> dict[str, Any]:
+    """Import the package of each backend; numba takes 20 s to compile, so its loops are Python."""
+    with uncompiled():
+        world_package(SCHEMA, "herd_numpy")
+        world_package(SCHEMA, "herd_numba", "numba")
+    return {backend: sys.modules[f"herd_{backend}"] for backend in ("numpy", "numba")}
+
+
+def begin(world: Any) -> Any:
+    """Let all be born, each by its key, some of them inactive."""
+    rng = np.random.default_rng(5)
+    keys = np.arange(1, COUNT + 1, dtype=np.uint64)
+    at = rng.random((COUNT, 2)) * SIZE
+    es = world.spawn(
+        COUNT,
+        place={"at": at, "weight": keys, "on": keys % 7 != 0},
+        agent={"key": keys},
+        mood={},
+        part={"spot": at, "k": keys},
+        slot={"at": np.c_[at, 0 * at[:, 0]], "k": keys},
+    )
+    world.part.deactivate_many(world.part.lookup_many(es[::5]))
+    world.mood.deactivate_many(world.mood.lookup_many(es[::3]))
+    return es
+
+
+def found(world: Any, keys_of: dict[int, int]) -> dict[int, tuple[Any, ...]]:
+    """Return what kernels have written, by key."""
+    rows = {}
+    for e in world.entities.live().tolist():
+        managers = (world.place, world.mood, world.part, world.slot)
+        place, mood, part, slot = (m.row(m.lookup(e)) for m in managers)
+        rows[keys_of[e]] = (
+            *(place.near_, keys_of.get(place.closest, 0), place.weight, place.total),
+            *(place.cheered, place.hushed, mood.fear, mood.rest, mood.friends, part.far),
+            *(slot.other_k, keys_of.get(slot.whom, 0), keys_of.get(slot.next_, 0)),
+        )
+    return rows
+
+
+def kernels(world: Any, refresh: Any) -> None:
+    """Run all kernels, each on values that are the same everywhere."""
+    world.place.ask(RADIUS)
+    world.slot.peer()
+    with np.errstate(over="ignore"):  # of words that are mixed, where Python runs compiled loops
+        world.part.look()
+    refresh()
+    world.place.ask(RADIUS)
+    refresh()
+    world.herd()
+    world.scare()
+    world.cheer()
+    world.gather()
+    with np.errstate(over="ignore"):
+        world.calm()
+        world.hush()
+    world.slots_()
+    world.parts()
+
+
+def ranks(package: Any, size: int) -> tuple[dict[int, Any], int]:
+    """Return what comes of it on some ranks, by key; and how many ghosts there were."""
+
+    def rank(comm: ThreadComm) -> Any:
+        world = package.Herd()
+        # words wrap where Python runs compiled loops
+        with np.errstate(over="ignore"), package.Shards(world, comm) as shards:
+            if comm.rank == 0:
+                begin(world)
+            space = package.Blocks((0, 0), (SIZE, SIZE), comm.size, periodic=True)
+            place = world.place
+            shards.migrate(place.data.entity, space.owner(place.data.at))
+            rows, whom = space.borders(place.data.at, RADIUS, comm.rank)
+            shards.refresh(place.data.entity[rows], whom)
+            owners, keys = world.agent.nearby.entity, world.agent.nearby.key
+            keys_of = dict(zip(owners.tolist(), keys.tolist(), strict=True))
+            kernels(world, shards.refresh)
+            return found(world, keys_of), place.ghosts.n
+
+    whole: dict[int, Any] = {}
+    results = run(size, rank)
+    for part, _ in results:
+        whole |= part
+    return whole, sum(n for _, n in results)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_neighbours_are_the_same_on_any_number_of_ranks(
+    packages: dict[str, Any], backend: str
+) -> None:
+    alone, none = ranks(packages[backend], 1)
+    assert (len(alone), none) == (COUNT, 0)
+    columns = list(zip(*alone.values(), strict=True))
+    assert all(len(set(column)) > 3 for column in columns)
+    for size in (2, 3, 4):
+        several, ghosts = ranks(packages[backend], size)
+        assert ghosts > 50
+        assert several == alone
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("size", [1, 3])
+def test_inactive_rows_are_no_neighbours(packages: dict[str, Any], backend: str, size: int) -> None:
+    """Of a query of them with a component whose space is asked."""
+    whole, _ = ranks(packages[backend], size)
+    at = np.random.default_rng(5).random((COUNT, 2)) * SIZE  # of the keys from 1 on, as in `begin`
+    apart = at[None] - at[:, None]
+    apart[..., 0] -= SIZE * np.rint(apart[..., 0] / SIZE)
+    near = (apart**2).sum(-1) <= RADIUS**2
+    np.fill_diagonal(near, val=False)
+    near[:, ::3] = False
+    for k, others in enumerate(near):
+        cheered, hushed = whole[k + 1][4:6]
+        total = int((others.nonzero()[0] + 1).sum())
+        assert (cheered, hushed, whole[k + 1][8]) == (others.sum(), total, total)
+
+
+def test_both_backends_find_the_same(packages: dict[str, Any]) -> None:
+    one, other = (ranks(package, 2) for package in packages.values())
+    assert one == other
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_without_ghosts_nobody_is_near_beyond_the_border(
+    packages: dict[str, Any], backend: str
+) -> None:
+    package = packages[backend]
+
+    def rank(comm: ThreadComm) -> tuple[Any, ...]:
+        world = package.Herd()
+        with package.Shards(world, comm) as shards:
+            place = {"at": (comm.rank, 5), "on": True}
+            e = world.spawn(1, place=place, agent={}, mood={}, part={}, slot={})
+            shards.refresh(e, 1 - comm.rank)
+            world.place.ask(RADIUS)
+            seen = world.place.near_(0), world.place.near([[0, 5]], RADIUS).rows.tolist()
+            world.place.create(world.entities.create())
+            world.place.ask(RADIUS)  # the change has dropped the ghosts
+            return *seen, world.place.near_(0), world.place.ghosts.n
+
+    assert run(2, rank) == [(1, [0], 0, 0)] * 2
+
+
+def refreshed(package: Any, comm: ThreadComm, reach: float) -> Any:
+    """Return shards that are checked, with ghosts that reach so far."""
+    shards = package.Shards(package.Herd(), comm, check=True)
+    world = shards.world
+    if comm.rank == 0:
+        begin(world)
+    space = package.Blocks((0, 0), (SIZE, SIZE), comm.size, periodic=True)
+    at = world.place.data
+    shards.migrate(at.entity, space.owner(at.at))
+    rows, ranks = space.borders(world.place.data.at, reach, comm.rank)
+    shards.refresh(world.place.data.entity[rows], ranks)
+    return shards
+
+
+@pytest.mark.parametrize("kernel", ["ask", "herd"])
+@pytest.mark.parametrize("after", ["refresh", "migrate", "end", "save"])
+def test_too_narrow_ghosts_are_found(
+    packages: dict[str, Any], kernel: str, after: str, tmp_path: Path
+) -> None:
+    package = packages["numpy"]
+
+    def rank(comm: ThreadComm, reach: float) -> None:
+        with refreshed(package, comm, reach) as shards:
+            world = shards.world
+            if kernel == "ask":
+                world.place.ask(RADIUS)
+            else:
+                world.herd()
+            if after == "save":
+                shards.save(tmp_path)
+            elif after != "end":
+                getattr(shards, after)()
+
+    run(2, lambda comm: rank(comm, RADIUS))
+    with pytest.raises(package.ShardError, match=r"of rank \d is within 2.5 of .* no ghost here"):
+        run(2, lambda comm: rank(comm, 0.9 * RADIUS))
+
+
+def test_ghosts_of_yesterday_are_found(packages: dict[str, Any]) -> None:
+    package = packages["numpy"]
+
+    def rank(comm: ThreadComm) -> None:
+        world = refreshed(package, comm, RADIUS).world
+        world.place.data.at += 1
+        with pytest.raises(package.ShardError, match="other places than other ranks know"):
+            world.herd()
+        world.place.create(world.entities.create())
+        for call in (world.herd, lambda: world.place.ask(RADIUS)):
+            with pytest.raises(package.ShardError, match="no ghosts since its rows changed"):
+                call()
+
+    run(2, rank)

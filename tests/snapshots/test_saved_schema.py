@@ -1,0 +1,239 @@
+"""What a snapshot says of the schemas: the document, its text and its fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.model import Project
+from ecsgen.model.saved import Document, saved_schema, schema_text
+from ecsgen.render.package import schema_module
+from ecsgen.schema import load
+from generated import _schema
+
+SHIPPED = Path(__file__).parents[2] / "schemas"
+
+
+def project(folder: Path) -> Project:
+    diagnostics = Diagnostics()
+    found = load(folder, diagnostics)
+    assert found is not None, list(diagnostics)
+    return found
+
+
+def document(folder: Path, text: str) -> Document:
+    (folder / "a.yaml").write_text(text, encoding="utf-8")
+    return saved_schema(project(folder))
+
+
+def test_the_shipped_schemas() -> None:
+    found = saved_schema(project(SHIPPED))
+    assert list(found) == ["version", "entity", "enums", "components", "groups"]
+    assert found["version"] == 0
+    assert found["entity"] == {"index_bits": 32, "generation_bits": 32}
+    assert found["groups"] == {
+        "bodies": ["Position", "Velocity"],
+        "actors": ["AiState", "SkinnedMesh", "Villager"],
+    }
+    assert list(found["enums"]) == sorted(found["enums"])
+    assert found["enums"]["Mode"] == {
+        "type": "u16",
+        "flags": False,
+        "members": {"off": 0, "standby": 5, "running": 300},
+    }
+    assert found["enums"]["Access"]["flags"] is True
+    components = found["components"]
+    assert list(components) == sorted(components)
+    assert {one["in"] for one in components.values()} == {"managers", "archetypes"}
+    assert components["Texture"]["fields"]["file"] == {
+        "type": "str[64]",
+        "default": "",
+        "cold": True,
+        "split": False,
+        "unit": "",
+        "unique": True,
+    }
+    assert components["SceneNode"]["hierarchy"] == "destroy"
+    assert components["Spark"]["partition"] == "active"
+
+
+def test_the_order_of_keys_is_part_of_the_format() -> None:
+    components = saved_schema(project(SHIPPED))["components"]
+    common = ["module", "in", "owner", "instances", "lookup", "destroy", "ids"]
+    common += ["partition", "hierarchy", "cold"]
+    assert list(components["AiState"]) == [*common, "fields"]
+    assert list(components["Footprint"]) == [*common, "ring", "fields"]
+    assert list(components["AiState"]["fields"])[:3] == ["animation", "energy", "goal"]
+    field = components["AiState"]["fields"]["energy"]
+    assert list(field) == ["type", "default", "cold", "split", "unit"]
+
+
+def test_defaults_are_complete_and_json(tmp_path: Path) -> None:
+    text = """\
+component: Body
+fields:
+  grid: {type: "f32[2,2]", default: .nan}
+  far:  {type: f64, default: .inf}
+  low:  {type: f64, default: -.inf}
+  zero: {type: f32, default: -0.0}
+  big:  {type: u64, default: 18446744073709551615}
+  code: {type: "bytes[3]", default: A}
+  name: {type: "str[8]", default: ü}
+  any:  object
+  to:   entity
+"""
+    fields = document(tmp_path, text)["components"]["Body"]["fields"]
+    assert {name: field["default"] for name, field in fields.items()} == {
+        "grid": [["NaN", "NaN"], ["NaN", "NaN"]],
+        "far": "Infinity",
+        "low": "-Infinity",
+        "zero": -0.0,
+        "big": 2**64 - 1,
+        "code": [65, 0, 0],
+        "name": "ü",
+        "any": None,
+        "to": 0,
+    }
+    assert str(fields["zero"]["default"]) == "-0.0"
+
+
+def test_what_files_do_not_depend_on_is_left_out(tmp_path: Path) -> None:
+    plain = document(tmp_path, "component: Body\nfields: {mass: f32}\n")
+    text = """\
+component: Body
+doc: It moves.
+fields: {mass: {type: f32, doc: How heavy., tags: [physics]}}
+capacity: 64
+growth: {reserve: 1000}
+release: true
+kernels: {grow: {steps: [mass += 1]}}
+reductions: {total: {sum: mass}}
+---
+world: Town
+entity: {min_free: 3}
+bundles: {one: [Body]}
+queries: {all_bodies: {all: [Body]}}
+"""
+    assert document(tmp_path, text) == plain
+
+
+def test_the_package_has_the_text_and_its_fingerprint() -> None:
+    text = schema_text(saved_schema(project(SHIPPED)))
+    assert text == _schema.SCHEMA
+    assert json.loads(text) == saved_schema(project(SHIPPED))
+    assert hashlib.sha256(text.encode()).hexdigest() == _schema.FINGERPRINT
+
+
+def test_long_and_odd_texts_survive_as_python(tmp_path: Path) -> None:
+    text = """\
+component: Body
+fields:
+  code: {type: "bytes[4000]", default: A}
+  name: {type: "str[4000]", unit: "NAME", default: "NAME"}
+"""
+    name = r"\\\"'},{" * 100
+    (tmp_path / "a.yaml").write_text(text.replace("NAME", name), encoding="utf-8")
+    found = project(tmp_path)
+    module = schema_module(schema_text(saved_schema(found)), found.history)
+    assert max(map(len, module.splitlines())) <= 88
+    made: dict[str, str] = {}
+    exec(module, made)
+    assert made["SCHEMA"] == schema_text(saved_schema(found))
+    assert json.loads(made["SCHEMA"])["components"]["Body"]["fields"]["name"]["default"] == (
+        "\\\"'},{" * 100
+    )
+
+
+def test_neither_backend_nor_order_of_files_is_said(tmp_path: Path) -> None:
+    found = project(SHIPPED)
+    assert saved_schema(found.made_for("numba")) == saved_schema(found.made_for("numpy"))
+
+
+def test_the_version_is_saved(tmp_path: Path) -> None:
+    assert document(tmp_path, "world: Town\nversion: 7\n")["version"] == 7
+
+
+PAST = """\
+component: Body
+renamed_from: [PointMass, Mass]
+removed: [colour]
+fields:
+  speed: {type: f32, renamed_from: [velocity, v]}
+  mass:  f32
+---
+enum: Mode
+renamed_from: [State]
+removed: [sleep]
+values: {idle: 0, walking: {value: 1, doc: It moves., renamed_from: [walk]}}
+---
+world: Town
+removed: [OldThing]
+"""
+
+
+def test_former_names_are_in_the_package(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(PAST, encoding="utf-8")
+    found = project(tmp_path)
+    made: dict[str, Any] = {}
+    exec(schema_module("{}", found.history), made)
+    assert made["RENAMES"] == {
+        "components": {"PointMass": "Body", "Mass": "Body", "OldThing": ""},
+        "enums": {"State": "Mode"},
+        "fields": {"Body.velocity": "speed", "Body.v": "speed", "Body.colour": ""},
+        "members": {"Mode.walk": "walking", "Mode.sleep": ""},
+    }
+
+
+def test_former_names_change_nothing_else(tmp_path: Path) -> None:
+    now = document(tmp_path, PAST)
+    assert now["enums"]["Mode"]["members"] == {"idle": 0, "walking": 1}
+    with_past = project(tmp_path)
+    plain = document(
+        tmp_path,
+        "component: Body\nfields: {speed: f32, mass: f32}\n---\n"
+        "enum: Mode\nvalues: {idle: 0, walking: 1}\n---\nworld: Town\n",
+    )
+    assert now == plain
+    assert with_past.components == project(tmp_path).components
+    assert with_past.world == project(tmp_path).world
+
+
+def test_nothing_of_it_is_imported_before_it_is_asked_for() -> None:
+    code = """
+import sys
+import generated
+late = [name for name in sys.modules if "snapshots" in name or name.endswith("_schema")]
+assert not late, late
+assert generated.Snapshot.__name__ == "Snapshot"
+from generated import *
+assert SnapshotTable is generated.SnapshotTable
+assert not hasattr(generated, "Nothing")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=SHIPPED.parent)
+
+
+@pytest.mark.parametrize("name", ["Save", "Load", "ToBytes", "Fingerprint", "Snapshot"])
+def test_names_of_saving_are_reserved_for_components(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.yaml").write_text(f"component: {name}\n", encoding="utf-8")
+    diagnostics = Diagnostics()
+    load(tmp_path, diagnostics)
+    assert [found.code for found in diagnostics] == ([] if name == "Fingerprint" else ["E102"])
+
+
+@pytest.mark.parametrize("kind", ["queries: {%s: {all: [A]}}", "groups: {%s: [A, B]}", "KERNEL"])
+@pytest.mark.parametrize("name", ["save", "load", "to_bytes"])
+def test_names_of_saving_are_reserved_in_the_world(tmp_path: Path, name: str, kind: str) -> None:
+    kernel = "queries: {q: {all: [A]}}\nkernels: {%s: {over: q, steps: [A.x = 1]}}"
+    world = kind.replace("KERNEL", kernel) % name
+    text = f"component: A\nfields: {{x: f32}}\n---\ncomponent: B\n---\nworld: W\n{world}\n"
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    diagnostics = Diagnostics()
+    load(tmp_path, diagnostics)
+    assert [found.code for found in diagnostics] == ["E102"]

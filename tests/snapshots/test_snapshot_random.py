@@ -1,0 +1,200 @@
+"""Random schemas for one saved world: what they load is true by all checks, or it is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from ecsgen_runtime.errors import SnapshotError
+from ecsgen_runtime.handles import NIL
+from ecsgen_runtime.snapshots.check import check_content, checked_documents
+from ecsgen_runtime.snapshots.checks.schema import check_schema
+from ecsgen_runtime.snapshots.checks.state import check_state
+from ecsgen_runtime.snapshots.checks.tensors import check_tensors
+from ecsgen_runtime.snapshots.documents import Document, Saved
+from ecsgen_runtime.snapshots.evolution.chains import ranks
+from ecsgen_runtime.snapshots.migrate import migrate_saved
+from ecsgen_runtime.snapshots.reading import read_snapshot
+from ecsgen_runtime.snapshots.strategy import Saving
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.snapshots.test_snapshot_policies import VARIANTS, lived
+from tests.support.soak import examples
+
+ENUMS: Document = {
+    "Mode": {"type": "u16", "flags": False, "members": {"none": 0, "some": 7, "all": 255}}
+}
+TYPES = {
+    "x": ["f32", "f64", "i32", "bool", "str[3]", "f32[2]"],
+    "size": ["u16", "u8", "i32", "f32", "Mode"],
+    "pos": ["f32[3]", "f64[5]", "f32[2]", "i8[4]", "u8"],
+    "mate": ["entity", "entity", "u64"],
+    "name": ["str[8]", "str[20]", "bytes[7]", "str[2]"],
+    "mark": ["u8[2]", "u8[3]", "i64[1]"],
+}
+
+
+@cache
+def saved(variant: str, seed: int) -> Saved:
+    data = lived(variant, seed).to_bytes()
+    return checked_documents(read_snapshot(data, map_pages=False), Saving())
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Document:
+    """Return policies that go together."""
+    found: Document = {
+        "in": draw(st.sampled_from(["managers", "managers", "managers", "archetypes"])),
+        "owner": "entity",
+        "instances": "one",
+        "lookup": "sparse",
+        "destroy": "gc",
+        "ids": False,
+        "partition": "",
+        "hierarchy": "",
+        "cold": "inline",
+    }
+    if found["in"] == "archetypes":
+        return found
+    found["owner"] = draw(st.sampled_from(["entity"] * 9 + ["none"]))
+    found["ids"] = found["owner"] == "none" or draw(st.booleans())
+    if found["owner"] == "entity":
+        found["lookup"] = draw(st.sampled_from(["sparse", "hash", "direct"]))
+        found["destroy"] = draw(st.sampled_from(["gc", "callback", "manual"]))
+    if found["lookup"] == "direct":
+        return found
+    if found["owner"] == "entity":
+        found["instances"] = draw(st.sampled_from(["one", "many", "many"]))
+    found["partition"] = draw(st.sampled_from(["", "active", "inactive"]))
+    orphans = ["", "root", "destroy", "die" if found["owner"] == "entity" else "root"]
+    found["hierarchy"] = draw(st.sampled_from(orphans))
+    found["cold"] = draw(st.sampled_from(["inline", "indirect"]))
+    if draw(st.booleans()):
+        found["ring"] = draw(st.sampled_from([64, 4096]))
+    return found
+
+
+@st.composite
+def fields(draw: st.DrawFn) -> Document:
+    names = draw(st.permutations([*TYPES, "fresh"]))
+    found: Document = {}
+    for name in names:
+        kinds = TYPES.get(name, ["i8", "Mode[2]", "str[5]"])
+        text = kinds[max(0, draw(st.integers(-20, len(kinds) - 1)))]  # mostly what it was
+        shape = text.partition("[")[2].rstrip("]")
+        is_text = text.startswith(("str", "bytes"))
+        default: Any = [0] * int(shape) if shape else 0
+        if is_text:
+            default = "" if text[0] == "s" else [0] * int(shape)
+        elif text.startswith("bool"):
+            default = False
+        elif text[0] == "f":
+            default = [0.5] * int(shape) if shape else 0.5
+        found[name] = {
+            "type": text,
+            "default": default,
+            "cold": draw(st.booleans()),
+            "split": bool(shape) and not is_text and draw(st.booleans()),
+            "unit": "",
+        }
+    return found
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> Document:
+    body = {"module": "body", **draw(policies()), "fields": draw(fields())}
+    other = {
+        "module": "other",
+        **draw(policies()),
+        "fields": {"v": {"type": "i32", "default": 0, "cold": False, "split": False, "unit": ""}},
+    }
+    other["cold"] = "inline"
+    can_group = all(
+        doc["in"] == "managers"
+        and doc["owner"] == "entity"
+        and doc["instances"] == "one"
+        and doc["lookup"] != "direct"
+        and not doc["partition"]
+        and "ring" not in doc
+        for doc in (body, other)
+    )
+    return {
+        "version": 1,
+        "entity": draw(
+            st.sampled_from(
+                [
+                    {"index_bits": 32, "generation_bits": 32},
+                    {"index_bits": 10, "generation_bits": 8},
+                    {"index_bits": 6, "generation_bits": 2},
+                ]
+            )
+        ),
+        "enums": ENUMS,
+        "components": {"Body": body, "Other": other},
+        "groups": {"pair": ["Body", "Other"]} if can_group and draw(st.booleans()) else {},
+    }
+
+
+def with_maps(new: Saved) -> Saved:
+    """Return the snapshot with the maps that only mapped worlds use."""
+    arrays = dict(new.arrays)
+    bits = new.schema["entity"]["index_bits"]
+    for doc in new.schema["components"].values():
+        if doc["in"] != "managers" or doc["owner"] != "entity" or doc["lookup"] != "sparse":
+            continue
+        owners = arrays[f"{doc['module']}.entity"]
+        rows = np.arange(len(owners))
+        if doc["instances"] == "many":
+            nexts, previous = (arrays[f"{doc['module']}.{name}"] for name in ("next", "previous"))
+            rows = np.flatnonzero(nexts[previous] == NIL)
+        index = (owners & np.uint64((1 << bits) - 1)).astype(np.intp)
+        table = np.full(int(index.max()) + 1 if len(index) else 0, NIL, np.uint32)
+        table[index[rows]] = rows
+        arrays[f"{doc['module']}._map"] = table
+    return replace(new, arrays=arrays)
+
+
+@given(
+    st.sampled_from([name for name in VARIANTS if name != "nobody"]),
+    st.integers(1, 3),
+    schemas(),
+    st.sampled_from([("body.entity", "other.entity")] * 9 + [()]),
+)
+@settings(max_examples=examples(60))
+def test_what_is_loaded_is_true(
+    variant: str, seed: int, schema: Document, drop: tuple[str, ...]
+) -> None:
+    check_schema(schema, "schema")
+    old = saved(variant, seed)
+    try:
+        new = migrate_saved(old, Saving(), schema, {}, drop)
+    except SnapshotError as error:
+        assert str(error).startswith("<bytes>: ")  # noqa: PT017
+        return
+    assert new.schema == schema
+    new = with_maps(new)
+    check_state(new)
+    check_tensors(new)
+    check_content(new, Saving())
+    again = migrate_saved(new, Saving(), {**schema, "version": 2}, {})
+    assert again.state == new.state
+    for name, array in again.arrays.items():
+        assert array is new.arrays[name] or array.tolist() == new.arrays[name].tolist()
+
+
+@given(st.lists(st.integers(0, 5), max_size=30), st.randoms())
+def test_ranks_are_distances_to_the_end(lengths: list[int], random: Any) -> None:
+    rows = list(range(sum(lengths)))
+    random.shuffle(rows)
+    nexts = np.full(len(rows), NIL, np.uint32)
+    wanted: dict[int, int] = {}
+    for length in lengths:
+        chain = [rows.pop() for _ in range(length)]
+        for row, following in pairwise(chain):
+            nexts[row] = following
+        wanted |= {row: length - 1 - place for place, row in enumerate(chain)}
+    assert ranks(nexts).tolist() == [wanted[row] for row in range(len(nexts))]

@@ -1,0 +1,166 @@
+"""A world with components in small chunks, and what a naive one would know of it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tests.support.world_package import world_package
+
+SCHEMA = """
+component: Health
+fields:
+  hp: {type: f32, default: 100.0}
+  limit: {type: i16, default: -1}
+---
+component: Armor
+fields: {points: {type: u16, default: 1}}
+---
+component: Marked
+---
+component: Body
+fields:
+  position: "f32[3]"
+  velocity: {type: "f64[2]", default: 0.5, split: true}
+  name: {type: "str[6]", default: none, tags: [cold]}
+  mode: Mode
+  modes: "Mode[2]"
+  thing: object
+---
+component: Plain
+fields: {x: f32}
+---
+component: Mesh
+destroy: callback
+---
+enum: Mode
+values: [idle, walk, run]
+---
+world: Game
+archetypes: {chunk: 1024, components: [Health, Armor, Marked, Body]}
+queries:
+  hurt: {all: [Health, Body], none: [Marked]}
+  plated: {any: [Armor, Body], optional: [Health]}
+  tagged: {all: [Marked], any: [Health, Armor]}
+  solid: {all: [Plain], optional: [Mesh]}
+"""
+
+world_package(SCHEMA, "archetype_world")
+game: Any = importlib.import_module("archetype_world")
+"""The generated package."""
+
+COMPONENTS: dict[str, Any] = {
+    name.lower(): getattr(game, name) for name in ("Health", "Armor", "Marked", "Body")
+}
+"""The row classes of the components in chunks, by their modules."""
+
+QUERIES: dict[str, tuple[set[str], set[str], set[str]]] = {
+    "hurt": ({"health", "body"}, set(), {"marked"}),
+    "plated": (set(), {"armor", "body"}, set()),
+    "tagged": ({"marked"}, {"health", "armor"}, set()),
+}
+"""The queries of chunks: all, any and none of these."""
+
+DEFAULTS: dict[str, Any] = {
+    "health": game.Health(100.0, -1),
+    "armor": game.Armor(1),
+    "marked": game.Marked(),
+    "body": game.Body((0.0, 0.0, 0.0), (0.5, 0.5), "none", game.Mode(0), (game.Mode(0),) * 2, None),
+}
+
+Entities = dict[int, dict[str, Any]]
+"""The model: rows by component, by entity."""
+
+
+def chunk_rows(chunk: Any) -> Entities:
+    """Read a chunk through its columns."""
+    rows: Entities = {int(entity): {} for entity in chunk.entity}
+    for module, row in COMPONENTS.items():
+        if not chunk.has(row):
+            continue
+        columns = getattr(chunk, module)
+        for k, entity in enumerate(rows):
+            rows[entity][module] = _read(module, columns, k)
+    return rows
+
+
+def _read(module: str, columns: Any, k: int) -> Any:
+    if module == "health":
+        return game.Health(columns.hp[k].item(), columns.limit[k].item())
+    if module == "armor":
+        return game.Armor(columns.points[k].item())
+    if module == "marked":
+        return game.Marked()
+    return game.Body(
+        tuple(columns.position[k].tolist()),
+        (columns.velocity_x[k].item(), columns.velocity_y[k].item()),
+        columns.name[k].decode(),
+        game.Mode(columns.mode[k]),
+        tuple(map(game.Mode, columns.modes[k])),
+        columns.thing[k],
+    )
+
+
+def ordered(entities: Entities) -> list[str]:
+    """Return the rows of those that have any, in an order that does not depend on history."""
+    return sorted(repr((e, sorted(rows.items()))) for e, rows in entities.items() if rows)
+
+
+def check_structure(w: Any) -> None:
+    """Check what must hold of the chunks, whatever is in them."""
+    table = w.archetypes._table
+    used = 0
+    for archetype in table.archetypes:
+        counts = [chunk.n for chunk in archetype.used()]
+        used += len(archetype.chunks)
+        assert all(n == archetype.capacity for n in counts[:-1])
+        assert sum(counts) == archetype.n
+        for chunk in archetype.chunks:
+            assert chunk.buffer.nbytes == 1024
+            assert chunk.capacity == archetype.capacity > 1
+            for column in archetype.layout.objects:
+                assert not any(chunk._columns[column][chunk.n :].tolist())
+    assert w.archetypes.nbytes == 1024 * (used + len(table.pool._free)) + table.places.nbytes
+
+
+def check_queries(w: Any, entities: Entities) -> None:
+    """Check that the queries of chunks find what the model says, in every form."""
+    for name, (all_of, any_of, none_of) in QUERIES.items():
+        query = getattr(w, name)
+        expected = {
+            e
+            for e, rows in entities.items()
+            if all_of <= rows.keys()
+            and (not any_of or any_of & rows.keys())
+            and not none_of & rows.keys()
+        }
+        found = query.rows().entity.tolist()
+        assert len(query) == len(found) == len(expected)
+        assert set(found) == expected
+        assert [row.entity for row in query] == found
+        assert [e for chunk in query.chunks() for e in chunk.entity.tolist()] == found
+
+
+def check(w: Any, entities: Entities) -> None:
+    """Check that a world is what the model says."""
+    store = w.archetypes
+    check_structure(w)
+    check_queries(w, entities)
+    found: Entities = {}
+    for chunk in store.chunks():
+        rows = chunk_rows(chunk)
+        assert not rows.keys() & found.keys()
+        found |= rows
+        assert len(chunk) == len(rows) > 0
+    assert ordered(found) == ordered(entities)
+    assert len(store) == len(found)
+    handles = list(entities)
+    for module, row in COMPONENTS.items():
+        having = [module in entities[e] for e in handles]
+        assert store.has_many(handles, row).tolist() == having
+    for e in handles[:3] + handles[-2:]:
+        assert set(store.components(e)) == {COMPONENTS[m] for m in entities[e]}
+        for module, row in COMPONENTS.items():
+            assert store.has(e, row) == (module in entities[e])
+            if module in entities[e]:
+                assert repr(store.get(e, row)) == repr(entities[e][module])

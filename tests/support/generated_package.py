@@ -1,0 +1,41 @@
+"""Writes generated packages for tests that run them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ecsgen import schema
+from ecsgen.config import Backend, Options, Runtime
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.files.roots import SchemaRoot
+from ecsgen.model import Project
+from ecsgen.render.package import texts
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMAS = ROOT / "schemas"
+
+
+def build(
+    schemas: Path,
+    folder: Path,
+    tests: Path | None = None,
+    backend: Backend = "numpy",
+    runtime: Runtime = "installed",
+) -> Project:
+    """Write the package of some schemas as the templates make it, without black.
+
+    The tests go to a folder of their own if one is given.
+    """
+    diagnostics = Diagnostics()
+    project = schema.load(schemas, diagnostics)
+    tests = tests or folder / "tests"
+    options = Options((SchemaRoot(schemas),), folder, backend, tests, 1, 88, runtime)
+    found = {} if project is None else texts(project, options)
+    if project is None or diagnostics.errors:
+        raise ValueError(f"{schemas} has {diagnostics.errors} errors")
+    for name, text in found.items():
+        is_test = name.startswith("tests/")
+        path = tests / name.removeprefix("tests/") if is_test else folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return project

@@ -1,0 +1,258 @@
+"""A generated world of random kernels over a group and a query, and changes to such worlds."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsgen.config import Backend
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.model import Component, Kernel, Project
+from ecsgen.model.columns import split_parts
+from ecsgen.schema import load
+from tests.models.kernel_reference import Reference
+from tests.models.kernel_texts import ENUM, FIELDS, kernel
+from tests.support.generated_package import build
+from tests.support.kernel_package import random_values
+from tests.support.loaded_worlds import through_bytes
+
+COMPONENTS = {
+    "One": ("", "mass height place parted counts hp far mode"),
+    "Two": ("lookup: hash\n", "small speed wide table local delta alive target"),
+    "Three": ("instances: many\n", "world steps big marks"),
+}
+WORLD = """\
+world: Game
+groups:
+  pair: [One, Two]
+queries:
+  crowd: {all: [Three, One, Two], none: [Frozen]}
+"""
+Change = Callable[[Any, np.random.Generator], Any]
+
+
+def _field_lines() -> dict[str, str]:
+    lines = FIELDS.format(keys="").partition("fields:\n")[2].splitlines()
+    return {line.partition(":")[0].strip(): line for line in lines}
+
+
+def _components() -> str:
+    lines = _field_lines()
+    texts = [
+        f"component: {name}\n{keys}fields:\n" + "\n".join(lines[field] for field in fields.split())
+        for name, (keys, fields) in COMPONENTS.items()
+    ]
+    return "---\n" + "\n---\n".join([*texts, "component: Frozen"]) + "\n" + ENUM
+
+
+def _over_several(text: str, over: str) -> str:
+    """Return a kernel over one component as one over several."""
+    owners = {field: name for name, (_, fields) in COMPONENTS.items() for field in fields.split()}
+    pattern = rf"(?<![\w.])({'|'.join(owners)})\b(?!:)"
+    text = re.sub(pattern, lambda found: f"{owners[found[1]]}.{found[1]}", text)
+    return text.replace(": {args", f": {{over: {over}, args", 1)
+
+
+def write_schema(folder: Path, wanted: int, first: int) -> Project:
+    """Write a world of random kernels, over the query and the group in turns."""
+    seed, found = first, ""
+    file, rest = folder / "a.yaml", _components()
+    project = None
+    for turn in range(wanted):
+        while True:
+            text = _over_several(kernel(seed), "pair" if turn % 2 else "crowd")
+            seed += 1
+            file.write_text(f"{WORLD}kernels:\n{text}{rest}", encoding="utf-8")
+            if load(folder, Diagnostics()) is not None:
+                break
+        found += text
+    file.write_text(f"{WORLD}kernels:\n{found}{rest}", encoding="utf-8")
+    project = load(folder, Diagnostics())
+    assert project is not None
+    return project
+
+
+def build_world(folder: Path, name: str, backend: Backend) -> Any:
+    """Build the package of the schema in a folder, and import it."""
+    build(folder, folder / name, folder / f"{name}_tests", backend)
+    sys.path.insert(0, str(folder))
+    try:
+        return import_module(name)
+    finally:
+        sys.path.remove(str(folder))
+
+
+# --- what is in a world --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Copies of all columns, and where the entities of a kernel have their rows."""
+
+    columns: dict[str, NDArray[Any]]
+    rows: dict[str, NDArray[Any]]
+
+    @classmethod
+    def of(cls, world: Any, project: Project, over: str) -> Contents:
+        found = {}
+        for component in _with_fields(project):
+            for name, column in columns_of(world, component).items():
+                found[f"{component.name}.{name}"] = column.copy()
+        entities = _members(world, over)
+        names = COMPONENTS if over == "crowd" else ("One", "Two")
+        managers = {name: getattr(world, name.lower()) for name in names}
+        rows = {name: [m.lookup(e) for e in entities] for name, m in managers.items()}
+        return cls(found, {name: np.array(each, np.intp) for name, each in rows.items()})
+
+    def run(self, kernel: Kernel, given: Mapping[str, Any]) -> None:
+        """Let the reference run the kernel, row by row, on copies of the entities' cells."""
+        count = len(next(iter(self.rows.values())))
+        cells = {
+            name: column[self.rows[name.partition(".")[0]]]
+            for name, column in self.columns.items()
+            if name.partition(".")[0] in self.rows
+        }
+        Reference(cells, given).run(kernel.program, range(count))
+        for name, values in cells.items():
+            self.columns[name][self.rows[name.partition(".")[0]]] = values
+
+
+def _members(world: Any, over: str) -> list[int]:
+    """Return the entities that the group or the query should have."""
+    if over == "pair":  # with those of dead entities that still have rows
+        owners = world.one.data.entity.tolist()
+        return [e for e in owners if e and world.two.has(e)]
+    managers = (world.one, world.two, world.three)
+    alive = world.entities.live().tolist()
+    return [e for e in alive if all(m.has(e) for m in managers) and not world.frozen.has(e)]
+
+
+def _with_fields(project: Project) -> list[Component]:
+    return [component for component in project.components if component.name in COMPONENTS]
+
+
+def columns_of(world: Any, component: Component) -> dict[str, NDArray[Any]]:
+    """The fields' columns, split ones put together (those are copies)."""
+    data = getattr(world, component.module).data
+    found = {}
+    for field in component.fields:
+        parts = [getattr(data, part.name) for part in split_parts(field) if field.split]
+        found[field.name] = np.stack(parts, axis=1) if parts else getattr(data, field.name)
+    return found
+
+
+def fill(worlds: list[Any], project: Project, random: np.random.Generator) -> None:
+    """Give all fields random bits, the same in all worlds."""
+    for component in _with_fields(project):
+        holders = [getattr(world, component.module).data for world in worlds]
+        for field in component.fields:
+            values = random_values(field, (holders[0].n, *field.type.shape), random)
+            for data in holders:
+                for place, part in enumerate(split_parts(field) if field.split else ()):
+                    getattr(data, part.name)[...] = values[:, place]
+                if not field.split:
+                    getattr(data, field.name)[...] = values
+
+
+# --- what changes a world ------------------------------------------------------------------------
+
+
+def _some(world: Any, random: np.random.Generator) -> NDArray[np.uint64]:
+    entities: NDArray[np.uint64] = world.entities.live()
+    return entities[random.random(len(entities)) < 0.3]
+
+
+def spawn(world: Any, random: np.random.Generator) -> Any:
+    """Add entities with all components, and some with only a few."""
+    count = int(random.integers(1, 12))
+    world.spawn(count, one={}, two={}, three={})
+    world.three.create_many(world.spawn(count // 2, two={}))
+    world.three.create_many(world.spawn(count // 3, one={}))
+    return world
+
+
+def add(world: Any, random: np.random.Generator) -> Any:
+    """Complete some entities, and give them second instances where there may be such."""
+    chosen = _some(world, random)
+    for manager in (world.one, world.two):
+        manager.create_many(chosen[~manager.has_many(chosen)])
+    world.three.create_many(chosen)
+    return world
+
+
+def remove(world: Any, random: np.random.Generator) -> Any:
+    manager = (world.one, world.two, world.three)[random.integers(3)]
+    chosen = _some(world, random)
+    manager.remove_many(chosen[manager.has_many(chosen)])
+    return world
+
+
+def freeze(world: Any, random: np.random.Generator) -> Any:
+    chosen = _some(world, random)
+    world.frozen.remove_many(chosen[world.frozen.has_many(chosen)])
+    chosen = _some(world, random)
+    world.frozen.create_many(chosen[~world.frozen.has_many(chosen)])
+    return world
+
+
+def destroy(world: Any, random: np.random.Generator) -> Any:
+    """Destroy entities; their rows stay until they are collected."""
+    world.destroy_many(_some(world, random))
+    return world
+
+
+def collect(world: Any, random: np.random.Generator) -> Any:
+    world.collect()
+    return world
+
+
+def permute(world: Any, random: np.random.Generator) -> Any:
+    world.pair.sort("one", random.random(world.pair.n))
+    world.three.reorder(random.permutation(world.three.data.n))
+    return world
+
+
+def reserve(world: Any, random: np.random.Generator) -> Any:
+    for manager in (world.one, world.two, world.three):
+        if random.random() < 0.5:
+            manager.reserve(manager.data.allocated + 64)
+    return world
+
+
+def shrink(world: Any, random: np.random.Generator) -> Any:
+    for manager in (world.one, world.two, world.three):
+        manager.shrink_to_fit()
+    return world
+
+
+def clear(world: Any, random: np.random.Generator) -> Any:
+    (world.one, world.two, world.three)[random.integers(3)].clear()
+    return world
+
+
+def pickled(world: Any, random: np.random.Generator) -> Any:
+    return pickle.loads(pickle.dumps(world))
+
+
+def saved(world: Any, random: np.random.Generator) -> Any:
+    return through_bytes(world)
+
+
+def copied(world: Any, random: np.random.Generator) -> Any:
+    return copy.deepcopy(world)
+
+
+CHANGES: tuple[Change, ...] = (
+    *(spawn, spawn, add, remove, freeze, destroy, collect, permute),
+    *(reserve, shrink, clear, pickled, saved, copied),
+)

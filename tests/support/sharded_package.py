@@ -1,0 +1,15 @@
+"""A package of a world with `shards` that has every policy."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.support.world_package import world_package
+
+NAME = "sharded_isles"
+
+world_package((Path(__file__).parents[1] / "sharded.yaml").read_text("utf-8"), NAME)
+package: Any = sys.modules[NAME]
+Isles: Any = package.Isles

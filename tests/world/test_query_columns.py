@@ -1,0 +1,244 @@
+"""Columns of queries: what is read is a read-only copy, what is assigned is written."""
+
+from __future__ import annotations
+
+import operator
+import pickle
+import sys
+from collections.abc import Callable
+from opcode import opmap
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from ecsgen_runtime.queries.columns import is_operand
+
+from tests.support.queried_camp import COUNT, ORDERS, together
+
+OPERATORS: dict[str, tuple[str, Any]] = {
+    "iadd": ("x", 2.0),
+    "isub": ("x", 2.0),
+    "imul": ("x", 3.0),
+    "itruediv": ("x", 4.0),
+    "ifloordiv": ("hp", 2),
+    "imod": ("hp", 3),
+    "ipow": ("hp", 2),
+    "ilshift": ("hp", 1),
+    "irshift": ("hp", 1),
+    "iand": ("hp", 5),
+    "ior": ("hp", 8),
+    "ixor": ("hp", 3),
+    "imatmul": ("at", np.array([[0, 1], [1, 0]], np.float32)),
+}
+
+
+def fields(world: Any) -> list[tuple[Any, str]]:
+    """Return the columns of the query, and the name of each field."""
+    movers = world.movers
+    return [
+        *((movers.place, name) for name in ("at", "x", "plain", "label")),
+        *((movers.body, name) for name in ("mass", "hp", "mode", "solid", "serial")),
+        (movers.extra, "bonus"),
+    ]
+
+
+@ORDERS
+def test_what_is_read_is_read_only(make: Callable[[], Any]) -> None:
+    world = make()
+    for columns, name in fields(world):
+        column = getattr(columns, name)
+        before = column.tolist()
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = column[1]
+        assert getattr(columns, name).tolist() == before
+    movers = world.movers
+    with pytest.raises(ValueError, match="read-only"):
+        movers.place.at[0] = 5
+    with pytest.raises(ValueError, match="read-only"):
+        movers.place.at[:, 0] += 5
+    with pytest.raises(ValueError, match="read-only"):
+        np.add.at(movers.place.at, [0, 0], 1)  # numpy does not look where cells are scalars
+    with pytest.raises(ValueError, match="read-only"):
+        np.add(movers.body.mass, 1, out=movers.body.mass)
+    assert type(movers.body.mass) is np.ndarray
+
+
+@ORDERS
+def test_what_was_read_never_changes(make: Callable[[], Any]) -> None:
+    world = make()
+    movers = world.movers
+    before = movers.place.x
+    part, values = before[1:], before.tolist()
+    movers.place.x = before + 5
+    movers.place.x += 5
+    columns = movers.place
+    columns.x *= 2
+    assert before.tolist() == values
+    assert part.tolist() == values[1:]
+    assert movers.place.x.tolist() == [(value + 10) * 2 for value in values]
+
+
+@ORDERS
+def test_a_name_for_what_was_read_writes_nothing(make: Callable[[], Any]) -> None:
+    world = make()
+    mass = world.movers.body.mass
+    with pytest.raises(ValueError, match="read-only"):
+        mass += 1
+    assert 100 not in world.body.data.mass
+
+
+@ORDERS
+@pytest.mark.parametrize("name", OPERATORS)
+def test_every_operator_writes(make: Callable[[], Any], name: str) -> None:
+    """As code of Python does it, and as compiled code does, which no frame shows."""
+    field, value = OPERATORS[name]
+    world, other = make(), make()
+    holder = "body" if field == "hp" else "place"
+    wanted = getattr(operator, name)(getattr(getattr(world.movers, holder), field).copy(), value)
+    sign = {"imatmul": "@=", "iadd": "+=", "isub": "-=", "imul": "*=", "itruediv": "/="}
+    sign |= {"ifloordiv": "//=", "imod": "%=", "ipow": "**=", "ilshift": "<<="}
+    sign |= {"irshift": ">>=", "iand": "&=", "ior": "|=", "ixor": "^="}
+    exec(f"movers.{holder}.{field} {sign[name]} value", {"movers": world.movers, "value": value})
+    assert getattr(getattr(world.movers, holder), field).tolist() == wanted.tolist()
+
+    columns = getattr(other.movers, holder)
+    before = getattr(columns, field)
+    result = getattr(operator, name)(before, value)
+    assert before.tolist() != result.tolist()
+    assert getattr(columns, field).tolist() == before.tolist()
+    setattr(columns, field, result)
+    assert getattr(columns, field).tolist() == wanted.tolist()
+
+
+@ORDERS
+def test_operators_are_checked_like_values(make: Callable[[], Any]) -> None:
+    movers = make().movers
+    with pytest.raises(ValueError, match=r"Body\.mode"):
+        movers.body.mode += 2
+    with pytest.raises(ValueError, match=r"Body\.serial"):
+        movers.body.serial //= 100
+    with pytest.raises(TypeError):
+        movers.body.hp += 1.5
+    assert not movers.body.mode.any()
+    movers.body.serial += 1  # each its neighbour's, all at once
+    assert sorted(movers.body.serial.tolist()) == [n + 1 for n in sorted(movers.body.hp.tolist())]
+    movers.body.mode += 1
+    movers.body.solid |= movers.body.mode == 1
+    assert movers.body.solid.all()
+
+
+def test_rows_that_follow_each_other_are_added_to_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = together()
+    given: list[Any] = []
+    monkeypatch.setattr(type(world.movers.place).x, "_field", Watched(given))
+    world.movers.place.x += 1
+    assert given == []
+    assert world.place.data.x.tolist() == [1, 2, 3, 4, 5, 6]
+    world.movers.place.x = 1
+    assert given == [1]
+
+
+LARGE = 20_000
+OPERANDS = {
+    "columns.x * 2": True,
+    "columns.x * two": True,
+    "columns.x * scope['two']": False,
+    "two * columns.x": True,
+    "(columns.x - columns.x)": None,
+    "columns.x == two": False,
+    "columns.x": False,
+    "columns.x[1:]": False,
+    "columns.x.T": False,
+    "-columns.x": False,
+    "np.asarray(columns.x)": False,
+    "[columns.x, two]": False,
+    "(kept := columns.x) * 2": False,
+}
+
+
+@pytest.mark.parametrize("text", OPERANDS)
+def test_operators_alone_read_without_a_copy(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they make is new, so nobody can tell but by the time."""
+    world = together()
+    serials = np.arange(LARGE) + COUNT
+    world.spawn(LARGE, place={"x": np.arange(LARGE)}, body={"serial": serials})
+    columns = world.movers.place
+    spied: list[bool] = []
+    module = sys.modules[type(columns).x.__class__.__module__]
+    real = module.is_operand
+
+    def spy(frame: Any) -> bool:
+        spied.append(real(frame))
+        return spied[-1]
+
+    monkeypatch.setattr(module, "is_operand", spy)
+    scope = {"columns": columns, "two": 2.0, "np": np}
+    scope["scope"] = scope
+    result = eval(text, scope)
+    assert spied == ([False, True] if OPERANDS[text] is None else [OPERANDS[text]])
+    kept = [scope[name] for name in ("kept",) if name in scope]
+    for array in [result, *kept] if isinstance(result, np.ndarray) else result[:1]:
+        assert not np.shares_memory(array, world.place.data.x)
+
+
+@pytest.mark.parametrize(("argument", "is_operator"), [(0, True), (5, True), (26, False)])
+def test_a_part_is_no_operator(argument: int, is_operator: bool) -> None:
+    """Since Python 3.14 the instruction of `x + y` is that of `x[y]`, too."""
+    steps = (("LOAD_ATTR", 0), ("CACHE", 0), ("LOAD_CONST", 0), ("BINARY_OP", argument))
+    code = bytes(part for name, value in steps for part in (opmap[name], value))
+    frame: Any = SimpleNamespace(f_code=SimpleNamespace(co_code=code), f_lasti=0)
+    assert is_operand(frame) == is_operator
+
+
+class Watched:
+    """A converter that tells what it is asked to convert."""
+
+    takes_all = True
+
+    def __init__(self, given: list[Any]) -> None:
+        self.given = given
+
+    def many(self, value: Any, rows: int, buffer: Any = None) -> Any:
+        self.given.append(value)
+        return np.full(rows, value)
+
+
+def test_names_of_any_number() -> None:
+    """An index of more than eight bits stands in an instruction of its own."""
+    world = together()
+    many = "\n".join(f"movers.name_{k} if False else None" for k in range(400))
+    exec(f"{many}\nmovers.place.x += 1\ny = movers.body.mass", scope := {"movers": world.movers})
+    assert world.place.data.x.tolist() == [1, 2, 3, 4, 5, 6]
+    assert type(scope["y"]) is np.ndarray
+    assert not scope["y"].flags.writeable
+
+
+def test_functions_of_what_compiled_code_reads_are_plain() -> None:
+    movers = together().movers
+    cells = getattr(movers.place, "x")  # noqa: B009  # as compiled code reads
+    assert type(cells + 1) is np.ndarray
+    assert type(cells.sum()) is np.float64
+    own = cells.copy()
+    same = own
+    own += 1
+    assert own is same
+    assert cells.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_reading_holds_no_buffer(recwarn: pytest.WarningsRecorder) -> None:
+    world = together()
+    held = [getattr(columns, name) for columns, name in fields(world)]
+    world.spawn(500, place={}, body={"serial": np.arange(100, 600)})
+    assert len(held[0]) == COUNT
+    assert not list(recwarn)
+
+
+def test_nobody_replaces_the_columns() -> None:
+    movers = together().movers
+    with pytest.raises(AttributeError):
+        movers.place = 5
+    again = pickle.loads(pickle.dumps(movers))
+    again.place.x += 1
+    assert movers.place.x.tolist() == [0, 1, 2, 3, 4, 5]
+    assert again.place.x.tolist() == [1, 2, 3, 4, 5, 6]

@@ -1,0 +1,312 @@
+"""The world: spawning across managers, destroying, collecting, saving."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+from typing import Any
+
+import black
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from tests.support.soak import examples
+from tests.support.world_package import load, sources, world_package
+
+SCHEMA = """
+world: Game
+doc: A small game.
+entity: {index_bits: 6, generation_bits: 10, min_free: 2}
+---
+component: Health
+fields: {hp: {type: f32, default: 10.0}}
+---
+component: Place
+lookup: direct
+fields: {at: "f32[2]"}
+---
+component: Weapon
+instances: many
+lookup: hash
+destroy: manual
+fields: {damage: i16}
+---
+component: Mesh
+destroy: callback
+fields: {handle: object}
+---
+component: Frozen
+release: true
+"""
+MANAGERS = ("frozen", "health", "mesh", "place", "weapon")
+
+
+def new_world() -> Any:
+    return world_package(SCHEMA, "small_game").Game()
+
+
+def state(world: Any) -> list[Any]:
+    """Everything there is, in the order it is in."""
+    return [
+        [list(world.entities), len(world.entities)],
+        *([list(getattr(world, name)), len(getattr(world, name))] for name in MANAGERS),
+        world.health.data.hp.tolist(),
+        world.weapon.data.damage.tolist(),
+    ]
+
+
+def test_the_class_has_its_name_and_an_alias() -> None:
+    found = world_package(SCHEMA, "small_game")
+    assert found.World is found.Game
+    assert found.Game.__doc__.startswith("A small game.")
+    default = world_package("component: A\nfields: {x: f32}", "default_world")
+    assert default.World.__name__ == "World"
+
+
+def test_spawning_fills_columns() -> None:
+    world = new_world()
+    es = world.spawn(3, health={"hp": [1, 2, 3]}, place={}, weapon={"damage": 5})
+    assert es.dtype == np.uint64
+    assert world.entities.alive_many(es).all()
+    assert [world.health.hp(world.health.lookup(e)) for e in es] == [1.0, 2.0, 3.0]
+    assert world.place.has_many(es).all()
+    assert world.weapon.data.damage.tolist() == [5, 5, 5]
+    assert not world.mesh.has_many(es).any()
+    assert len(world.spawn(2)) == 2
+    assert world.spawn(0, health={"hp": []}).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("n", "components", "error"),
+    [
+        (2, {"health": {"hp": [1.0, 2.0, 3.0]}}, ValueError),
+        (2, {"place": {}, "health": {"hp": "much"}}, TypeError),
+        (2, {"health": {"hp": 1.0}, "weapon": {"damage": 40_000}}, OverflowError),
+        (2, {"health": {"size": 1.0}}, TypeError),
+        (2, {"unknown": {}}, TypeError),
+        (-1, {"health": {}}, ValueError),
+        (1.0, {"health": {}}, TypeError),
+        (64, {"health": {}}, MemoryError),
+    ],
+)
+def test_a_failing_spawn_leaves_everything(n: Any, components: Any, error: type) -> None:
+    world, twin = new_world(), new_world()
+    for both in (world, twin):
+        es = both.spawn(5, health={"hp": range(5)}, weapon={})
+        both.destroy_many(es[:4])
+    before = state(world)
+    with pytest.raises(error):
+        world.spawn(n, **components)
+    assert state(world) == before
+    assert world.spawn(6).tolist() == twin.spawn(6).tolist()
+
+
+@pytest.mark.parametrize(
+    ("components", "message"),
+    [
+        ({"health": {"size": 1}}, "Health has no field 'size'; it has hp"),
+        ({"weapon": {"damge": 1}}, "Weapon has no field 'damge'; did you mean 'damage'?"),
+        ({"weapon": {1: 1}}, "Weapon has no field 1; it has damage"),
+        ({"frozen": {"for_": 1}}, "Frozen has no field 'for_'; it has none"),
+        ({"health": 3}, "Health takes a dict of its fields, not int"),
+        ({"health": [("hp", 3)]}, "Health takes a dict of its fields, not list"),
+    ],
+)
+def test_fields_that_no_component_has(components: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        new_world().spawn(2, **components)
+
+
+def test_components_may_be_called_like_what_spawn_computes() -> None:
+    names = ("Given", "Parts", "Columns2", "Stores", "Done", "Borrowed")
+    documents = [f"component: {name}\nfields: {{x: f32}}" for name in names]
+    world = world_package("\n---\n".join(documents), "spawning_words").World()
+    (entity,) = world.spawn(1, given={"x": 1}, parts={}, columns2={}, stores={}, done={}).tolist()
+    assert world.given.x(world.given.require(entity)) == 1.0
+    assert len(world.components(entity)) == 5
+
+
+@pytest.mark.parametrize("last", ["health", "place", "weapon"])
+def test_a_spawn_that_fails_in_the_middle(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, twin = new_world(), new_world()
+    for both in (world, twin):
+        es = both.spawn(5, frozen={}, health={"hp": range(5)})
+        both.destroy_many(es[1:])
+        both.collect()
+    before = state(world)
+
+    def fail(*_: Any) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(getattr(world, last)), "_append_many", fail)
+        with pytest.raises(MemoryError):
+            world.spawn(4, frozen={}, health={}, mesh={}, place={}, weapon={})
+    assert state(world) == before
+    assert world.spawn(6, health={}).tolist() == twin.spawn(6, health={}).tolist()
+
+
+def test_a_locked_manager_prevents_a_spawn() -> None:
+    world = new_world()
+    before = state(world)
+    with world.weapon.locked(), pytest.raises(RuntimeError):
+        world.spawn(2, health={}, weapon={})
+    assert state(world) == before
+
+
+def test_columns_of_other_managers_can_be_given() -> None:
+    """Even when their rows move: here, because rows of dead entities make way for the new."""
+    world = new_world()
+    es = world.spawn(8, frozen={}, health={"hp": range(8)})
+    world.destroy_many(es[:3])
+    world.frozen.on_release(lambda rows: world.health.data.hp.fill(-1.0))
+    at = world.health.data.hp[4:5].reshape(1, 1)
+    new = world.spawn(1, frozen={}, place={"at": at})
+    assert at.tolist() == [[-1.0]]
+    assert world.place.at(world.place.lookup(new[0])) == (4.0, 4.0)
+
+
+def test_callbacks_of_rows_that_make_way_are_heard_after_the_spawn() -> None:
+    world, seen = new_world(), []
+    es = world.spawn(4, frozen={})
+    world.destroy_many(es)
+
+    def fail(rows: Any) -> None:
+        seen.append(rows.tolist())
+        raise KeyError(len(rows))
+
+    world.frozen.on_release(fail)
+    with pytest.raises(ExceptionGroup) as caught:
+        world.spawn(2, frozen={}, weapon={"damage": 7})
+    assert len(seen) == len(caught.value.exceptions) == 1
+    assert len(world.entities) == 2
+    assert world.frozen.has_many(world.entities.live()).all()
+    assert world.weapon.data.damage.tolist() == [7, 7]
+
+
+def test_destroying_and_collecting() -> None:
+    world = new_world()
+    es = world.spawn(10, health={}, place={}, mesh={}, weapon={}, frozen={})
+    world.destroy(es[0])
+    world.destroy_many(es[1:6])
+    assert (len(world.mesh), len(world.weapon), len(world.health)) == (4, 10, 10)
+    assert world.collect() == 18
+    assert [len(getattr(world, name)) for name in MANAGERS] == [4, 4, 4, 4, 10]
+    assert world.collect() == world.gc() == 0
+
+
+def test_gc_ends_up_collecting_all() -> None:
+    world = new_world()
+    world.destroy_many(world.spawn(20, health={}, frozen={}))
+    assert sum(world.gc() for _ in range(50)) == 40
+
+
+def test_a_failing_release_does_not_stop_collecting() -> None:
+    world = new_world()
+    world.destroy_many(world.spawn(3, frozen={}, health={}))
+
+    def fail(_: Any) -> None:
+        raise KeyError
+
+    world.frozen.on_release(fail)
+    with pytest.raises(ExceptionGroup):
+        world.collect()
+    assert len(world.frozen) == len(world.health) == 0
+
+
+def test_components_of_an_entity() -> None:
+    world, found = new_world(), world_package(SCHEMA, "small_game")
+    (a,) = world.spawn(1, health={}, weapon={}).tolist()
+    (b,) = world.spawn(1).tolist()
+    assert world.components(a) == (found.Health, found.Weapon)
+    assert world.components(b) == world.components(0) == ()
+    world.weapon.remove(a)
+    assert world.components(np.uint64(a)) == (found.Health,)
+
+
+def test_empty_entities() -> None:
+    world = new_world()
+    assert world.empty_entities().tolist() == []
+    some = world.spawn(4, health={})
+    none = world.spawn(3)
+    world.destroy(none[1])
+    world.health.remove(some[2])
+    assert world.empty_entities().tolist() == [some[2], none[0], none[2]]
+    assert world.empty_entities().dtype == np.uint64
+
+
+def test_a_world_without_components() -> None:
+    world = world_package("world: Void", "void").Void()
+    es = world.spawn(3)
+    world.destroy(es[1])
+    assert world.empty_entities().tolist() == [es[0], es[2]]
+    assert world.gc() == world.collect() == 0
+    assert world.components(es[0]) == ()
+
+
+@pytest.mark.parametrize("text", [SCHEMA, "world: Void", "component: A\nlookup: hash"])
+def test_the_text_is_already_in_blacks_style(text: str) -> None:
+    source = sources(load(text))["world.py"]
+    assert black.format_str(source, mode=black.Mode()) == source
+
+
+class WorldMachine(RuleBasedStateMachine):
+    """Spawning, destroying and collecting against a dict of sets; saved copies go on alike."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.world = new_world()
+        self.has: dict[int, set[str]] = {}
+
+    @rule(n=st.integers(0, 6), names=st.sets(st.sampled_from(MANAGERS)))
+    def spawn(self, n: int, names: set[str]) -> None:
+        if len(self.has) + n <= 60:
+            for e in self.world.spawn(n, **{key: {} for key in names}).tolist():
+                self.has[e] = set(names)
+
+    @rule(data=st.data())
+    def destroy_many(self, data: st.DataObject) -> None:
+        if self.has:
+            es = data.draw(st.lists(st.sampled_from(sorted(self.has)), unique=True))
+            self.world.destroy_many(es)
+            for e in es:
+                del self.has[e]
+
+    @rule(data=st.data(), name=st.sampled_from(MANAGERS))
+    def remove(self, data: st.DataObject, name: str) -> None:
+        if self.has:
+            e = data.draw(st.sampled_from(sorted(self.has)))
+            assert getattr(self.world, name).remove(e) == (name in self.has[e])
+            self.has[e].discard(name)
+
+    @rule(method=st.sampled_from(["gc", "collect"]))
+    def collect(self, method: str) -> None:
+        getattr(self.world, method)()
+
+    @rule(deep=st.booleans())
+    def save_and_continue(self, deep: bool) -> None:
+        saved = self.world
+        self.world = copy.deepcopy(saved) if deep else pickle.loads(pickle.dumps(saved))
+        assert state(self.world) == state(saved)
+        assert saved.gc() == copy.deepcopy(self.world).gc()
+        saved.destroy_many(saved.entities.live())
+
+    @invariant()
+    def agrees(self) -> None:
+        found = {
+            e: {row.__name__.lower() for row in self.world.components(e)}
+            for e in self.world.entities
+        }
+        assert found == self.has
+        empty = [e for e in self.world.entities if not self.has[e]]
+        assert self.world.empty_entities().tolist() == empty
+
+
+TestWorldMachine = WorldMachine.TestCase
+TestWorldMachine.settings = settings(
+    max_examples=examples(40), stateful_step_count=25, deadline=None
+)

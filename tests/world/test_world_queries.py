@@ -1,0 +1,326 @@
+"""Queries: joins of every kind of manager, against the definition by sets."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.soak import examples
+from tests.support.world_package import world_package
+
+NIL = 0xFFFF_FFFF
+COMPONENTS = {
+    "body": 'fields: {place: "f32[3]", speed: {type: "f32[3]", default: 1}, tag: {type: object}}',
+    "direct": 'lookup: direct\nfields: {x: f32, place: "f32[2]"}',
+    "frozen": "destroy: manual",
+    "hashed": "lookup: hash\nfields: {hp: {type: f32, default: 3}}",
+    "listed": "instances: many\nfields: {damage: {type: i16, default: 3}}",
+    "mesh": "destroy: callback\npartition: {start: active}\nfields: {x: f32}",
+    "named": (
+        'cold: indirect\nfields: {text: {type: "str[9]", default: none}, mode: Mode,'
+        ' parts: {type: "f32[2]", split: true}, note: {type: "str[4]", tags: [cold]}}'
+    ),
+    "rare": "instances: many\nlookup: hash\ndestroy: manual\nfields: {y: f64}",
+}
+QUERIES = {
+    "movers": "{all: [Direct, Body], any: [Mesh, Listed], none: [Frozen], optional: [Named]}",
+    "either": "{any: [Mesh, Rare, Listed]}",
+    "armed": "{all: [Listed, Hashed]}",
+    "bodies": "{all: [Body, Hashed], optional: [Listed, Direct]}",
+    "rares": "{all: [Rare, Mesh], none: [Direct]}",
+    "alone": "{all: [Direct]}",
+}
+CLAUSES: dict[str, dict[str, list[str]]] = {
+    "movers": {
+        "all": ["direct", "body"],
+        "any": ["mesh", "listed"],
+        "none": ["frozen"],
+        "optional": ["named"],
+    },
+    "either": {"any": ["mesh", "rare", "listed"]},
+    "armed": {"all": ["listed", "hashed"]},
+    "bodies": {"all": ["body", "hashed"], "optional": ["listed", "direct"]},
+    "rares": {"all": ["rare", "mesh"], "none": ["direct"]},
+    "alone": {"all": ["direct"]},
+}
+SCHEMA = "\n---\n".join(
+    [
+        "world: Game\nentity: {min_free: 3}\nqueries:\n"
+        + "\n".join(f"  {name}: {clauses}" for name, clauses in QUERIES.items()),
+        "enum: Mode\nvalues: [idle, walk]",
+        *(f"component: {name.capitalize()}\n{text}" for name, text in COMPONENTS.items()),
+    ]
+)
+
+
+def new_world() -> Any:
+    return world_package(SCHEMA, "queried_game").Game()
+
+
+def expected(world: Any, query: str) -> dict[int, list[int]]:
+    """Entities, and their rows in all and optional, by the definition alone."""
+    clauses = {"all": [], "any": [], "none": [], "optional": [], **CLAUSES[query]}
+    found = {}
+    for e in world.entities:
+        row = {name: getattr(world, name).lookup(e) for name in COMPONENTS}
+        if (
+            all(row[name] != NIL for name in clauses["all"])
+            and (not clauses["any"] or any(row[name] != NIL for name in clauses["any"]))
+            and all(row[name] == NIL for name in clauses["none"])
+        ):
+            found[e] = [row[name] for name in [*clauses["all"], *clauses["optional"]]]
+    return found
+
+
+def check(world: Any) -> None:
+    """All queries, in all their forms."""
+    for name in QUERIES:
+        query = getattr(world, name)
+        wanted = expected(world, name)
+        arrays = query.rows()
+        assert arrays._fields[0] == "entity"
+        assert len({len(array) for array in arrays}) == 1
+        assert [array.dtype for array in arrays] == [np.uint64] + [np.intp] * (len(arrays) - 1)
+        found = {e: rows for e, *rows in zip(*(array.tolist() for array in arrays), strict=True)}
+        assert found == wanted
+        assert len(query) == len(arrays.entity) == len(wanted)
+        assert [tuple(row) for row in query] == list(
+            zip(*(array.tolist() for array in arrays), strict=True)
+        )
+
+
+def change(world: Any, random: Random) -> None:
+    """One change of some kind."""
+    entities = list(world.entities)
+    e = random.choice(entities) if entities else None
+    manager = getattr(world, random.choice(list(COMPONENTS)))
+    kind = random.randrange(10)
+    if kind == 0 or e is None:
+        names = random.sample(list(COMPONENTS), random.randrange(len(COMPONENTS)))
+        world.spawn(random.choice([1, 2, 30]), **{name: {} for name in names})
+    elif kind == 1:
+        world.destroy(e)
+    elif kind == 2:
+        world.destroy_many(random.sample(entities, len(entities) // 3))
+    elif kind == 3:
+        manager.remove(e)
+    elif kind == 4:
+        world.collect()
+    elif kind == 5:
+        manager.remove_many(random.sample(entities, len(entities) // 3))
+    elif kind == 6 and manager is not world.direct and manager is not world.mesh:
+        manager.reorder(random.sample(range(len(manager)), len(manager)))
+    elif kind == 7:
+        some = [e for e in entities if e not in manager]
+        manager.create_many(random.sample(some, random.randrange(len(some) + 1)))
+    elif kind == 8:
+        some = random.choices(entities, k=3)
+        random.choice([world.listed, world.rare]).create_many(some)
+    else:
+        manager.ensure(e)
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(st.integers(0, 1 << 32), st.integers(1, 25))
+def test_equal_to_the_definition(seed: int, changes: int) -> None:
+    world, random = new_world(), Random(seed)
+    for _ in range(changes):
+        change(world, random)
+        check(world)
+
+
+def everything(count: int) -> tuple[Any, Any]:
+    world = new_world()
+    return world, world.spawn(count, **{name: {} for name in COMPONENTS if name != "frozen"})
+
+
+def test_kept_until_something_concerned_changes() -> None:
+    world, es = everything(4)
+    rows = world.movers.rows()
+    world.rare.remove(es[0])
+    world.spawn(2)
+    world.body.data.place = 5
+    assert all(old is new for old, new in zip(rows, world.movers.rows(), strict=True))
+    world.named.remove(es[0])
+    assert world.movers.rows().named.tolist() == [NIL, 1, 2, 0]
+    world.frozen.create(es[1])
+    assert len(world.movers) == 3
+    world.destroy(es[2])
+    assert world.movers.rows().entity.tolist() == [es[0], es[3]]
+    assert rows.entity.tolist() == es.tolist()
+
+
+def test_an_entity_of_which_nothing_is_collected_is_missed_at_once() -> None:
+    """Also where its index was taken again, with and without components."""
+    world, es = everything(40)
+    for e in es[:20]:
+        world.destroy(e)
+        check(world)
+    new = world.spawn(20, direct={})
+    check(world)
+    world.body.create_many(new[:10])
+    check(world)
+
+
+def test_arrays_can_not_be_written_to() -> None:
+    world, _ = everything(3)
+    for query in ("movers", "either"):
+        for array in getattr(world, query).rows():
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 0
+
+
+def test_nothing_keeps_buffers_from_growing(recwarn: pytest.WarningsRecorder) -> None:
+    world, _ = everything(64)
+    check(world)
+    world.spawn(64, **{name: {} for name in COMPONENTS})
+    check(world)
+    assert not list(recwarn)
+
+
+def rows_follow(world: Any, query: str, component: str) -> bool:
+    """Whether a query keeps a component's rows as a slice."""
+    match = getattr(world, query)._join.match()
+    return isinstance(match.rows[CLAUSES[query]["all"].index(component)], slice)
+
+
+def test_entities_in_order_of_creation_are_slices() -> None:
+    world, es = everything(8)
+    assert rows_follow(world, "movers", "body")
+    world.movers.body.place += world.movers.body.speed * 2
+    assert world.body.data.place.tolist() == [[2.0] * 3] * 8
+    world.destroy_many(es[1:5:2])
+    assert not rows_follow(world, "bodies", "body")
+    world.collect()
+    assert rows_follow(world, "bodies", "body")
+
+
+def shuffled(count: int) -> tuple[Any, Any]:
+    """A world whose managers are in different orders, with holes in the query."""
+    world, es = everything(count)
+    world.body.reorder(np.random.default_rng(1).permutation(count))
+    world.listed.reorder(np.random.default_rng(2).permutation(count))
+    world.frozen.create_many(es[::3])
+    world.named.remove_many(es[::2])
+    return world, es
+
+
+def test_columns_are_gathered_and_scattered() -> None:
+    world, _ = shuffled(12)
+    query, rows = world.movers, world.movers.rows()
+    assert not np.shares_memory(query.body.place, world.body.data.place)
+    query.body.place = np.arange(3 * len(query)).reshape(-1, 3)
+    query.body.place += query.body.speed
+    query.body.tag = list(range(len(query)))
+    assert query.body.tag.tolist() == list(range(len(query)))
+    for k, row in enumerate(rows.body.tolist()):
+        assert world.body.place(row) == (3 * k + 1, 3 * k + 2, 3 * k + 3)
+        assert world.body.tag(row) == k
+    others = np.setdiff1d(np.arange(12), rows.body)
+    assert not world.body.data.place[others].any()
+    query.body.place = 7
+    query.direct.x = 2
+    assert world.body.data.place[rows.body].tolist() == [[7.0] * 3] * len(query)
+    assert world.direct.data.x.sum() == 2 * len(query)
+    query.body.place = (1, 2, 3)
+    assert query.body.place.tolist() == [[1.0, 2.0, 3.0]] * len(query)
+
+
+def test_columns_may_be_assigned_to_each_other() -> None:
+    world, _ = shuffled(12)
+    query = world.movers
+    query.body.place = np.random.default_rng(0).random((len(query), 3))
+    before = query.body.place
+    query.body.place = world.body.data.place[: len(query)][::-1]
+    query.body.speed = before
+    assert query.body.speed.tolist() == before.tolist()
+
+
+def test_absent_optional_components_have_defaults() -> None:
+    world, _ = shuffled(12)
+    query, rows = world.movers, world.movers.rows()
+    absent = rows.named == NIL
+    assert 0 < absent.sum() < len(query)
+    query.named.parts_y = np.arange(1, len(query) + 1)
+    assert query.named.parts_y.tolist() == [0.0 if no else k + 1.0 for k, no in enumerate(absent)]
+    query.named.text = "some"
+    assert query.named.text.tolist() == [b"none" if no else b"some" for no in absent]
+    query.named.mode = 1
+    assert query.named.mode.tolist() == [0 if no else 1 for no in absent]
+    assert not hasattr(query.named, "note")  # few rows have a cell of it
+
+
+def test_one_absent_row_is_no_slice() -> None:
+    world = new_world()
+    world.spawn(1, body={}, hashed={})
+    assert world.bodies.listed.damage.tolist() == [3]
+    world.bodies.listed.damage = 5
+    assert world.bodies.direct.x.tolist() == [0.0]
+
+
+def test_what_is_assigned_is_checked() -> None:
+    world, _ = shuffled(12)
+    for query in (world.movers, world.bodies):
+        before = query.body.place.tolist()
+        with pytest.raises(ValueError, match=r"Body\.place"):
+            query.body.place = np.zeros((len(query) + 1, 3))
+        with pytest.raises(TypeError, match=r"Body\.place"):
+            query.body.place = "far"
+        assert query.body.place.tolist() == before
+        with pytest.raises(AttributeError):
+            query.body.plaice = 1
+    with pytest.raises(OverflowError):
+        world.bodies.listed.damage = 40_000
+
+
+def test_copies_have_queries_of_their_own() -> None:
+    world, es = everything(5)
+    check(world)
+    for other in (copy.deepcopy(world), pickle.loads(pickle.dumps(world))):
+        other.destroy(es[0])
+        other.body.remove(es[1])
+        assert len(other.movers) == 3
+        assert len(world.movers) == 5
+        check(other)
+
+
+def test_lookups_are_not_needed_where_owners_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row is looked up, however slow the map is."""
+    world, _ = everything(100)
+    asked: list[str] = []
+
+    def count(name: str) -> None:
+        lookup = getattr(type(world.hashed), name)
+
+        def counted(manager: Any, es: Any) -> Any:
+            asked.append(name)
+            return lookup(manager, es)
+
+        monkeypatch.setattr(type(world.hashed), name, counted)
+
+    count("lookup")
+    count("lookup_many")
+    assert len(world.bodies) == 100
+    assert asked == ["lookup"]
+
+
+def test_deaths_are_counted_and_nothing_else() -> None:
+    entities = new_world().entities
+    assert entities._deaths == 0
+    es = entities.create_many(100)
+    entities._uncreate(entities.create_many(5))
+    assert entities._deaths == 0
+    for n, e in enumerate(es[:50]):
+        entities.destroy(e)
+        entities.create()
+        assert entities._deaths == n + 1
+    entities.destroy_many(es[50:])
+    entities._uncreate(entities.create_many(20))
+    assert entities._deaths == 100
