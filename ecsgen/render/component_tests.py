@@ -11,7 +11,7 @@ from ecsgen.model.columns import Column, field_columns
 from ecsgen.policies import most_rows
 from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
-from ecsgen.render.kernels.oracle import KernelCheck, ReductionCheck, checks
+from ecsgen.render.kernels.oracle import KernelCheck, ReductionCheck
 from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.support import import_lines
 
@@ -175,7 +175,9 @@ class ComponentTests:
     @property
     def kernels(self) -> list[KernelCheck | ReductionCheck]:
         """The kernels and reductions, each with what it does to or takes of one row."""
-        return checks(self.component)
+        component = self.component
+        kernels = [KernelCheck(kernel, component.name) for kernel in component.kernels]
+        return [*kernels, *map(ReductionCheck, component.reductions)]
 
     @property
     def accessors(self) -> list[str]:

@@ -3,6 +3,7 @@ take turns a loop, which Python itself runs if numba does not. And what a module
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
@@ -10,9 +11,8 @@ from ecsgen.config import Backend
 from ecsgen.model import Component, Fused, Kernel, World
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.block_method import BlockFold, BlockMethod, PassMethod
-from ecsgen.render.kernels.asked import asked_of
 from ecsgen.render.kernels.methods import Method
-from ecsgen.render.kernels.sources import ChunkSource, Source, own_source
+from ecsgen.render.kernels.sources import ChunkSource, Source, asked_of, own_source
 from ecsgen.render.loops.loop_folds import LoopFold
 from ecsgen.render.loops.loop_method import ChunkLoop, LoopKernel, LoopPass
 from ecsgen.render.quoting import literal
@@ -51,9 +51,13 @@ class Texts(NamedTuple):
     @classmethod
     def of(cls, printers: Iterable[Method]) -> Self:
         """Return those of some printers; constants of arguments get different names."""
-        methods = list(printers)
-        _number_constants(methods)
-        converters = [argument.converter for method in methods for argument in method.arguments]
+        methods, seen = list(printers), Counter[str]()
+        arguments = [argument for method in methods for argument in method.arguments]
+        for one in arguments:
+            seen[one.constant] += 1
+            if (count := seen[one.constant]) > 1:
+                one.constant += f"_{count}"
+        converters = [argument.converter for argument in arguments]
         printed = [method.printed for method in methods]
         constants = [*converters, *(line for one in printed for line in one.constants)]
         return cls(
@@ -78,14 +82,6 @@ def texts_of(component: Component) -> Texts:
     return Texts.of([*kernels, *passes, *(fold(component, one) for one in component.reductions)])
 
 
-def _number_constants(printers: Iterable[Method]) -> None:
-    """Give arguments of different kernels different constants."""
-    seen: dict[str, int] = {}
-    for argument in (one for printer in printers for one in printer.arguments):
-        count = seen[argument.constant] = seen.get(argument.constant, 0) + 1
-        argument.constant += f"_{count}" if count > 1 else ""
-
-
 def name_hash(name: str) -> int:
     """The 64-bit FNV-1a of a kernel's name, in the world `shake`, elsewhere `Body.shake`."""
     found = _BASIS
@@ -106,22 +102,18 @@ def drawing_lines(kernels: Sequence[Kernel], owner: str) -> str:
 
 
 class FlatColumns:
-    """The shaped columns of a component's kernels and reductions, and of the world's kernels."""
+    """The shaped columns that a component's kernels and reductions use, and the world's kernels,
+    whosever rows they are of."""
 
     def __init__(self, component: Component) -> None:
-        used = _used(component)
+        programs = [kernel.program for kernel in component.kernels]
+        texts = {text for program in programs for text in program.effects.fields}
+        texts |= {text for one in component.reductions for text in one.program.reads}
+        texts |= {one.near.place.text for one in programs if one.near and one.takes_turns}
+        used = {text.rpartition(".")[2] for text in texts} | {*component.joined}
         self.columns = sorted(
             (field.name, f"NDArray[{SCALARS[field.type.scalar].numpy}]")
             for field in component.fields
             if field.name in used and field.type.shape and not field.split
         )
         self.attributes = [f"_{name}_flat" for name, _ in self.columns]
-
-
-def _used(component: Component) -> set[str]:
-    """The fields that kernels and reductions use, whosever rows they are of."""
-    programs = [kernel.program for kernel in component.kernels]
-    texts = {text for program in programs for text in program.effects.fields}
-    texts |= {text for one in component.reductions for text in one.program.reads}
-    texts |= {one.near.place.text for one in programs if one.near is not None and one.takes_turns}
-    return {text.rpartition(".")[2] for text in texts} | {*component.joined}

@@ -18,10 +18,8 @@ from ecsgen.render.blocks.block_body import QUIET, BlockBody
 from ecsgen.render.blocks.drivers import Driver, chunks, cut, joined, levels, near
 from ecsgen.render.blocks.expressions import COMPLAINING
 from ecsgen.render.calls import call, exploded, for_macro
-from ecsgen.render.kernels.asked import Asked
-from ecsgen.render.kernels.folding import Folding
-from ecsgen.render.kernels.methods import Method, Pass, Printed
-from ecsgen.render.kernels.sources import ChunkSource, Source
+from ecsgen.render.kernels.methods import Folding, Method, Pass, Printed
+from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
 from ecsgen.render.quoting import WIDTH, literal
 
 

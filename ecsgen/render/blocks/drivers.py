@@ -10,9 +10,8 @@ from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Layout, Value
 from ecsgen.render.blocks.block_body import BlockBody
 from ecsgen.render.calls import call, collection, for_macro
-from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.kernels.methods import Method
-from ecsgen.render.kernels.sources import ChunkSource, Source
+from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 
 

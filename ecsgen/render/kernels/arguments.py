@@ -35,6 +35,7 @@ class ArgumentSpelling:
         self.name = argument.name
         self.alone = marked(argument.name)
         self.type = type_
+        self._dtype = SCALARS[type_.scalar].numpy
         self.unit = unit
         self.each = argument.each
         self.text = f"_{self.name}"  # the converted value in the method
@@ -65,26 +66,20 @@ class ArgumentSpelling:
     def bare(self) -> str:
         """The expression for its value as loops take it: large integers of Python would be of
         another type than small ones."""
-        dtype = SCALARS[self.type.scalar].numpy
         if self.type.shape:
-            return f"np.array({self.checked}, {dtype}).reshape(-1)"
-        return f"{dtype}({self.checked})" if self.type.scalar == "u64" else self.checked
+            return f"np.array({self.checked}, {self._dtype}).reshape(-1)"
+        return self.conversion if self.type.scalar == "u64" else self.checked
 
     @property
     def conversion(self) -> str:
         """The expression for its value in blocks, with an axis for the rows."""
-        dtype = SCALARS[self.type.scalar].numpy
-        if not self.type.shape:
-            return f"{dtype}({self.checked})"
-        shape = literal((*self.type.shape, 1))[1:-1]
-        return f"np.array({self.checked}, {dtype}).reshape({shape})"
+        return self.array if self.type.shape else f"{self._dtype}({self.checked})"
 
     @property
     def array(self) -> str:
         """The same as an array, with which numpy starts sooner."""
-        if self.type.shape:
-            return self.conversion
-        return f"np.array({self.checked}, {SCALARS[self.type.scalar].numpy})"
+        made, shape = f"np.array({self.checked}, {self._dtype})", self.type.shape
+        return f"{made}.reshape({literal((*shape, 1))[1:-1]})" if shape else made
 
     def each_line(self, count: str, buffers: list[str]) -> str:
         """The statement that checks the values of all rows; they share no memory with buffers."""

@@ -1,19 +1,20 @@
-"""A kernel, or those of a pass, as a method of a manager or of the world: its arguments, its
-docstring, and what stands before either printer's loop; and the texts that templates get."""
+"""A kernel, those of a pass, or a reduction, as a method of a manager or of the world: its
+arguments, its docstring, and what stands before either printer's loop."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
-from ecsgen.model import Fused, Kernel
-from ecsgen.model.programs import Argument, Effects, Near, Program
-from ecsgen.render.calls import call, for_macro, sentence
+from ecsgen.model import Component, Fused, Kernel, Reduction
+from ecsgen.model.programs import Argument, Effects, Local, Near, Program, Step
+from ecsgen.model.types import FLOATS
+from ecsgen.render.calls import call, for_macro, sentence, tuple_type
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.arguments import ArgumentSpelling, argument_spellings
-from ecsgen.render.kernels.asked import Asked
-from ecsgen.render.kernels.sources import ChunkSource, Source
+from ecsgen.render.kernels.sources import Asked, ChunkSource, Source, own_source
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 
 
@@ -64,11 +65,6 @@ class Method(ABC):
     def takes_rows(self) -> bool:
         """Whether a call can name rows: those of one component, in whatever order."""
         return not (self.kernel.over or self._program.climbs)
-
-    @property
-    def spellings(self) -> dict[str, ArgumentSpelling]:
-        """The arguments by name."""
-        return {argument.name: argument for argument in self.arguments}
 
     @property
     def each(self) -> list[ArgumentSpelling]:
@@ -217,9 +213,12 @@ def kernel_of(fused: Fused) -> Kernel:
     writes = dict.fromkeys(name for kernel in kernels for name in kernel.program.effects.writes)
     who = next((one.program.who for one in kernels if one.program.who is not None), None)
     effects = Effects(writes=tuple(writes))
+    names = list(dict.fromkeys(f"`{kernel.name}`" for kernel in kernels))
+    listed = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
     return Kernel(
         fused.name,
         (),
+        doc=f"Run {listed} block by block, as if one after the other",
         args=tuple(args[name] for name in arguments),
         rows=kernels[0].rows,
         over=kernels[0].over,
@@ -239,15 +238,74 @@ class Pass(Method):
         self.called = f"_{fused.name}"
 
     @property
-    def summary(self) -> str:
-        names = list(dict.fromkeys(f"`{kernel.name}`" for kernel in self.kernels))
-        listed = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
-        return sentence(f"Run {listed} block by block, as if one after the other")
-
-    @property
     def _effects(self) -> str:
         return "Each block goes through all of them. O(n); no structural change."
 
+
+_SAYS: Final = {
+    "sum": "Return the sum",
+    "mean": "Return the mean",
+    "min": "Return the smallest",
+    "max": "Return the largest",
+    "count": "Return in how many rows",
+}
+
+
+class Folding(Method):
+    """The method: of all rows, or of the active ones."""
+
+    source: Source
+    takes_rows = False
+
+    def __init__(self, component: Component, reduction: Reduction) -> None:
+        self.how, program = reduction.how, reduction.program
+        self.value, self.where = program.value, program.where
+        self.type = program.value.type
+        """Of the values of which one is made."""
+        self.is_choosy = program.where is not None
+        """Whether it is of the rows that match."""
+        self.is_zero = self.how in ("sum", "count")
+        """Whether it is 0 without rows, and not NaN."""
+        joined = "" if self.how == "count" else " of"
+        where = f" where `{reduction.where}`" if reduction.where else ""
+        doc = reduction.doc or f"{_SAYS[self.how]}{joined} `{reduction.expression}`{where}"
+        step = Step(Local(self.type, "value"), self.value)
+        effects = Effects(reads=program.reads)
+        done = Program(where=self.where, steps=(step,), effects=effects)
+        kernel = Kernel(reduction.name, (), doc, where=reduction.where, program=done)
+        kernel = replace(kernel, rows=reduction.rows)
+        super().__init__(kernel, own_source(component, kernel))
+
     @property
-    def _inputs(self) -> list[str]:
-        return []
+    def accumulator(self) -> str:
+        """The type in which is added."""
+        scalar = self.type.scalar
+        if scalar in FLOATS or self.how == "mean":
+            return "f64"
+        return "u64" if scalar[0] == "u" else "i64"
+
+    @property
+    def running(self) -> str:
+        """The expression for the number of rows that it looks at."""
+        return self.source.found if self.kernel.rows == "active" else "len(self)"
+
+    @property
+    def returns(self) -> str:
+        """The annotation of the result."""
+        is_whole = self.how == "count" or (self.how == "sum" and not self.type.is_float)
+        return tuple_type("int" if is_whole else "float", self.type.shape)
+
+    @property
+    def signature(self) -> str:
+        return f"def {marked(self.name)}(self) -> {self.returns}:"
+
+    @property
+    def _effects(self) -> str:
+        reads = self._program.effects.reads
+        read = f"Reads {self._with_units(reads)}. " if reads else ""
+        which = ", n active rows" if self.kernel.rows == "active" else ""
+        without = "0" if self.is_zero else "NaN"
+        added = f"Added in {self.accumulator}. " if self.how in ("sum", "mean") else ""
+        if self.how in ("min", "max") and self.type.is_float:
+            added = "NaN if one is NaN. "
+        return f"{read}{added}Without rows it is {without}. O(n){which}."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from ecsgen.kernels.operations import TABLE
-from ecsgen.model import Component, Kernel, Reduction
+from ecsgen.model import Kernel, Reduction
 from ecsgen.model.columns import KEPT_FIELDS
 from ecsgen.model.programs import (
     PARENT,
@@ -66,35 +66,22 @@ class RowCode:
     def _write(self, line: str) -> None:
         self._lines.append("    " + line)
 
-    def _made(self, head: str, arguments: list[str]) -> str:
-        """A statement that gives a name to what a call returns."""
+    def _made(self, head: str, *arguments: str) -> str:
+        """The name of what a call returns, after the statement that makes it."""
         self._count += 1
         name = f"_{self._count}"
-        self._lines.append(call(f"{name} = {head}", arguments, 4))
+        self._lines.append(call(f"{name} = {head}", [*arguments], 4))
         return name
 
     def _value(self, node: Expression) -> str:
         """The name of an expression's value, after the statements that compute it."""
         match node:
-            case Constant():
-                return self._made("kernels.number", [_code(node.type.scalar), literal(node.value)])
             case Argument():
                 return f"_{node.name}"
             case Local():
                 return self._locals[node.name]
             case FieldValue():
                 return self._field(node)
-            case Element():
-                shape = literal(node.base.type.shape)
-                return self._made(
-                    "kernels.element", [self._value(node.base), shape, *map(str, node.index)]
-                )
-            case Cast():
-                return self._made(
-                    "kernels.cast", [self._value(node.operand), _code(node.type.scalar)]
-                )
-            case Operation():
-                return self._operation(node)
             case Question():
                 return self._question(node)
             case OtherField():
@@ -103,15 +90,31 @@ class RowCode:
                 return "other.offset"
             case Distance():
                 return "other.distance"
+            case Constant():
+                return self._made("kernels.number", _code(node.type.scalar), literal(node.value))
+            case Element():
+                base, shape = self._value(node.base), literal(node.base.type.shape)
+                return self._made("kernels.element", base, shape, *map(str, node.index))
+            case Cast():
+                operand = self._value(node.operand)
+                return self._made("kernels.cast", operand, _code(node.type.scalar))
+            case Operation():
+                values = [*map(self._value, node.operands)]
+                if node.name == "@":
+                    values.append(str(node.operands[0].type.shape[-1]))
+                    return self._made("kernels.matrix", *values)
+                if node.name in ("dot", "norm", "normalize", "cross"):
+                    return self._made(f"kernels.{node.name}", *values)
+                return self._made("kernels.apply", literal(node.name), *values)
             case Draw():
-                bounds = [self._value(operand) for operand in node.operands]
-                places = [str(node.number), str(node.type.elements)]
-                return self._made("row.draw", [literal(node.how), *places, *bounds])
+                places = str(node.number), str(node.type.elements)
+                bounds = map(self._value, node.operands)
+                return self._made("row.draw", literal(node.how), *places, *bounds)
             case Referred():
-                place = [literal(node.text), *self._led(node.handle)]
-                return self._made("row.refer", [*place, literal(node.default)])
+                place = literal(node.text), *self._led(node.handle)
+                return self._made("row.refer", *place, literal(node.default))
             case Exists():
-                return self._made("row.exists", [literal(node.component), *self._led(node.handle)])
+                return self._made("row.exists", literal(node.component), *self._led(node.handle))
 
     def _led(self, handle: Expression) -> list[str]:
         """How a handle finds its row, and the handle."""
@@ -132,26 +135,18 @@ class RowCode:
             f"    for {other} in row.neighbours:",
             *(f"    {line}" for line in inner),
         ]
-        given = [literal(node.how), _code(node.type.scalar), literal(node.type.shape)]
-        return self._made("row.answer", [*given, answers])
+        given = literal(node.how), _code(node.type.scalar), literal(node.type.shape)
+        return self._made("row.answer", *given, answers)
 
     def _field(self, node: FieldValue) -> str:
         if node.owner == PARENT:
             root = literal(dict(self._program.above_roots)[node.name])
-            return self._made("row.parent", [literal(node.name), root])
+            return self._made("row.parent", literal(node.name), root)
         if node.text not in self._program.effects.writes:
             return f'row["{node.text}"]'
         self._count += 1  # a copy, which later steps do not change
         self._write(f'_{self._count} = row["{node.text}"]')
         return f"_{self._count}"
-
-    def _operation(self, node: Operation) -> str:
-        values = [self._value(operand) for operand in node.operands]
-        if node.name == "@":
-            return self._made("kernels.matrix", [*values, str(node.operands[0].type.shape[-1])])
-        if node.name in ("dot", "norm", "normalize", "cross"):
-            return self._made(f"kernels.{node.name}", values)
-        return self._made("kernels.apply", [literal(node.name), *values])
 
 
 class KernelCheck(RowCode):
@@ -195,12 +190,13 @@ class KernelCheck(RowCode):
     def function(self) -> str:
         """The function of one row."""
         names = [f"_{a.name}: kernels.Value" for a in self._program.arguments]
-        has_condition = self._program.where is not None
-        end = " -> bool:" if has_condition else " -> None:"
-        head = call(f"def {self.name}_of_one", ["row: kernels.Row", *names], 0, end)
-        says = f"The steps of `{self.name}` for one row"
-        says += "; whether it matches." if has_condition else "."
-        return "\n".join([head, f'    """{says}"""', *self._lines])
+        returned, said = "None", ""
+        if self._program.where is not None:
+            returned, said = "bool", "; whether it matches"
+        given = ["row: kernels.Row", *names]
+        head = call(f"def {self.name}_of_one", given, 0, f" -> {returned}:")
+        says = f'    """The steps of `{self.name}` for one row{said}."""'
+        return "\n".join([head, says, *self._lines])
 
     @property
     def comparison(self) -> str:
@@ -247,12 +243,11 @@ class KernelCheck(RowCode):
         target = step.target
         if isinstance(target, Local):
             self._locals[target.name] = value
-        elif isinstance(target, Referred):
-            place = [literal(target.text), *self._led(target.handle), literal(step.how)]
-            self._lines.append(call("row.send", [*place, value, *map(str, step.index)], 4))
-        else:
-            place = [literal(target.text), value, *map(str, step.index)]
-            self._lines.append(call("row.put", place, 4))
+            return
+        done, place = "row.put", [literal(target.text)]
+        if isinstance(target, Referred):
+            done, place = "row.send", [*place, *self._led(target.handle), literal(step.how)]
+        self._lines.append(call(done, [*place, value, *map(str, step.index)], 4))
 
 
 def _is_exact(node: Expression) -> bool:
@@ -289,9 +284,3 @@ class ReductionCheck(RowCode):
         arguments = [literal(self.name), f"{self.name}_of_one", literal(self._how)]
         given = ["under_test", *arguments, "rows", "seed", *self._all_rows]
         return call("kernel_reductions.check", given, 4)
-
-
-def checks(component: Component) -> list[KernelCheck | ReductionCheck]:
-    """The checks of all kernels and reductions of a component."""
-    kernels = [KernelCheck(kernel, component.name) for kernel in component.kernels]
-    return [*kernels, *(ReductionCheck(one) for one in component.reductions)]

@@ -40,11 +40,6 @@ class Code:
     is_call: bool = False
 
     @property
-    def is_wide(self) -> bool:
-        """Whether it still must be cut to its own type."""
-        return self.reach > 0
-
-    @property
     def is_at_hand(self) -> bool:
         """Whether reading it twice is as good as giving it a name."""
         return self.level is Level.ATOM and not self.is_call
@@ -70,7 +65,13 @@ def called(function: str, *operands: Code, reach: int = 0) -> Code:
 
 def cut(code: Code, scalar: str) -> Code:
     """The same number in its own type: numba computes integers in 64 bits."""
-    return called(SCALARS[scalar].numpy, code) if code.is_wide else code
+    return called(SCALARS[scalar].numpy, code) if code.reach else code
+
+
+def own_reach(scalar: str) -> int:
+    """How far numbers of a type reach that numba has in 64 bits; 0 of others."""
+    one = SCALARS[scalar]
+    return one.bits - 1 if one.kind in "iu" and one.bits < 64 else 0
 
 
 def number(value: bool | int | float, scalar: str) -> Code:
@@ -84,10 +85,11 @@ def number(value: bool | int | float, scalar: str) -> Code:
         return Code(f"{SCALARS[scalar].numpy}({value})")
     else:
         text = repr(value)
-    level = Level.SIGN if text.startswith("-") else Level.ATOM
-    bits = SCALARS[scalar].bits
-    is_narrow = SCALARS[scalar].kind == "i" and bits < 64
-    return Code(text, level, bits - 1 if is_narrow else 0)
+    return Code(text, Level.SIGN if text.startswith("-") else Level.ATOM, own_reach(scalar))
+
+
+def zero_of(scalar: str) -> bool | int | float:
+    return {"b": False, "f": 0.0}.get(SCALARS[scalar].kind, 0)
 
 
 def spelled(value: bool | int | float) -> str:
@@ -138,13 +140,5 @@ class Names:
         return name
 
 
-USED: Final = origins(COMPILED).keys() | {
-    "np",
-    "prange",
-    "range",
-    "abs",
-    "min",
-    "max",
-    "NIL",
-}
+USED: Final = origins(COMPILED).keys() | {"np", "prange", "range", "abs", "min", "max", "NIL"}
 """What functions call by these names."""

@@ -8,28 +8,15 @@ from typing import Final
 
 from ecsgen.model.programs import Cast, Operation
 from ecsgen.model.types import SCALARS, UNSIGNED, Type
-from ecsgen.render.loops.code import Code, Level, called, cut, infix, number
+from ecsgen.render.loops.code import Code, Level, called, cut, infix, number, own_reach
 
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
-FUNCTIONS: Final = {
-    "sqrt": "np.sqrt",
-    "hypot": "np.hypot",
-    "exp": "np.exp",
-    "log": "np.log",
+_ALIKE: Final = "sqrt hypot exp log log10 sin cos tan sinh cosh tanh floor ceil trunc"
+FUNCTIONS: Final = {name: f"np.{name}" for name in _ALIKE.split()} | {
     "log2": "binary_logarithm",
-    "log10": "np.log10",
-    "sin": "np.sin",
-    "cos": "np.cos",
-    "tan": "np.tan",
     "asin": "np.arcsin",
     "acos": "np.arccos",
     "atan2": "np.arctan2",
-    "sinh": "np.sinh",
-    "cosh": "np.cosh",
-    "tanh": "np.tanh",
-    "floor": "np.floor",
-    "ceil": "np.ceil",
-    "trunc": "np.trunc",
     "round": "np.rint",
 }
 
@@ -73,16 +60,6 @@ _MIXED: Final = {
 """Comparisons of a signed integer with a u64: the function, and whether its opposite is meant."""
 
 
-def is_narrow(type_: Type) -> bool:
-    """Whether numba computes in 64 bits what is an integer of less."""
-    return type_.is_integer and type_.bits < 64
-
-
-def _own_reach(type_: Type) -> int:
-    """How far a number of the type reaches that numba has in 64 bits."""
-    return type_.bits - 1 if is_narrow(type_) else 0
-
-
 def arithmetic(sign: str, type_: Type, left: Code, right: Code) -> Code:
     """A sum, difference or product. Signed integers of 64 bits must not overflow: to LLVM that has
     no meaning, and it draws conclusions. Unsigned ones wrap, so those of the schema are computed as
@@ -90,7 +67,7 @@ def arithmetic(sign: str, type_: Type, left: Code, right: Code) -> Code:
     level = Level.PRODUCT if sign == "*" else Level.SUM
     if type_.scalar == "i64":
         return called(_INT64[sign], left, right)
-    if not is_narrow(type_):
+    if not own_reach(type_.scalar):
         return infix(sign, level, left, right)
     reach = _reach(sign, type_, left, right)
     if reach > _FURTHEST and type_.scalar not in UNSIGNED:
@@ -101,13 +78,8 @@ def arithmetic(sign: str, type_: Type, left: Code, right: Code) -> Code:
 
 def _reach(sign: str, type_: Type, left: Code, right: Code) -> int:
     """How far the result of an operation of narrow integers reaches."""
-    one, other = (_furthest(code, type_) for code in (left, right))
+    one, other = (code.reach or own_reach(type_.scalar) for code in (left, right))
     return one + other if sign == "*" else max(one, other) + 1
-
-
-def _furthest(code: Code, type_: Type) -> int:
-    """How far an operand reaches."""
-    return code.reach or type_.bits - 1
 
 
 _FURTHEST: Final = 62
@@ -120,7 +92,7 @@ def _floored(sign: str, function: str, type_: Type, left: Code, right: Code) -> 
     if type_.scalar == "i64":
         return called(f"{function}_int64", left, right)
     left, right = cut(left, type_.scalar), cut(right, type_.scalar)
-    return infix(sign, Level.PRODUCT, left, right, _own_reach(type_))
+    return infix(sign, Level.PRODUCT, left, right, own_reach(type_.scalar))
 
 
 def _power(type_: Type, base: Code, exponent: Code) -> Code:
@@ -133,8 +105,8 @@ def _power(type_: Type, base: Code, exponent: Code) -> Code:
 def _negative(type_: Type, operand: Code) -> Code:
     if type_.is_integer and (type_.scalar in UNSIGNED or type_.bits == 64):
         return arithmetic("-", type_, number(0, type_.scalar), operand)
-    reach = _furthest(operand, type_) if is_narrow(type_) else 0
-    return Code(f"-{operand.within(Level.SIGN)}", Level.SIGN, reach)
+    reach = own_reach(type_.scalar)
+    return Code(f"-{operand.within(Level.SIGN)}", Level.SIGN, reach and (operand.reach or reach))
 
 
 def _absolute(type_: Type, operand: Code) -> Code:
@@ -142,7 +114,7 @@ def _absolute(type_: Type, operand: Code) -> Code:
     if type_.scalar in UNSIGNED:
         return operand
     function = "absolute_int64" if type_.scalar == "i64" else "abs"
-    return called(function, operand, reach=_own_reach(type_))
+    return _called(function, type_, operand)
 
 
 def _choice(type_: Type, test: Code, *values: Code) -> Code:
@@ -150,20 +122,21 @@ def _choice(type_: Type, test: Code, *values: Code) -> Code:
     sides = f"{then.within(Level.OR)} if {test.within(Level.OR)} else"
     text = f"{sides} {otherwise.within(Level.CHOICE)}"
     is_wide = then.is_number or otherwise.is_number
-    return Code(text, Level.CHOICE, _own_reach(type_) if is_wide else 0)
+    return Code(text, Level.CHOICE, own_reach(type_.scalar) if is_wide else 0)
 
 
 def extreme_of(name: str, type_: Type, *operands: Code) -> Code:
     """The smallest or largest; NaN if one is."""
     if type_.is_float:
         return called(f"{name}imum", *operands)
-    values = [_typed(one, type_.scalar) for one in operands]
-    return called(name, *values, reach=_own_reach(type_))
+    dtype = SCALARS[type_.scalar].numpy  # for mypy, numbers of Python and of numpy have no order
+    values = (called(dtype, one) if one.is_number else cut(one, type_.scalar) for one in operands)
+    return _called(name, type_, *values)
 
 
-def _typed(one: Code, scalar: str) -> Code:
-    """The same number in its own type: for mypy, those of Python and of numpy have no order."""
-    return called(SCALARS[scalar].numpy, one) if one.is_number else cut(one, scalar)
+def _called(function: str, type_: Type, *operands: Code) -> Code:
+    """A function of numbers of a type, which numba may give in 64 bits."""
+    return called(function, *operands, reach=own_reach(type_.scalar))
 
 
 _MAKERS: Final[dict[str, Callable[..., Code]]] = {
@@ -175,7 +148,7 @@ _MAKERS: Final[dict[str, Callable[..., Code]]] = {
     "square": lambda type_, one: arithmetic("*", type_, one, one),
     "neg": _negative,
     "abs": _absolute,
-    "sign": lambda type_, one: called("sign_of", cut(one, type_.scalar), reach=_own_reach(type_)),
+    "sign": lambda type_, one: _called("sign_of", type_, cut(one, type_.scalar)),
     "and": lambda type_, left, right: infix("and", Level.AND, left, right),
     "or": lambda type_, left, right: infix("or", Level.OR, left, right),
     "not": lambda type_, one: Code(f"not {one.within(Level.NOT)}", Level.NOT),

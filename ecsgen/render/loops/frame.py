@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ecsgen.model import Field
 from ecsgen.model.columns import split_parts
 from ecsgen.model.programs import (
+    ENTITY,
     PARENT,
     Argument,
-    Expression,
     FieldValue,
     Local,
     OtherField,
@@ -20,10 +19,10 @@ from ecsgen.model.programs import (
 )
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernels.arguments import ArgumentSpelling
-from ecsgen.render.kernels.asked import Asked
+from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import Source
 from ecsgen.render.loops.code import USED, Code, Names, number, spelled
-from ecsgen.render.loops.values import UNROLLED, Place, Value
+from ecsgen.render.loops.values import UNROLLED, Value, plus
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +60,15 @@ class LoopFrame:
     of their first use."""
 
     def __init__(
-        self,
-        name: str,
-        source: Source,
-        program: Program,
-        spellings: Mapping[str, ArgumentSpelling],
-        asked: Asked | None = None,
-        is_plain: bool = False,
+        self, name: str, program: Program, method: Method, source: Source, is_plain: bool = False
     ) -> None:
-        """`spellings`: the method's arguments, by name; `is_plain`: Python itself runs it."""
+        """`method`: whose arguments it has; `is_plain`: Python itself runs it."""
         self.name = name
         self.source = source
         self.program = program
-        self.asked = asked
+        self.asked = method.asked
         self.is_plain = is_plain
+        self._spellings = {one.name: one for one in method.arguments}
         self.names = Names({*USED, name}, self._schema_names)
         self.own: dict[str, Parameter] = {}
         """Columns of its own rows, by what the method passes."""
@@ -92,22 +86,22 @@ class LoopFrame:
         self.key = kept("key") if program.effects.draws else ""
         self.annotated: set[str] = set()
         """Variables that mypy knows the type of."""
-        self._spellings = spellings
         self._ready: dict[str, str] = {}
 
     @property
     def _schema_names(self) -> set[str]:
         """What the schema calls the columns, arguments and locals that the program uses."""
-        nodes: list[Expression] = [step.target for step in self.program.steps]
-        nodes += [node for one in self.program.expressions for node in walk(one)]
+        nodes = [node for one in self.program.expressions for node in walk(one)]
+        nodes += [step.target for step in self.program.steps]
         found = {argument.name for argument in self.program.arguments}
-        found |= {node.name for node in nodes if isinstance(node, Local)}
-        used = (node for node in nodes if isinstance(node, FieldValue | OtherField))
-        for owner, name in {(node.owner, node.name) for node in used}:
-            source = self._side(owner)
-            field = source.field(owner, name)
-            parts = split_parts(field) if field.split else ()
-            found |= {source.prefix(owner) + one.name for one in (field, *parts)}
+        for node in nodes:
+            if isinstance(node, Local):
+                found.add(node.name)
+            elif isinstance(node, FieldValue | OtherField):
+                source = self._side(node.owner)
+                field = source.field(node.owner, node.name)
+                parts = split_parts(field) if field.split else ()
+                found |= {source.prefix(node.owner) + one.name for one in (field, *parts)}
         return found
 
     # --- what stands before the loops ------------------------------------------------------------
@@ -140,28 +134,27 @@ class LoopFrame:
             self.own[passed] = made
         return self.own[passed].name
 
-    def other_array(self, name: str, scalar: str, passed: str) -> str:
-        """The parameter for an array of something else."""
-        return self.parameter(name, array_type(scalar), passed)
-
     def parameter(self, name: str, annotation: str, passed: str) -> str:
         """The parameter for something else."""
         if passed not in self.found:
             self.found[passed] = Parameter(self.names.kept(name), annotation, passed)
         return self.found[passed].name
 
-    def arrays(self, node: FieldValue) -> list[str]:
+    def arrays(self, node: FieldValue | OtherField) -> list[str]:
         """The parameters of a field of own rows, or of those who are asked: several if its elements
         are split."""
         source, found = self._side(node.owner), []
         field, prefix = source.field(node.owner, node.name), source.prefix(node.owner)
         elements = 1 if field.split else node.type.elements
         columns = self._columns(field, node.type, source.holder(node.owner))
+        if node.name == ENTITY and self.asked and node.owner in self.asked.components:
+            columns = [(node.name, self.asked.owners(node.owner) or columns[0][1])]
         for part, (name, passed) in enumerate(columns):
             found.append(self.array(prefix + name, node.type.scalar, passed))
             made = self.own[passed]
             if made.field is None:
-                self.own[passed] = replace(made, elements=elements, field=node, part=part)
+                own = FieldValue(node.type, node.name, node.owner)
+                self.own[passed] = replace(made, elements=elements, field=own, part=part)
         return found
 
     def found_arrays(self, component: str, name: str, type_: Type, before: bool) -> list[str]:
@@ -175,7 +168,7 @@ class LoopFrame:
             wish = f"{stem}_{column}"
             if before:
                 wish, passed = f"{wish}_before", f"{passed}[: {end}].copy()"
-            found.append(self.other_array(wish, type_.scalar, passed))
+            found.append(self.parameter(wish, array_type(type_.scalar), passed))
         return found
 
     def _columns(self, field: Field, type_: Type, holder: str) -> list[tuple[str, str]]:
@@ -195,9 +188,10 @@ class LoopFrame:
     def rows_of(self, owner: str) -> str:
         """The parameter with the rows of a component, where these need not be the first ones."""
         if owner not in self.numbers:
-            name = self.names.kept(f"{self.source.components[owner].module}_rows")
-            passed = self.source.numbers(owner)
-            assert passed is not None
+            source = self.source
+            assert source.at is not None
+            name = self.names.kept(f"{source.components[owner].module}_rows")
+            passed = f"{source.variable}.numbers({source.at[owner]})"
             self.numbers[owner] = Parameter(name, "RowArray", passed)
         return self.numbers[owner].name
 
@@ -261,9 +255,4 @@ def cells_of(arrays: list[str], type_: Type, row: str, start: str = "") -> Value
     if not type_.shape:
         return Value(type_, lambda place: Code(f"{array}[{row}]"))
     start = start or f"{type_.elements} * {row}"
-    return Value(type_, lambda place: Code(f"{array}[{sum_text(start, place)}]"))
-
-
-def sum_text(start: str, place: Place) -> str:
-    """The index of an element, counted from the first one of its row."""
-    return start if place == 0 else f"{start} + {place}"
+    return Value(type_, lambda place: Code(f"{array}[{plus(start, place)}]"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ecsgen.kernels.lower import lowered
+from ecsgen.model import Kernel
 from ecsgen.model.programs import PARENT, FieldValue, Program, fields_in, walk
-from ecsgen.render.calls import conjunction
+from ecsgen.render.calls import call, conjunction
 from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import ChunkSource, Source
 from ecsgen.render.loops.frame import LoopFrame, Parameter
@@ -29,7 +30,7 @@ class Order:
 
 
 class LoopFunction(LoopFrame):
-    """Printed as soon as it is made: `body`, then `parameters`.
+    """Printed as soon as it is made: `text`, then `parameters`.
 
     Of rows that a query finds there are two loops: one over rows that follow each other in all
     components, as those of a group do, and one over any others.
@@ -37,10 +38,12 @@ class LoopFunction(LoopFrame):
 
     near: Neighbours | None = None
 
-    def __init__(self, name: str, method: Method, source: Source, is_plain: bool = False) -> None:
-        """`is_plain`: Python itself runs it."""
-        kernel, program, asked = method.kernel, method.kernel.program, method.asked
-        super().__init__(name, source, program, method.spellings, asked, is_plain)
+    def __init__(
+        self, kernel: Kernel, method: Method, source: Source, is_plain: bool = False
+    ) -> None:
+        """`method`: of the kernel, or of a pass; `is_plain`: Python itself runs it."""
+        program, asked = kernel.program, method.asked
+        super().__init__(f"_{kernel.name}_kernel", program, method, source, is_plain)
         in_rows = source.is_world and asked is None and kernel.turns == "rows"
         self.is_ordered = program.takes_turns and not in_rows
         """Whether it is told whose turn it is, one by one."""
@@ -56,9 +59,8 @@ class LoopFunction(LoopFrame):
             self.index = self.names.kept("k")
         if program.climbs or program.takes_turns:
             self._order_name = self.names.kept("order")
-        self._telling: list[Parameter] = []
-        """Say which of the rows that have cells ask: others are skipped."""
         self._skipped: list[str] = []
+        """Statements that skip those of the rows that have cells who do not ask."""
         self._senders = ""
         if asked is not None:
             self.near = (Now if program.takes_turns else Before)(asked, self)
@@ -66,7 +68,9 @@ class LoopFunction(LoopFrame):
             self._skip_some(self.near, method.takes_rows)
         self._form = lowered(program, "" if source.is_world else source.whole.name)
         lines = self._loops()
-        self.body = "\n".join(f"    {line}" for line in (*self.setup, *lines))
+        body = [f"    {line}" for line in (*self.setup, *lines)]
+        given = self.name, self.parameters, method.function_docstring, body
+        self.text = function_text(*given, self.is_parallel, is_plain)
 
     # --- parameters ------------------------------------------------------------------------------
 
@@ -79,36 +83,26 @@ class LoopFunction(LoopFrame):
             *self.numbers.values(),
             *members.values(),
             *self.common,
-            *map(self._with_ghosts, (*self.own.values(), *self.found.values())),
+            *self.own.values(),
+            *self.found.values(),
         ]
-
-    def _with_ghosts(self, column: Parameter) -> Parameter:
-        """Owners of those who are asked, where one column does not have those of ghosts."""
-        for owner in self.asked.components if self.asked else ():
-            if column.passed == f"{self._side(owner).holder(owner)}._entity_column":
-                assert self.asked is not None
-                return replace(column, passed=self.asked.owners(owner) or column.passed)
-        return column
 
     def _skip_some(self, near: Before, takes_rows: bool) -> None:
         """Have those skipped that do not ask: ghosts, and rows that a call does not name."""
-        assert self.asked is not None
-        if self.asked.asks_ghosts:
-            asking = self._told("asking", "int", self.asked.asking)
+        asked = near.asked
+        if asked.asks_ghosts:
+            rows = f"len({asked.own_rows(asked.space)})" if asked.own.is_world else asked.own.count
+            asking = near.told("asking", "int", rows)
             self._skipped += [f"if {near.number} >= {asking}:", "    continue"]
         if not takes_rows:
             return
         passed = "NO_MASK if _chosen is None else _chosen.mask(data._n)"
-        named = self._told("is_named", "NDArray[np.bool_]", passed)
+        named = near.told("is_named", "NDArray[np.bool_]", passed)
         test = f"len({named}) > 0 and not {named}[{near.number}]"
         self._skipped += [f"if {test}:", "    continue"]
         if self.program.effects.sends:
             rows = f"np.arange({self.source.count}) if _chosen is None else _chosen.rows"
-            self._senders = self._told("senders", "RowArray", rows)
-
-    def _told(self, name: str, annotation: str, passed: str) -> str:
-        self._telling.append(Parameter(self.names.kept(name), annotation, passed))
-        return self._telling[-1].name
+            self._senders = near.told("senders", "RowArray", rows)
 
     # --- loops -----------------------------------------------------------------------------------
 
@@ -160,18 +154,17 @@ class LoopFunction(LoopFrame):
     def _order(self, count: str) -> Order:
         """How a loop goes through the rows; `count`: how often, if it is told no rows."""
         row, near, order = self.row, self.near, self._order_name
+        heads = [f"for {row} in {order}:"]
         around = [] if near is None else near.parameters
         if isinstance(near, Before):
             found = [*self._skipped, *near.rows_around, f"{row} = {near.number}"]
-            return Order([*around, *self._telling], near.heads, found)
+            return Order(around, near.heads, found)
         if self.is_ordered:  # Python's own integers are quick to use
             given = ("list[int]", "_order.tolist()") if self.is_plain else ("RowArray", "_order")
-            return Order([Parameter(order, *given), *around], [f"for {row} in {order}:"])
+            return Order([Parameter(order, *given), *around], heads)
         rows = Parameter(self.count, "int", self.source.count)
         if self.program.climbs:
-            levels, heads = Parameter(order, "RowArray", "self._levels.rows"), [
-                f"for {row} in {order}:"
-            ]
+            levels = Parameter(order, "RowArray", "self._levels.rows")
             if not self._of_active:
                 return Order([levels], heads)
             return Order([rows, levels], heads, [f"if {row} >= {self.count}:", "    continue"])
@@ -200,6 +193,21 @@ class LoopFunction(LoopFrame):
         if self._senders:
             head = f"for {self.row} in {self._senders}:"
         return [head, *(f"    {line}" for line in body.delivery)]
+
+
+def function_text(
+    name: str,
+    parameters: Iterable[Parameter],
+    docstring: str,
+    body: Iterable[str],
+    is_parallel: bool = False,
+    is_plain: bool = False,
+    returns: str = "None",
+) -> str:
+    """A function of a module; `body`: its lines; `is_plain`: Python itself runs it."""
+    head = call(f"def {name}", [one.declared for one in parameters], 0, f" -> {returns}:")
+    compiled = [] if is_plain else [f"@kernel({'parallel=True' if is_parallel else ''})"]
+    return "\n".join([*compiled, head, f'    """{docstring}"""', *body])
 
 
 def _is_free(program: Program) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ecsgen.kernels.form import Find
 from ecsgen.render.kernels.sources import Way
 from ecsgen.render.loops.code import Code, Level, infix
-from ecsgen.render.loops.frame import LoopFrame
+from ecsgen.render.loops.frame import LoopFrame, array_type
 from ecsgen.render.loops.values import Emitter
 
 
@@ -31,7 +31,7 @@ class Lookups:
     def _living(self, entity: str) -> Code:
         """Whether an entity is alive; the last cell of handles stands for those behind it."""
         passed = f"{self.managers.entities}._handles"
-        handles = self._frame.other_array("handles", "u64", passed)
+        handles = self._frame.parameter("handles", array_type("u64"), passed)
         last = self._frame.ready("last_handle", f"np.uint64(len({handles}) - 1)")
         place = f"min({entity} & {self._mask}, {last})"
         return Code(f"{handles}[{place}] == {entity}", Level.COMPARISON)
@@ -94,8 +94,8 @@ class Lookups:
             found = frame.parameter(name, "dict[Any, int]", table)
             emit.write(f"{row} = {found}.get({handle}, NIL)")
             return
-        keys = frame.other_array(f"{stem}_keys", "u64", f"{table}[0]")
-        rows = frame.other_array(f"{stem}_rows", "i64", f"{table}[1]")
+        keys = frame.parameter(f"{stem}_keys", array_type("u64"), f"{table}[0]")
+        rows = frame.parameter(f"{stem}_rows", array_type("i64"), f"{table}[1]")
         shift = frame.parameter(f"{stem}_shift", "np.uint64", f"{table}[2]")
         emit.write(f"{row} = np.int64({handle} * TABLE_FACTOR >> {shift})")
         with emit.block(f"while {keys}[{row}] != {handle} and {keys}[{row}] != 0"):
@@ -144,4 +144,4 @@ class Lookups:
         """The parameter for an array of a component's manager, or of its columns."""
         managers, wish = self.managers, f"{self.managers.stem(component)}_{name}"
         given = passed.format(manager=managers.manager(component), data=managers.data(component))
-        return self._frame.other_array(wish, scalar, given)
+        return self._frame.parameter(wish, array_type(scalar), given)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from ecsgen.kernels import form
 from ecsgen.model.programs import (
@@ -23,13 +22,11 @@ from ecsgen.model.programs import (
 from ecsgen.model.types import SCALARS, Number, Type
 from ecsgen.render.loops.code import Code, Level, cut, infix
 from ecsgen.render.loops.elements import element_of
-from ecsgen.render.loops.frame import LoopFrame, cells_of, sum_text
+from ecsgen.render.loops.frame import LoopFrame, cells_of
 from ecsgen.render.loops.lookup import Lookups
 from ecsgen.render.loops.near import Neighbours, Now, Questions
-from ecsgen.render.loops.values import UNROLLED, Emitter, Value, is_mixing, part_of
+from ecsgen.render.loops.values import UNROLLED, Emitter, Value, is_mixing, part_of, plus
 from ecsgen.render.quoting import comment_text, literal
-
-_IN_PLACE: Final = ("+", "-", "*", "/")
 
 
 class LoopBody(Emitter):
@@ -78,7 +75,7 @@ class LoopBody(Emitter):
     def _write_stem(self, who: FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
         stem, frame = self.names.take("stem"), self.frame
-        given, function = [self._field(who).at(0).text], "stem_of"
+        given, function = [self.value(who).at(0).text], "stem_of"
         if who.name == ID_SLOT:
             function = "id_stem_of"
             passed = f"{frame.source.holder(who.owner)}._id_generation_column"
@@ -89,11 +86,17 @@ class LoopBody(Emitter):
 
     # --- fields and arguments --------------------------------------------------------------------
 
-    def _field(self, node: FieldValue) -> Value:
-        """The elements of a field of this row, or of its parent's."""
-        if node.owner == PARENT:
-            return self._of_parent(node)
-        return self._cells(node, self._row_of(node.owner))
+    def _given(self, node: Expression) -> Value:
+        match node:
+            case FieldValue(owner=owner):
+                is_own = owner != PARENT
+                return self._cells(node, self._row_of(owner)) if is_own else self._of_parent(node)
+            case Argument():
+                return self._argument(node)
+            case OtherField() | Offset() | Distance():
+                assert self._near is not None
+                return self._near.of_other(node)
+        raise TypeError("questions and references are statements in a form")
 
     def _cells(self, node: FieldValue, row: str) -> Value:
         arrays, type_ = self.frame.arrays(node), node.type
@@ -165,11 +168,7 @@ class LoopBody(Emitter):
         if self.is_flat or not type_.shape:
             return Value(type_, lambda place: Code(f"{name}[{row}]"))
         start = self._start(row, type_.elements)
-        return Value(type_, lambda place: Code(f"{name}[{sum_text(start, place)}]"))
-
-    def _of_other(self, node: OtherField | Offset | Distance) -> Value:
-        assert self._near is not None
-        return self._near.of_other(node)
+        return Value(type_, lambda place: Code(f"{name}[{plus(start, place)}]"))
 
     # --- statements ------------------------------------------------------------------------------
 
@@ -199,7 +198,7 @@ class LoopBody(Emitter):
             case form.Store():
                 self._store(one)
             case form.Moved():
-                self._move(self._row_of(one.place.owner), self._field(one.place))
+                self._move(self._row_of(one.place.owner), self.value(one.place))
             case form.Hear():
                 self._hear(one.bearer)
             case form.Send():
@@ -208,9 +207,8 @@ class LoopBody(Emitter):
     def _list(self) -> None:
         """In turns; otherwise each row's list is there when it begins."""
         if isinstance(self._near, Now):
-            place = self._field(self._near.asked.near.place)
-            for line in self._near.listed(self.frame.row, place):
-                self.write(line)
+            place = self.value(self._near.asked.near.place)
+            self.write(*self._near.listed(self.frame.row, place))
 
     def _move(self, row: str, place: Value) -> None:
         """Let a row be where its place is now."""
@@ -257,12 +255,13 @@ class LoopBody(Emitter):
     def _store(self, one: form.Store) -> None:
         place: Expression = Element(one.type, one.to, one.index) if one.index else one.to
         target = self.value(place)
-        increment = None if is_mixing(one.value, one.to) else _increment(one, place)
-        if increment is None:
-            self.store(self._apart(one.value, one.to, one.type), target)
-            return
-        sign, operand = increment
-        self.store(self.spread(operand, one.type), target, f"{sign}=")
+        match one.value:
+            case Operation(type, sign, (left, right)) if (
+                left == place and _is_in_place(sign, type.scalar) and not is_mixing(right, one.to)
+            ):
+                self.store(self.spread(right, one.type), target, f"{sign}=")
+            case _:
+                self.store(self._apart(one.value, one.to, one.type), target)
 
     def _apart(self, node: Expression, own: FieldValue | Local, type_: Type) -> Value:
         """A value to be written over something of a type; kept before where the first elements that
@@ -276,7 +275,7 @@ class LoopBody(Emitter):
 
     def _hear(self, bearer: FieldValue) -> None:
         """Find out whether the row's own entity is alive."""
-        owner, component = self._field(bearer).at(0).text, bearer.owner
+        owner, component = self.value(bearer).at(0).text, bearer.owner
         managers = self.frame.source.managers
         living = self._lookups.alive(owner)
         if component and not managers.is_sharded:
@@ -307,7 +306,7 @@ class LoopBody(Emitter):
         scalar = one.type.scalar
         cells = self._other_cells(one.to, row)
         there = part_of(cells, one.to.type.shape, one.to.index, one.type)
-        if one.how == "=" or (one.how in ("+", "-") and scalar != "i64"):
+        if one.how == "=" or _is_in_place(one.how, scalar):
             self.store(value, there, "=" if one.how == "=" else f"{one.how}=")
             return
         node = Operation(one.type, one.how, (one.value, one.value))
@@ -321,7 +320,7 @@ class LoopBody(Emitter):
         size, first = (f"{count} * {text}" if count > 1 else text for text in (rows, index))
         self.arrays.append(f"{kept} = np.full({rows}, NIL, np.int64)")
         self.arrays.append(f"{sent} = np.empty({size}, {SCALARS[one.type.scalar].numpy})")
-        said = Value(one.type, lambda place: Code(f"{sent}[{sum_text(first, place)}]"))
+        said = Value(one.type, lambda place: Code(f"{sent}[{plus(first, place)}]"))
         self.write(f"{kept}[{index}] = {row}")
         self.store(value, said)
 
@@ -333,15 +332,6 @@ class LoopBody(Emitter):
         self.delivery += self.captured(deliver)
 
 
-def _increment(one: form.Store, place: Expression) -> tuple[str, Expression] | None:
-    """The sign and the operand of a step that can be written as `target += operand`.
-
-    Not of an i64, whose sums are calls.
-    """
-    value = one.value
-    if not isinstance(value, Operation) or value.name not in _IN_PLACE:
-        return None
-    if value.type.scalar == "i64":
-        return None
-    left, right = value.operands
-    return (value.name, right) if left == place else None
+def _is_in_place(sign: str, scalar: str) -> bool:
+    """Whether it can be written as `target += operand`: not of an i64, whose sums are calls."""
+    return sign in ("+", "-", "*", "/") and scalar != "i64"

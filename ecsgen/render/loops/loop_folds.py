@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
 from ecsgen.model import Component, Reduction
 from ecsgen.model.programs import OWN
 from ecsgen.model.types import FLOATS, SCALARS
 from ecsgen.render.calls import call
-from ecsgen.render.kernels.folding import Folding
-from ecsgen.render.kernels.methods import Printed
-from ecsgen.render.loops.code import Code, Level, cut, infix, number
+from ecsgen.render.kernels.methods import Folding, Printed
+from ecsgen.render.loops.code import Code, Level, cut, infix, number, zero_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type
+from ecsgen.render.loops.function import function_text
 from ecsgen.render.loops.loop_body import LoopBody
-from ecsgen.render.loops.loop_method import function_text
 from ecsgen.render.quoting import literal
 
 _FOLDS: Final = {
@@ -30,7 +30,7 @@ class LoopFold(Folding):
 
     def __init__(self, component: Component, reduction: Reduction) -> None:
         super().__init__(component, reduction)
-        self._frame = LoopFrame(f"_{self.name}_fold", self.source, self.kernel.program, {})
+        self._frame = LoopFrame(f"_{self.name}_fold", self._program, self, self.source)
         self._body = LoopBody(self._frame, {OWN: self._frame.row})
         take = self._frame.names.take
         self._folded, self._values, self._line = take("folded"), take("values"), take("line")
@@ -49,7 +49,7 @@ class LoopFold(Folding):
     def printed(self) -> Printed:
         returned = array_type(self._returned) if self.type.shape else self.returns
         returned = f"tuple[int, {returned}]" if self._tells_how_many else returned
-        body = "\n".join(_indented(self._statements))
+        body = _indented(self._statements)
         given = self._frame.name, self._parameters, self.function_docstring, body
         method = self.text(["data = self.data"], "\n".join(_indented(self._run)))
         return Printed(method, function_text(*given, returns=returned))
@@ -95,16 +95,12 @@ class LoopFold(Folding):
     @property
     def _neutral(self) -> str:
         """What does not change the result, where a row is not in use."""
-        how, scalar = self.how, self.type.scalar
-        if how == "count":
-            return "False"
-        if how in ("sum", "mean"):
-            return number(0.0 if scalar in FLOATS else 0, scalar).text
-        dtype = SCALARS[scalar].numpy
-        if scalar in FLOATS:
-            return f"{dtype}({'' if how == 'min' else '-'}np.inf)"
-        low, high = SCALARS[scalar].range
-        return f"{dtype}({high if how == 'min' else low})"
+        scalar = self.type.scalar
+        none = zero_of(scalar)
+        if self.how in ("min", "max"):
+            bounds = (-inf, inf) if scalar in FLOATS else SCALARS[scalar].range
+            none = bounds[self.how == "min"]
+        return number(none, scalar).text
 
     # --- the function ----------------------------------------------------------------------------
 
@@ -148,27 +144,28 @@ class LoopFold(Folding):
 
     def _fold_block(self, part: str) -> list[str]:
         """The statements that make one part of a block, line by line."""
-        if not self.type.shape:
-            return [f"{self._folded}[{part}] = {self._fold}({self._values}, {self._count})"]
-        made = f"{self._fold}({self._values}[{self._line}], {self._count})"
-        return [
-            f"for {self._line} in range({self._lines}):",
-            f"    {self._folded}[{self._line}, {part}] = {made}",
-        ]
+        place = f"{self._line}, {part}" if self.type.shape else part
+        made = self._made(self._values, self._count)
+        return self._by_line(f"{self._folded}[{place}] = {made}")
 
     def _ending(self, parts: str, how_many: str = "") -> list[str]:
         """The statements that fold so many parts."""
-        line, result = self._line, self._frame.names.take("result")
+        result, last = self._frame.names.take("result"), self._made(self._folded, parts)
+        end = f"return {how_many}{result}"
         if self.type.shape:
-            return [
-                f"{result} = np.empty({self._lines}, {SCALARS[self._returned].numpy})",
-                f"for {line} in range({self._lines}):",
-                f"    {result}[{line}] = {self._fold}({self._folded}[{line}], {parts})",
-                f"return {how_many}{result}",
-            ]
-        last = f"{self._fold}({self._folded}, {parts})"
+            begin = f"{result} = np.empty({self._lines}, {SCALARS[self._returned].numpy})"
+            return [begin, *self._by_line(f"{result}[{self._line}] = {last}"), end]
         last = f"int(np.int64({last}))" if self._is_wrapping else last
-        return [f"{result}: {self.returns} = {last}", f"return {how_many}{result}"]
+        return [f"{result}: {self.returns} = {last}", end]
+
+    def _made(self, values: str, count: str) -> str:
+        """The expression for what is made of so many values, those of a line."""
+        line = f"[{self._line}]" if self.type.shape else ""
+        return f"{self._fold}({values}{line}, {count})"
+
+    def _by_line(self, statement: str) -> list[str]:
+        head = f"for {self._line} in range({self._lines}):"
+        return [head, f"    {statement}"] if self.type.shape else [statement]
 
     # --- the method ------------------------------------------------------------------------------
 

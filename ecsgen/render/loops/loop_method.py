@@ -3,7 +3,7 @@ rows, several kernels one after the other, and over chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ecsgen.model import Fused, Kernel
@@ -11,12 +11,11 @@ from ecsgen.model.programs import ID_SLOT, Argument
 from ecsgen.model.types import SCALARS
 from ecsgen.render.calls import call, collection, for_macro
 from ecsgen.render.kernels.arguments import ArgumentSpelling
-from ecsgen.render.kernels.asked import Asked
 from ecsgen.render.kernels.methods import Method, Pass, Printed
-from ecsgen.render.kernels.sources import ChunkSource, Source
+from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
 from ecsgen.render.loops.code import USED, Names
 from ecsgen.render.loops.frame import Parameter
-from ecsgen.render.loops.function import LoopFunction
+from ecsgen.render.loops.function import LoopFunction, function_text
 from ecsgen.render.quoting import literal
 
 BLOCK = 1024
@@ -32,14 +31,12 @@ class LoopKernel(Method):
         self, kernel: Kernel, source: Source, asked: Asked | None = None, is_plain: bool = False
     ) -> None:
         super().__init__(kernel, source, asked)
-        self.function = LoopFunction(f"_{self.name}_kernel", self, source, is_plain)
+        self.function = LoopFunction(kernel, self, source, is_plain)
         self.is_plain = is_plain
 
     @property
     def printed(self) -> Printed:
-        one, made = self.function, "" if self.is_plain else decorator(self.function.is_parallel)
-        function = function_text(one.name, one.parameters, self.function_docstring, one.body, made)
-        return Printed(self.text(self._before, self._call), function)
+        return Printed(self.text(self._before, self._call), self.function.text)
 
     # --- the method ------------------------------------------------------------------------------
 
@@ -49,20 +46,16 @@ class LoopKernel(Method):
         return super()._picked(values)
 
     @property
-    def conversions(self) -> list[str]:
-        near, used = self._program.near, {one.name for one in self.function.arguments}
-        if near is not None and isinstance(near.radius, Argument):
-            used.add(near.radius.name)
-        return converted(self.arguments, used)
-
-    @property
     def _before(self) -> list[str]:
         """The statements before the call."""
+        checking = self.choosing
+        if self.source.is_world:
+            checking = self.source.each_lines(self.each, self._program.effects.writes)
         return [
-            *self.conversions,
+            *_converted(self.arguments),
             *self._finding,
             *(["self.levels()"] if self._program.climbs else []),
-            *self._checking,
+            *checking,
             *self.key_lines,
             *self._orders,
             *(f"{table} = {made}" for table, made in self.function.tables.items()),
@@ -76,25 +69,12 @@ class LoopKernel(Method):
         if self.asked is None:
             return beginning or [f"{source.variable} = {source.found}"]
         assert self.function.near is not None
-        found = self.asked.finding(turns, self.function.near.members, self._rounded_radius)
+        given, radius = self.asked.near.radius, self.radius
+        if isinstance(given, Argument):  # which loops take as a number of Python
+            radius = f"{SCALARS[given.type.scalar].numpy}({radius})"
+        found = self.asked.finding(turns, self.function.near.members, radius)
         cells = "turn_cells" if turns else "near_cells"
         return [*beginning, *found, f"_cells = {cells}(*_given)"]
-
-    @property
-    def _rounded_radius(self) -> str:
-        """The radius, rounded to the argument's type."""
-        near = self._program.near
-        assert near is not None
-        if not isinstance(near.radius, Argument):
-            return self.radius
-        return f"{SCALARS[near.radius.type.scalar].numpy}({self.radius})"
-
-    @property
-    def _checking(self) -> list[str]:
-        """The statements that check which rows a call names, and values for each row."""
-        if not self.source.is_world:
-            return self.choosing
-        return self.source.each_lines(self.each, self._program.effects.writes)
 
     @property
     def _orders(self) -> list[str]:
@@ -157,8 +137,8 @@ class LoopPass(Pass):
 
     def __init__(self, fused: Fused, source: Source) -> None:
         super().__init__(fused, source)
-        self._parts = [LoopKernel(kernel, source) for kernel in fused.kernels]
-        called = {part.function.name for part in self._parts}
+        self._parts = [LoopFunction(kernel, self, source) for kernel in fused.kernels]
+        called = {part.name for part in self._parts}
         self._function = f"_{self.name}_pass"
         self._names = Names({*USED, *called, self._function})
         self._rows = self._names.take("n")
@@ -170,30 +150,24 @@ class LoopPass(Pass):
     @property
     def printed(self) -> Printed:
         name, source, said = self._function, self.source, self.function_docstring
-        first = self._parts[0].function.parameters[0]
+        first = self._parts[0].parameters[0]
         parameters = [Parameter(self._rows, "int", first.passed), *self._given.values()]
         function = function_text(name, parameters, said, self._body)
-        used = {one.name for part in self._parts for one in part.function.arguments}
         found = f"{source.variable} = {source.found}" if source.is_world else "data = self.data"
-        statements = [
-            *converted(self.arguments, used),
-            *self._aliases,
-            found,
-            *self.key_lines,
-        ]
+        statements = [*_converted(self.arguments), found, *self.key_lines]
         run = for_macro(call(name, [one.passed for one in parameters], 8))
         return Printed(self.text(statements, run), function)
 
     @property
-    def _body(self) -> str:
+    def _body(self) -> list[str]:
         """The function's statements."""
         head = f"    for {self._start} in range(0, {self._rows}, {BLOCK}):"
         end = f"        {self._end} = min({self._start} + {BLOCK}, {self._rows})"
-        return "\n".join([head, end, *self._calls])
+        return [head, end, *self._calls]
 
-    def _call(self, place: int, kernel: LoopKernel) -> str:
+    def _call(self, place: int, function: LoopFunction) -> str:
         """The call of a kernel's function with its part of the columns."""
-        given, function = [], kernel.function
+        given = []
         for parameter in function.parameters:
             passed = parameter.passed if parameter.passed != "_key" else f"_key_{place}"
             if parameter.name == function.count:
@@ -214,14 +188,6 @@ class LoopPass(Pass):
             return parameter.name
         return parameter.between(self._start, self._end)
 
-    @property
-    def _aliases(self) -> list[str]:
-        """The statements after which each kernel has the arguments under its own names."""
-        own = {argument.name: argument.text for argument in self.arguments}
-        given = (argument for part in self._parts for argument in part.arguments)
-        others = dict.fromkeys((one.text, own[one.name]) for one in given)
-        return [f"{text} = {known}" for text, known in others if text != known]
-
 
 class ChunkLoop(Method):
     """A kernel over chunks: a loop over a chunk's rows, and one over all chunks around it."""
@@ -232,7 +198,7 @@ class ChunkLoop(Method):
         super().__init__(kernel, source)
         holders = {name: name for name in source.components}
         rows = Source(source.components, source.managers, holders, source.whole, "", "")
-        self._function = LoopFunction(f"_{self.name}_kernel", self, rows)
+        self._function = LoopFunction(kernel, self, rows)
         take, array = self._function.names.take, "NDArray[np.intp]"
         self._chunk, self._starts = take("k"), take("starts")
         self._rows = Parameter(take("rows"), array, "_rows")
@@ -241,17 +207,13 @@ class ChunkLoop(Method):
     @property
     def printed(self) -> Printed:
         function, chunks = self._function, f"_{self.name}_chunks"
-        of_rows = function.name, function.parameters, self.function_docstring, function.body
         given = [self._rows, self._addresses, *function.common]
         said = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
-        made = decorator(self.kernel.parallel)
-        over_chunks = function_text(chunks, given, said, "\n".join(self._body), made)
+        over_chunks = function_text(chunks, given, said, self._body, self.kernel.parallel)
         run = for_macro(call(chunks, [one.passed for one in given], 8))
-        method = self.text([*self.conversions, *self._lookup, *self.key_lines], run)
-        return Printed(
-            "\n".join([method, "", *self._cells_method]),
-            f"{function_text(*of_rows)}\n\n\n{over_chunks}",
-        )
+        method = self.text([*_converted(self.arguments), *self._lookup, *self.key_lines], run)
+        whole = "\n".join([method, "", *self._cells_method])
+        return Printed(whole, f"{function.text}\n\n\n{over_chunks}")
 
     # --- the loop over all chunks ----------------------------------------------------------------
 
@@ -289,10 +251,6 @@ class ChunkLoop(Method):
     # --- the method ------------------------------------------------------------------------------
 
     @property
-    def conversions(self) -> list[str]:
-        return converted(self.arguments, {one.name for one in self._function.arguments})
-
-    @property
     def _lookup(self) -> list[str]:
         """The statements that get the chunks."""
         kept = f"self.archetypes._kept.get({literal(self.name)})"
@@ -320,29 +278,6 @@ class ChunkLoop(Method):
         ]
 
 
-def function_text(
-    name: str,
-    parameters: Iterable[Parameter],
-    docstring: str,
-    body: str,
-    compiled: str = "@kernel()",
-    returns: str = "None",
-) -> str:
-    """A function of a module; Python itself runs one that nothing compiles."""
-    head = call(f"def {name}", [one.declared for one in parameters], 0, f" -> {returns}:")
-    lines = [head, f'    """{docstring}"""', body]
-    return "\n".join([compiled, *lines] if compiled else lines)
-
-
-def decorator(is_parallel: bool) -> str:
-    """What compiles a function."""
-    return f"@kernel({'parallel=True' if is_parallel else ''})"
-
-
-def converted(arguments: Iterable[ArgumentSpelling], used: Set[str]) -> list[str]:
-    """The statements that check arguments, and name those that are used."""
-    return [
-        f"{one.text} = {one.bare}" if one.name in used else one.checked
-        for one in arguments
-        if not one.each
-    ]
+def _converted(arguments: Iterable[ArgumentSpelling]) -> list[str]:
+    """The statements that check arguments, and name them as loops take them."""
+    return [f"{one.text} = {one.bare}" for one in arguments if not one.each]

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import Final
 
 from ecsgen.kernels.form import Ask
-from ecsgen.model.programs import Distance, Expression, FieldValue, Offset, OtherField, walk
+from ecsgen.model.programs import Distance, Expression, Offset, OtherField, walk
 from ecsgen.model.types import SCALARS, Type
-from ecsgen.render.kernels.asked import Asked
-from ecsgen.render.loops.code import Code, Level, called, cut
+from ecsgen.render.kernels.sources import Asked
+from ecsgen.render.loops.code import Code, Level, called, cut, zero_of
 from ecsgen.render.loops.elements import arithmetic, extreme_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, cells_of
 from ecsgen.render.loops.values import UNROLLED, Emitter, Place, Value
@@ -83,6 +83,11 @@ class Neighbours(ABC):
     def _given(self) -> list[Parameter]:
         """Name what the function is given."""
 
+    def told(self, name: str, annotation: str, passed: str) -> str:
+        """The parameter that says something else."""
+        self.parameters.append(Parameter(self.kept(name), annotation, passed))
+        return self.parameters[-1].name
+
     def of_other(self, node: OtherField | Offset | Distance) -> Value:
         """The elements of what a neighbour is or has."""
         if isinstance(node, Offset):
@@ -117,18 +122,14 @@ class Neighbours(ABC):
             lines += [f"{size} = {sizes}[0, {axis}]", f"{half} = {sizes}[1, {axis}]"]
         return lines
 
-    def _arrays(self, node: OtherField) -> list[str]:
-        """The parameters of a field that neighbours have: one, or one for each of its elements."""
-        return self._frame.arrays(FieldValue(node.type, node.name, node.owner))
-
     def _member(self, owner: str, which: str) -> str:
         """The expression for a member's row in a component."""
-        passed = self.asked.members(owner)
-        if passed is None:
+        asked = self.asked
+        if not asked.own.is_world:
             return which
         if owner not in self.members:
-            name = self.kept(f"{self.asked.components[owner].module}_members")
-            self.members[owner] = Parameter(name, "RowArray", passed)
+            name = self.kept(f"{asked.components[owner].module}_members")
+            self.members[owner] = Parameter(name, "RowArray", asked.other_rows(owner))
         return f"{self.members[owner].name}[{which}]"
 
 
@@ -172,18 +173,15 @@ class Before(Neighbours):
     # --- copies in the order of cells ------------------------------------------------------------
 
     def _has(self, node: OtherField) -> Value:
-        arrays, place = self._arrays(node), self.place
+        arrays, place = self._frame.arrays(node), self.place
         elements = node.type.elements if len(arrays) == 1 else 1
-        names = [self._copy(one, node, elements) for one in arrays]
+        for one in arrays:
+            if one not in self._copies:
+                self._copies[one] = self.kept(f"other_{one}"), node, elements
+        names = [self._copies[one][0] for one in arrays]
         if elements > 1:
             return Value(node.type, lambda p: Code(f"{names[0]}[{p}, {place}]"))
         return Value(node.type, lambda p: Code(f"{names[int(p)]}[{place}]"), len(names) > 1)
-
-    def _copy(self, array: str, node: OtherField, elements: int) -> str:
-        """The name of a column in the order of cells."""
-        if array not in self._copies:
-            self._copies[array] = self.kept(f"other_{array}"), node, elements
-        return self._copies[array][0]
 
     def setup(self) -> list[str]:
         lines = self._measured(self._names["sizes"])
@@ -249,7 +247,7 @@ class Now(Neighbours):
         return [Parameter(self._cells, "TurnCells", "_cells")]
 
     def _has(self, node: OtherField) -> Value:
-        return cells_of(self._arrays(node), node.type, self._member(node.owner, self.place))
+        return cells_of(self._frame.arrays(node), node.type, self._member(node.owner, self.place))
 
     def setup(self) -> list[str]:
         most = f"np.empty(len({self._cells}.names) + 1, np.intp)"
@@ -298,8 +296,7 @@ class Questions:
         return held
 
     def _zero(self, type_: Type) -> Code:
-        none: bool | int | float = False if type_.is_bool else 0.0 if type_.is_float else 0
-        return self._emit.constant(none, type_.scalar)
+        return self._emit.constant(zero_of(type_.scalar), type_.scalar)
 
     @contextmanager
     def _each(self, value: Expression) -> Iterator[str]:
@@ -313,10 +310,8 @@ class Questions:
 
     def _meet(self, which: str, value: Expression) -> None:
         """Statements that begin with a neighbour."""
-        self._emit.write(f"{self._near.place} = {which}")
-        if any(isinstance(node, Offset | Distance) for node in walk(value)):
-            for line in self._near.way():
-                self._emit.write(line)
+        is_far = any(isinstance(node, Offset | Distance) for node in walk(value))
+        self._emit.write(f"{self._near.place} = {which}", *(self._near.way() if is_far else []))
 
     def _counted(self, type_: Type, value: Expression) -> Value:
         held = self._start("count", type_, self._zero(type_))
@@ -367,15 +362,13 @@ class Questions:
     def _nearest(self, type_: Type, value: Expression) -> Value:
         emit, near = self._emit, self._near
         held = self._start("nearest", type_, cut(self._zero(type_), type_.scalar))
-        first, least = emit.names.take("first"), emit.names.take("closest")
+        first = emit.assign(Code(near.count), "first").text
+        least = emit.assign(Code(f"{SCALARS[near.scalar].numpy}(0)"), "closest").text
         square = emit.names.take("square")
-        emit.write(f"{first} = {near.count}")
-        emit.write(f"{least} = {SCALARS[near.scalar].numpy}(0)")
         with self._each(Offset(Type(near.scalar, (near.axes,)))) as variable:
             emit.write(f"{square} = {near.square}")
             with emit.block(f"if {variable} == 0 or {square} < {least}"):
-                emit.write(f"{first} = {variable}")
-                emit.write(f"{least} = {square}")
+                emit.write(f"{first} = {variable}", f"{least} = {square}")
         with emit.block(f"if {first} < {near.count}"):
             self._meet(f"{near.found}[{first}]", value)
             emit.store(emit.value(value), held)

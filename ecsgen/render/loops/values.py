@@ -10,21 +10,14 @@ from typing import Final
 
 from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.model.programs import (
-    Argument,
     Cast,
     Constant,
-    Distance,
     Draw,
     Element,
-    Exists,
     Expression,
     FieldValue,
     Local,
-    Offset,
     Operation,
-    OtherField,
-    Question,
-    Referred,
     parts,
 )
 from ecsgen.model.types import SCALARS, Type
@@ -51,11 +44,11 @@ class Value:
     """Whether each element is in a column of its own, so that no inner loop can reach it."""
 
 
-def _plus(place: Place, offset: int) -> Place:
+def plus(start: Place, further: Place) -> Place:
     """A place further on."""
-    if isinstance(place, int):
-        return place + offset
-    return f"{place} + {offset}" if offset else place
+    if isinstance(start, int) and isinstance(further, int):
+        return start + further
+    return start if further == 0 else f"{start} + {further}"
 
 
 def part_of(base: Value, shape: tuple[int, ...], index: tuple[int, ...], type_: Type) -> Value:
@@ -64,7 +57,7 @@ def part_of(base: Value, shape: tuple[int, ...], index: tuple[int, ...], type_: 
     for size, place in zip(shape, index, strict=False):
         start = start * size + place
     start *= type_.elements
-    return Value(type_, lambda place: base.at(_plus(place, start)), base.is_split)
+    return Value(type_, lambda place: base.at(plus(place, start)), base.is_split)
 
 
 def is_across(node: Expression) -> bool:
@@ -101,19 +94,11 @@ class Emitter(ABC):
         """The variable with what all random numbers of a row have in common."""
 
     @abstractmethod
-    def _field(self, node: FieldValue) -> Value:
-        """The elements of a field of this row, or of its parent's."""
+    def _given(self, node: Expression) -> Value:
+        """The elements of what is not computed: of a field, an argument, a neighbour's way."""
 
-    @abstractmethod
-    def _argument(self, node: Argument) -> Value:
-        """The elements of an argument."""
-
-    @abstractmethod
-    def _of_other(self, node: OtherField | Offset | Distance) -> Value:
-        """The elements of what a neighbour is or has."""
-
-    def write(self, line: str) -> None:
-        self.lines.append(" " * self.indent + line)
+    def write(self, *lines: str) -> None:
+        self.lines += [" " * self.indent + line for line in lines]
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
@@ -146,12 +131,8 @@ class Emitter(ABC):
             case Constant():
                 code = self.constant(node.value, node.type.scalar)
                 return Value(node.type, lambda place: code)
-            case Argument():
-                return self._argument(node)
             case Local():
                 return self.locals_[node.name]
-            case FieldValue():
-                return self._field(node)
             case Element():
                 return part_of(self.value(node.base), node.base.type.shape, node.index, node.type)
             case Cast():
@@ -164,10 +145,8 @@ class Emitter(ABC):
                 return composer(self, node) if composer else self._elementwise(node)
             case Draw():
                 return self._drawn(node)
-            case OtherField() | Offset() | Distance():
-                return self._of_other(node)
-            case Referred() | Exists() | Question():
-                raise TypeError("these are statements in a form")
+            case _:
+                return self._given(node)
 
     def _elementwise(self, node: Operation) -> Value:
         operands = [self.spread(operand, node.type) for operand in node.operands]
@@ -183,7 +162,7 @@ class Emitter(ABC):
         bounds = [self.spread(operand, node.type) for operand in node.operands]
 
         def at(place: Place) -> Code:
-            operands = [Code(str(_plus(place, node.number))), *(one.at(place) for one in bounds)]
+            operands = [Code(str(plus(place, node.number))), *(one.at(place) for one in bounds)]
             return called(f"{node.how}_at", Code(self.stem), *operands)
 
         return Value(node.type, at, any(bound.is_split for bound in bounds))
@@ -282,10 +261,7 @@ class Emitter(ABC):
 
 
 def _sum_of_products(
-    emit: Emitter,
-    type_: Type,
-    count: int,
-    pair: Callable[[Place], tuple[Code, Code]],
+    emit: Emitter, type_: Type, count: int, pair: Callable[[Place], tuple[Code, Code]]
 ) -> Code:
     """From left to right, each product and each sum rounded."""
     if count <= UNROLLED:
@@ -293,18 +269,13 @@ def _sum_of_products(
         for place in range(1, count):
             total = arithmetic("+", type_, total, arithmetic("*", type_, *pair(place)))
         return total
-    first = cut(arithmetic("*", type_, *pair(0)), type_.scalar)
-    name = emit.names.take("total")
-    emit.write(f"{name} = {first.text}")
+    total = emit.assign(cut(arithmetic("*", type_, *pair(0)), type_.scalar), "total")
     variable = emit.names.take("k")
     with emit.block(f"for {variable} in range(1, {count})"):
-        code = cut(
-            arithmetic("+", type_, Code(name), arithmetic("*", type_, *pair(variable))),
-            type_.scalar,
-        )
-        emit.write(f"{name} = {code.text}")
+        code = arithmetic("+", type_, total, arithmetic("*", type_, *pair(variable)))
+        emit.write(f"{total.text} = {cut(code, type_.scalar).text}")
     emit.names.taken.discard(variable)
-    return Code(name)
+    return total
 
 
 def _product(emit: Emitter, left: Value, right: Value) -> Code:
