@@ -1,0 +1,529 @@
+"""Mote: lookup sparse, instances one, destroy gc.
+
+A speck of dust.
+
+One buffer of 44 bytes per row, column after column:
+
+    column    type    bytes/row  offset (64 rows)  tags
+    --------  ------  ---------  ----------------  ----
+    entity    u64             8                 0  hot
+    mass      f32             4               512  hot
+    position  f32[3]         12               768  hot
+    velocity  f32[3]         12              1536  hot
+    label     str[8]          8              2304  hot
+    44 bytes per row, 4096 for 64 rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from operator import index
+from struct import Struct
+from typing import Any, ClassVar, Final, Unpack
+
+import numpy as np
+from ecsgen_runtime.arrow.columns import GivenTable
+from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells
+from ecsgen_runtime.columns.fields import described
+from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
+from ecsgen_runtime.convert.numbers import FloatField
+from ecsgen_runtime.convert.text import TextField
+from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.kernels.blocks import (
+    Blocks,
+    JoinedRows,
+    KernelRows,
+    added,
+    chosen_blocks,
+    rows_last,
+)
+from ecsgen_runtime.kernels.chosen import ChosenRows
+from ecsgen_runtime.policies.destroy import Gc
+from ecsgen_runtime.policies.instances import MappedOne
+from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.owned import ensured
+from ecsgen_runtime.proxies.arrays import ArrayField
+from ecsgen_runtime.proxies.cells import RowField
+from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
+from ecsgen_runtime.typed import NamedTuple, TypedDict
+from numpy.typing import ArrayLike, NDArray
+
+from .entities import INDEX_MASK, EntityManager
+
+_COLUMNS: Final = (
+    Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0),
+    Column("mass", np.dtype(np.float32), (), 4, ("hot",), 8),
+    Column("position", np.dtype(np.float32), (3,), 12, ("hot",), 12),
+    Column("velocity", np.dtype(np.float32), (3,), 12, ("hot",), 24),
+    Column("label", np.dtype("S8"), (), 8, ("hot",), 36),
+)
+_MASS_FIELD: Final = FloatField("Mote.mass", "f32")
+_POSITION_FIELD: Final = FloatField("Mote.position", "f32", (3,))
+_VELOCITY_FIELD: Final = FloatField("Mote.velocity", "f32", (3,))
+_LABEL_FIELD: Final = TextField("Mote.label", 8)
+_POSITION_STRUCT: Final = Struct("=3f")
+_VELOCITY_STRUCT: Final = Struct("=3f")
+_MASS_DEFAULT: Final = 1.0
+_POSITION_DEFAULT: Final = (0.0, 0.0, 0.0)
+_VELOCITY_DEFAULT: Final = (0.0, 0.0, 0.0)
+_LABEL_DEFAULT: Final = ""
+_LABEL_CELL: Final = _LABEL_FIELD.one(_LABEL_DEFAULT)
+_FIELDS: Final = described(
+    (_MASS_FIELD, "f32", _MASS_DEFAULT, ("hot",), "kg"),
+    (_POSITION_FIELD, "f32[3]", _POSITION_DEFAULT, ("hot",)),
+    (_VELOCITY_FIELD, "f32[3]", _VELOCITY_DEFAULT, ("hot",)),
+    (_LABEL_FIELD, "str[8]", _LABEL_DEFAULT, ("hot",)),
+)
+_DRIFT_DT_ARGUMENT: Final = FloatField("Mote.drift.dt", "f32")
+
+
+class Mote(NamedTuple):
+    """One row of a MoteManager, copied out."""
+
+    mass: float = _MASS_DEFAULT
+    """The mass. [kg]"""
+
+    position: tuple[float, float, float] = _POSITION_DEFAULT
+    velocity: tuple[float, float, float] = _VELOCITY_DEFAULT
+    label: str = _LABEL_DEFAULT
+
+
+class MoteFields(TypedDict, total=False):
+    """Columns for many new rows at once, by field; what is left out takes its default."""
+
+    mass: ArrayLike
+    position: ArrayLike
+    velocity: ArrayLike
+    label: ArrayLike
+
+
+class MoteColumns(QueryColumns):
+    """The columns of Mote in a query's rows: one cell per entity."""
+
+    __slots__ = ()
+
+    mass = QueryColumn[np.float32]("mass", _MASS_FIELD, _MASS_DEFAULT)
+    """The mass of each row. [kg] Shape (n,)."""
+
+    position = QueryColumn[np.float32]("position", _POSITION_FIELD, _POSITION_DEFAULT)
+    """The position of each row. Shape (n, 3)."""
+
+    velocity = QueryColumn[np.float32]("velocity", _VELOCITY_FIELD, _VELOCITY_DEFAULT)
+    """The velocity of each row. Shape (n, 3)."""
+
+    label = QueryColumn[np.bytes_]("label", _LABEL_FIELD, _LABEL_DEFAULT)
+    """The label of each row. Shape (n,)."""
+
+
+class MoteData(OwnedRows, JoinedRows, KernelRows, HotColumns):
+    """The columns of a MoteManager: views of the rows in use."""
+
+    __slots__ = (
+        "_entity_cells",
+        "_entity_column",
+        "_joined",
+        "_kernels",
+        "_label_column",
+        "_mass_cells",
+        "_mass_column",
+        "_position_cells",
+        "_position_column",
+        "_position_items",
+        "_velocity_cells",
+        "_velocity_column",
+        "_velocity_items",
+    )
+    MANAGER: ClassVar = "MoteManager"
+    LAYOUT: ClassVar = _COLUMNS
+    _ENTITIES: ClassVar = EntityManager
+    FIELDS: ClassVar = _FIELDS.infos
+
+    def _drift_blocks(self) -> Blocks:
+        """Cut the columns of `drift` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (
+            rows_last(self._position_column[:n]),
+            rows_last(self._velocity_column[:n]),
+        )
+        working = (("f4", (3,), True),)
+        blocks = Blocks(n, columns, working, self._kernels.get("drift"))
+        self._kernels["drift"] = blocks
+        return blocks
+
+    def _weight_blocks(self) -> Blocks:
+        """Cut the columns of `weight` into blocks; good until they move or n changes."""
+        n = self._n
+        columns = (self._mass_column[:n],)
+        working = ()
+        blocks = Blocks(n, columns, working, self._kernels.get("weight"))
+        self._kernels["weight"] = blocks
+        return blocks
+
+    @property
+    def mass(self) -> NDArray[np.float32]:
+        """The mass of each row. [kg] Shape (n,)."""
+        return self._mass_column[: self._n]
+
+    @mass.setter
+    def mass(self, values: ArrayLike) -> None:
+        if not is_same_view(self.mass, values):
+            self._mass_column[: self._n] = _MASS_FIELD.many(values, self._n)
+
+    @property
+    def position(self) -> NDArray[np.float32]:
+        """The position of each row. Shape (n, 3)."""
+        return self._position_column[: self._n]
+
+    @position.setter
+    def position(self, values: ArrayLike) -> None:
+        if not is_same_view(self.position, values):
+            self._position_column[: self._n] = _POSITION_FIELD.many(values, self._n)
+
+    @property
+    def velocity(self) -> NDArray[np.float32]:
+        """The velocity of each row. Shape (n, 3)."""
+        return self._velocity_column[: self._n]
+
+    @velocity.setter
+    def velocity(self, values: ArrayLike) -> None:
+        if not is_same_view(self.velocity, values):
+            self._velocity_column[: self._n] = _VELOCITY_FIELD.many(values, self._n)
+
+    @property
+    def label(self) -> NDArray[np.bytes_]:
+        """The label of each row. Shape (n,)."""
+        return self._label_column[: self._n]
+
+    @label.setter
+    def label(self, values: ArrayLike) -> None:
+        if not is_same_view(self.label, values):
+            self._label_column[: self._n] = _LABEL_FIELD.many(values, self._n)
+
+    def _place(self) -> None:
+        """Cut the columns out of the buffer; O(1)."""
+        self._entity_column = self._cut(0)
+        self._entity_cells = cells(self._entity_column)
+        self._mass_column: NDArray[np.float32] = self._cut(1)
+        self._mass_cells: memoryview[float] = cells(self._mass_column)
+        self._position_column: NDArray[np.float32] = self._cut(2)
+        self._position_items: NDArray[Any] = self._cut_items(2)
+        self._position_cells: memoryview[float] = cells(self._position_column)
+        self._velocity_column: NDArray[np.float32] = self._cut(3)
+        self._velocity_items: NDArray[Any] = self._cut_items(3)
+        self._velocity_cells: memoryview[float] = cells(self._velocity_column)
+        self._label_column: NDArray[np.bytes_] = self._cut(4)
+
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
+        self._entity_column[dst] = self._entity_column[src]
+        self._mass_column[dst] = self._mass_column[src]
+        self._position_items[dst] = self._position_items[src]
+        self._velocity_items[dst] = self._velocity_items[src]
+        self._label_column[dst] = self._label_column[src]
+
+
+class MoteManager(Sparse, MappedOne, Gc):
+    """Owns every Mote: lookup sparse, instances one, destroy gc.
+
+    A speck of dust.
+    """
+
+    __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
+    _STEPS: ClassVar = {
+        "row": "packed",
+        "create": "packed sparse one",
+        "_destroy_row": "packed sparse",
+    }
+    _ROWS: ClassVar = MoteData
+    _CONVERTERS: ClassVar = _FIELDS.converters
+    _SORT_KEYS: ClassVar = ("mass", "label")
+    data: MoteData
+
+    def mass(self, row: int, /) -> float:
+        """The mass. [kg]"""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return data._mass_cells[row]
+
+    def set_mass(self, row: int, value: float, /) -> None:
+        """Set `mass` of a row."""
+        _value = _MASS_FIELD.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        data._mass_cells[row] = _value
+
+    def position(self, row: int, /) -> tuple[float, float, float]:
+        """The position."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return _POSITION_STRUCT.unpack_from(data._position_cells, 12 * row)
+
+    def set_position(self, row: int, value: ArrayLike, /) -> None:
+        """Set `position` of a row: 3 values."""
+        _value = _POSITION_FIELD.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        _at = 3 * row
+        data._position_cells[_at] = _value[0]
+        data._position_cells[_at + 1] = _value[1]
+        data._position_cells[_at + 2] = _value[2]
+
+    def velocity(self, row: int, /) -> tuple[float, float, float]:
+        """The velocity."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return _VELOCITY_STRUCT.unpack_from(data._velocity_cells, 12 * row)
+
+    def set_velocity(self, row: int, value: ArrayLike, /) -> None:
+        """Set `velocity` of a row: 3 values."""
+        _value = _VELOCITY_FIELD.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        _at = 3 * row
+        data._velocity_cells[_at] = _value[0]
+        data._velocity_cells[_at + 1] = _value[1]
+        data._velocity_cells[_at + 2] = _value[2]
+
+    def label(self, row: int, /) -> str:
+        """The label."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return str(data._label_column[row], "utf-8")
+
+    def set_label(self, row: int, value: str, /) -> None:
+        """Set `label` of a row: at most 8 bytes of UTF-8."""
+        _value = _LABEL_FIELD.one(value)
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        data._label_column[row] = _value
+
+    def row(self, row: int, /) -> Mote:
+        """Return a copy of a row; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._row(row)
+        return Mote(
+            data._mass_cells[row],
+            _POSITION_STRUCT.unpack_from(data._position_cells, 12 * row),
+            _VELOCITY_STRUCT.unpack_from(data._velocity_cells, 12 * row),
+            str(data._label_column[row], "utf-8"),
+        )
+
+    mass_of = RowField.by_entity(mass)
+    set_mass_of = RowField.set_by_entity(set_mass)
+    position_of = RowField.by_entity(position)
+    set_position_of = RowField.set_by_entity(set_position)
+    velocity_of = RowField.by_entity(velocity)
+    set_velocity_of = RowField.set_by_entity(set_velocity)
+    label_of = RowField.by_entity(label)
+    set_label_of = RowField.set_by_entity(set_label)
+
+    def __getitem__(self, entity: Entity, /) -> MoteRef:
+        """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
+        return self._proxy(MoteRef, entity)
+
+    def rows(self) -> Iterator[MoteRef]:
+        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        return self._proxies(MoteRef)
+
+    def create(
+        self,
+        entity: Entity,
+        /,
+        *,
+        mass: float = _MASS_DEFAULT,
+        position: ArrayLike = _POSITION_DEFAULT,
+        velocity: ArrayLike = _VELOCITY_DEFAULT,
+        label: str = _LABEL_DEFAULT,
+    ) -> Instance:
+        """Give an entity an instance and return its row; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            DuplicateInstanceError: the entity has an instance already.
+            ValueError, TypeError, OverflowError: a value does not fit its field.
+            StructureLockedError: the manager is locked.
+        """
+        entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
+        try:
+            _mass_ = _MASS_DEFAULT
+            if mass is not _MASS_DEFAULT:
+                _mass_ = _MASS_FIELD.one(mass)
+            _position_ = _POSITION_DEFAULT
+            if position is not _POSITION_DEFAULT:
+                _position_ = _POSITION_FIELD.one(position)
+            _velocity_ = _VELOCITY_DEFAULT
+            if velocity is not _VELOCITY_DEFAULT:
+                _velocity_ = _VELOCITY_FIELD.one(velocity)
+            _label_ = _LABEL_CELL
+            if label is not _LABEL_DEFAULT:
+                _label_ = _LABEL_FIELD.one(label)
+        except Exception:
+            self._entities.require(entity)  # a dead entity counts for more
+            raise
+        _slot = entity & INDEX_MASK
+        try:
+            _is_alive = self._entities._cells[_slot] == entity
+        except IndexError:
+            _is_alive = False
+        if not _is_alive:
+            self._entities.require(entity)  # raises StaleEntityError
+        if self._locks:
+            self._refuse_locked()
+        data = self.data
+        _map = None
+        try:
+            _found = self._sparse_cells[_slot]
+        except IndexError:
+            _found, _map = NIL, grown_map(self._sparse, _slot)
+        if _found != NIL and data._entity_cells[_found] == entity:
+            raise self._duplicate(entity)
+        if data._n == data._allocated:
+            data._grow(data._n + 1, (position, velocity))
+        if _map is not None:
+            self._set_map(_map)
+        if _found != NIL and data._entity_cells[_found] != entity:
+            _gone = self._evict, _found, self.create  # a dead entity had the same index
+            return self._make_way(
+                *_gone,
+                entity,
+                mass=mass,
+                position=position,
+                velocity=velocity,
+                label=label,
+            )
+        row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
+        try:
+            data._entity_cells[row] = entity
+            data._mass_cells[row] = _mass_
+            _at = 3 * row
+            data._position_cells[_at] = _position_[0]
+            data._position_cells[_at + 1] = _position_[1]
+            data._position_cells[_at + 2] = _position_[2]
+            data._velocity_cells[_at] = _velocity_[0]
+            data._velocity_cells[_at + 1] = _velocity_[1]
+            data._velocity_cells[_at + 2] = _velocity_[2]
+            data._label_column[row] = _label_
+            data._n = row + 1
+            self._sparse_cells[_slot] = row
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return row
+
+    def create_many(
+        self,
+        entities: ArrayLike,
+        table: GivenTable | None = None,
+        /,
+        **columns: Unpack[MoteFields],
+    ) -> RowArray:
+        """Give each of k entities an instance and return the rows, shape (k,); O(k).
+
+        Each column broadcasts to (k, *shape) of its field. A table, of Arrow or a
+        mapping, has columns as well: keywords win, `entity` is ignored. The errors are
+        those of `create`; whatever raises changes nothing.
+        """
+        return self._create_many(entities, columns, table)
+
+    def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
+        """Add rows of checked columns, for which there is room."""
+        data = self.data
+        count = len(entities)
+        n = data._n
+        end = n + count
+        span = slice(n, end)
+        rows = np.arange(n, end)
+        slots = indices(entities, INDEX_MASK)
+        try:
+            data._entity_column[span] = entities
+            data._mass_column[span] = columns["mass"]
+            put_cells(data._position_column, span, columns["position"])
+            put_cells(data._velocity_column, span, columns["velocity"])
+            data._label_column[span] = columns["label"]
+            data._n = end
+            self._sparse[slots] = rows.astype(np.uint32)
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return rows
+
+    ensure = ensured(create)
+
+    def _destroy_row(self, row: Instance) -> int:
+        """Remove a row that is known to be in use and return how many went."""
+        data = self.data
+        try:
+            self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
+            src, dst = data._n - 1, row
+            if src != dst:
+                data._entity_cells[dst] = data._entity_cells[src]
+                data._mass_cells[dst] = data._mass_cells[src]
+                data._position_items[dst] = data._position_items[src]
+                data._velocity_items[dst] = data._velocity_items[src]
+                data._label_column[dst] = data._label_column[src]
+                self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
+            data._n = src
+            data._version += 1
+        except BaseException:
+            self._break()
+            raise
+        return 1
+
+    def drift(self, dt: float, *, rows: ArrayLike | None = None) -> None:
+        """Run the kernel `drift` over the rows.
+
+        Reads position, velocity; writes position. O(n), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
+        """
+        _dt = np.array(_DRIFT_DT_ARGUMENT.one(dt), np.float32)
+        data = self.data
+        _blocks = data._kernels.get("drift")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._drift_blocks()
+        _views: Iterable[tuple[Any, ...]] = _blocks.views
+        if rows is not None:
+            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+        for position, velocity, _tmp in _views:
+            # position += velocity * dt
+            np.multiply(velocity, _dt, out=_tmp)
+            position += _tmp
+
+    def weight(self) -> float:
+        """Return the sum of `mass`.
+
+        Reads mass [kg]. Added in f64. Without rows it is 0. O(n).
+        """
+        data = self.data
+        _blocks = data._kernels.get("weight")
+        if _blocks is None or _blocks.stamp != data._n:
+            _blocks = data._weight_blocks()
+        _parts: list[Any] = []
+        for (mass,) in _blocks.views:
+            _parts.append(np.add.reduce(mass, axis=-1, dtype=np.float64))
+        _result: float = added(_parts, np.float64, ())
+        return _result
+
+
+class MoteRef(EntityProxy):
+    """A row of a MoteManager, which follows its entity."""
+
+    __slots__ = ()
+
+    mass = RowField.cell(MoteManager.mass, MoteManager.set_mass, _MASS_FIELD)
+    position = ArrayField.of(np.float32, MoteManager.set_position)
+    velocity = ArrayField.of(np.float32, MoteManager.set_velocity)
+    label = RowField.of(MoteManager.label, MoteManager.set_label)
