@@ -333,7 +333,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead entity had the same index
+            _gone = self._evict, _found, self.create  # a dead one had this index
             return self._make_way(*_gone, entity, position=position, heading=heading)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:

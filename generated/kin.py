@@ -243,7 +243,7 @@ class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead entity had the same index
+            _gone = self._evict, _found, self.create  # a dead one had this index
             return self._make_way(*_gone, entity, born=born)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:

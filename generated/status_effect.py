@@ -490,7 +490,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         if data._n == data._slots and data._peak == data._allocated:
             data._grow(data._peak + 1)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead entity had the same index
+            _gone = self._evict, _found, self.create  # a dead one had this index
             return self._make_way(
                 *_gone,
                 entity,

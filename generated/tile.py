@@ -387,11 +387,7 @@ class TileManager(DirectIds, Gc):
         if row >= data._allocated:
             data._grow(row + 1, (flow,))
         if _owner != NULL_ENTITY:
-            _gone = (
-                self._destroy_row,
-                row,
-                self.create,
-            )  # a dead entity had the same index
+            _gone = self._destroy_row, row, self.create  # a dead one had this index
             return self._make_way(
                 *_gone,
                 entity,

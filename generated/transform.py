@@ -367,11 +367,7 @@ class TransformManager(Direct, Gc):
         if row >= data._allocated:
             data._grow(row + 1, (translation, rotation, scale))
         if _owner != NULL_ENTITY:
-            _gone = (
-                self._destroy_row,
-                row,
-                self.create,
-            )  # a dead entity had the same index
+            _gone = self._destroy_row, row, self.create  # a dead one had this index
             return self._make_way(
                 *_gone, entity, translation=translation, rotation=rotation, scale=scale
             )

@@ -690,7 +690,7 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
         if _is_cold:
             data._cold._make_room(1, (goal, home))
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead entity had the same index
+            _gone = self._evict, _found, self.create  # a dead one had this index
             return self._make_way(
                 *_gone,
                 entity,

@@ -163,7 +163,7 @@ def runs_callbacks(component: Component) -> bool:
     return component.release or component.hierarchy == "die" or has_objects(component)
 
 
-A_DEAD_ENTITY = "a dead entity had the same index"
+A_DEAD_ENTITY = "a dead one had this index"
 """Why rows of before are in the way where an entity's index says where its row is."""
 
 
