@@ -157,12 +157,6 @@ def has_objects(component: Component) -> bool:
     return any(field.type.base is Base.OBJECT for field in component.fields)
 
 
-def runs_callbacks(component: Component) -> bool:
-    """Return whether callbacks may run when rows go: its own, those of entities that die, or what
-    objects do at their end."""
-    return component.release or component.hierarchy == "die" or has_objects(component)
-
-
 A_DEAD_ENTITY = "a dead one had this index"
 """Why rows of before are in the way where an entity's index says where its row is."""
 

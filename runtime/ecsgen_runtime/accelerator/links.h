@@ -50,7 +50,7 @@ is_sound(const Change *change, uint64_t row)
     return plan->id_slot == ABSENT || get_link(change, plan->id_slot, row) < rows->allocated;
 }
 
-/* ---- lists of instances (runtime/policies/instances.py) ----------------------------------------- */
+/* ---- lists of instances (runtime/policies/instances.py) ------------------------------------- */
 
 /* Append a new row to its entity's list, of which `first` is the first row, or NIL. */
 static inline void

@@ -147,7 +147,7 @@ def _places(table: Table, keys: EntityArray) -> RowArray:
 
 _MANY: Final = 1024
 """So many numbers are put into a table in less time than they are sorted in."""
-_SPREAD: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
+_SPREAD: Final = np.uint64(FACTOR)
 _SPARSE: Final = 32
 """Among so many times more rows, some are sorted in less time than all are looked at."""
 
