@@ -45,7 +45,7 @@ GROUPS = (
         "_runtime/reprs.py",
         ("test_every_type.py", "test_world.py"),
         Mutant("one too many is shown", r"first\[:_SHOWN\]", "first"),
-        Mutant("what is left out is not told", r'\["…"\]', "[]"),
+        Mutant("what is left out is not told", r'\*\["…"\]', "*[]"),
         Mutant("rows are not counted", r"\{count_text\(n, 'row'\)\}", ""),
     ),
     module(
