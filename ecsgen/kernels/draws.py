@@ -13,7 +13,7 @@ from ecsgen.diagnostics import quote
 from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.operations import DRAWS
 from ecsgen.kernels.rules import Operand, applied, cast, common_shape, typed
-from ecsgen.kernels.syntax import KernelError
+from ecsgen.kernels.syntax import KernelError, check_count
 from ecsgen.model.programs import Draw, Expression, changed, walk
 from ecsgen.model.types import Type
 
@@ -34,12 +34,7 @@ def drawn(name: str, operands: list[Operand], node: ast.Call, refused: NoDraws |
     if refused is not None:
         raise KernelError("E812", refused.message, node, refused.hint)
     wanted = DRAWS[name].arity
-    most = max(wanted, 1)
-    if not wanted <= len(operands) <= most:
-        shown = f"{wanted}" if wanted else "no argument or 1"
-        plural = "s" if wanted > 1 else ""
-        message = f"{quote(name)} takes {shown}{' argument' if wanted else ''}{plural}"
-        raise KernelError("E808", f"{message}, not {len(operands)}", node)
+    check_count(name, node, wanted, max(wanted, 1))
     if name == "uniform":
         return _uniform(operands, node)
     if name == "randrange":

@@ -10,12 +10,12 @@ from ecsgen.diagnostics import quote
 from ecsgen.kernels import hints
 from ecsgen.kernels.draws import drawn
 from ecsgen.kernels.literals import Literal, settled
-from ecsgen.kernels.operations import BINARY, COMPARISONS, DRAWS, EXISTS, FUNCTIONS, UNARY
+from ecsgen.kernels.operations import BINARY, COMPARISONS, DRAWS, EXISTS, FUNCTIONS, UNARY, WORDS
 from ecsgen.kernels.questions import NO_DRAWS, asked, begins_with_other, is_question
 from ecsgen.kernels.references import Reach, References
 from ecsgen.kernels.rules import Operand, applied, cast, typed, unified
 from ecsgen.kernels.scope import Scope, follows
-from ecsgen.kernels.syntax import KernelError
+from ecsgen.kernels.syntax import KernelError, check_count
 from ecsgen.model.programs import Constant, Element, Expression
 from ecsgen.model.types import BOOL, FLOATS, SCALARS, Type
 
@@ -77,7 +77,7 @@ class Typist:
         raise _unsupported(node, node)
 
     def _logic(self, node: ast.BoolOp) -> Operand:
-        name = "and" if isinstance(node.op, ast.And) else "or"
+        name = WORDS[type(node.op)]
         try:
             values = [self.infer(value) for value in node.values]
             return reduce(lambda left, right: applied(name, [left, right], node), values)
@@ -135,20 +135,19 @@ class Typist:
             is_asking = near is not None and near.is_asking
             return drawn(name, operands, node, NO_DRAWS if is_asking else self._scope.no_draws)
         if name in SCALARS:
-            _check_count(name, operands, 1, 1, node)
+            check_count(name, node, 1, 1)
             return _converted(operands[0], name, node)
         if name not in FUNCTIONS:
             hint = hints.of_call(node)
             raise KernelError("E802", f"unknown function {quote(name)}", node.func, hint)
-        arity = FUNCTIONS[name].arity
-        if name not in ("min", "max"):
-            _check_count(name, operands, arity, arity, node)
-            if name == "clip" and not all(isinstance(operand, Literal) for operand in operands):
-                raised = applied("max", operands[:2], node)
-                return applied("min", [raised, operands[2]], node)
-            return applied(name, operands, node)
-        _check_count(name, operands, 2, None, node)
-        return reduce(lambda left, right: applied(name, [left, right], node), operands)
+        is_pairs, arity = name in ("min", "max"), FUNCTIONS[name].arity
+        check_count(name, node, arity, None if is_pairs else arity)
+        if is_pairs:
+            return reduce(lambda left, right: applied(name, [left, right], node), operands)
+        if name == "clip" and not all(isinstance(operand, Literal) for operand in operands):
+            raised = applied("max", operands[:2], node)
+            return applied("min", [raised, operands[2]], node)
+        return applied(name, operands, node)
 
     def _attribute(self, node: ast.Attribute) -> Expression:
         found = self._scope.member(node)
@@ -236,16 +235,6 @@ def _converted(operand: Operand, scalar: str, node: ast.AST) -> Expression:
     if scalar == "bool" or not whole:
         return cast(typed(operand), scalar)
     return settled(operand, Type(scalar))
-
-
-def _check_count(
-    name: str, operands: list[Operand], low: int, high: int | None, node: ast.AST
-) -> None:
-    if len(operands) < low or (high is not None and len(operands) > high):
-        wanted = f"{low} or more" if high is None else str(low)
-        plural = "" if wanted == "1" else "s"
-        message = f"{quote(name)} takes {wanted} argument{plural}, not {len(operands)}"
-        raise KernelError("E808", message, node)
 
 
 def _unsupported(node: ast.expr, what: ast.AST, hint: str = "") -> KernelError:

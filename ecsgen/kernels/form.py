@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from ecsgen.model.programs import Expression, FieldValue, Local, Program
 from ecsgen.model.types import Number, Type
 
-OTHER = "other"
-"""The neighbourhood without a name."""
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -84,8 +81,6 @@ class Fetch:
 class List:
     """Find out who is in reach; in turns again after somebody moved."""
 
-    near: str = OTHER
-
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -95,7 +90,6 @@ class Ask:
     how: str
     value: Expression | None
     """Of each; none for all of them."""
-    near: str = OTHER
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from ecsgen.kernels.operations import FUNCTIONS, Rule
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model.programs import Constant, Expression, Operation
 from ecsgen.model.types import SCALARS, Number, Type, fits
 
 _LONGEST: Final = 400  # bits of a literal that is computed
-_OF_FLOATS: Final = (
-    *("sqrt", "hypot", "exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan2"),
-    *("sinh", "cosh", "tanh"),
-)
-"""Functions that Python's own module has under the same names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +81,6 @@ def _is_huge(values: list[Number]) -> bool:
     return isinstance(base, int) and abs(exponent) * base.bit_length() > _LONGEST
 
 
-def _clip(value: Number, low: Number, high: Number) -> Number:
-    return min(max(value, low), high)
-
-
 _PYTHON: Final[dict[str, Callable[..., object]]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -102,11 +94,11 @@ _PYTHON: Final[dict[str, Callable[..., object]]] = {
     "abs": abs,
     "min": min,
     "max": max,
-    "clip": _clip,
+    "clip": lambda value, low, high: min(max(value, low), high),
     "floor": math.floor,
     "ceil": math.ceil,
     "trunc": math.trunc,
     "round": round,
     "sign": lambda a: (a > 0) - (a < 0) if isinstance(a, int) else float((a > 0) - (a < 0)),
-    **{name: getattr(math, name) for name in _OF_FLOATS},
+    **{one.name: getattr(math, one.name) for one in FUNCTIONS.values() if one.rule is Rule.FLOATS},
 }

@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from ecsgen.kernels.form import (
-    Ask,
-    Fetch,
-    Find,
-    Form,
-    Hear,
-    List,
-    Moved,
-    Place,
-    Row,
-    Say,
-    Send,
-    Set,
-    Statement,
-    Store,
-    There,
-)
+from ecsgen.kernels import form
 from ecsgen.model.programs import (
-    Cast,
-    Draw,
-    Element,
     Exists,
     Expression,
     Local,
-    Operation,
     Program,
     Question,
     Referred,
     Step,
     walk,
+    with_parts,
 )
 
 
-def lowered(program: Program, home: str) -> Form:
+def lowered(program: Program, home: str) -> form.Form:
     """The form of a program; `home`: the component whose kernel it is, or nothing."""
-    return _Lowering(program, home).form
+    return _Lowering(program, home).whole
 
 
 class _Lowering:
@@ -48,9 +27,9 @@ class _Lowering:
     def __init__(self, program: Program, home: str) -> None:
         self._program = program
         self._home = home
-        self._out: list[Statement] = []
+        self._out: list[form.Statement] = []
         self._made = 0
-        self._rows: dict[tuple[str, Expression], Row] = {}
+        self._rows: dict[tuple[str, Expression], form.Row] = {}
         """The rows that handles lead to, as these are written."""
         self._known: set[str] = set()
         self._is_listed = False
@@ -59,8 +38,8 @@ class _Lowering:
         self._arrived: dict[str, int] = {}
 
     @property
-    def form(self) -> Form:
-        """The whole; made once."""
+    def whole(self) -> form.Form:
+        """The form; made once."""
         program = self._program
         if program.near is not None and not program.takes_turns:
             self._list()
@@ -68,7 +47,7 @@ class _Lowering:
         head, self._out = self._out, []
         for step in program.steps:
             self._step(step)
-        return Form(program, (*head,), where, (*self._out,))
+        return form.Form(program, (*head,), where, (*self._out,))
 
     # --- expressions: what is not pure becomes statements ----------------------------------------
 
@@ -76,46 +55,40 @@ class _Lowering:
         match node:
             case Referred():
                 place, to = self._place(node), self._name(node)
-                self._out.append(Fetch(to, place, node.default, self._is_before(node)))
+                self._out.append(form.Fetch(to, place, node.default, self._is_before(node)))
                 return to
             case Exists():
                 row, to = self._row(node), self._name(node)
-                self._out.append(There(to, row))
+                self._out.append(form.There(to, row))
                 return to
             case Question():
                 self._list()
                 value = None if node.value is None else self._pure(node.value)
                 to = self._name(node)
-                self._out.append(Ask(to, node.how, value))
+                self._out.append(form.Ask(to, node.how, value))
                 return to
-            case Operation() | Draw():
-                return replace(node, operands=tuple(map(self._pure, node.operands)))
-            case Cast():
-                return replace(node, operand=self._pure(node.operand))
-            case Element():
-                return replace(node, base=self._pure(node.base))
-        return node
+        return with_parts(node, self._pure)
 
     def _name(self, like: Expression) -> Local:
         self._made += 1
         return Local(like.type, f"_{self._made}")
 
-    def _row(self, node: Referred | Exists) -> Row:
+    def _row(self, node: Referred | Exists) -> form.Row:
         """The row that a handle leads to; looked up once for handles that are written alike."""
         key = node.component, node.handle
         if key not in self._rows:
             handle = self._pure(node.handle)
             self._made += 1
-            self._rows[key] = row = Row(self._made, node.component)
-            self._out.append(Find(row, handle))
+            self._rows[key] = row = form.Row(self._made, node.component)
+            self._out.append(form.Find(row, handle))
         return self._rows[key]
 
-    def _place(self, node: Referred, index: tuple[int, ...] = ()) -> Place:
-        return Place(self._row(node), node.name, node.type, index)
+    def _place(self, node: Referred, index: tuple[int, ...] = ()) -> form.Place:
+        return form.Place(self._row(node), node.name, node.type, index)
 
     def _list(self) -> None:
         if not self._is_listed:
-            self._out.append(List())
+            self._out.append(form.List())
             self._is_listed = True
 
     # --- steps -----------------------------------------------------------------------------------
@@ -123,18 +96,18 @@ class _Lowering:
     def _step(self, step: Step) -> None:
         target = step.target
         if step.text:
-            self._out.append(Say(step.text))
+            self._out.append(form.Say(step.text))
         if isinstance(target, Referred):
             self._send(step, target)
             return
         value = self._pure(step.value)
         if isinstance(target, Local):
-            self._out.append(Set(target, value, target.name not in self._known))
+            self._out.append(form.Set(target, value, target.name not in self._known))
             self._known.add(target.name)
         else:
-            self._out.append(Store(target, step.index, value))
+            self._out.append(form.Store(target, step.index, value))
             if self._moves(target.text):
-                self._out.append(Moved(target))
+                self._out.append(form.Moved(target))
             self._wrote(target.text)
         self._rows = {key: row for key, row in self._rows.items() if target not in walk(key[1])}
 
@@ -143,12 +116,12 @@ class _Lowering:
         bearer = self._program.bearer
         if self._program.may_be_dead and not self._arrived:
             assert bearer is not None
-            self._out.append(Hear(bearer))
+            self._out.append(form.Hear(bearer))
         number = self._arrived.get(target.text, 0)
         self._arrived[target.text] = number + 1
         of, own = self._sent.count(target.text), self._own(target)
         held = self._is_touched(target)
-        self._out.append(Send(place, step.how, value, held, number, of, self._moves(own)))
+        self._out.append(form.Send(place, step.how, value, held, number, of, self._moves(own)))
         self._wrote(own)
 
     def _wrote(self, field: str) -> None:

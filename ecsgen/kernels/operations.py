@@ -151,6 +151,7 @@ BINARY: Final[dict[type[ast.operator], str]] = {
     ast.MatMult: "@",
 }
 UNARY: Final[dict[type[ast.unaryop], str]] = {ast.USub: "neg", ast.UAdd: "pos", ast.Not: "not"}
+WORDS: Final[dict[type[ast.boolop], str]] = {ast.And: "and", ast.Or: "or"}
 COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
     ast.Lt: "<",
     ast.LtE: "<=",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Literal, NoReturn, cast
@@ -12,7 +12,7 @@ from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.operations import QUESTIONS
 from ecsgen.kernels.rules import Operand, typed
-from ecsgen.kernels.syntax import KernelError
+from ecsgen.kernels.syntax import KernelError, check_count
 from ecsgen.model import Component, Field
 from ecsgen.model.programs import (
     ENTITY,
@@ -53,8 +53,8 @@ class Neighbourhood:
     component's name."""
     bearer: str | None
     """The component whose owner is `other.entity`; None without one."""
-    value: Callable[[Field, str, ast.AST], FieldValue]
-    """A field of a component as a value; KernelError if kernels cannot use it."""
+    value: Callable[[Iterable[Field], str, str, ast.Attribute], FieldValue]
+    """`Scope.field`."""
     is_asking: bool = field(default=False)
 
     @contextmanager
@@ -95,7 +95,11 @@ class Neighbourhood:
             owner, *path = path
         if len(path) > 1:
             return None
-        return self._field(owner, path[0], node)
+        if owner not in self.members:
+            self._incomplete(owner, node)
+        component = self.members[owner]
+        value = self.value(component.fields, owner, component.name, node)
+        return OtherField(value.type, value.name, value.owner)
 
     def _incomplete(self, name: str, node: ast.Attribute) -> NoReturn:
         """Raise E802 for a component without a field, or what is none."""
@@ -104,17 +108,6 @@ class Neighbourhood:
         if name in self.members:
             message, hint = f"{quote(name)} is a component", f"as in other.{name}.x"
         raise KernelError("E802", message, node, hint)
-
-    def _field(self, owner: str, name: str, node: ast.Attribute) -> OtherField:
-        if owner not in self.members:
-            self._incomplete(owner, node)
-        component = self.members[owner]
-        found = next((one for one in component.fields if one.name == name), None)
-        if found is None:
-            hint = did_you_mean(name, [one.name for one in component.fields])
-            raise KernelError("E802", f"{component.name} has no field {quote(name)}", node, hint)
-        value = self.value(found, owner, node)
-        return OtherField(value.type, value.name, value.owner)
 
     def _require(self, name: str, node: ast.AST) -> None:
         if not self.is_asking:
@@ -153,10 +146,7 @@ def asked(
     if near.is_asking:
         message = "a question within a question: neighbours are asked about themselves only"
         raise KernelError("E813", message, node, "give it a local name in a step before")
-    given, is_count = len(node.args), name == "count"
-    if given != 1 and not (is_count and given == 0):
-        wanted = "no argument or 1" if is_count else "1 argument"
-        raise KernelError("E808", f"{quote(name)} takes {wanted}, not {given}", node)
+    check_count(name, node, QUESTIONS[name].arity, 1)
     how = cast(How, name)
     if not node.args:
         return Question(Type("i64"), how)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.operations import EXISTS
 from ecsgen.kernels.scope import Scope, follows
-from ecsgen.kernels.syntax import KernelError
+from ecsgen.kernels.syntax import KernelError, check_count
 from ecsgen.model import Component, Default, Field
 from ecsgen.model.programs import (
     OWN,
@@ -87,9 +88,7 @@ class References:
 
     def exists(self, node: ast.Call) -> Exists:
         """What `exists(handle)` or `exists(entity.Component)` stands for."""
-        if len(node.args) != 1:
-            message = f"'exists' takes 1 argument, not {len(node.args)}"
-            raise KernelError("E808", message, node)
+        check_count(EXISTS, node, 1, 1)
         (given,) = node.args
         if isinstance(given, ast.Attribute) and given.attr in self.reach.names:
             handle = self._handle(given.value)
@@ -151,16 +150,10 @@ class References:
 
     def _field(self, name: str, handle: Expression, node: ast.Attribute) -> Referred:
         self._check_leads(name, handle, node)
-        component, owner = self.reach.components[name], OWN if self.reach.home else name
-        fields = {one.name: one for one in component.fields}
-        if node.attr not in fields:
-            spelled = f"{owner}.{node.attr}" if owner else node.attr
-            if owner in self.scope.may_lack or spelled in self.scope.wrong:
-                raise follows(node)
-            hint = did_you_mean(node.attr, fields)
-            raise KernelError("E802", f"{name} has no field {quote(node.attr)}", node, hint)
-        found = self.scope.value_of(fields[node.attr], owner, node)
-        default = absent_elements(fields[node.attr], found.type)
+        fields, owner = self.reach.components[name].fields, OWN if self.reach.home else name
+        found = self.scope.field(fields, owner, name, node)
+        field = next(one for one in fields if one.name == found.name)
+        default = absent_elements(field, found.type)
         return Referred(found.type, name, found.name, handle, default)
 
 

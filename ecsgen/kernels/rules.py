@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
-from typing import Final, TypeGuard
+from typing import Any, Final, TypeGuard
 
 from ecsgen.diagnostics import quote
 from ecsgen.kernels.literals import Literal, chosen, folded, settled
@@ -25,7 +26,9 @@ def applied(name: str, operands: Sequence[Operand], node: ast.AST) -> Operand:
         result = folded(name, literals, node)
         if result is not None:
             return result
-    return _RULES[TABLE[name].rule](name, list(operands), node)
+    prepared, made = _RULES[TABLE[name].rule]
+    done: Operand = made(name, prepared(name, operands, node), node)
+    return done
 
 
 def typed(operand: Operand) -> Expression:
@@ -42,25 +45,24 @@ def cast(operand: Expression, scalar: str) -> Expression:
     return Cast(operand.type.of_scalar(scalar), operand)
 
 
-def _numbers(name: str, operands: list[Operand], node: ast.AST) -> list[Expression]:
+# --- what operands become before an operation is done: several rules prepare them alike -----------
+
+
+def _numbers(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
     """Operands as numbers of one type; literals take the type of the others."""
-    for operand in operands:
-        if not isinstance(operand, Literal) and not operand.type.is_number:
-            raise _no_number(name, operand.type, node)
-    given = [operand.type.scalar for operand in operands if not isinstance(operand, Literal)]
-    if not given:
-        given = [operand.scalar for operand in operands if isinstance(operand, Literal)]
+    literals = [operand for operand in operands if isinstance(operand, Literal)]
+    values = [operand for operand in operands if not isinstance(operand, Literal)]
+    for value in values:
+        if not value.type.is_number:
+            raise _no_number(name, value.type, node)
+    given = [value.type.scalar for value in values] or [literal.scalar for literal in literals]
     scalar = reduce(promote, given)
-    for operand in operands:
-        if isinstance(operand, Literal) and isinstance(operand.value, float):
-            scalar = as_float(scalar)
-    return [_number(operand, scalar) for operand in operands]
-
-
-def _number(operand: Operand, scalar: str) -> Expression:
-    if isinstance(operand, Literal):
-        return settled(operand, Type(scalar))
-    return cast(operand, scalar)
+    if any(isinstance(literal.value, float) for literal in literals):
+        scalar = as_float(scalar)
+    return [
+        settled(one, Type(scalar)) if isinstance(one, Literal) else cast(one, scalar)
+        for one in operands
+    ]
 
 
 def _no_number(name: str, type_: Type, node: ast.AST) -> KernelError:
@@ -72,9 +74,76 @@ def _no_number(name: str, type_: Type, node: ast.AST) -> KernelError:
     return KernelError("E803", f"{shown} takes numbers, not {type_}", node, hint)
 
 
-def _floats(name: str, operands: list[Operand], node: ast.AST) -> list[Expression]:
+def _floats(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
     numbers = _numbers(name, operands, node)
     return [cast(operand, as_float(operand.type.scalar)) for operand in numbers]
+
+
+def _conditions(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
+    values = []
+    for operand in operands:
+        if isinstance(operand, Literal) or not operand.type.is_bool:
+            given = "a number" if isinstance(operand, Literal) else str(operand.type)
+            hint = "compare it with something, as in `x != 0`"
+            raise KernelError("E803", f"{quote(name)} takes conditions, not {given}", node, hint)
+        values.append(operand)
+    return values
+
+
+def _ordered(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
+    return _compared_exactly(operands) or _numbers(name, operands, node)
+
+
+def _equal(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
+    return _compared_exactly(operands) or unified(name, operands, node)
+
+
+def _compared_exactly(operands: Sequence[Operand]) -> list[Expression]:
+    """Integers that only a float has room for, as they are, if these are such; else nothing."""
+    values = [operand for operand in operands if not isinstance(operand, Literal)]
+    if len(values) < len(operands):
+        return []
+    is_whole = all(value.type.is_number and value.type.is_integer for value in values)
+    meeting = reduce(promote, (value.type.scalar for value in values)) if is_whole else ""
+    return values if meeting in FLOATS else []
+
+
+def unified(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
+    """Operands as values of one type: numbers, bools, or members of one kind."""
+    kinds = {_kind(operand) for operand in operands if not isinstance(operand, Literal)}
+    if not kinds or kinds == {"number"}:
+        return _numbers(name, operands, node)
+    if len(kinds) == 1:
+        (kind,) = kinds
+        values = [_of_kind(operand, kind) for operand in operands]
+        if None not in values:
+            return [value for value in values if value is not None]
+    shown = " and ".join("a number" if isinstance(o, Literal) else str(o.type) for o in operands)
+    raise KernelError("E803", f"{quote(name)} takes two of one kind, not {shown}", node)
+
+
+def _kind(operand: Expression) -> str:
+    type_ = operand.type
+    return type_.kind or ("bool" if type_.is_bool else "number")
+
+
+def _of_kind(operand: Operand, kind: str) -> Expression | None:
+    """A value of a kind; a handle may also be the literal 0, which is null."""
+    if not isinstance(operand, Literal):
+        return operand
+    type_ = Type("u64", (), kind)
+    return Constant(type_, 0) if type_.is_handle and _is_null(operand) else None
+
+
+def _is_null(literal: Literal) -> bool:
+    return type(literal.value) is int and literal.value == 0 and literal.choice is None
+
+
+def _as_given(name: str, operands: Sequence[Operand], node: ast.AST) -> Sequence[Operand]:
+    return operands
+
+
+# --- what is made of operands that are prepared ---------------------------------------------------
 
 
 def common_shape(name: str, operands: Sequence[Expression], node: ast.AST) -> Shape:
@@ -86,34 +155,27 @@ def common_shape(name: str, operands: Sequence[Expression], node: ast.AST) -> Sh
     return shapes.pop() if shapes else ()
 
 
-# --- one function per rule, with `_numbers` and `_floats` for what they have in common ----------
-
-
-def _elementwise(name: str, operands: list[Expression], node: ast.AST) -> Operation:
+def _elementwise(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
     shape = common_shape("-" if name == "neg" else name, operands, node)
     return Operation(operands[0].type.of_shape(shape), name, tuple(operands))
 
 
-def _rule_numbers(name: str, operands: list[Operand], node: ast.AST) -> Expression:
-    return _elementwise(name, _numbers(name, operands, node), node)
+def _compared(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
+    return Operation(BOOL.of_shape(common_shape(name, operands, node)), name, tuple(operands))
 
 
-def _rule_floats(name: str, operands: list[Operand], node: ast.AST) -> Expression:
-    return _elementwise(name, _floats(name, operands, node), node)
+def _whole(name: str, operands: Sequence[Expression], node: ast.AST) -> Expression:
+    (operand,) = operands
+    return operand if operand.type.is_integer else _elementwise(name, operands, node)
 
 
-def _rule_whole(name: str, operands: list[Operand], node: ast.AST) -> Expression:
-    (operand,) = _numbers(name, operands, node)
-    return operand if operand.type.is_integer else _elementwise(name, [operand], node)
-
-
-def _rule_power(name: str, operands: list[Operand], node: ast.AST) -> Expression:
+def _power(name: str, operands: Sequence[Operand], node: ast.AST) -> Operand:
     base, exponent = operands
     if not isinstance(base, Literal):
         if _is_two(exponent, base.type):
-            return _rule_numbers("square", [base], node)
+            return applied("square", [base], node)
         if base.type.is_float and _is_literal(exponent, 0.5):  # numpy's own special case
-            return _rule_floats("sqrt", [base], node)
+            return applied("sqrt", [base], node)
     left, right = _numbers(name, operands, node)
     if left.type.is_integer and (not isinstance(right, Constant) or right.value < 0):
         hint = "or take f64() of one side"
@@ -130,66 +192,7 @@ def _is_literal(operand: Operand, value: float) -> TypeGuard[Literal]:
     return isinstance(operand, Literal) and not operand.choice and operand.value == value
 
 
-def _compared_exactly(operands: list[Operand]) -> list[Expression]:
-    """Integers that only a float has room for, as they are, if these are such; else nothing."""
-    values = [operand for operand in operands if not isinstance(operand, Literal)]
-    if len(values) < len(operands):
-        return []
-    is_whole = all(value.type.is_number and value.type.is_integer for value in values)
-    meeting = reduce(promote, (value.type.scalar for value in values)) if is_whole else ""
-    return values if meeting in FLOATS else []
-
-
-def _rule_order(name: str, operands: list[Operand], node: ast.AST) -> Expression:
-    numbers = _compared_exactly(operands) or _numbers(name, operands, node)
-    return Operation(BOOL.of_shape(common_shape(name, numbers, node)), name, tuple(numbers))
-
-
-def _rule_equality(name: str, operands: list[Operand], node: ast.AST) -> Expression:
-    values = _compared_exactly(operands) or unified(name, operands, node)
-    return Operation(BOOL.of_shape(common_shape(name, values, node)), name, tuple(values))
-
-
-def unified(name: str, operands: list[Operand], node: ast.AST) -> list[Expression]:
-    """Operands as values of one type: numbers, bools, or members of one kind."""
-    kinds = {_kind(operand) for operand in operands if not isinstance(operand, Literal)}
-    if not kinds or kinds == {"number"}:
-        return _numbers(name, operands, node)
-    if len(kinds) == 1:
-        (kind,) = kinds
-        values = [_of_kind(operand, kind, node) for operand in operands]
-        if None not in values:
-            return [value for value in values if value is not None]
-    shown = " and ".join("a number" if isinstance(o, Literal) else str(o.type) for o in operands)
-    raise KernelError("E803", f"{quote(name)} takes two of one kind, not {shown}", node)
-
-
-def _kind(operand: Expression) -> str:
-    type_ = operand.type
-    return type_.kind or ("bool" if type_.is_bool else "number")
-
-
-def _of_kind(operand: Operand, kind: str, node: ast.AST) -> Expression | None:
-    """A value of a kind; a handle may also be the literal 0, which is null."""
-    if not isinstance(operand, Literal):
-        return operand
-    type_ = Type("u64", (), kind)
-    is_zero = type(operand.value) is int and operand.value == 0 and not operand.choice
-    return Constant(type_, 0) if is_zero and type_.is_handle else None
-
-
-def _rule_logic(name: str, operands: list[Operand], node: ast.AST) -> Expression:
-    values = []
-    for operand in operands:
-        if isinstance(operand, Literal) or not operand.type.is_bool:
-            given = "a number" if isinstance(operand, Literal) else str(operand.type)
-            hint = "compare it with something, as in `x != 0`"
-            raise KernelError("E803", f"{quote(name)} takes conditions, not {given}", node, hint)
-        values.append(operand)
-    return _elementwise(name, values, node)
-
-
-def _rule_choice(name: str, operands: list[Operand], node: ast.AST) -> Operand:
+def _choice(name: str, operands: Sequence[Operand], node: ast.AST) -> Operand:
     test, *choices = operands
     if isinstance(test, Literal) or not test.type.is_bool:
         given = "a number" if isinstance(test, Literal) else str(test.type)
@@ -203,76 +206,63 @@ def _rule_choice(name: str, operands: list[Operand], node: ast.AST) -> Operand:
     return Operation(values[0].type.of_shape(shape), name, (test, *values))
 
 
-def _vectors(name: str, operands: list[Expression], node: ast.AST) -> None:
+def _vectors(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
+    """What is made of whole vectors: a number, or another vector."""
     for operand in operands:
         if len(operand.type.shape) != 1:
             raise KernelError("E804", f"{quote(name)} takes vectors, not {operand.type}", node)
+    made = _elementwise(name, operands, node)
+    return made if name == "normalize" else replace(made, type=Type(made.type.scalar))
 
 
-def _rule_dot(name: str, operands: list[Operand], node: ast.AST) -> Expression:
-    values = _numbers(name, operands, node)
-    _vectors(name, values, node)
-    common_shape(name, values, node)
-    return Operation(Type(values[0].type.scalar), name, tuple(values))
-
-
-def _rule_cross(name: str, operands: list[Operand], node: ast.AST) -> Expression:
-    values = _numbers(name, operands, node)
-    for value in values:
+def _cross(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
+    for value in operands:
         if value.type.shape != (3,):
             raise KernelError("E804", f"'cross' takes two of shape [3], not {value.type}", node)
-    return _elementwise(name, values, node)
+    return _elementwise(name, operands, node)
 
 
-def _rule_norm(name: str, operands: list[Operand], node: ast.AST) -> Expression:
-    values = _floats(name, operands, node)
-    _vectors(name, values, node)
-    return Operation(Type(values[0].type.scalar), name, tuple(values))
-
-
-def _rule_normalize(name: str, operands: list[Operand], node: ast.AST) -> Expression:
-    values = _floats(name, operands, node)
-    _vectors(name, values, node)
-    return Operation(values[0].type, name, tuple(values))
-
-
-def _rule_matrix(name: str, operands: list[Operand], node: ast.AST) -> Expression:
-    left, right = _numbers(name, operands, node)
+def _matrix(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
+    left, right = operands
     one, other = left.type.shape, right.type.shape
     if not (1 <= len(one) <= 2 and 1 <= len(other) <= 2):
         message = f"'@' takes matrices and vectors, not {left.type} and {right.type}"
         raise KernelError("E804", message, node)
     if len(one) == len(other) == 1:
-        return _rule_dot("dot", [left, right], node)
+        return _vectors("dot", operands, node)
     if one[-1] != other[0]:
         message = f"'@' of {left.type} and {right.type}: {one[-1]} columns meet {other[0]} rows"
         raise KernelError("E804", message, node)
     return Operation(left.type.of_shape((*one[:-1], *other[1:])), name, (left, right))
 
 
-_RULES: Final[dict[Rule, Callable[[str, list[Operand], ast.AST], Operand]]] = {
-    Rule.NUMBERS: _rule_numbers,
-    Rule.QUOTIENT: _rule_floats,
-    Rule.FLOATS: _rule_floats,
-    Rule.WHOLE: _rule_whole,
-    Rule.POWER: _rule_power,
-    Rule.ORDER: _rule_order,
-    Rule.EQUALITY: _rule_equality,
-    Rule.LOGIC: _rule_logic,
-    Rule.CHOICE: _rule_choice,
-    Rule.DOT: _rule_dot,
-    Rule.CROSS: _rule_cross,
-    Rule.NORM: _rule_norm,
-    Rule.NORMALIZE: _rule_normalize,
-    Rule.MATRIX: _rule_matrix,
+_Step = Callable[[str, Sequence[Any], ast.AST], Any]
+_RULES: Final[dict[Rule, tuple[_Step, _Step]]] = {
+    Rule.NUMBERS: (_numbers, _elementwise),
+    Rule.QUOTIENT: (_floats, _elementwise),
+    Rule.FLOATS: (_floats, _elementwise),
+    Rule.WHOLE: (_numbers, _whole),
+    Rule.POWER: (_as_given, _power),
+    Rule.ORDER: (_ordered, _compared),
+    Rule.EQUALITY: (_equal, _compared),
+    Rule.LOGIC: (_conditions, _elementwise),
+    Rule.CHOICE: (_as_given, _choice),
+    Rule.DOT: (_numbers, _vectors),
+    Rule.CROSS: (_numbers, _cross),
+    Rule.NORM: (_floats, _vectors),
+    Rule.NORMALIZE: (_floats, _vectors),
+    Rule.MATRIX: (_numbers, _matrix),
 }
+"""By rule: how operands are prepared, and what is made of them."""
 
 
 def fitted(value: Operand, wanted: Type, node: ast.expr) -> Expression:
     """A value as what a target of a type takes: floats are rounded, integers wrap."""
     if isinstance(value, Literal):
         if not wanted.is_number:
-            return _literal_of_kind(value, wanted, node)
+            if wanted.is_handle and _is_null(value):
+                return Constant(Type(wanted.scalar, (), wanted.kind), 0)
+            raise _mismatch("a number", wanted, node)
         if wanted.is_integer and isinstance(value.value, float):
             raise _mismatch("a float", wanted, node)
         return settled(value, Type(wanted.scalar))
@@ -286,13 +276,6 @@ def fitted(value: Operand, wanted: Type, node: ast.expr) -> Expression:
     if given.is_float and wanted.is_integer:
         raise _mismatch(str(given), wanted, node)
     return cast(value, wanted.scalar)
-
-
-def _literal_of_kind(value: Literal, wanted: Type, node: ast.expr) -> Expression:
-    is_null = type(value.value) is int and value.value == 0 and value.choice is None
-    if is_null and wanted.is_handle:
-        return Constant(Type(wanted.scalar, (), wanted.kind), 0)
-    raise _mismatch("a number", wanted, node)
 
 
 def _mismatch(given: str, wanted: Type, node: ast.expr) -> KernelError:

@@ -134,25 +134,27 @@ class Scope:
             if not self.has_parent:
                 hint = "give the component the key 'hierarchy'"
                 raise KernelError("E802", "without a hierarchy there is no parent", node, hint)
-            return self._field(self.fields, PARENT, "the component", node)
+            return self.field(self.fields.values(), PARENT, "the component", node)
         if holder in self.components:
-            fields = {field.name: field for field in self.components[holder].fields}
-            return self._field(fields, holder, holder, node)
+            return self.field(self.components[holder].fields, holder, holder, node)
         if holder in self.absent:
             raise KernelError("E802", self.absent[holder], node)
         if holder in self.enums:
             return _member(self.enums[holder], node)
         return None
 
-    def _field(
-        self, fields: Mapping[str, Field], owner: str, whose: str, node: ast.Attribute
+    def field(
+        self, fields: Iterable[Field], owner: str, whose: str, node: ast.Attribute
     ) -> FieldValue:
-        if node.attr not in fields:
-            if owner in self.may_lack or f"{owner}.{node.attr}" in self.wrong:
+        """The field of that name; KernelError where there is none, or kernels cannot read it."""
+        known = {field.name: field for field in fields}
+        if node.attr not in known:
+            spelled = f"{owner}.{node.attr}" if owner else node.attr
+            if owner in self.may_lack or spelled in self.wrong:
                 raise follows(node)
-            hint = did_you_mean(node.attr, fields)
+            hint = did_you_mean(node.attr, known)
             raise KernelError("E802", f"{whose} has no field {quote(node.attr)}", node, hint)
-        return self.value_of(fields[node.attr], owner, node)
+        return self.value_of(known[node.attr], owner, node)
 
     def value_of(self, field: Field, owner: str, node: ast.AST) -> FieldValue:
         """The value of a field of some rows; KernelError where kernels cannot read it."""

@@ -9,7 +9,7 @@ from typing import Final
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.expressions import Typist, element_type, indices
 from ecsgen.kernels.literals import Literal
-from ecsgen.kernels.operations import BINARY
+from ecsgen.kernels.operations import BINARY, WORDS
 from ecsgen.kernels.questions import begins_with_other
 from ecsgen.kernels.references import Reach
 from ecsgen.kernels.rules import Operand, applied, fitted, typed
@@ -60,17 +60,20 @@ def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
     if isinstance(node, ast.Name) and node.id in scope.wrong:
         typist.value(step.value)  # may be wrong in its own right
         raise follows(node)
-    if isinstance(node, ast.Name) and _is_local(node.id, scope):
+    if isinstance(node, ast.Name) and node.id in {*scope.locals_, *scope.later}:
         return _set_local(step, node, text, scope, typist)
     target, index, type_ = _field_target(node, scope, typist)
-    place = _read(target, index, type_)
+    place: Expression = Element(type_, target, index) if index else target
     if isinstance(target, Referred):
         _refuse_guarded(reach.field_of(target), target, node)
-        if scope.takes_turns and not is_message(step, place, typist):
+        found = _message(step, place, typist)
+        if found is not None:
+            return Step(target, _sent(*found, place, typist), index, text, found[0])
+        if scope.takes_turns:
             value = fitted(_right_side(step, place, typist), type_, step.value)
             return Step(target, value, index, text, "=")
-        how, value = sent(step, place, typist)
-        return Step(target, value, index, text, how)
+        hint = "write +=, -=, min, max, or, and"
+        raise KernelError("E811", "several rows may mean the same one", node, hint)
     if target.owner == PARENT:
         message = "a kernel cannot assign to the parent's row: only to its own"
         raise KernelError("E805", message, node)
@@ -87,10 +90,6 @@ def _refuse_guarded(field: Field, target: FieldValue | Referred, node: ast.expr)
         message = f"a kernel cannot assign to {quote(target.text)}: it is {key}"
         hint = "kernels may read it; write it by `data` or its setter, which keep its index right"
         raise KernelError("E805", message, node, hint)
-
-
-def _is_local(name: str, scope: Scope) -> bool:
-    return name in scope.locals_ or name in scope.later
 
 
 def _right_side(step: Assignment, target: Expression, typist: Typist) -> Operand:
@@ -159,45 +158,28 @@ def _what(found: Expression) -> str:
     return "an argument: it is the same for every row"
 
 
-def _read(target: FieldValue | Referred, index: tuple[int, ...], type_: Type) -> Expression:
-    return Element(type_, target, index) if index else target
-
-
-_SIGNS: Final[dict[type[ast.operator], str]] = {ast.Add: "+", ast.Sub: "-"}
-_WORDS: Final[dict[type[ast.boolop], str]] = {ast.And: "and", ast.Or: "or"}
 _SPELLED: Final = {"+": "+=", "-": "-="}
 
 
-def sent(step: Assignment, place: Expression, typist: Typist) -> tuple[str, Expression]:
-    """How a step changes a place in another row, and by which value; KernelError if it is none of
-    the ways in which several rows can do so."""
-    found = _message(step, place, typist)
-    if found is None:
-        node = step.target if isinstance(step, ast.AugAssign) else step.targets[0]
-        hint = "write +=, -=, min, max, or, and"
-        raise KernelError("E811", "several rows may mean the same one", node, hint)
-    how, node = found
+def _sent(how: str, node: ast.expr, place: Expression, typist: Typist) -> Expression:
+    """The value by which a message changes a place in another row."""
     value = typist.infer(node)
     applied(how, [place, value], node)  # has its own to say on types and shapes
-    return how, fitted(value, place.type, node)
-
-
-def is_message(step: Assignment, place: Expression, typist: Typist) -> bool:
-    """Whether a step is one of the ways in which several rows can change the same place."""
-    return _message(step, place, typist) is not None
+    return fitted(value, place.type, node)
 
 
 def _message(step: Assignment, place: Expression, typist: Typist) -> tuple[str, ast.expr] | None:
-    """The operation, and the operand that is not the place itself; None for no message."""
+    """The operation, and the operand that is not the place itself; None for a step that is none of
+    the ways in which several rows can change the same place."""
     match step:
         case ast.AugAssign(op=ast.Add() | ast.Sub()):
-            return _SIGNS[type(step.op)], step.value
+            return BINARY[type(step.op)], step.value
         case ast.Assign(value=ast.Call(func=ast.Name(id="min" | "max" as how), args=[one, value])):
             if typist.value(one) == place:
                 return how, value
         case ast.Assign(value=ast.BoolOp(op=word, values=[one, value])):
             if typist.value(one) == place:
-                return _WORDS[type(word)], value
+                return WORDS[type(word)], value
     return None
 
 

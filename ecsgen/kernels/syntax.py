@@ -31,6 +31,18 @@ class KernelError(Exception):
         self.code, self.message, self.node, self.hint = code, message, node, hint
 
 
+def check_count(name: str, node: ast.Call, low: int, high: int | None) -> None:
+    """Raise E808 for a call with fewer or more arguments; `high`: None for any number."""
+    given = len(node.args)
+    if given < low or (high is not None and given > high):
+        wanted = (
+            str(low) if low == high else f"{low} or more" if high is None else "no argument or 1"
+        )
+        plural = "" if high == 1 else "s"
+        word = "" if low == 0 else f" argument{plural}"
+        raise KernelError("E808", f"{quote(name)} takes {wanted}{word}, not {given}", node)
+
+
 Assignment = ast.Assign | ast.AugAssign
 
 

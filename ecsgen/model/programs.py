@@ -350,20 +350,25 @@ def parts(expression: Expression) -> tuple[Expression, ...]:
     return ()
 
 
-def changed(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """An expression in which each node is what `change` makes of it, the inner ones first."""
+def with_parts(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """An expression made of what `change` makes of its parts."""
     match node:
         case Operation() | Draw():
-            node = replace(node, operands=tuple(changed(one, change) for one in node.operands))
+            return replace(node, operands=tuple(map(change, node.operands)))
         case Cast():
-            node = replace(node, operand=changed(node.operand, change))
+            return replace(node, operand=change(node.operand))
         case Element():
-            node = replace(node, base=changed(node.base, change))
+            return replace(node, base=change(node.base))
         case Referred() | Exists():
-            node = replace(node, handle=changed(node.handle, change))
+            return replace(node, handle=change(node.handle))
         case Question() if node.value is not None:
-            node = replace(node, value=changed(node.value, change))
-    return change(node)
+            return replace(node, value=change(node.value))
+    return node
+
+
+def changed(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """An expression in which each node is what `change` makes of it, the inner ones first."""
+    return change(with_parts(node, lambda part: changed(part, change)))
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

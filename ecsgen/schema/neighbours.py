@@ -125,7 +125,7 @@ def neighbours(
     scope.hidden |= cold
     _check_fields(kernel, scope, diagnostics)
     bearer = next((name for name, one in members.items() if one.owner == "entity"), None)
-    scope.near = Neighbourhood(place.type, members, bearer, scope.value_of)
+    scope.near = Neighbourhood(place.type, members, bearer, scope.field)
     radius = _radius(kernel, scope, diagnostics)
     return None if radius is None else Near(radius, place, kernel.among)
 
