@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Final, Literal, NoReturn, cast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, cast
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
@@ -55,16 +54,8 @@ class Neighbourhood:
     """The component whose owner is `other.entity`; None without one."""
     value: Callable[[Iterable[Field], str, str, ast.Attribute], FieldValue]
     """`Scope.field`."""
-    is_asking: bool = field(default=False)
-
-    @contextmanager
-    def asked(self) -> Iterator[None]:
-        """Let the neighbour's names stand for something inside the `with` block."""
-        self.is_asking = True
-        try:
-            yield
-        finally:
-            self.is_asking = False
+    is_asking: bool = False
+    """Whether the neighbour's names stand for something."""
 
     def name(self, node: ast.Name) -> Expression:
         """What one of NAMES stands for."""
@@ -88,26 +79,18 @@ class Neighbourhood:
             if self.bearer is None:
                 raise KernelError("E802", "neighbours belong to no entity", node)
             return OtherField(HANDLE, ENTITY, self.bearer)
-        owner = OWN
-        if OWN not in self.members:
-            if len(path) == 1:
-                self._incomplete(path[0], node)
-            owner, *path = path
+        owner, *path = [OWN, *path] if OWN in self.members else path
         if len(path) > 1:
             return None
-        if owner not in self.members:
-            self._incomplete(owner, node)
+        if not path or owner not in self.members:
+            hint = did_you_mean(owner, self.members)
+            message = f"neighbours have no component {quote(owner)}"
+            if owner in self.members:
+                message, hint = f"{quote(owner)} is a component", f"as in other.{owner}.x"
+            raise KernelError("E802", message, node, hint)
         component = self.members[owner]
         value = self.value(component.fields, owner, component.name, node)
         return OtherField(value.type, value.name, value.owner)
-
-    def _incomplete(self, name: str, node: ast.Attribute) -> NoReturn:
-        """Raise E802 for a component without a field, or what is none."""
-        hint = did_you_mean(name, self.members)
-        message = f"neighbours have no component {quote(name)}"
-        if name in self.members:
-            message, hint = f"{quote(name)} is a component", f"as in other.{name}.x"
-        raise KernelError("E802", message, node, hint)
 
     def _require(self, name: str, node: ast.AST) -> None:
         if not self.is_asking:
@@ -150,8 +133,11 @@ def asked(
     how = cast(How, name)
     if not node.args:
         return Question(Type("i64"), how)
-    with near.asked():
+    near.is_asking = True
+    try:
         value = typed(infer(node.args[0]))
+    finally:
+        near.is_asking = False
     return Question(_type(name, value.type, node.args[0]), how, value)
 
 

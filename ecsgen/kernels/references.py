@@ -99,7 +99,6 @@ class References:
         if handle.type.kind != "entity":
             self._check_leads(_target(handle), handle, given)
             return Exists(BOOL, _target(handle), handle)
-        self._check_allowed(given)
         home = self.reach.components.get(self.reach.home)
         if home is not None and home.owner == "none":
             message = f"a kernel of {quote(home.name)}, whose rows are nobody's, knows no entities"
@@ -116,7 +115,8 @@ class References:
         return handle
 
     def _check_beginning(self, handle: Expression, node: ast.expr) -> None:
-        self._check_allowed(node)
+        if self.reach.refused:
+            raise KernelError("E810", self.reach.refused, node, self.reach.hint)
         base = handle.base if isinstance(handle, Element) else handle
         if not isinstance(base, _BEGINNINGS):
             message = "a reference begins with a field, a local name, an argument or 'entity'"
@@ -124,13 +124,8 @@ class References:
         if isinstance(handle, FieldValue) and handle.owner == PARENT:
             raise KernelError("E810", "a kernel that reads 'parent' refers to no other rows", node)
 
-    def _check_allowed(self, node: ast.expr) -> None:
-        if self.reach.refused:
-            raise KernelError("E810", self.reach.refused, node, self.reach.hint)
-
     def _check_leads(self, name: str, handle: Expression, node: ast.Attribute | ast.expr) -> None:
         """Raise E810 where a component's rows cannot be referred to."""
-        self._check_allowed(node)
         reach = self.reach
         if name in reach.chunked:
             message = f"nothing refers to rows of {quote(name)}: it lives in archetypes"
