@@ -21,22 +21,21 @@ from ..kernels.chance import (
 from .kernel import kernel
 
 
-def _as_bits(context: Any, number: Any) -> Any:
-    """Return the bits of a float as an integer."""
+def _as_same_bits(given: Any, wanted: Any) -> Any:
+    """Return what makes of a number the one that has the same bits."""
 
     def cast(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], context.get_value_type(types.int64))
+        return builder.bitcast(arguments[0], context.get_value_type(wanted))
 
-    return types.int64(types.float64), cast
+    return wanted(given), cast
+
+
+def _as_bits(context: Any, number: Any) -> Any:
+    return _as_same_bits(types.float64, types.int64)
 
 
 def _as_float(context: Any, bits: Any) -> Any:
-    """Return the float that has these bits."""
-
-    def cast(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], context.get_value_type(types.float64))
-
-    return types.float64(types.int64), cast
+    return _as_same_bits(types.int64, types.float64)
 
 
 def _as_choice(context: Any, test: Any, then: Any, otherwise: Any) -> Any:

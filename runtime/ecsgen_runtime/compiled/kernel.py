@@ -8,6 +8,7 @@ come from here, and can change while the file of the loop does not.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import update_wrapper
 from hashlib import sha256
 from pathlib import Path
 from types import CellType, FunctionType
@@ -45,12 +46,8 @@ def _marked(function: FunctionType) -> FunctionType:
         function.__defaults__,
         (*(function.__closure__ or ()), CellType(MADE_WITH)),
     )
-    marked.__doc__, marked.__module__ = function.__doc__, function.__module__
-    marked.__annotations__, marked.__kwdefaults__ = (
-        function.__annotations__,
-        function.__kwdefaults__,
-    )
-    marked.__qualname__ = function.__qualname__
+    marked.__kwdefaults__ = function.__kwdefaults__
+    update_wrapper(marked, function)
     return marked
 
 

@@ -157,15 +157,9 @@ def _listed(
     around = runs_around(lattice, [each[firsts] for each in numbers], members)
     cells, each = around.low.shape
     most = int((around.high - around.low).sum(axis=1).max(initial=0))
-    runs = np.arange(cells + 1) * each
-    found = (
-        asking.order,
-        asking.starts,
-        runs,
-        around.low.ravel(),
-        around.high.ravel(),
-    )
-    order, starts, begins, low, high = (one.astype(np.uint32) for one in found)
+    order, starts = asking.order.astype(np.uint32), asking.starts.astype(np.uint32)
+    begins = (np.arange(cells + 1) * each).astype(np.uint32)
+    low, high = (one.ravel().astype(np.uint32) for one in (around.low, around.high))
     return order, starts, begins, low, high, np.ones(cells, np.bool_), most
 
 
