@@ -26,6 +26,7 @@ class Level(IntEnum):
     SIGN = 8
     POWER = 9
     ATOM = 10
+    CALL = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,11 @@ class Code:
     reach: int = 0
     """Of an integer that numba has in 64 bits, where it still must be cut to its own type: it is
     between -2**reach and 2**reach (of unsigned ones only whether it is 0 matters)."""
-    is_call: bool = False
 
     @property
     def is_at_hand(self) -> bool:
         """Whether reading it twice is as good as giving it a name."""
-        return self.level is Level.ATOM and not self.is_call
+        return self.level is Level.ATOM
 
     @property
     def is_number(self) -> bool:
@@ -60,7 +60,7 @@ def infix(operator: str, level: Level, left: Code, right: Code, reach: int = 0) 
 
 
 def called(function: str, *operands: Code, reach: int = 0) -> Code:
-    return Code(f"{function}({', '.join(one.text for one in operands)})", Level.ATOM, reach, True)
+    return Code(f"{function}({', '.join(one.text for one in operands)})", Level.CALL, reach)
 
 
 def cut(code: Code, scalar: str) -> Code:
@@ -76,15 +76,11 @@ def own_reach(scalar: str) -> int:
 
 def number(value: bool | int | float, scalar: str) -> Code:
     """A constant of a type. A bare integer is an i64 to numba, which goes with all signed ones."""
-    if scalar == "bool" or scalar == "f64":
-        text = spelled(value)
-    elif scalar == "f32":
-        shown = spelled(value)
-        return Code(f"np.float32({shown if shown == '-0.0' else shown.removesuffix('.0')})")
-    elif scalar in UNSIGNED or value == -(2**63):
-        return Code(f"{SCALARS[scalar].numpy}({value})")
-    else:
-        text = repr(value)
+    text = spelled(value)
+    if scalar == "f32":
+        return Code(f"np.float32({text if text == '-0.0' else text.removesuffix('.0')})")
+    if scalar in UNSIGNED or (scalar, value) == ("i64", -(2**63)):
+        return Code(f"{SCALARS[scalar].numpy}({text})")
     return Code(text, Level.SIGN if text.startswith("-") else Level.ATOM, own_reach(scalar))
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from ecsgen.kernels.operations import COMPARISONS
 from ecsgen.model.programs import Cast, Operation
 from ecsgen.model.types import SCALARS, UNSIGNED, Type
 from ecsgen.render.loops.code import Code, Level, called, cut, infix, number, own_reach
 
-COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
 _ALIKE: Final = "sqrt hypot exp log log10 sin cos tan sinh cosh tanh floor ceil trunc"
 FUNCTIONS: Final = {name: f"np.{name}" for name in _ALIKE.split()} | {
     "log2": "binary_logarithm",
@@ -26,7 +26,7 @@ def element_of(node: Operation, operands: list[Code]) -> Code:
     type_ = node.operands[-1].type
     if node.name in FUNCTIONS:
         return called(FUNCTIONS[node.name], *operands)
-    if node.name in COMPARISONS:
+    if node.name in COMPARISONS.values():
         return _comparison(node, operands)
     return _MAKERS[node.name](type_, *operands)
 
@@ -114,7 +114,11 @@ def _absolute(type_: Type, operand: Code) -> Code:
     if type_.scalar in UNSIGNED:
         return operand
     function = "absolute_int64" if type_.scalar == "i64" else "abs"
-    return _called(function, type_, operand)
+    return called(function, operand, reach=own_reach(type_.scalar))
+
+
+def _sign(type_: Type, operand: Code) -> Code:
+    return called("sign_of", cut(operand, type_.scalar), reach=own_reach(type_.scalar))
 
 
 def _choice(type_: Type, test: Code, *values: Code) -> Code:
@@ -131,12 +135,7 @@ def extreme_of(name: str, type_: Type, *operands: Code) -> Code:
         return called(f"{name}imum", *operands)
     dtype = SCALARS[type_.scalar].numpy  # for mypy, numbers of Python and of numpy have no order
     values = (called(dtype, one) if one.is_number else cut(one, type_.scalar) for one in operands)
-    return _called(name, type_, *values)
-
-
-def _called(function: str, type_: Type, *operands: Code) -> Code:
-    """A function of numbers of a type, which numba may give in 64 bits."""
-    return called(function, *operands, reach=own_reach(type_.scalar))
+    return called(name, *values, reach=own_reach(type_.scalar))
 
 
 _MAKERS: Final[dict[str, Callable[..., Code]]] = {
@@ -148,7 +147,7 @@ _MAKERS: Final[dict[str, Callable[..., Code]]] = {
     "square": lambda type_, one: arithmetic("*", type_, one, one),
     "neg": _negative,
     "abs": _absolute,
-    "sign": lambda type_, one: _called("sign_of", type_, cut(one, type_.scalar)),
+    "sign": _sign,
     "and": lambda type_, left, right: infix("and", Level.AND, left, right),
     "or": lambda type_, left, right: infix("or", Level.OR, left, right),
     "not": lambda type_, one: Code(f"not {one.within(Level.NOT)}", Level.NOT),

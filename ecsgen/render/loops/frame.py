@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from ecsgen.kernels.form import Place
 from ecsgen.model import Field
 from ecsgen.model.columns import split_parts
 from ecsgen.model.programs import (
@@ -127,11 +128,19 @@ class LoopFrame:
 
     # --- columns ---------------------------------------------------------------------------------
 
-    def array(self, name: str, scalar: str, passed: str) -> str:
+    def array(
+        self,
+        name: str,
+        scalar: str,
+        passed: str,
+        elements: int = 0,
+        field: FieldValue | None = None,
+        part: int = 0,
+    ) -> str:
         """The parameter for a column of the function's own rows."""
         if passed not in self.own:
-            made = Parameter(self.names.claim(name), array_type(scalar), passed)
-            self.own[passed] = made
+            of = array_type(scalar), passed, elements, field, part
+            self.own[passed] = Parameter(self.names.claim(name), *of)
         return self.own[passed].name
 
     def parameter(self, name: str, annotation: str, passed: str) -> str:
@@ -150,25 +159,22 @@ class LoopFrame:
         if node.name == ENTITY and self.asked and node.owner in self.asked.components:
             columns = [(node.name, self.asked.owners(node.owner) or columns[0][1])]
         for part, (name, passed) in enumerate(columns):
-            found.append(self.array(prefix + name, node.type.scalar, passed))
-            made = self.own[passed]
-            if made.field is None:
-                own = FieldValue(node.type, node.name, node.owner)
-                self.own[passed] = replace(made, elements=elements, field=own, part=part)
+            own = FieldValue(node.type, node.name, node.owner), part
+            found.append(self.array(prefix + name, node.type.scalar, passed, elements, *own))
         return found
 
-    def found_arrays(self, component: str, name: str, type_: Type, before: bool) -> list[str]:
+    def found_arrays(self, place: Place, before: bool) -> list[str]:
         """The same of rows that are found; `before`: copies from before the kernel."""
-        managers, found = self.source.managers, []
+        managers, component, found = self.source.managers, place.row.component, []
         stem, holder = managers.stem(component), managers.data(component)
-        field = next(one for one in managers.components[component].fields if one.name == name)
-        elements = 1 if field.split else type_.elements
+        field = next(one for one in managers.components[component].fields if one.name == place.name)
+        elements = 1 if field.split else place.type.elements
         end = f"{elements} * {holder}._n" if elements > 1 else f"{holder}._n"
-        for column, passed in self._columns(field, type_, holder):
+        for column, passed in self._columns(field, place.type, holder):
             wish = f"{stem}_{column}"
             if before:
                 wish, passed = f"{wish}_before", f"{passed}[: {end}].copy()"
-            found.append(self.parameter(wish, array_type(type_.scalar), passed))
+            found.append(self.parameter(wish, array_type(place.type.scalar), passed))
         return found
 
     def _columns(self, field: Field, type_: Type, holder: str) -> list[tuple[str, str]]:

@@ -48,7 +48,8 @@ class LoopFunction(LoopFrame):
         self.is_ordered = program.takes_turns and not in_rows
         """Whether it is told whose turn it is, one by one."""
         in_chunks = isinstance(method.source, ChunkSource)  # these may run at once
-        self.is_parallel = kernel.parallel and not in_chunks and _is_free(program)
+        in_order = program.climbs or program.sees_in_order  # levels, rows or messages
+        self.is_parallel = kernel.parallel and not in_chunks and not in_order
         self.is_scattered = source.at is not None
         """Whether it is told the rows of each component."""
         self._of_active = kernel.rows == "active"
@@ -208,12 +209,6 @@ def function_text(
     head = call(f"def {name}", [one.declared for one in parameters], 0, f" -> {returns}:")
     compiled = [] if is_plain else [f"@kernel({'parallel=True' if is_parallel else ''})"]
     return "\n".join([*compiled, head, f'    """{docstring}"""', *body])
-
-
-def _is_free(program: Program) -> bool:
-    """Whether rows may be shared out among the cores: not levels of a hierarchy, nor where rows or
-    messages come one after the other."""
-    return not (program.climbs or program.sees_in_order)
 
 
 def is_flat(source: Source, program: Program) -> bool:

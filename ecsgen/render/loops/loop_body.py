@@ -242,8 +242,7 @@ class LoopBody(Emitter):
 
     def _other_cells(self, place: form.Place, row: str, before: bool = False) -> Value:
         """The elements of a field in a row that was found."""
-        given = place.row.component, place.name, place.type, before
-        return cells_of(self.frame.found_arrays(*given), place.type, row)
+        return cells_of(self.frame.found_arrays(place, before), place.type, row)
 
     def _set(self, one: form.Set) -> None:
         name = one.to.name

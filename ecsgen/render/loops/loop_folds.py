@@ -172,28 +172,25 @@ class LoopFold(Folding):
     @property
     def _run(self) -> list[str]:
         """The statements that call the function."""
-        shape, rows, empty = literal(self.type.shape), self.running, 'float("nan")'
+        shape, rows = literal(self.type.shape), self.running
         if self._tells_how_many:
             rows = "_matching"
-        by = f" / {rows}" if self.how == "mean" else ""
+        if self.is_zero and not self.type.shape:
+            return self._called("return")
         found = self._called("_matching, _found =" if self._tells_how_many else "_found =")
+        made = f"_found / {rows}" if self.how == "mean" else "_found"
         if not self.type.shape:
-            if self._tells_how_many:
-                return [*found, f"return _found{by} if {rows} else {empty}"]
-            first = [] if self.is_zero else [f"if {rows} == 0:", f"    return {empty}"]
-            return [*first, *self._called("return", by)]
-        head, made = f"result: {self.returns} =", f"as_cell(_found{by}, {shape})"
+            return [*found, f'return {made} if {rows} else float("nan")']
+        head, made = f"result: {self.returns} =", f"as_cell({made}, {shape})"
         if self.is_zero:
             return [*found, f"{head} {made}", "return result"]
-        test, last = [f"{head} nothing({shape})", f"if {rows} > 0:"], [f"    result = {made}"]
-        if self._tells_how_many:
-            return [*found, *test, *last, "return result"]
-        return [*test, *_indented(found), *last, "return result"]
+        test = [f"{head} nothing({shape})", f"if {rows} > 0:", f"    result = {made}"]
+        return [*found, *test, "return result"]
 
-    def _called(self, head: str, tail: str = "") -> list[str]:
+    def _called(self, head: str) -> list[str]:
         """The statement that calls the function and does something with what it returns."""
         passed = [parameter.passed for parameter in self._parameters]
-        text = call(f"{head} {self._frame.name}", passed, 8, tail)
+        text = call(f"{head} {self._frame.name}", passed, 8)
         return [line[8:] for line in text.split("\n")]
 
 

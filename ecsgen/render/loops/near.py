@@ -15,7 +15,7 @@ from ecsgen.render.kernels.sources import Asked
 from ecsgen.render.loops.code import Code, Level, called, cut, zero_of
 from ecsgen.render.loops.elements import arithmetic, extreme_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, cells_of
-from ecsgen.render.loops.values import UNROLLED, Emitter, Place, Value
+from ecsgen.render.loops.values import UNROLLED, Emitter, Place, Value, plus
 
 _PARTS: Final = {
     "order": "NDArray[np.uint32]",
@@ -35,15 +35,6 @@ _MEMBERS: Final = {"members": "NDArray[np.uint32]"}
 """What the world's kernels take besides."""
 _NAMES: Final = {"names": "EntityArray", "other_names": "EntityArray"}
 """By which those who ask are told from those who are asked."""
-_ANSWERS: Final = {
-    "count": "number",
-    "sum": "total",
-    "mean": "mean",
-    "min": "least",
-    "max": "greatest",
-    "nearest": "nearest",
-}
-"""What answers are called; min and max are functions."""
 
 
 class Neighbours(ABC):
@@ -198,14 +189,14 @@ class Before(Neighbours):
             f"for {k} in range(len({members})):",
             f"    {row} = {self._member(node.owner, f'{members}[{k}]')}",
         ]
-        if elements == 1:
-            return [*head, f"    {name}[{k}] = {array}[{row}]"]
-        if elements > UNROLLED:
-            each = f"    for {self._run} in range({elements}):"
-            cell = f"{array}[{elements} * {row} + {self._run}]"
-            return [*head, each, f"        {name}[{self._run}, {k}] = {cell}"]
-        starts = [f"{elements} * {row}{f' + {p}' if p else ''}" for p in range(elements)]
-        return [*head, *(f"    {name}[{p}, {k}] = {array}[{at}]" for p, at in enumerate(starts))]
+        is_long = elements > UNROLLED
+        each = [f"    for {self._run} in range({elements}):"] if is_long else []
+        pad = "        " if each else "    "
+        for place in [self._run] if is_long else range(elements):
+            to = f"{k}" if elements == 1 else f"{place}, {k}"
+            start = row if elements == 1 else plus(f"{elements} * {row}", place)
+            each.append(f"{pad}{name}[{to}] = {array}[{start}]")
+        return [*head, *each]
 
     # --- the list --------------------------------------------------------------------------------
 
@@ -289,9 +280,9 @@ class Questions:
             return self._extreme(type_, node.how, value)
         return self._added(type_, node.how, value)
 
-    def _start(self, how: str, type_: Type, code: Code) -> Value:
+    def _start(self, name: str, type_: Type, code: Code) -> Value:
         """New variables that all begin with a number."""
-        held = self._emit.variables(type_, _ANSWERS[how])
+        held = self._emit.variables(type_, name)
         self._emit.store(Value(Type(type_.scalar), lambda place: code), held)
         return held
 
@@ -314,7 +305,7 @@ class Questions:
         self._emit.write(f"{self._near.place} = {which}", *(self._near.way() if is_far else []))
 
     def _counted(self, type_: Type, value: Expression) -> Value:
-        held = self._start("count", type_, self._zero(type_))
+        held = self._start("number", type_, self._zero(type_))
         with self._each(value):
             test = self._emit.value(value).at(0)
             self._emit.write(f"{held.at(0).text} += 1 if {test.within(Level.OR)} else 0")
@@ -325,7 +316,7 @@ class Questions:
         is_float = type_.is_float
         total = type_.of_scalar("f64") if is_float else type_
         one = Type(total.scalar)
-        held = self._start(how, total, self._zero(total))
+        held = self._start("mean" if how == "mean" else "total", total, self._zero(total))
 
         def add(there: Code, code: Code) -> str:
             code = cut(code, value.type.scalar)
@@ -347,7 +338,7 @@ class Questions:
     def _extreme(self, type_: Type, how: str, value: Expression) -> Value:
         nan = Code(f"{SCALARS[type_.scalar].numpy}(np.nan)")
         none = nan if type_.is_float else self._zero(type_)
-        held = self._start(how, type_, cut(none, type_.scalar))
+        held = self._start("least" if how == "min" else "greatest", type_, cut(none, type_.scalar))
         one = Type(type_.scalar)
         with self._each(value) as variable:
 

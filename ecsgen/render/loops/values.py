@@ -327,44 +327,35 @@ def _cross(emit: Emitter, node: Operation) -> Value:
 def _matrix_product(emit: Emitter, node: Operation) -> Value:
     """Each element from left to right; large ones in three loops over working memory."""
     left, right = (emit.named(emit.value(operand)) for operand in node.operands)
-    inner = node.operands[0].type.shape[-1]
-    columns = 1 if len(right.type.shape) == 1 else right.type.shape[1]
-    type_ = Type(node.type.scalar)
-    if max(emit.count(one.type) for one in (left, right)) <= UNROLLED >= node.type.elements:
+    inner, type_ = node.operands[0].type.shape[-1], Type(node.type.scalar)
+    columns = right.type.elements // right.type.shape[0]
+    is_small = max(emit.count(one.type) for one in (left, right)) <= UNROLLED >= node.type.elements
+    if not is_small:
+        left, right = emit.indexable(left), emit.indexable(right)
 
-        def at(place: Place) -> Code:
-            row, column = divmod(int(place), columns)
-            return _sum_of_products(
-                emit,
-                type_,
-                inner,
-                lambda k: (left.at(row * inner + int(k)), right.at(int(k) * columns + column)),
-            )
+    def cell(row: Place, column: Place) -> Code:
+        def pair(k: Place) -> tuple[Code, Code]:
+            return left.at(_in_row(row, inner, k)), right.at(_in_row(k, columns, column))
 
-        return Value(node.type, at)
-    return _large_product(emit, node, left, right)
+        return _sum_of_products(emit, type_, inner, pair)
 
-
-def _large_product(emit: Emitter, node: Operation, left: Value, right: Value) -> Value:
-    inner, columns = node.operands[0].type.shape[-1], right.type.elements // right.type.shape[0]
-    left, right = emit.indexable(left), emit.indexable(right)
-    type_ = Type(node.type.scalar)
+    if is_small:
+        return Value(node.type, lambda place: cell(*divmod(int(place), columns)))
     product = emit.memory(node.type, "product")
     row, column = emit.names.take("r"), emit.names.take("c")
     with (
         emit.block(f"for {row} in range({node.type.elements // columns})"),
         emit.block(f"for {column} in range({columns})"),
     ):
-
-        def pair(k: Place) -> tuple[Code, Code]:
-            start = columns * k if isinstance(k, int) else f"{columns} * {k}"
-            return left.at(f"{inner} * {row} + {k}"), right.at(f"{start} + {column}")
-
-        total = _sum_of_products(emit, type_, inner, pair)
-        target = product.at(f"{columns} * {row} + {column}").text
-        emit.write(f"{target} = {cut(total, type_.scalar).text}")
+        made = cut(cell(row, column), type_.scalar)
+        emit.write(f"{product.at(_in_row(row, columns, column)).text} = {made.text}")
     emit.names.taken -= {row, column}
     return product
+
+
+def _in_row(row: Place, columns: int, column: Place) -> Place:
+    """The place of a matrix' element."""
+    return plus(columns * row if isinstance(row, int) else f"{columns} * {row}", column)
 
 
 COMPOSERS: Final[dict[str, Callable[[Emitter, Operation], Value]]] = {
