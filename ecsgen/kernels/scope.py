@@ -92,7 +92,12 @@ class Scope:
             message = f"{quote(name)} is kept by the manager: a kernel cannot use it"
             return KernelError("E805", message, node, hint)
         if name in self.components or name in self.absent:
-            return KernelError("E802", f"{quote(name)} is a component", node, _of_component(name))
+            return KernelError(
+                "E802",
+                f"{quote(name)} is a component",
+                node,
+                f"name one of its fields, as in {name}.value",
+            )
         if name in self.enums:
             hint = f"name a member, as in {name}.{next(iter(dict(self.enums[name].values)), '')}"
             return KernelError("E802", f"{quote(name)} is an enum", node, hint)
@@ -203,7 +208,3 @@ def _member(enum: Enum, node: ast.Attribute) -> Constant:
         hint = did_you_mean(node.attr, numbers)
         raise KernelError("E802", f"{enum.name} has no member {quote(node.attr)}", node, hint)
     return Constant(Type(enum.scalar, (), enum.name), numbers[node.attr])
-
-
-def _of_component(name: str) -> str:
-    return f"name one of its fields, as in {name}.value"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.expressions import Typist, element_type, indices
@@ -158,9 +157,6 @@ def _what(found: Expression) -> str:
     return "an argument: it is the same for every row"
 
 
-_SPELLED: Final = {"+": "+=", "-": "-="}
-
-
 def _sent(how: str, node: ast.expr, place: Expression, typist: Typist) -> Expression:
     """The value by which a message changes a place in another row."""
     value = typist.infer(node)
@@ -193,7 +189,7 @@ class Ways:
         """Raise E811 for a second way."""
         if not isinstance(step.target, Referred):
             return
-        spelled = _SPELLED.get(step.how, step.how)
+        spelled = f"{step.how}=" if step.how in ("+", "-") else step.how
         first, place = self._first.setdefault(step.target.text, (spelled, line))
         if first != spelled and {first, spelled} != {"+=", "-="}:
             kinds = f"{first} on line {place} and {spelled}"

@@ -19,7 +19,6 @@ from ecsgen.model.programs import (
     walk,
 )
 from ecsgen.model.types import SCALARS, Type
-from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import Source
 from ecsgen.render.loops.code import USED, Code, Names, number, spelled
@@ -143,11 +142,14 @@ class LoopFrame:
             self.own[passed] = Parameter(self.names.claim(name), *of)
         return self.own[passed].name
 
-    def parameter(self, name: str, annotation: str, passed: str) -> str:
-        """The parameter for something else."""
-        if passed not in self.found:
-            self.found[passed] = Parameter(self.names.kept(name), annotation, passed)
-        return self.found[passed].name
+    def parameter(
+        self, name: str, annotation: str, passed: str, among: dict[str, Parameter] | None = None
+    ) -> str:
+        """The parameter for something else; `among`: where it stands, if not among `found`."""
+        known = self.found if among is None else among
+        if passed not in known:
+            known[passed] = Parameter(self.names.kept(name), annotation, passed)
+        return known[passed].name
 
     def arrays(self, node: FieldValue | OtherField) -> list[str]:
         """The parameters of a field of own rows, or of those who are asked: several if its elements
@@ -163,8 +165,8 @@ class LoopFrame:
             found.append(self.array(prefix + name, node.type.scalar, passed, elements, *own))
         return found
 
-    def found_arrays(self, place: Place, before: bool) -> list[str]:
-        """The same of rows that are found; `before`: copies from before the kernel."""
+    def found_cells(self, place: Place, row: str, before: bool = False) -> Value:
+        """What a row that was found has in a field; `before`: copies from before the kernel."""
         managers, component, found = self.source.managers, place.row.component, []
         stem, holder = managers.stem(component), managers.data(component)
         field = next(one for one in managers.components[component].fields if one.name == place.name)
@@ -175,7 +177,7 @@ class LoopFrame:
             if before:
                 wish, passed = f"{wish}_before", f"{passed}[: {end}].copy()"
             found.append(self.parameter(wish, array_type(place.type.scalar), passed))
-        return found
+        return cells_of(found, place.type, row)
 
     def _columns(self, field: Field, type_: Type, holder: str) -> list[tuple[str, str]]:
         """The columns of a field: their names, and the expressions for them, shapes flat."""
@@ -193,21 +195,28 @@ class LoopFrame:
 
     def rows_of(self, owner: str) -> str:
         """The parameter with the rows of a component, where these need not be the first ones."""
-        if owner not in self.numbers:
-            source = self.source
-            assert source.at is not None
-            name = self.names.kept(f"{source.components[owner].module}_rows")
-            passed = f"{source.variable}.numbers({source.at[owner]})"
-            self.numbers[owner] = Parameter(name, "RowArray", passed)
-        return self.numbers[owner].name
+        source = self.source
+        assert source.at is not None
+        passed = f"{source.variable}.numbers({source.at[owner]})"
+        wish = f"{source.components[owner].module}_rows"
+        return self.parameter(wish, "RowArray", passed, self.numbers)
 
     # --- arguments -------------------------------------------------------------------------------
 
     def argument(self, argument: Argument) -> str:
         """What an argument is called in the function."""
         if argument not in self.arguments:
-            made = _argument(self.names.claim(argument.name), self._spellings[argument.name])
-            self.arguments[argument] = made
+            spelling, type_ = self._spellings[argument.name], argument.type
+            annotation = "float" if type_.is_float else "bool" if type_.is_bool else "int"
+            if type_.scalar == "u64":
+                annotation = SCALARS[type_.scalar].numpy
+            passed, elements = spelling.text, 0
+            if argument.each:
+                passed, elements = f"flat_cells({spelling.whole})", type_.elements
+            if argument.each or type_.shape:
+                annotation = array_type(type_.scalar)
+            name = self.names.claim(argument.name)
+            self.arguments[argument] = Parameter(name, annotation, passed, elements)
         return self.arguments[argument].name
 
     def argument_value(self, argument: Argument) -> Value:
@@ -232,20 +241,6 @@ class LoopFrame:
         """The parameters that are the same for every row: arguments, and the key of draws."""
         key = [Parameter(self.key, "np.uint64", "_key")] if self.key else []
         return [*self.arguments.values(), *key]
-
-
-def _argument(name: str, spelling: ArgumentSpelling) -> Parameter:
-    """The parameter for an argument."""
-    type_ = spelling.type
-    if spelling.each:
-        passed = f"flat_cells({spelling.whole})"
-        return Parameter(name, array_type(type_.scalar), passed, type_.elements)
-    if type_.shape:
-        return Parameter(name, array_type(type_.scalar), spelling.text)
-    annotation = "float" if type_.is_float else "bool" if type_.is_bool else "int"
-    if type_.scalar == "u64":
-        annotation = SCALARS[type_.scalar].numpy
-    return Parameter(name, annotation, spelling.text)
 
 
 def array_type(scalar: str) -> str:

@@ -156,7 +156,7 @@ class LoopFunction(LoopFrame):
         """How a loop goes through the rows; `count`: how often, if it is told no rows."""
         row, near, order = self.row, self.near, self._order_name
         heads = [f"for {row} in {order}:"]
-        around = [] if near is None else near.parameters
+        around = [] if near is None else [*near.parameters.values()]
         if isinstance(near, Before):
             found = [*self._skipped, *near.rows_around, f"{row} = {near.number}"]
             return Order(around, near.heads, found)

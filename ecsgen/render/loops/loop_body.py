@@ -234,15 +234,11 @@ class LoopBody(Emitter):
 
     def _fetch(self, one: form.Fetch) -> None:
         row = self._found[one.place.row].text
-        there = self._other_cells(one.place, row, one.before)
+        there = self.frame.found_cells(one.place, row, one.before)
         instead = self._instead(one.place.name, one.place.type, one.default)
         held = self.variables(one.to.type, f"their_{one.place.name}")
         self._read(row, instead, there, held)
         self.locals_[one.to.name] = held
-
-    def _other_cells(self, place: form.Place, row: str, before: bool = False) -> Value:
-        """The elements of a field in a row that was found."""
-        return cells_of(self.frame.found_arrays(place, before), place.type, row)
 
     def _set(self, one: form.Set) -> None:
         name = one.to.name
@@ -298,12 +294,12 @@ class LoopBody(Emitter):
                 return
             self._change(one, row, value)
             if one.moves:
-                self._move(row, self._other_cells(one.to, row))
+                self._move(row, self.frame.found_cells(one.to, row))
 
     def _change(self, one: form.Send, row: str, value: Value) -> None:
         """Do with what is there what the message says."""
         scalar = one.type.scalar
-        cells = self._other_cells(one.to, row)
+        cells = self.frame.found_cells(one.to, row)
         there = part_of(cells, one.to.type.shape, one.to.index, one.type)
         if one.how == "=" or _is_in_place(one.how, scalar):
             self.store(value, there, "=" if one.how == "=" else f"{one.how}=")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Final
 
 from ecsgen.model import Component, Reduction
 from ecsgen.model.programs import OWN
@@ -16,14 +15,6 @@ from ecsgen.render.loops.function import function_text
 from ecsgen.render.loops.loop_body import LoopBody
 from ecsgen.render.quoting import literal
 
-_FOLDS: Final = {
-    "sum": "sum_of",
-    "mean": "sum_of",
-    "count": "sum_of",
-    "min": "least_of",
-    "max": "greatest_of",
-}
-
 
 class LoopFold(Folding):
     """A reduction's function, and the method that calls it."""
@@ -35,7 +26,9 @@ class LoopFold(Folding):
         take = self._frame.names.take
         self._folded, self._values, self._line = take("folded"), take("values"), take("line")
         self._count, self._place = take("count"), take("k")
-        self._lines, self._fold = self.type.elements, _FOLDS[self.how]
+        self._lines, self._fold = self.type.elements, {"min": "least_of", "max": "greatest_of"}.get(
+            self.how, "sum_of"
+        )
         self._is_wrapping = self.how == "sum" and self.accumulator == "i64"
         """Whether sums of integers wrap, as only unsigned ones do."""
         is_extreme = self.how in ("min", "max")

@@ -104,22 +104,13 @@ class LoopKernel(Method):
     def _call(self) -> str:
         """The statements that call the function."""
         name, parameters = self.function.name, self.function.parameters
-        passed = [parameter.passed for parameter in parameters]
         if self.is_plain:
-            quiet = '    with np.errstate(all="ignore"):\n'
-            return quiet + for_macro(call(name, passed, 12))
+            return '    with np.errstate(all="ignore"):\n' + _call(name, parameters, 12)
         if not self.takes_rows or self._program.sees_in_order:
-            return for_macro(call(name, passed, 8))
-        return "\n".join(
-            [
-                "    if _chosen is None:",
-                for_macro(call(name, passed, 12)),
-                "        return",
-                "    _cells = ChosenCells(_chosen.rows)",
-                for_macro(call(name, list(map(self._of_some, parameters)), 8)),
-                "    _cells.put()",
-            ]
-        )
+            return _call(name, parameters)
+        whole = f"    if _chosen is None:\n{_call(name, parameters, 12)}\n        return\n"
+        some = for_macro(call(name, [*map(self._of_some, parameters)], 8))
+        return f"{whole}    _cells = ChosenCells(_chosen.rows)\n{some}\n    _cells.put()"
 
     def _of_some(self, parameter: Parameter) -> str:
         """The expression for a parameter where a call names rows."""
@@ -155,8 +146,7 @@ class LoopPass(Pass):
         function = function_text(name, parameters, said, self._body)
         found = f"{source.variable} = {source.found}" if source.is_world else "data = self.data"
         statements = [*_converted(self.arguments), found, *self.key_lines]
-        run = for_macro(call(name, [one.passed for one in parameters], 8))
-        return Printed(self.text(statements, run), function)
+        return Printed(self.text(statements, _call(name, parameters)), function)
 
     @property
     def _body(self) -> list[str]:
@@ -210,8 +200,8 @@ class ChunkLoop(Method):
         given = [self._rows, self._addresses, *function.common]
         said = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
         over_chunks = function_text(chunks, given, said, self._body, self.kernel.parallel)
-        run = for_macro(call(chunks, [one.passed for one in given], 8))
-        method = self.text([*_converted(self.arguments), *self._lookup, *self.key_lines], run)
+        statements = [*_converted(self.arguments), *self._lookup, *self.key_lines]
+        method = self.text(statements, _call(chunks, given))
         whole = "\n".join([method, "", *self._cells_method])
         return Printed(whole, f"{function.text}\n\n\n{over_chunks}")
 
@@ -281,3 +271,8 @@ class ChunkLoop(Method):
 def _converted(arguments: Iterable[ArgumentSpelling]) -> list[str]:
     """The statements that check arguments, and name them as loops take them."""
     return [f"{one.text} = {one.bare}" for one in arguments if not one.each]
+
+
+def _call(name: str, parameters: Iterable[Parameter], indent: int = 8) -> str:
+    """The statement of a method that calls a function."""
+    return for_macro(call(name, [one.passed for one in parameters], indent))

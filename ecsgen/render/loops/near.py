@@ -18,11 +18,7 @@ from ecsgen.render.loops.frame import LoopFrame, Parameter, cells_of
 from ecsgen.render.loops.values import UNROLLED, Emitter, Place, Value, plus
 
 _PARTS: Final = {
-    "order": "NDArray[np.uint32]",
-    "cells": "NDArray[np.uint32]",
-    "runs": "NDArray[np.uint32]",
-    "low": "NDArray[np.uint32]",
-    "high": "NDArray[np.uint32]",
+    **dict.fromkeys(("order", "cells", "runs", "low", "high"), "NDArray[np.uint32]"),
     "crosses": "NDArray[np.bool_]",
     "most": "int",
     "own": "NDArray[{}]",
@@ -51,8 +47,9 @@ class Neighbours(ABC):
         self.kept = kept = frame.names.kept
         place = asked.near.place.type
         self.scalar, self.axes = place.scalar, place.shape[0]
-        self.parameters = self._given()
+        self.parameters: dict[str, Parameter] = {}
         """What the function is given."""
+        self._take()
         letters = "xyz"[: self.axes]
         self._starts = [kept(one) for one in letters]
         self._halves = [kept(f"half_{one}") for one in letters]
@@ -71,13 +68,12 @@ class Neighbours(ABC):
         return " + ".join(f"{one} * {one}" for one in self.offsets)
 
     @abstractmethod
-    def _given(self) -> list[Parameter]:
-        """Name what the function is given."""
+    def _take(self) -> None:
+        """Have the function given what it needs."""
 
     def told(self, name: str, annotation: str, passed: str) -> str:
-        """The parameter that says something else."""
-        self.parameters.append(Parameter(self.kept(name), annotation, passed))
-        return self.parameters[-1].name
+        """The parameter that says something."""
+        return self._frame.parameter(name, annotation, passed, self.parameters)
 
     def of_other(self, node: OtherField | Offset | Distance) -> Value:
         """The elements of what a neighbour is or has."""
@@ -128,19 +124,18 @@ class Before(Neighbours):
     """As everything was before the kernel: rows in the order of their cells, each with a list of
     those in reach, whose fields are copied in that order."""
 
-    def _given(self) -> list[Parameter]:
+    def _take(self) -> None:
         is_world, is_two = self.asked.own.is_world, self.asked.is_two
         wanted = _PARTS | (_MEMBERS if is_world else {}) | (_NAMES if is_two else {})
         dtype = SCALARS[self.scalar].numpy
-        self._names = {name: self.kept(name) for name in wanted}
+        self._names = {
+            name: self.told(name, text.format(dtype), f"_cells.{name}")
+            for name, text in wanted.items()
+        }
         self.places = self._names["others"]
         self._copies: dict[str, tuple[str, OtherField, int]] = {}
         """By column: what it is called in the order of cells, what it is of, and elements of a
         row."""
-        return [
-            Parameter(self._names[name], text.format(dtype), f"_cells.{name}")
-            for name, text in wanted.items()
-        ]
 
     @property
     def order(self) -> str:
@@ -232,10 +227,9 @@ class Now(Neighbours):
     """As everything is now: cells from which rows go and to which they come, whenever something is
     written to a place."""
 
-    def _given(self) -> list[Parameter]:
+    def _take(self) -> None:
         self.places = self.kept("places")
-        self._cells = self.kept("cells_now", "_cells")
-        return [Parameter(self._cells, "TurnCells", "_cells")]
+        self._cells = self.told("cells_now", "TurnCells", "_cells")
 
     def _has(self, node: OtherField) -> Value:
         return cells_of(self._frame.arrays(node), node.type, self._member(node.owner, self.place))
@@ -292,12 +286,10 @@ class Questions:
     @contextmanager
     def _each(self, value: Expression) -> Iterator[str]:
         """Statements for each neighbour in reach; gives the variable that counts them."""
-        emit, near = self._emit, self._near
-        variable = emit.names.take("f")
-        with emit.block(f"for {variable} in range({near.count})"):
+        near = self._near
+        with self._emit.over(near.count, "f") as variable:
             self._meet(f"{near.found}[{variable}]", value)
             yield variable
-        emit.names.taken.discard(variable)
 
     def _meet(self, which: str, value: Expression) -> None:
         """Statements that begin with a neighbour."""

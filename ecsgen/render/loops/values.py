@@ -108,6 +108,15 @@ class Emitter(ABC):
         yield
         self.indent -= 4
 
+    @contextmanager
+    def over(self, numbers: str, *wishes: str) -> Iterator[str]:
+        """Statements for each of some numbers; gives the variable, whose name is free behind
+        them."""
+        variable = self.names.take(*wishes)
+        with self.block(f"for {variable} in range({numbers})"):
+            yield variable
+        self.names.taken.discard(variable)
+
     def count(self, type_: Type) -> int:
         """How many elements a value of the type has in this loop."""
         return 1 if self.is_flat else type_.elements
@@ -118,10 +127,8 @@ class Emitter(ABC):
         if count <= UNROLLED or is_unrolled:
             yield list(range(count))
             return
-        variable = self.names.take("e", "k")
-        with self.block(f"for {variable} in range({count})"):
+        with self.over(f"{count}", "e", "k") as variable:
             yield [variable]
-        self.names.taken.discard(variable)
 
     # --- expressions -----------------------------------------------------------------------------
 
@@ -270,11 +277,9 @@ def _sum_of_products(
             total = arithmetic("+", type_, total, arithmetic("*", type_, *pair(place)))
         return total
     total = emit.assign(cut(arithmetic("*", type_, *pair(0)), type_.scalar), "total")
-    variable = emit.names.take("k")
-    with emit.block(f"for {variable} in range(1, {count})"):
+    with emit.over(f"1, {count}", "k") as variable:
         code = arithmetic("+", type_, total, arithmetic("*", type_, *pair(variable)))
         emit.write(f"{total.text} = {cut(code, type_.scalar).text}")
-    emit.names.taken.discard(variable)
     return total
 
 
@@ -342,14 +347,10 @@ def _matrix_product(emit: Emitter, node: Operation) -> Value:
     if is_small:
         return Value(node.type, lambda place: cell(*divmod(int(place), columns)))
     product = emit.memory(node.type, "product")
-    row, column = emit.names.take("r"), emit.names.take("c")
-    with (
-        emit.block(f"for {row} in range({node.type.elements // columns})"),
-        emit.block(f"for {column} in range({columns})"),
-    ):
+    rows = node.type.elements // columns
+    with emit.over(f"{rows}", "r") as row, emit.over(f"{columns}", "c") as column:
         made = cut(cell(row, column), type_.scalar)
         emit.write(f"{product.at(_in_row(row, columns, column)).text} = {made.text}")
-    emit.names.taken -= {row, column}
     return product
 
 
