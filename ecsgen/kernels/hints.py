@@ -17,37 +17,32 @@ MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
 _CHOICE: Final = "write a choice as `a if c else b`"
 _STEP: Final = f"{_CHOICE}, or give the kernel a `where:` for the rows that it is about"
 _CALLED: Final = {
-    "absolute": "abs",
-    "arccos": "acos",
-    "arcsin": "asin",
-    "arctan2": "atan2",
-    "bool_": "bool",
-    "double": "f64",
-    "fabs": "abs",
-    "fix": "trunc",
-    "fmax": "max",
-    "fmin": "min",
-    "float": "f64",
-    "float32": "f32",
-    "float64": "f64",
-    "fmod": "%",
-    "int": "i64",
-    "length": "norm",
-    "ln": "log",
-    "magnitude": "norm",
-    "maximum": "max",
-    "minimum": "min",
-    "mod": "%",
-    "normalized": "normalize",
-    "pow": "**",
-    "power": "**",
-    "rint": "round",
-    "square": "**",
-    "uint8": "u8",
-    **{f"{word}{bits}": f"{word[0]}{bits}" for word in ("int", "uint") for bits in (16, 32, 64)},
-    "int8": "i8",
+    other: known
+    for known, others in {
+        "abs": "absolute fabs",
+        "acos": "arccos",
+        "asin": "arcsin",
+        "atan2": "arctan2",
+        "bool": "bool_",
+        "log": "ln",
+        "max": "fmax maximum",
+        "min": "fmin minimum",
+        "norm": "length magnitude",
+        "normalize": "normalized",
+        "round": "rint",
+        "trunc": "fix",
+        "%": "fmod mod",
+        "**": "pow power square",
+        "f32": "float32",
+        "f64": "double float float64",
+        "i64": "int int64",
+        "u64": "uint64",
+        **{f"{kind[0]}{bits}": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32)},
+    }.items()
+    for other in others.split()
 }
 """Other names of functions, and what they are here: a function, or the sign of an operation."""
+
 _LETTERS: Final = (
     (re.compile(r"&&"), "write 'and' for conditions"),
     (re.compile(r"\|\|"), "write 'or' for conditions"),

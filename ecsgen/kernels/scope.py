@@ -92,12 +92,8 @@ class Scope:
             message = f"{quote(name)} is kept by the manager: a kernel cannot use it"
             return KernelError("E805", message, node, hint)
         if name in self.components or name in self.absent:
-            return KernelError(
-                "E802",
-                f"{quote(name)} is a component",
-                node,
-                f"name one of its fields, as in {name}.value",
-            )
+            hint = f"name one of its fields, as in {name}.value"
+            return KernelError("E802", f"{quote(name)} is a component", node, hint)
         if name in self.enums:
             hint = f"name a member, as in {name}.{next(iter(dict(self.enums[name].values)), '')}"
             return KernelError("E802", f"{quote(name)} is an enum", node, hint)

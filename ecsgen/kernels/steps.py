@@ -179,18 +179,12 @@ def _message(step: Assignment, place: Expression, typist: Typist) -> tuple[str, 
     return None
 
 
-class Ways:
-    """In which way each field of other rows is changed: in one way only."""
-
-    def __init__(self) -> None:
-        self._first: dict[str, tuple[str, int]] = {}
-
-    def check(self, step: Step, node: ast.expr, line: int) -> None:
-        """Raise E811 for a second way."""
-        if not isinstance(step.target, Referred):
-            return
+def check_way(step: Step, node: ast.expr, line: int, ways: dict[str, tuple[str, int]]) -> None:
+    """Raise E811 for a second way in which a field of other rows is changed; `ways`: the first one
+    of each field, and on which line it stands."""
+    if isinstance(step.target, Referred):
         spelled = f"{step.how}=" if step.how in ("+", "-") else step.how
-        first, place = self._first.setdefault(step.target.text, (spelled, line))
+        first, place = ways.setdefault(step.target.text, (spelled, line))
         if first != spelled and {first, spelled} != {"+=", "-="}:
             kinds = f"{first} on line {place} and {spelled}"
             message = f"{quote(step.target.text)} gets two kinds of message, {kinds}"

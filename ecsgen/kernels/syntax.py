@@ -81,11 +81,15 @@ class Text:
         if "\n" in self.content.strip().partition("#")[2]:
             message = f"a comment would take all lines behind it along in {quote(self.content)}"
             raise KernelError("E112", message, None, "put it at the end")
-        place = None
+        place: ast.expr | None = None
         try:
             tree = ast.parse(self._line, mode=mode)
         except SyntaxError as error:
-            place = _At(error.offset)
+            if error.offset:  # in characters, which nodes count in bytes
+                start, end = (
+                    len(self._line[:k].encode()) for k in (error.offset - 1, error.offset)
+                )
+                place = ast.Name("", col_offset=start, end_col_offset=end)
         except (ValueError, RecursionError, MemoryError):
             pass  # a NUL, or nested deeper than Python's own parser goes
         else:
@@ -120,10 +124,7 @@ class Text:
         """The mark of a node, or of the whole text where the source spells it otherwise."""
         stripped = len(self.content) - len(self.content.lstrip())
         start = end = None
-        if isinstance(node, _At):
-            if node.offset is not None:
-                start, end = node.offset - 1, node.offset
-        elif isinstance(node, ast.expr):
+        if isinstance(node, ast.expr):
             start, end = self._characters(node)
         if start is None or end is None:
             return self.mark
@@ -140,14 +141,6 @@ class Text:
         line = self._line.encode()
         end = node.end_col_offset or node.col_offset + 1
         return len(line[: node.col_offset].decode()), len(line[:end].decode())
-
-
-class _At(ast.AST):
-    """A place that Python's parser complains of."""
-
-    def __init__(self, offset: int | None) -> None:
-        super().__init__()
-        self.offset = offset
 
 
 def _is_deep(tree: ast.AST) -> bool:

@@ -14,7 +14,7 @@ from ecsgen.kernels.expressions import Typist
 from ecsgen.kernels.references import Reach, absent_elements
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.steps import (
-    Ways,
+    check_way,
     local_names,
     names_read,
     target_of,
@@ -97,7 +97,8 @@ def _steps(
     kernel: Kernel, scope: Scope, reach: Reach, drawn: int, diagnostics: Diagnostics
 ) -> tuple[tuple[Step, ...], int]:
     """The steps that are right, and how many random numbers there are with theirs."""
-    parsed, ways = _parsed(kernel, diagnostics), Ways()
+    parsed = _parsed(kernel, diagnostics)
+    ways: dict[str, tuple[str, int]] = {}
     scope.later = local_names([step for _, step in parsed], scope)
     check_locals(parsed, scope, diagnostics)
     _check_locals(parsed, scope, diagnostics)
@@ -106,7 +107,7 @@ def _steps(
         try:
             made = typed_step(step, " ".join(text.content.split()), scope, reach)
             if not scope.takes_turns:
-                ways.check(made, target_of(step), text.mark.line)
+                check_way(made, target_of(step), text.mark.line, ways)
             value, drawn = numbered(made.value, drawn)
             steps.append(replace(made, value=value))
         except KernelError as error:

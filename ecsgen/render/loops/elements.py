@@ -43,21 +43,14 @@ def _comparison(node: Operation, operands: list[Code]) -> Code:
     sign = node.name
     if scalars[0] in UNSIGNED:
         left, right, sign = right, left, _TURNED.get(sign, sign)
-    function, is_opposite = _MIXED[sign]
-    found = called(function, left, right)
-    return Code(f"not {found.text}", Level.NOT) if is_opposite else found
+    found = called(_MIXED[_OPPOSITE.get(sign, sign)], left, right)
+    return Code(f"not {found.text}", Level.NOT) if sign in _OPPOSITE else found
 
 
 _TURNED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_MIXED: Final = {
-    "<": ("less_than_unsigned", False),
-    "<=": ("at_most_unsigned", False),
-    ">": ("at_most_unsigned", True),
-    ">=": ("less_than_unsigned", True),
-    "==": ("equals_unsigned", False),
-    "!=": ("equals_unsigned", True),
-}
-"""Comparisons of a signed integer with a u64: the function, and whether its opposite is meant."""
+_OPPOSITE: Final = {">": "<=", ">=": "<", "!=": "=="}
+_MIXED: Final = {"<": "less_than_unsigned", "<=": "at_most_unsigned", "==": "equals_unsigned"}
+"""Comparisons of a signed integer with a u64."""
 
 
 def arithmetic(sign: str, type_: Type, left: Code, right: Code) -> Code:

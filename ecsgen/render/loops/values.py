@@ -151,28 +151,23 @@ class Emitter(ABC):
                 composer = COMPOSERS.get(node.name)
                 return composer(self, node) if composer else self._elementwise(node)
             case Draw():
-                return self._drawn(node)
+                return self._elementwise(node)
             case _:
                 return self._given(node)
 
-    def _elementwise(self, node: Operation) -> Value:
+    def _elementwise(self, node: Operation | Draw) -> Value:
         operands = [self.spread(operand, node.type) for operand in node.operands]
-        if node.name == "square":
+        if isinstance(node, Operation) and node.name == "square":
             operands = [self.named(operand) for operand in operands]
-        return Value(
-            node.type,
-            lambda place: element_of(node, [operand.at(place) for operand in operands]),
-            any(operand.is_split for operand in operands),
-        )
-
-    def _drawn(self, node: Draw) -> Value:
-        bounds = [self.spread(operand, node.type) for operand in node.operands]
 
         def at(place: Place) -> Code:
-            operands = [Code(str(plus(place, node.number))), *(one.at(place) for one in bounds)]
-            return called(f"{node.how}_at", Code(self.stem), *operands)
+            codes = [operand.at(place) for operand in operands]
+            if isinstance(node, Operation):
+                return element_of(node, codes)
+            number = Code(str(plus(place, node.number)))
+            return called(f"{node.how}_at", Code(self.stem), number, *codes)
 
-        return Value(node.type, at, any(bound.is_split for bound in bounds))
+        return Value(node.type, at, any(operand.is_split for operand in operands))
 
     def spread(self, operand: Expression, type_: Type) -> Value:
         """An operand; one number for many elements is computed once."""

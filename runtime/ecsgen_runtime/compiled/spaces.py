@@ -121,33 +121,21 @@ def _one_set(grid: Grid, places: Places, wrap: Sequence[float]) -> _Found:
     low = np.where(counts, 0, ends[0] - 1)
     open_spans = (ends[1] - low + 2).tolist()
     spans = [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
-    if prod(spans) <= min(SPARSE * places.shape[1] + 1024, 2**32 - 2):
-        return _tabled(grid, numbers, low, spans, is_inside)
-    lattice, (along,) = numbered(grid, finite_places(places))
-    found = sorted_cells(lattice.keys(along), lattice.most)
-    return _listed(lattice, along, found, found)
-
-
-def _tabled(
-    grid: Grid,
-    numbers: CellNumbers,
-    low: CellNumbers,
-    spans: list[int],
-    is_inside: bool,
-) -> _Found:
-    """Return cells by way of a table of all of them."""
     most = prod(spans)
-    table, order = np.zeros(most + 1, np.uint32), np.empty(numbers.shape[1], np.uint32)
-    sides = np.array([1] * (3 - len(spans)) + spans)
-    counts = np.array([1] * (3 - len(spans)) + list(grid.counts))
+    if most > min(SPARSE * places.shape[1] + 1024, 2**32 - 2):
+        lattice, (along,) = numbered(grid, finite_places(places))
+        found = sorted_cells(lattice.keys(along), lattice.most)
+        return _listed(lattice, along, found, found)
+    table, order = np.zeros(most + 1, np.uint32), np.empty(places.shape[1], np.uint32)
     cells = counted_cells(numbers, low, np.array(spans), table, order)
     starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
-    ends = np.empty((2, (18 if len(spans) == 3 else 6) * cells + 1), np.uint32)
-    crosses = np.empty(cells, np.bool_)
-    count, around = cells_around(
-        table, sides, counts, is_inside, starts, runs, ends, crosses
+    bounds = np.empty((2, (18 if len(spans) == 3 else 6) * cells + 1), np.uint32)
+    crosses, more = np.empty(cells, np.bool_), [1] * (3 - len(spans))
+    sides, around = np.array(more + spans), np.array(more + list(grid.counts))
+    count, met = cells_around(
+        table, sides, around, is_inside, starts, runs, bounds, crosses
     )
-    return order, starts, runs, ends[0, :count], ends[1, :count], crosses, around
+    return order, starts, runs, bounds[0, :count], bounds[1, :count], crosses, met
 
 
 def _listed(
