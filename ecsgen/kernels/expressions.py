@@ -60,7 +60,7 @@ class Typist:
             case ast.Attribute():
                 return self._attribute(node)
             case ast.Subscript():
-                return self._subscript(node)
+                return element(self.value(node.value), indices(node), node)
             case ast.UnaryOp():
                 return self._unary(node)
             case ast.BinOp():
@@ -178,9 +178,6 @@ class Typist:
                     node, self._scope.names(), self._reach.home, self._reach.names
                 )
             raise
-
-    def _subscript(self, node: ast.Subscript) -> Expression:
-        return element(self.value(node.value), indices(node), node)
 
 
 def indices(node: ast.Subscript) -> tuple[int, ...]:

@@ -45,11 +45,6 @@ class Reach:
     """Why nothing can be referred to, if so."""
     hint: str = ""
 
-    def field_of(self, value: Referred) -> Field:
-        """The field of another row."""
-        fields = self.components[value.component].fields
-        return next(field for field in fields if field.name == value.name)
-
 
 @dataclass(frozen=True, slots=True)
 class References:

@@ -135,9 +135,9 @@ class Scope:
             if not self.has_parent:
                 hint = "give the component the key 'hierarchy'"
                 raise KernelError("E802", "without a hierarchy there is no parent", node, hint)
-            return self.field(self.fields.values(), PARENT, "the component", node)
+            return self.field(self.fields_of(PARENT), PARENT, "the component", node)
         if holder in self.components:
-            return self.field(self.components[holder].fields, holder, holder, node)
+            return self.field(self.fields_of(holder), holder, holder, node)
         if holder in self.absent:
             raise KernelError("E802", self.absent[holder], node)
         if holder in self.enums:
@@ -169,11 +169,9 @@ class Scope:
             raise KernelError("E805", message, node, hint)
         return FieldValue(type_, field.name, owner)
 
-    def field_of(self, value: FieldValue) -> Field:
-        """The field whose value that is."""
-        if value.owner in self.components:
-            return next(f for f in self.components[value.owner].fields if f.name == value.name)
-        return self.fields[value.name]
+    def fields_of(self, owner: str) -> Iterable[Field]:
+        """The fields of those that have an owner in common."""
+        return self.components[owner].fields if owner in self.components else self.fields.values()
 
     def names(self) -> Iterable[str]:
         """All that a name can stand for now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.expressions import Typist, element_type, indices
@@ -64,7 +64,7 @@ def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
     target, index, type_ = _field_target(node, scope, typist)
     place: Expression = Element(type_, target, index) if index else target
     if isinstance(target, Referred):
-        _refuse_guarded(reach.field_of(target), target, node)
+        _refuse_guarded(target, reach.components[target.component].fields, node)
         found = _message(step, place, typist)
         if found is not None:
             return Step(target, _sent(*found, place, typist), index, text, found[0])
@@ -79,12 +79,13 @@ def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
     if target.name == ENTITY:
         message = "a kernel cannot assign to 'entity': the manager keeps it"
         raise KernelError("E805", message, node)
-    _refuse_guarded(scope.field_of(target), target, node)
+    _refuse_guarded(target, scope.fields_of(target.owner), node)
     operand = _right_side(step, place, typist)
     return Step(target, fitted(operand, type_, step.value), index, text)
 
 
-def _refuse_guarded(field: Field, target: FieldValue | Referred, node: ast.expr) -> None:
+def _refuse_guarded(target: FieldValue | Referred, fields: Iterable[Field], node: ast.expr) -> None:
+    field = next(one for one in fields if one.name == target.name)
     for key, _ in field.asked:
         message = f"a kernel cannot assign to {quote(target.text)}: it is {key}"
         hint = "kernels may read it; write it by `data` or its setter, which keep its index right"

@@ -22,7 +22,7 @@ from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import Source
 from ecsgen.render.loops.code import USED, Code, Names, number, spelled
-from ecsgen.render.loops.values import UNROLLED, Value, plus
+from ecsgen.render.loops.values import UNROLLED, Value, plus, uniform
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,6 @@ class Parameter:
     """What it has of each of the function's own rows."""
     part: int = 0
     """Which of the field's columns it is."""
-
-    @property
-    def declared(self) -> str:
-        return f"{self.name}: {self.annotation}"
 
     def between(self, start: str, end: str) -> str:
         """The expression for what it has of rows in a range."""
@@ -98,10 +94,7 @@ class LoopFrame:
             if isinstance(node, Local):
                 found.add(node.name)
             elif isinstance(node, FieldValue | OtherField):
-                source = self._side(node.owner)
-                field = source.field(node.owner, node.name)
-                parts = split_parts(field) if field.split else ()
-                found |= {source.prefix(node.owner) + one.name for one in (field, *parts)}
+                found |= {name for name, _ in self._columns_of(node)}
         return found
 
     # --- what stands before the loops ------------------------------------------------------------
@@ -154,30 +147,35 @@ class LoopFrame:
     def arrays(self, node: FieldValue | OtherField) -> list[str]:
         """The parameters of a field of own rows, or of those who are asked: several if its elements
         are split."""
-        source, found = self._side(node.owner), []
-        field, prefix = source.field(node.owner, node.name), source.prefix(node.owner)
-        elements = 1 if field.split else node.type.elements
-        columns = self._columns(field, node.type, source.holder(node.owner))
-        if node.name == ENTITY and self.asked and node.owner in self.asked.components:
-            columns = [(node.name, self.asked.owners(node.owner) or columns[0][1])]
-        for part, (name, passed) in enumerate(columns):
-            own = FieldValue(node.type, node.name, node.owner), part
-            found.append(self.array(prefix + name, node.type.scalar, passed, elements, *own))
-        return found
+        columns, field = self._columns_of(node), FieldValue(node.type, node.name, node.owner)
+        elements = node.type.elements // len(columns)
+        return [
+            self.array(name, node.type.scalar, passed, elements, field, part)
+            for part, (name, passed) in enumerate(columns)
+        ]
 
     def found_cells(self, place: Place, row: str, before: bool = False) -> Value:
         """What a row that was found has in a field; `before`: copies from before the kernel."""
         managers, component, found = self.source.managers, place.row.component, []
         stem, holder = managers.stem(component), managers.data(component)
         field = next(one for one in managers.components[component].fields if one.name == place.name)
-        elements = 1 if field.split else place.type.elements
+        columns = self._columns(field, place.type, holder)
+        elements = place.type.elements // len(columns)
         end = f"{elements} * {holder}._n" if elements > 1 else f"{holder}._n"
-        for column, passed in self._columns(field, place.type, holder):
+        for column, passed in columns:
             wish = f"{stem}_{column}"
             if before:
                 wish, passed = f"{wish}_before", f"{passed}[: {end}].copy()"
             found.append(self.parameter(wish, array_type(place.type.scalar), passed))
         return cells_of(found, place.type, row)
+
+    def _columns_of(self, node: FieldValue | OtherField) -> list[tuple[str, str]]:
+        source = self._side(node.owner)
+        field, holder = source.field(node.owner, node.name), source.holder(node.owner)
+        columns = self._columns(field, node.type, holder)
+        if node.name == ENTITY and self.asked and node.owner in self.asked.components:
+            columns = [(node.name, self.asked.owners(node.owner) or columns[0][1])]
+        return [(source.prefix(node.owner) + name, passed) for name, passed in columns]
 
     def _columns(self, field: Field, type_: Type, holder: str) -> list[tuple[str, str]]:
         """The columns of a field: their names, and the expressions for them, shapes flat."""
@@ -230,7 +228,7 @@ class LoopFrame:
             if type_.scalar not in ("bool", "u64", *(() if self.is_plain else ("i64", "f64"))):
                 typed = f"{SCALARS[type_.scalar].numpy}({name})"
                 name = self.ready(f"{name}_{type_.scalar}", typed)
-            return Value(type_, lambda place: Code(name))
+            return uniform(type_, Code(name))
         if type_.elements > UNROLLED:
             return Value(type_, lambda place: Code(f"{name}[{place}]"))
         elements = [self.ready(f"{name}_{k}", f"{name}[{k}]") for k in range(type_.elements)]

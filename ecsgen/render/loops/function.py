@@ -150,7 +150,12 @@ class LoopFunction(LoopFrame):
         else:
             setup += arrays
         pad = " " * 4 * len(order.heads)
-        return [*setup, *order.heads, *(pad + line for line in inside), *self._delivery(body)]
+        lines = [*setup, *order.heads, *(pad + line for line in inside)]
+        if body.delivery:  # the messages arrive that were kept
+            some = f"for {self.row} in {self._senders}:"
+            lines.append(some if self._senders else f"for {self.index} in range({self.count}):")
+            lines += [f"    {line}" for line in body.delivery]
+        return lines
 
     def _order(self, count: str) -> Order:
         """How a loop goes through the rows; `count`: how often, if it is told no rows."""
@@ -186,15 +191,6 @@ class LoopFunction(LoopFrame):
         elements = next(one for one in targets if isinstance(one, FieldValue)).type.elements
         return f"{elements} * {self.count}" if elements > 1 else self.count
 
-    def _delivery(self, body: LoopBody) -> list[str]:
-        """The loop in which messages arrive that were kept."""
-        if not body.delivery:
-            return []
-        head = f"for {self.index} in range({self.count}):"
-        if self._senders:
-            head = f"for {self.row} in {self._senders}:"
-        return [head, *(f"    {line}" for line in body.delivery)]
-
 
 def function_text(
     name: str,
@@ -206,7 +202,9 @@ def function_text(
     returns: str = "None",
 ) -> str:
     """A function of a module; `body`: its lines; `is_plain`: Python itself runs it."""
-    head = call(f"def {name}", [one.declared for one in parameters], 0, f" -> {returns}:")
+    head = call(
+        f"def {name}", [f"{one.name}: {one.annotation}" for one in parameters], 0, f" -> {returns}:"
+    )
     compiled = [] if is_plain else [f"@kernel({'parallel=True' if is_parallel else ''})"]
     return "\n".join([*compiled, head, f'    """{docstring}"""', *body])
 

@@ -25,7 +25,7 @@ from ecsgen.render.loops.elements import element_of
 from ecsgen.render.loops.frame import LoopFrame, cells_of
 from ecsgen.render.loops.lookup import Lookups
 from ecsgen.render.loops.near import Neighbours, Now, Questions
-from ecsgen.render.loops.values import UNROLLED, Emitter, Value, is_mixing, part_of, plus
+from ecsgen.render.loops.values import UNROLLED, Emitter, Value, is_mixing, part_of, plus, uniform
 from ecsgen.render.quoting import comment_text, literal
 
 
@@ -153,7 +153,7 @@ class LoopBody(Emitter):
         """What stands for a field of a row that is not there."""
         numbers = [self.constant(one, type_.scalar) for one in elements]
         if len({*map(repr, elements)}) == 1:
-            return Value(type_, lambda place: numbers[0])
+            return uniform(type_, numbers[0])
         if len(numbers) <= UNROLLED:
             return Value(type_, lambda place: numbers[int(place)])
         array = self.names.take(f"without_{name}")
@@ -175,40 +175,36 @@ class LoopBody(Emitter):
     def run(self, statements: Sequence[form.Statement]) -> None:
         """Write what statements do."""
         for one in statements:
-            self._run(one)
-
-    def _run(self, one: form.Statement) -> None:
-        match one:
-            case form.Say():
-                if not self.is_flat:
-                    self.write(f"# {comment_text(one.text)}")
-            case form.Find():
-                self._find(one)
-            case form.There():
-                self._there(one)
-            case form.Fetch():
-                self._fetch(one)
-            case form.List():
-                self._list()
-            case form.Ask():
-                assert self._near is not None
-                self.locals_[one.to.name] = Questions(self, self._near).answer(one)
-            case form.Set():
-                self._set(one)
-            case form.Store():
-                self._store(one)
-            case form.Moved():
-                self._move(self._row_of(one.place.owner), self.value(one.place))
-            case form.Hear():
-                self._hear(one.bearer)
-            case form.Send():
-                self._send(one)
-
-    def _list(self) -> None:
-        """In turns; otherwise each row's list is there when it begins."""
-        if isinstance(self._near, Now):
-            place = self.value(self._near.asked.near.place)
-            self.write(*self._near.listed(self.frame.row, place))
+            match one:
+                case form.Say():
+                    if not self.is_flat:
+                        self.write(f"# {comment_text(one.text)}")
+                case form.Find():
+                    self._find(one)
+                case form.There():
+                    found = self._found[one.row]
+                    if one.row.component:
+                        found = infix("!=", Level.COMPARISON, found, Code("NIL"))
+                    self.locals_[one.to.name] = uniform(one.to.type, found)
+                case form.Fetch():
+                    self._fetch(one)
+                case form.List():
+                    if isinstance(self._near, Now):  # else each row begins with its list
+                        place = self.value(self._near.asked.near.place)
+                        self.write(*self._near.listed(self.frame.row, place))
+                case form.Ask():
+                    assert self._near is not None
+                    self.locals_[one.to.name] = Questions(self, self._near).answer(one)
+                case form.Set():
+                    self._set(one)
+                case form.Store():
+                    self._store(one)
+                case form.Moved():
+                    self._move(self._row_of(one.place.owner), self.value(one.place))
+                case form.Hear():
+                    self._hear(one.bearer)
+                case form.Send():
+                    self._send(one)
 
     def _move(self, row: str, place: Value) -> None:
         """Let a row be where its place is now."""
@@ -225,12 +221,6 @@ class LoopBody(Emitter):
         name = self.names.take(f"{stem}_row")
         self._found[one.row] = Code(name)
         self._lookups.find(one, name, handle)
-
-    def _there(self, one: form.There) -> None:
-        found = self._found[one.row]
-        if one.row.component:
-            found = infix("!=", Level.COMPARISON, found, Code("NIL"))
-        self.locals_[one.to.name] = Value(one.to.type, lambda place: found)
 
     def _fetch(self, one: form.Fetch) -> None:
         row = self._found[one.place.row].text

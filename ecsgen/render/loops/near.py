@@ -15,7 +15,7 @@ from ecsgen.render.kernels.sources import Asked
 from ecsgen.render.loops.code import Code, Level, called, cut, zero_of
 from ecsgen.render.loops.elements import arithmetic, extreme_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, cells_of
-from ecsgen.render.loops.values import UNROLLED, Emitter, Place, Value, plus
+from ecsgen.render.loops.values import UNROLLED, Emitter, Place, Value, plus, uniform
 
 _PARTS: Final = {
     **dict.fromkeys(("order", "cells", "runs", "low", "high"), "NDArray[np.uint32]"),
@@ -265,7 +265,7 @@ class Questions:
         """The statements that ask, and the answers."""
         value, type_ = node.value, node.to.type
         if value is None:
-            return Value(type_, lambda place: called("np.int64", Code(self._near.count)))
+            return uniform(type_, called("np.int64", Code(self._near.count)))
         if node.how == "nearest":
             return self._nearest(type_, value)
         if node.how == "count":
@@ -277,7 +277,7 @@ class Questions:
     def _start(self, name: str, type_: Type, code: Code) -> Value:
         """New variables that all begin with a number."""
         held = self._emit.variables(type_, name)
-        self._emit.store(Value(Type(type_.scalar), lambda place: code), held)
+        self._emit.store(uniform(Type(type_.scalar), code), held)
         return held
 
     def _zero(self, type_: Type) -> Code:

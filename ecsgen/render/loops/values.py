@@ -44,6 +44,11 @@ class Value:
     """Whether each element is in a column of its own, so that no inner loop can reach it."""
 
 
+def uniform(type_: Type, code: Code) -> Value:
+    """One number, or the same one for all elements."""
+    return Value(type_, lambda place: code)
+
+
 def plus(start: Place, further: Place) -> Place:
     """A place further on."""
     if isinstance(start, int) and isinstance(further, int):
@@ -136,8 +141,7 @@ class Emitter(ABC):
         """The elements of an expression."""
         match node:
             case Constant():
-                code = self.constant(node.value, node.type.scalar)
-                return Value(node.type, lambda place: code)
+                return uniform(node.type, self.constant(node.value, node.type.scalar))
             case Local():
                 return self.locals_[node.name]
             case Element():
@@ -183,7 +187,7 @@ class Emitter(ABC):
         code = cut(value.at(0), value.type.scalar)
         if not code.is_at_hand:
             code = self.assign(code)
-        return Value(value.type, lambda place: code)
+        return uniform(value.type, code)
 
     def assign(self, code: Code, *wishes: str) -> Code:
         """A new name for a number."""
@@ -216,7 +220,7 @@ class Emitter(ABC):
             return self.memory(type_, *wishes)
         name = self.names.take(*wishes)
         if not type_.shape or self.is_flat:
-            return Value(type_, lambda place: Code(name))
+            return uniform(type_, Code(name))
         parts = [self.names.take(f"{name}_{place}") for place in range(count)]
         return Value(type_, lambda place: Code(parts[int(place)]))
 
@@ -290,13 +294,11 @@ def _length(emit: Emitter, vector: Value) -> Code:
 
 def _dot(emit: Emitter, node: Operation) -> Value:
     left, right = (emit.named(emit.value(operand)) for operand in node.operands)
-    code = _product(emit, left, right)
-    return Value(node.type, lambda place: code)
+    return uniform(node.type, _product(emit, left, right))
 
 
 def _norm(emit: Emitter, node: Operation) -> Value:
-    code = _length(emit, emit.named(emit.value(node.operands[0])))
-    return Value(node.type, lambda place: code)
+    return uniform(node.type, _length(emit, emit.named(emit.value(node.operands[0]))))
 
 
 def _normalize(emit: Emitter, node: Operation) -> Value:
