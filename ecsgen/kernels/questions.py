@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, cast
+from typing import Final, cast
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
@@ -20,6 +20,7 @@ from ecsgen.model.programs import (
     Distance,
     Expression,
     FieldValue,
+    How,
     Offset,
     OtherField,
     Question,
@@ -37,8 +38,6 @@ _MESSAGES: Final = {
     OFFSET: "as in sum(offset)",
     DISTANCE: "as in min(distance)",
 }
-
-How = Literal["count", "sum", "mean", "min", "max", "nearest"]
 
 
 @dataclass(slots=True)

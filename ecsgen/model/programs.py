@@ -160,6 +160,9 @@ class Distance:
     type: Type
 
 
+How = Literal["count", "sum", "mean", "min", "max", "nearest"]
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked of all neighbours of the row, in their order.
@@ -169,7 +172,7 @@ class Question:
     """
 
     type: Type
-    how: Literal["count", "sum", "mean", "min", "max", "nearest"]
+    how: How
     value: Expression | None = None  # None: of all neighbours
 
 

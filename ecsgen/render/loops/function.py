@@ -142,7 +142,7 @@ class LoopFunction(LoopFrame):
         near, arrays = self.near, body.arrays
         setup = [] if near is None else near.setup()
         if isinstance(near, Before) and body.delivery:
-            setup.append(f"{self.count} = len({near.order})")
+            setup.append(f"{self.count} = len({near.names['order']})")
         order = self._order(self._count(body))
         inside = [*order.first, *body.statements]
         if self.is_parallel:

@@ -105,10 +105,10 @@ class LoopKernel(Method):
         """The statements that call the function."""
         name, parameters = self.function.name, self.function.parameters
         if self.is_plain:
-            return '    with np.errstate(all="ignore"):\n' + _call(name, parameters, 12)
+            return '    with np.errstate(all="ignore"):\n' + _calling(name, parameters, 12)
         if not self.takes_rows or self._program.sees_in_order:
-            return _call(name, parameters)
-        whole = f"    if _chosen is None:\n{_call(name, parameters, 12)}\n        return\n"
+            return _calling(name, parameters)
+        whole = f"    if _chosen is None:\n{_calling(name, parameters, 12)}\n        return\n"
         some = for_macro(call(name, [*map(self._of_some, parameters)], 8))
         return f"{whole}    _cells = ChosenCells(_chosen.rows)\n{some}\n    _cells.put()"
 
@@ -129,31 +129,26 @@ class LoopPass(Pass):
     def __init__(self, fused: Fused, source: Source) -> None:
         super().__init__(fused, source)
         self._parts = [LoopFunction(kernel, self, source) for kernel in fused.kernels]
-        called = {part.name for part in self._parts}
         self._function = f"_{self.name}_pass"
-        self._names = Names({*USED, *called, self._function})
-        self._rows = self._names.take("n")
-        self._start, self._end = self._names.take("start"), self._names.take("end")
+        self._names = Names({*USED, *(part.name for part in self._parts), self._function})
+        self._rows, self._start, self._end = map(self._names.take, ("n", "start", "end"))
         self._given: dict[str, Parameter] = {}
         """The parameters by what the method passes."""
-        self._calls = [self._call(place, one) for place, one in enumerate(self._parts)]
 
     @property
     def printed(self) -> Printed:
-        name, source, said = self._function, self.source, self.function_docstring
-        first = self._parts[0].parameters[0]
-        parameters = [Parameter(self._rows, "int", first.passed), *self._given.values()]
-        function = function_text(name, parameters, said, self._body)
+        name, source, rows, start = self._function, self.source, self._rows, self._start
+        body = [
+            f"    for {start} in range(0, {rows}, {BLOCK}):",
+            f"        {self._end} = min({start} + {BLOCK}, {rows})",
+            *(self._call(place, one) for place, one in enumerate(self._parts)),
+        ]
+        count = Parameter(rows, "int", self._parts[0].parameters[0].passed)
+        parameters = [count, *self._given.values()]
+        function = function_text(name, parameters, self.function_docstring, body)
         found = f"{source.variable} = {source.found}" if source.is_world else "data = self.data"
         statements = [*_converted(self.arguments), found, *self.key_lines]
-        return Printed(self.text(statements, _call(name, parameters)), function)
-
-    @property
-    def _body(self) -> list[str]:
-        """The function's statements."""
-        head = f"    for {self._start} in range(0, {self._rows}, {BLOCK}):"
-        end = f"        {self._end} = min({self._start} + {BLOCK}, {self._rows})"
-        return [head, end, *self._calls]
+        return Printed(self.text(statements, _calling(name, parameters)), function)
 
     def _call(self, place: int, function: LoopFunction) -> str:
         """The call of a kernel's function with its part of the columns."""
@@ -200,8 +195,15 @@ class ChunkLoop(Method):
         given = [self._rows, self._addresses, *function.common]
         said = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
         over_chunks = function_text(chunks, given, said, self._body, self.kernel.parallel)
-        statements = [*_converted(self.arguments), *self._lookup, *self.key_lines]
-        method = self.text(statements, _call(chunks, given))
+        kept = f"self.archetypes._kept.get({literal(self.name)})"
+        statements = [
+            *_converted(self.arguments),
+            *self.source.each_lines(self.each),
+            f"_chunks = {kept} or self._{self.name}_cells()",
+            "_rows, _addresses = _chunks.current()",
+            *self.key_lines,
+        ]
+        method = self.text(statements, _calling(chunks, given))
         whole = "\n".join([method, "", *self._cells_method])
         return Printed(whole, f"{function.text}\n\n\n{over_chunks}")
 
@@ -212,20 +214,17 @@ class ChunkLoop(Method):
         """The statements that run the loop over rows in each chunk."""
         n, each = self._function.count, "prange" if self.kernel.parallel else "range"
         starts = f"    {self._starts} = np.cumsum({self._rows.name}) - {self._rows.name}"
-        arguments = [self._of_chunk(parameter) for parameter in self._function.common]
+        start = f"{self._starts}[{self._chunk}]"
+        arguments = [
+            one.between(start, f"{start} + {n}") if one.elements else one.name
+            for one in self._function.common
+        ]
         return [
             *([starts] if self.each else []),
             f"    for {self._chunk} in {each}(len({self._rows.name})):",
             f"        {n} = {self._rows.name}[{self._chunk}]",
             call(self._function.name, [n, *arguments, *self._cells], 8),
         ]
-
-    def _of_chunk(self, parameter: Parameter) -> str:
-        """What a chunk takes of a parameter: all of it, or the values for its rows."""
-        if not parameter.elements:
-            return parameter.name
-        start = f"{self._starts}[{self._chunk}]"
-        return parameter.between(start, f"{start} + {self._function.count}")
 
     @property
     def _cells(self) -> list[str]:
@@ -237,18 +236,6 @@ class ChunkLoop(Method):
             dtype = column.annotation.removeprefix("NDArray[").removesuffix("]")
             found.append(f"cells_at({address}, {count}, {dtype})")
         return found
-
-    # --- the method ------------------------------------------------------------------------------
-
-    @property
-    def _lookup(self) -> list[str]:
-        """The statements that get the chunks."""
-        kept = f"self.archetypes._kept.get({literal(self.name)})"
-        return [
-            *self.source.each_lines(self.each),
-            f"_chunks = {kept} or self._{self.name}_cells()",
-            "_rows, _addresses = _chunks.current()",
-        ]
 
     @property
     def _cells_method(self) -> list[str]:
@@ -273,6 +260,6 @@ def _converted(arguments: Iterable[ArgumentSpelling]) -> list[str]:
     return [f"{one.text} = {one.bare}" for one in arguments if not one.each]
 
 
-def _call(name: str, parameters: Iterable[Parameter], indent: int = 8) -> str:
+def _calling(name: str, parameters: Iterable[Parameter], indent: int = 8) -> str:
     """The statement of a method that calls a function."""
     return for_macro(call(name, [one.passed for one in parameters], indent))

@@ -128,24 +128,19 @@ class Before(Neighbours):
         is_world, is_two = self.asked.own.is_world, self.asked.is_two
         wanted = _PARTS | (_MEMBERS if is_world else {}) | (_NAMES if is_two else {})
         dtype = SCALARS[self.scalar].numpy
-        self._names = {
+        self.names = {
             name: self.told(name, text.format(dtype), f"_cells.{name}")
             for name, text in wanted.items()
         }
-        self.places = self._names["others"]
+        self.places = self.names["others"]
         self._copies: dict[str, tuple[str, OtherField, int]] = {}
         """By column: what it is called in the order of cells, what it is of, and elements of a
         row."""
 
     @property
-    def order(self) -> str:
-        """The variable with the rows in the order of cells."""
-        return self._names["order"]
-
-    @property
     def heads(self) -> list[str]:
         """The first lines of the loops: over cells, and over the rows of each."""
-        cell, cells = self.cell, self._names["cells"]
+        cell, cells = self.cell, self.names["cells"]
         return [
             f"for {cell} in range(len({cells}) - 1):",
             f"    for {self.ranked} in range({cells}[{cell}], {cells}[{cell} + 1]):",
@@ -154,7 +149,7 @@ class Before(Neighbours):
     @property
     def number(self) -> str:
         """The expression for the row of these loops."""
-        return f"{self.order}[{self.ranked}]"
+        return f"{self.names['order']}[{self.ranked}]"
 
     # --- copies in the order of cells ------------------------------------------------------------
 
@@ -170,14 +165,14 @@ class Before(Neighbours):
         return Value(node.type, lambda p: Code(f"{names[int(p)]}[{place}]"), len(names) > 1)
 
     def setup(self) -> list[str]:
-        lines = self._measured(self._names["sizes"])
-        lines.append(f"{self.found} = np.empty({self._names['most']} + 1, np.uint32)")
+        lines = self._measured(self.names["sizes"])
+        lines.append(f"{self.found} = np.empty({self.names['most']} + 1, np.uint32)")
         return [*lines, *(line for one in self._copies for line in self._copied(one))]
 
     def _copied(self, array: str) -> list[str]:
         """The statements that copy a column."""
         (name, node, elements), row, k = self._copies[array], self._frame.row, self.ranked
-        members = self._names.get("members", self.order)
+        members = self.names.get("members", self.names["order"])
         shape = f"len({members})" if elements == 1 else f"({elements}, len({members}))"
         head = [
             f"{name} = np.empty({shape}, {SCALARS[node.type.scalar].numpy})",
@@ -198,8 +193,10 @@ class Before(Neighbours):
     @property
     def rows_around(self) -> list[str]:
         """The statements that list those in reach of a row, without a branch for each."""
-        names, run, place, cell = self._names, self._run, self.place, self.cell
-        runs, reach = names["runs"], names["reach"]
+        names, run, place, cell = self.names, self._run, self.place, self.cell
+        runs, reach, is_other = names["runs"], names["reach"], f"{place} != {self.ranked}"
+        if self.asked.is_two:
+            is_other = f"{names['other_names']}[{place}] != {names['names']}[{self.ranked}]"
 
         def listed(crosses: bool) -> list[str]:
             return [
@@ -207,20 +204,12 @@ class Before(Neighbours):
                 f"        for {place} in range({names['low']}[{run}], {names['high']}[{run}]):",
                 *(f"            {line}" for line in self.way(crosses)),
                 f"            {self.found}[{self.count}] = {place}",
-                f"            {self.count} += ({self.square} <= {reach}) & ({self._is_other})",
+                f"            {self.count} += ({self.square} <= {reach}) & ({is_other})",
             ]
 
         own, head = names["own"], f"if {names['crosses']}[{cell}]:"
         starts = [f"{one} = {own}[{axis}, {self.ranked}]" for axis, one in enumerate(self._starts)]
         return [*starts, f"{self.count} = 0", head, *listed(True), "else:", *listed(False)]
-
-    @property
-    def _is_other(self) -> str:
-        """The expression that tells a member from the row that asks."""
-        if not self.asked.is_two:
-            return f"{self.place} != {self.ranked}"
-        names, others = self._names["names"], self._names["other_names"]
-        return f"{others}[{self.place}] != {names}[{self.ranked}]"
 
 
 class Now(Neighbours):
