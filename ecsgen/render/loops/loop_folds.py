@@ -119,7 +119,7 @@ class LoopFold(Folding):
                 f"for {place} in range({count}):",
                 f"    {row} = {start} + {place}",
                 *inside,
-                *self._fold_block(block),
+                *self._folded_into(self._folded, block, self._values, count),
             ]
             return [*begin, *head, *_indented(inner), *self._ending(end)]
         inner = [
@@ -128,37 +128,31 @@ class LoopFold(Folding):
             *inside,
             f"if {count} > 0:",
             f"    {matching} += {count}",
-            *_indented(self._fold_block(parts)),
+            *_indented(self._folded_into(self._folded, parts, self._values, count)),
             f"    {parts} += 1",
         ]
         how_many = f"{matching}, " if self._tells_how_many else ""
         begin += [f"{parts} = 0", f"{matching} = 0"]
         return [*begin, *head, *_indented(inner), *self._ending(parts, how_many)]
 
-    def _fold_block(self, part: str) -> list[str]:
-        """The statements that make one part of a block, line by line."""
-        place = f"{self._line}, {part}" if self.type.shape else part
-        made = self._made(self._values, self._count)
-        return self._by_line(f"{self._folded}[{place}] = {made}")
+    def _folded_into(self, to: str, part: str, values: str, count: str) -> list[str]:
+        """The statements that fold so many values, those of each line, to one part of an array."""
+        if not self.type.shape:
+            return [f"{to}[{part}] = {self._fold}({values}, {count})"]
+        line, place = self._line, f"{self._line}, {part}" if part else self._line
+        made = f"{self._fold}({values}[{line}], {count})"
+        return [f"for {line} in range({self._lines}):", f"    {to}[{place}] = {made}"]
 
     def _ending(self, parts: str, how_many: str = "") -> list[str]:
         """The statements that fold so many parts."""
-        result, last = self._frame.names.take("result"), self._made(self._folded, parts)
+        result = self._frame.names.take("result")
         end = f"return {how_many}{result}"
         if self.type.shape:
             begin = f"{result} = np.empty({self._lines}, {SCALARS[self._returned].numpy})"
-            return [begin, *self._by_line(f"{result}[{self._line}] = {last}"), end]
+            return [begin, *self._folded_into(result, "", self._folded, parts), end]
+        last = f"{self._fold}({self._folded}, {parts})"
         last = f"int(np.int64({last}))" if self._is_wrapping else last
         return [f"{result}: {self.returns} = {last}", end]
-
-    def _made(self, values: str, count: str) -> str:
-        """The expression for what is made of so many values, those of a line."""
-        line = f"[{self._line}]" if self.type.shape else ""
-        return f"{self._fold}({values}{line}, {count})"
-
-    def _by_line(self, statement: str) -> list[str]:
-        head = f"for {self._line} in range({self._lines}):"
-        return [head, f"    {statement}"] if self.type.shape else [statement]
 
     # --- the method ------------------------------------------------------------------------------
 

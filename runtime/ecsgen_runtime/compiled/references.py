@@ -34,26 +34,21 @@ def open_table(
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], np.uint64]:
     """Return distinct numbers and their rows as such a table; O(k)."""
     bits = max(2, (2 * len(owners)).bit_length())
-    keys, found = np.zeros(1 << bits, np.uint64), np.full(1 << bits, _NIL, np.int64)
-    shift = np.uint64(64 - bits)
-    _enter(owners, rows, keys, found, shift)
-    return keys, found, shift
+    return *_entered(owners, rows, bits), np.uint64(64 - bits)
 
 
 @kernel()
-def _enter(
-    owners: NDArray[np.uint64],
-    rows: NDArray[np.intp],
-    keys: NDArray[np.uint64],
-    found: NDArray[np.int64],
-    shift: np.uint64,
-) -> None:
+def _entered(
+    owners: NDArray[np.uint64], rows: NDArray[np.intp], bits: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    keys, found = np.zeros(1 << bits, np.uint64), np.full(1 << bits, _NIL, np.int64)
     for k in range(len(owners)):
-        place = np.int64(owners[k] * TABLE_FACTOR >> shift)
+        place = np.int64(owners[k] * TABLE_FACTOR >> np.uint64(64 - bits))
         while keys[place] != 0:
             place = (place + 1) % len(keys)
         keys[place] = owners[k]
         found[place] = rows[k]
+    return keys, found
 
 
 @kernel()
