@@ -193,23 +193,18 @@ def indices(node: ast.Subscript) -> tuple[int, ...]:
 
 def element(base: Expression, index: tuple[int, ...], node: ast.expr) -> Expression:
     """An element of a shape; E807 where it has none there."""
-    type_ = element_type(base.type, index, node)
+    shape = base.type.shape
+    if not index or len(index) > len(shape):
+        given = f"{len(index)} indices" if len(index) > 1 else "an index"
+        raise KernelError("E807", f"{base.type} does not take {given}", node)
+    for position, size in zip(index, shape, strict=False):
+        if position >= size:
+            message = f"the index {position} is out of range: {base.type} has 0 to {size - 1} there"
+            raise KernelError("E807", message, node)
+    type_ = base.type.of_shape(shape[len(index) :])
     if isinstance(base, Element):
         return Element(type_, base.base, base.index + index)
     return Element(type_, base, index)
-
-
-def element_type(whole: Type, index: tuple[int, ...], node: ast.expr) -> Type:
-    """The type of an element of a shape; E807 where it has none there."""
-    shape = whole.shape
-    if not index or len(index) > len(shape):
-        given = f"{len(index)} indices" if len(index) > 1 else "an index"
-        raise KernelError("E807", f"{whole} does not take {given}", node)
-    for position, size in zip(index, shape, strict=False):
-        if position >= size:
-            message = f"the index {position} is out of range: {whole} has 0 to {size - 1} there"
-            raise KernelError("E807", message, node)
-    return whole.of_shape(shape[len(index) :])
 
 
 def _constant(node: ast.Constant) -> Operand:

@@ -279,12 +279,11 @@ def fitted(value: Operand, wanted: Type, node: ast.expr) -> Expression:
 
 
 def _mismatch(given: str, wanted: Type, node: ast.expr) -> KernelError:
+    hint = ""
     if wanted.kind and wanted.kind[0].isupper():
         hint = f"name a member, as in {wanted.kind}.name"
     elif wanted.is_bool:
         hint = "compare it with something, as in `x != 0`"
     elif wanted.is_number and not given.startswith(("entity", "id<")):
         hint = f"write {wanted.scalar}(…) to convert it"
-    else:
-        hint = ""
     return KernelError("E803", f"{given} cannot be assigned to {wanted}", node, hint)

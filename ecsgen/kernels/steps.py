@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.kernels.expressions import Typist, element_type, indices
+from ecsgen.kernels.expressions import Typist
 from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.operations import BINARY, WORDS
 from ecsgen.kernels.questions import begins_with_other
@@ -27,7 +27,6 @@ from ecsgen.model.programs import (
     Referred,
     Step,
 )
-from ecsgen.model.types import Type
 
 
 def target_of(step: Assignment) -> ast.expr:
@@ -61,15 +60,17 @@ def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
         raise follows(node)
     if isinstance(node, ast.Name) and node.id in {*scope.locals_, *scope.later}:
         return _set_local(step, node, text, scope, typist)
-    target, index, type_ = _field_target(node, scope, typist)
-    place: Expression = Element(type_, target, index) if index else target
+    place = _place(node, scope, typist)
+    target, index = (place.base, place.index) if isinstance(place, Element) else (place, ())
+    if not isinstance(target, FieldValue | Referred):
+        raise KernelError("E805", f"a kernel cannot assign to {_what(target)}", node)
     if isinstance(target, Referred):
         _refuse_guarded(target, reach.components[target.component].fields, node)
         found = _message(step, place, typist)
         if found is not None:
             return Step(target, _sent(*found, place, typist), index, text, found[0])
         if scope.takes_turns:
-            value = fitted(_right_side(step, place, typist), type_, step.value)
+            value = fitted(_right_side(step, place, typist), place.type, step.value)
             return Step(target, value, index, text, "=")
         hint = "write +=, -=, min, max, or, and"
         raise KernelError("E811", "several rows may mean the same one", node, hint)
@@ -81,7 +82,7 @@ def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
         raise KernelError("E805", message, node)
     _refuse_guarded(target, scope.fields_of(target.owner), node)
     operand = _right_side(step, place, typist)
-    return Step(target, fitted(operand, type_, step.value), index, text)
+    return Step(target, fitted(operand, place.type, step.value), index, text)
 
 
 def _refuse_guarded(target: FieldValue | Referred, fields: Iterable[Field], node: ast.expr) -> None:
@@ -116,32 +117,17 @@ def _set_local(step: Assignment, node: ast.Name, text: str, scope: Scope, typist
     return Step(local, value, (), text)
 
 
-def _field_target(
-    node: ast.expr, scope: Scope, typist: Typist
-) -> tuple[FieldValue | Referred, tuple[int, ...], Type]:
-    index: tuple[int, ...] = ()
-    if isinstance(node, ast.Subscript):
-        index = indices(node)
+def _place(node: ast.expr, scope: Scope, typist: Typist) -> Expression:
+    """What a step assigns to, as an expression that reads it."""
     base = node.value if isinstance(node, ast.Subscript) else node
     if not isinstance(base, ast.Name | ast.Attribute):
         message = "a step assigns to a field, an element of a field or a local name"
         raise KernelError("E805", message, node)
-    found = _named_target(base, scope, typist)
-    if isinstance(found, Element):
-        index = (*found.index, *index)
-        found = found.base
-    if not isinstance(found, FieldValue | Referred):
-        raise KernelError("E805", f"a kernel cannot assign to {_what(found)}", node)
-    return found, index, element_type(found.type, index, node) if index else found.type
-
-
-def _named_target(base: ast.Name | ast.Attribute, scope: Scope, typist: Typist) -> Expression:
     try:
-        return typist.value(base)
+        return typist.value(node)
     except KernelError as error:
         if error.code == "E802" and isinstance(base, ast.Name) and scope.components:
-            hint = did_you_mean(base.id, scope.components)
-            raise KernelError(error.code, error.message, error.node, error.hint or hint) from None
+            error.hint = error.hint or did_you_mean(base.id, scope.components)
         raise
 
 

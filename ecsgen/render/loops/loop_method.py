@@ -32,7 +32,6 @@ class LoopKernel(Method):
     ) -> None:
         super().__init__(kernel, source, asked)
         self.function = LoopFunction(kernel, self, source, is_plain)
-        self.is_plain = is_plain
 
     @property
     def printed(self) -> Printed:
@@ -104,7 +103,7 @@ class LoopKernel(Method):
     def _call(self) -> str:
         """The statements that call the function."""
         name, parameters = self.function.name, self.function.parameters
-        if self.is_plain:
+        if self.function.is_plain:
             return '    with np.errstate(all="ignore"):\n' + _calling(name, parameters, 12)
         if not self.takes_rows or self._program.sees_in_order:
             return _calling(name, parameters)

@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 from .kernel import kernel
 
-_LARGEST: Final = np.int64(2**63 - 1)
-_LARGEST_UNSIGNED: Final = np.uint64(2**64 - 1)
-
 
 @kernel()
 def minimum(a: Any, b: Any) -> Any:
@@ -148,7 +145,7 @@ def between(value: float, low: float, high: float) -> float:
 def as_int64(value: Any) -> np.int64:
     """Return a float cut to i64: the range's end beyond it, 0 for NaN."""
     if value >= 2.0**63:
-        return _LARGEST
+        return np.int64(2**63 - 1)
     return np.int64(between(value, -(2.0**63), 2.0**62 * 1.9999999999999998))
 
 
@@ -156,7 +153,7 @@ def as_int64(value: Any) -> np.int64:
 def as_uint64(value: Any) -> np.uint64:
     """Return a float cut to u64: the range's end beyond it, 0 for NaN."""
     if value >= 2.0**64:
-        return _LARGEST_UNSIGNED
+        return np.uint64(2**64 - 1)
     return np.uint64(between(value, 0.0, 2.0**63 * 1.9999999999999998))
 
 
