@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ecsgen.kernels.form import Place
 from ecsgen.model import Field
@@ -120,20 +120,11 @@ class LoopFrame:
 
     # --- columns ---------------------------------------------------------------------------------
 
-    def array(
-        self,
-        name: str,
-        scalar: str,
-        passed: str,
-        elements: int = 0,
-        field: FieldValue | None = None,
-        part: int = 0,
-    ) -> str:
-        """The parameter for a column of the function's own rows."""
-        if passed not in self.own:
-            of = array_type(scalar), passed, elements, field, part
-            self.own[passed] = Parameter(self.names.claim(name), *of)
-        return self.own[passed].name
+    def array(self, wish: Parameter) -> str:
+        """The parameter for a column of the function's own rows, called so if nothing else is."""
+        if wish.passed not in self.own:
+            self.own[wish.passed] = replace(wish, name=self.names.claim(wish.name))
+        return self.own[wish.passed].name
 
     def parameter(
         self, name: str, annotation: str, passed: str, among: dict[str, Parameter] | None = None
@@ -148,9 +139,9 @@ class LoopFrame:
         """The parameters of a field of own rows, or of those who are asked: several if its elements
         are split."""
         columns, field = self._columns_of(node), FieldValue(node.type, node.name, node.owner)
-        elements = node.type.elements // len(columns)
+        elements, annotation = node.type.elements // len(columns), array_type(node.type.scalar)
         return [
-            self.array(name, node.type.scalar, passed, elements, field, part)
+            self.array(Parameter(name, annotation, passed, elements, field, part))
             for part, (name, passed) in enumerate(columns)
         ]
 

@@ -22,7 +22,7 @@ from ecsgen.model.programs import (
 from ecsgen.model.types import SCALARS, Number, Type
 from ecsgen.render.loops.code import Code, Level, cut, infix
 from ecsgen.render.loops.elements import element_of
-from ecsgen.render.loops.frame import LoopFrame, cells_of
+from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type, cells_of
 from ecsgen.render.loops.lookup import Lookups
 from ecsgen.render.loops.near import Neighbours, Now, Questions
 from ecsgen.render.loops.values import UNROLLED, Emitter, Value, is_mixing, part_of, plus, uniform
@@ -79,7 +79,7 @@ class LoopBody(Emitter):
         if who.name == ID_SLOT:
             function = "id_stem_of"
             passed = f"{frame.source.holder(who.owner)}._id_generation_column"
-            generations = frame.array("id_generation", "u32", passed)
+            generations = frame.array(Parameter("id_generation", array_type("u32"), passed))
             given.append(f"{generations}[{given[0]}]")
         self.first.append(f"{stem} = {function}({', '.join([*given, frame.key])})")
         self.stem = stem
@@ -131,7 +131,8 @@ class LoopBody(Emitter):
         known = f"parent {node.name}"  # no schema has such a name
         if known not in self.locals_:
             if PARENT not in self._rows:
-                parents = self.frame.array("parent", "u32", "data._parent_column")
+                wish = Parameter("parent", array_type("u32"), "data._parent_column")
+                parents = self.frame.array(wish)
                 self._rows[PARENT] = row = self.names.take("p")
                 self._letters[row] = "q"
                 self.first.append(f"{row} = np.intp({parents}[{self.frame.row}])")

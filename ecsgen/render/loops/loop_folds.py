@@ -82,7 +82,7 @@ class LoopFold(Folding):
     @property
     def _present(self) -> Code:
         """Whether the row is in use."""
-        owners = self._frame.array("entity", "u64", "data._entity_column")
+        owners = self._frame.array(Parameter("entity", array_type("u64"), "data._entity_column"))
         return Code(f"{owners}[{self._frame.row}] != 0", Level.COMPARISON)
 
     @property

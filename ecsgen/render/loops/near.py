@@ -224,12 +224,9 @@ class Now(Neighbours):
         return cells_of(self._frame.arrays(node), node.type, self._member(node.owner, self.place))
 
     def setup(self) -> list[str]:
-        most = f"np.empty(len({self._cells}.names) + 1, np.intp)"
-        return [
-            f"{self.places} = {self._cells}.places",
-            *self._measured(f"{self._cells}.sizes"),
-            f"{self.found} = {most}",
-        ]
+        cells = self._cells
+        lines = [f"{self.places} = {cells}.places", *self._measured(f"{cells}.sizes")]
+        return [*lines, f"{self.found} = np.empty(len({cells}.names) + 1, np.intp)"]
 
     def listed(self, row: str, place: Value) -> list[str]:
         """The statements that list those in reach of a row's place."""
