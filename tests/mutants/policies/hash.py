@@ -17,7 +17,9 @@ GROUPS = (
         Mutant("the map is not told of many", r"^( +)remember\(.*\)", r"\1pass"),
         Mutant("the map does not forget many", r"^( +)forget\(.*\)", r"\1pass"),
         Mutant("the map takes no memory", r" \+ dict_bytes\(self\._rows\)", ""),
-        Mutant("saving loses the map", r"(self\._rows = \{\}\n +)self\._enter_firsts\(\)", r"\1pass"),
+        Mutant(
+            "saving loses the map", r"(self\._rows = \{\}\n +)self\._enter_firsts\(\)", r"\1pass"
+        ),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant(
             "who has none loses one",
