@@ -9,13 +9,15 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
+from ecsgen.kernels.form import Place
 from ecsgen.layout import layout
-from ecsgen.model import Component, Field
-from ecsgen.model.columns import KEPT_FIELDS, field_columns
+from ecsgen.model import Component
+from ecsgen.model.columns import field_columns
 from ecsgen.model.programs import OWN, PARENT, FieldValue
-from ecsgen.model.types import FLOATS, INTEGERS, SCALARS
+from ecsgen.model.types import FLOATS, INTEGERS, SCALARS, Type
 from ecsgen.render.calls import call
 from ecsgen.render.giving_way import marked
+from ecsgen.render.kernels.sources import OtherManagers, field_of
 from ecsgen.render.quoting import literal
 
 Shape = tuple[int, ...]
@@ -30,6 +32,15 @@ class Layout(Enum):
     PLANES = "an element of all rows lies together, as in split fields"
 
 
+Kind = tuple[str, Shape, Layout]
+"""What memory must have to hold a value: its scalar type, shape and layout."""
+
+
+def kind_of(type_: Type) -> Kind:
+    """What is made for each row, or for each pair, has."""
+    return type_.scalar, type_.shape, Layout.PLANES if type_.shape else Layout.ROWS
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """A value that the generated code has at hand."""
@@ -42,8 +53,7 @@ class Value:
     is_literal: bool = False  # a Python number, which takes the type of what it meets
 
     @property
-    def kind(self) -> tuple[str, Shape, Layout]:
-        """What memory must have to hold it."""
+    def kind(self) -> Kind:
         return self.scalar, self.shape, self.layout
 
     @property
@@ -55,9 +65,9 @@ class Value:
         """The same value, which is not used up by reading it."""
         return replace(self, slot=None)
 
-    def is_free_for(self, scalar: str, shape: Shape, layout: Layout) -> bool:
+    def is_free_for(self, kind: Kind) -> bool:
         """Whether a result of that kind may take the place of this value."""
-        slot, kind = self.slot, (scalar, shape, layout)
+        slot = self.slot
         return slot is not None and slot.text == self.text and slot.kind == kind
 
     def element(self, *index: int) -> str:
@@ -67,10 +77,8 @@ class Value:
     def part(self, index: Shape) -> Value:
         """An element, or what is left of the shape behind a few indices."""
         shape = self.shape[len(index) :]
-        if self.layout is Layout.UNIFORM:
-            layout = Layout.UNIFORM
-        else:
-            layout = Layout.PLANES if shape else Layout.ROWS
+        layout = Layout.PLANES if shape else Layout.ROWS
+        layout = self.layout if self.is_uniform else layout
         return Value(self.element(*index), self.scalar, shape, layout, self.slot)
 
 
@@ -84,9 +92,8 @@ class Working:
     _free: list[Value] = field(default_factory=list)
     _unnamed: int = 0
 
-    def take(self, scalar: str, shape: Shape, layout: Layout) -> Value:
+    def take(self, kind: Kind) -> Value:
         """Memory for a value until it is given back."""
-        kind = scalar, shape, layout
         found = next((slot for slot in self._free if slot.kind == kind), None)
         if found is not None:
             self._free.remove(found)
@@ -140,17 +147,13 @@ class Constants:
         if len(scalars) > 1:
             return [operand.text for operand in operands]
         (scalar,) = scalars
-        return [
-            (
-                self._name(operand.text, scalar)
-                if operand.is_literal and _has_number(scalar, operand.text)
-                else operand.text
-            )
-            for operand in operands
-        ]
+        return [self._name(one.text, scalar) if one.is_literal else one.text for one in operands]
 
     def _name(self, text: str, scalar: str) -> str:
-        """Return the name of a constant. No field or argument begins with a digit."""
+        """Return the name of a constant, or the number if the type does not have it. No field or
+        argument begins with a digit."""
+        if not _has_number(scalar, text):
+            return text
         sign = "_negative" if text.startswith("-") else ""
         digits = re.sub(r"\W", "_", text.strip("-").replace("e-", "e_minus_").replace("e+", "e"))
         name = f"_{digits}{sign}_{scalar}"
@@ -174,61 +177,62 @@ def _has_number(scalar: str, text: str) -> bool:
 class Views:
     """How the fields of several components are seen, each with a name that is not `taken`."""
 
-    def __init__(self, components: Mapping[str, Component], taken: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        components: Mapping[str, Component],
+        managers: OtherManagers,
+        taken: Iterable[str] = (),
+    ) -> None:
         """`components` by their names, or only `OWN`: that whose kernel it is."""
         self._components = components
+        self._managers = managers
         self._taken = set(taken)
-        self._names: dict[FieldValue, str] = {}
+        self._values: dict[FieldValue, Value] = {}
 
     def value(self, field: FieldValue) -> Value:
-        """The view that a block has."""
-        found, type_ = field_of(self._component(field), field.name), field.type
-        layout_ = Layout.ROWS if not type_.shape else Layout.TOGETHER
-        if found.split and type_.shape:
-            layout_ = Layout.PLANES
-        return Value(marked(self._name(field)), type_.scalar, type_.shape, layout_)
-
-    def holder(self, field: FieldValue) -> str:
-        """The expression for what has the columns, in the method."""
-        is_own = OWN in self._components
-        return "data" if is_own else f"self.{self._components[field.owner].module}.data"
+        """The view that a block has, with a name of its own."""
+        if field not in self._values:
+            component = self._component(field)
+            of_others = {OWN: "", PARENT: "_parent_"}
+            stem = f"{of_others.get(field.owner, f'{component.module}_')}{field.name}"
+            names = (stem, *(f"{stem}_{number}" for number in range(2, 1000)))
+            name = next(name for name in names if name not in self._taken)
+            self._taken.add(name)
+            kind = column_kind(component, field.name, field.type)
+            self._values[field] = Value(marked(name), *kind)
+        return self._values[field]
 
     def column(self, field: FieldValue, rows: str = "") -> str:
         """The expression for the view of a whole column, or of its first rows, where blocks are
         made."""
-        if OWN in self._components:
-            return column_view(self._component(field), field, "self", "_COLUMNS", rows)
-        columns = f"self.{self._components[field.owner].module}.LAYOUT"
-        return column_view(self._component(field), field, self.holder(field), columns, rows)
+        if self._managers.is_world:
+            return other_column(self._managers, field.owner, field, rows)
+        return _column_view(self._component(field), field, "self", "_COLUMNS", rows)
 
     def _component(self, field: FieldValue) -> Component:
         return self._components[OWN if field.owner == PARENT else field.owner]
 
-    def _name(self, field: FieldValue) -> str:
-        """A name of its own."""
-        if field not in self._names:
-            of_others = {OWN: "", PARENT: "_parent_"}
-            before = of_others.get(field.owner, f"{self._component(field).module}_")
-            stem = f"{before}{field.name}"
-            names = (stem, *(f"{stem}_{number}" for number in range(2, 1000)))
-            self._names[field] = next(name for name in names if name not in self._taken)
-            self._taken.add(self._names[field])
-        return self._names[field]
+
+def column_kind(component: Component, name: str, type_: Type) -> Kind:
+    """How the cells of a field lie in its column."""
+    kind = kind_of(type_)
+    if type_.shape and not field_of(component, name).split:
+        return *kind[:2], Layout.TOGETHER
+    return kind
 
 
-def field_of(component: Component, name: str) -> Field:
-    """One of a component's fields, or a column that managers keep."""
-    own = (field for field in component.fields if field.name == name)
-    return next(own, None) or KEPT_FIELDS[name]
-
-
-def column_view(
-    component: Component, field: FieldValue, holder: str, columns: str, rows: str = ""
+def other_column(
+    managers: OtherManagers, component: str, field: FieldValue | Place, rows: str = ""
 ) -> str:
-    """The expression for the view of a whole column, or of its first rows.
+    """The expression for a column, or its first rows, of a manager that the method asks."""
+    holder, columns = managers.data(component), f"{managers.manager(component)}.LAYOUT"
+    return _column_view(managers.components[component], field, holder, columns, rows)
 
-    `holder` has the buffer, `columns` the layout.
-    """
+
+def _column_view(
+    component: Component, field: FieldValue | Place, holder: str, columns: str, rows: str
+) -> str:
+    """The same; `holder` has the buffer, `columns` the layout."""
     found, shape = field_of(component, field.name), field.type.shape
     if found.split and shape:
         names = [column.name for column in layout(component).columns]

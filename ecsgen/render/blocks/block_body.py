@@ -6,7 +6,7 @@ hand: tables are searched one after the other then, and each is in the cache mea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from textwrap import indent
@@ -17,7 +17,6 @@ from ecsgen.kernels.form import (
     Find,
     Form,
     Hear,
-    Place,
     Row,
     Say,
     Send,
@@ -35,21 +34,20 @@ from ecsgen.model.programs import (
     Program,
 )
 from ecsgen.model.types import SCALARS
-from ecsgen.render.blocks.array_composed import COMPOSED
 from ecsgen.render.blocks.array_values import (
     Constants,
     Layout,
-    Shape,
     Value,
     Views,
-    column_view,
-    field_of,
+    column_kind,
+    kind_of,
+    other_column,
 )
-from ecsgen.render.blocks.expressions import PAIRS, Emitter, PairEmitter, layout_of
+from ecsgen.render.blocks.expressions import PAIRS, Emitter, PairEmitter
 from ecsgen.render.blocks.posts import Post, posts_of
 from ecsgen.render.calls import call
 from ecsgen.render.giving_way import marked
-from ecsgen.render.kernels.sources import OtherManagers
+from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
 from ecsgen.render.quoting import comment_text, literal
 
 QUIET = 'with np.errstate(all="ignore"):'
@@ -60,24 +58,26 @@ class BlockBody:
 
     def __init__(
         self,
-        views: Views,
-        managers: OtherManagers,
+        source: Source | ChunkSource,
         indent: int,
-        whole: Callable[[FieldValue], str] = lambda field: "",
+        asked: Asked | None = None,
+        taken: Iterable[str] = (),
         constants: Constants | None = None,
     ) -> None:
-        """`whole`: the expression for a field of all rows in their order, if there is one;
-        `constants`: where numbers go that stay the same, if the module has a place for them."""
-        self.views = views
+        """`taken`: names that fields do not get; `constants`: where numbers go that stay the same,
+        if the module has a place for them."""
+        components = {**source.components, **(asked.components if asked is not None else {})}
+        self.views = Views(components, source.managers, taken)
+        self._has_whole = isinstance(source, Source) and asked is None and source.variable == "_n"
+        """Whether the rows are the first ones of several managers, in their order."""
         self.read: dict[FieldValue, None] = {}
         self.gathered: set[FieldValue] = set()
         """Fields of which a row's own value counts, and not only what is written over it."""
         self.written: set[str] = set()
-        self._managers = managers
-        self._whole = whole
+        self._managers = source.managers
         self._arguments: dict[str, str] = {}
-        self.emit = Emitter(self._view, self._arguments, COMPOSED, indent, constants=constants)
-        self.pairs = PairEmitter.of(self.emit)
+        self.emit = Emitter(self._view, self._arguments, indent, constants=constants)
+        self.pairs = PairEmitter(self.emit)
         self._rows: dict[Row, Value] = {}
         self._columns: dict[str, str] = {}
         self._defaults: dict[tuple[object, ...], str] = {}
@@ -172,7 +172,8 @@ class BlockBody:
             self.emit.working.named(Value(name, "u64", (), Layout.ROWS))
         found = self._view(who).text
         if who.name == ID_SLOT:
-            found = f"ids_of({found}, {self.views.holder(who)}._id_generation_column)"
+            holder = self._managers.data(who.owner)
+            found = f"ids_of({found}, {holder}._id_generation_column)"
         self.emit.run("draw_stems", found, key, "_stem", "_bits")
 
     def _mask(self, head: Sequence[Statement], where: Expression, text: str) -> None:
@@ -261,11 +262,9 @@ class BlockBody:
         """The rows that handles lead to, NIL where they lead to none, or whether who they are is
         alive."""
         emit, handle = self.emit, one.handle
-        whole = ""
-        if isinstance(handle, FieldValue) and one.component:
-            is_written = handle.text in self._form.program.effects.writes
-            whole = "" if is_written else self._whole(handle)
-        if whole:
+        writes, is_whole = self._form.program.effects.writes, self._has_whole and one.component
+        if isinstance(handle, FieldValue) and is_whole and handle.text not in writes:
+            whole = self.views.column(handle, "_n")
             return emit.cut("led", self._lookup(one, whole, 0), "i64")
         found = emit.value(handle)
         handles = f"np.atleast_1d({found.text})" if found.is_uniform else found.text
@@ -310,33 +309,28 @@ class BlockBody:
     def _gathered_into(self, one: Fetch, following: Statement | None) -> Value:
         """Where cells go: at once to where the next statement has them, if that is as good."""
         type_ = one.place.type
-        kind = type_.scalar, type_.shape, self._gathered_layout(one.place)
+        component = self._managers.components[one.place.row.component]
+        kind = column_kind(component, one.place.name, type_)
+        target: Value | None = None
         match following:
             case Store(value=one.to) if self._form.where is None:
                 target = self._target(following)
-                if _is_whole(target, kind):
-                    return target.held
             case Set(value=one.to):
                 target = self._slot_of(following.to, kind[2])
-                if _is_whole(target, kind):
-                    return target.held
-        return self.emit.working.take(*kind)
-
-    def _gathered_layout(self, place: Place) -> Layout:
-        component = self._managers.components[place.row.component]
-        if not place.type.shape:
-            return Layout.ROWS
-        return Layout.PLANES if field_of(component, place.name).split else Layout.TOGETHER
+        if target is None or target.kind != kind:
+            return self.emit.working.take(kind)
+        # a row of a matrix has another layout in memory
+        is_part_of_matrix = target.shape and not target.text.isidentifier()
+        return self.emit.working.take(kind) if is_part_of_matrix else target.held
 
     def _column(self, one: Fetch) -> str:
         """The variable with a whole column: a copy if the kernel writes it."""
         managers, place = self._managers, one.place
-        component, given = place.row.component, FieldValue(place.type, place.name)
+        component = place.row.component
         name = f"{managers.stem(component).replace('other', '_all', 1)}_{place.name}"
         if name not in self._columns:
-            holder, columns = managers.data(component), f"{managers.manager(component)}.LAYOUT"
-            rows = f" {holder}._n" if one.before else ""
-            text = column_view(managers.components[component], given, holder, columns, rows)
+            rows = f" {managers.data(component)}._n" if one.before else ""
+            text = other_column(managers, component, place, rows)
             if one.before:
                 is_turned = text.startswith("rows_last(")
                 text = f"{text[:-1]}.copy())" if is_turned else f"{text}.copy()"
@@ -360,15 +354,13 @@ class BlockBody:
     # --- neighbours and messages -----------------------------------------------------------------
 
     def _ask(self, one: Ask) -> Value:
-        emit, type_ = self.emit, one.to.type
-        self.pairs.indent = emit.indent
-        out = emit.working.take(type_.scalar, type_.shape, layout_of(type_))
-        if one.value is None:
-            emit.run(f"{PAIRS}.{one.how}", "True", out.text)
-            return out
-        found = self.pairs.value(one.value)
-        emit.run(f"{PAIRS}.{one.how}", found.text, out.text)
-        self.pairs.working.give_back(found)
+        emit, pairs = self.emit, self.pairs
+        pairs.indent = emit.indent
+        out = emit.working.take(kind_of(one.to.type))
+        found = None if one.value is None else pairs.value(one.value)
+        emit.run(f"{PAIRS}.{one.how}", "True" if found is None else found.text, out.text)
+        if found is not None:
+            pairs.working.give_back(found)
         return out
 
     def _hear(self, one: Hear) -> None:
@@ -400,9 +392,3 @@ def _counts(program: Program, field: FieldValue) -> bool:
         return True
     parts = any(step.target == field and step.index for step in program.steps)
     return parts or program.where is not None or field.text in program.effects.reads
-
-
-def _is_whole(target: Value, kind: tuple[str, Shape, Layout]) -> bool:
-    """Whether cells can be gathered there: a row of a matrix has another layout in memory."""
-    is_part_of_matrix = target.shape and not target.text.isidentifier()
-    return not is_part_of_matrix and (target.scalar, target.shape, target.layout) == kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from textwrap import indent
@@ -10,26 +10,20 @@ from typing import Final
 
 from ecsgen.kernels.form import Form
 from ecsgen.kernels.lower import lowered
-from ecsgen.model import Kernel
-from ecsgen.model.programs import Cast, Expression, FieldValue, Local, Operation, Program, walk
+from ecsgen.model.programs import Cast, Expression, Local, Operation, Program, walk
 from ecsgen.model.types import SCALARS
-from ecsgen.render.blocks.array_values import Constants, Layout, Views
+from ecsgen.render.blocks.array_values import Constants, Layout, kind_of
 from ecsgen.render.blocks.block_body import QUIET, BlockBody
 from ecsgen.render.blocks.drivers import Driver, chunks, cut, joined, levels, near
 from ecsgen.render.blocks.expressions import COMPLAINING
 from ecsgen.render.calls import call, exploded, for_macro
 from ecsgen.render.kernels.methods import Folding, Method, Pass, Printed
-from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
+from ecsgen.render.kernels.sources import ChunkSource, Source
 from ecsgen.render.quoting import WIDTH, literal
 
 
 class BlockMethod(Method):
     """A kernel over blocks of rows."""
-
-    def __init__(
-        self, kernel: Kernel, source: Source | ChunkSource, asked: Asked | None = None
-    ) -> None:
-        super().__init__(kernel, source, asked)
 
     @property
     def printed(self) -> Printed:
@@ -64,20 +58,10 @@ class BlockMethod(Method):
 
     def _body(self, is_quiet: bool, constants: Constants) -> BlockBody:
         """What takes the statements of a block, in which nothing stands."""
-        source, sides = self.source, dict(self.source.components)
-        if self.asked is not None:
-            sides |= self.asked.components
         targets = [step.target for one in self.kernels for step in one.program.steps]
         taken = [target.name for target in targets if isinstance(target, Local)]
-        views = Views(sides, [*taken, *(argument.text for argument in self.arguments)])
-
-        def whole(field: FieldValue) -> str:
-            """Of all rows, where these are the first ones of all managers."""
-            if self.asked is not None or isinstance(source, ChunkSource) or not source.is_world:
-                return ""
-            return views.column(field, source.variable) if source.at is None else ""
-
-        return BlockBody(views, source.managers, 16 if is_quiet else 12, whole, constants)
+        taken += [argument.text for argument in self.arguments]
+        return BlockBody(self.source, 16 if is_quiet else 12, self.asked, taken, constants)
 
     def _driver(self, body: BlockBody) -> Driver:
         """What brings columns into blocks."""
@@ -121,20 +105,10 @@ def block_loop(driver: Driver, body: BlockBody, is_quiet: bool, before: Sequence
 
 
 def complains(program: Program, has_holes: bool) -> bool:
-    """Whether floating point warnings must be off: some operation may well cause one."""
-    values = [step.value for step in program.steps]
-    return program.near is not None or may_warn(program.where, values, has_holes)
-
-
-def may_warn(where: Expression | None, values: Sequence[Expression], has_holes: bool) -> bool:
-    """Whether numpy may warn: of values that fields may well have, or of rows that are unused."""
-    computed = [*values, *([where] if where is not None else [])]
-    return any(_warns(node, has_holes) for node in _nodes(computed))
-
-
-def _nodes(expressions: Sequence[Expression]) -> Iterator[Expression]:
-    for one in expressions:
-        yield from walk(one)
+    """Whether floating point warnings must be off: numpy may well warn, of values that fields may
+    have, or of rows that are unused."""
+    nodes = (node for one in program.expressions for node in walk(one))
+    return program.near is not None or any(_warns(node, has_holes) for node in nodes)
 
 
 def _warns(node: Expression, is_garbage: bool) -> bool:
@@ -163,8 +137,8 @@ class BlockFold(Folding):
     def printed(self) -> Printed:
         """The texts of the module, of whose constants a reduction has none."""
         source = self.source
-        is_quiet = may_warn(self.where, [self.value], source.has_holes)
-        body = BlockBody(Views(source.components), source.managers, 16 if is_quiet else 12)
+        is_quiet = complains(self.kernel.program, source.has_holes)
+        body = BlockBody(source, 16 if is_quiet else 12)
         program = replace(self.kernel.program, steps=())
         body.add(Form(program, (), self.where, ()), {}, " ".join(self.kernel.where.split()))
         self._add_part(body)
@@ -191,8 +165,7 @@ class BlockFold(Folding):
             emit.write("    continue")
         found = emit.value(self.value)
         if found.layout in (Layout.UNIFORM, Layout.TOGETHER):
-            layout = Layout.PLANES if type_.shape else Layout.ROWS
-            found = emit.copied(found.held, type_.scalar, type_.shape, layout)
+            found = emit.copied(found.held, kind_of(type_))
         values = f"{found.text}[..., {mask}]" if mask else found.text
         if self._counts:
             emit.write(f"_matching += int(np.count_nonzero({mask}))")

@@ -3,7 +3,7 @@ rows, or of each pair of a row and a neighbour."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final
@@ -22,9 +22,18 @@ from ecsgen.model.programs import (
     Offset,
     Operation,
     OtherField,
+    walk,
 )
-from ecsgen.model.types import FLOATS, SCALARS, Type, promote
-from ecsgen.render.blocks.array_values import Constants, Layout, Shape, Value, Working
+from ecsgen.model.types import FLOATS, SCALARS, promote
+from ecsgen.render.blocks.array_values import (
+    Constants,
+    Kind,
+    Layout,
+    Shape,
+    Value,
+    Working,
+    kind_of,
+)
 from ecsgen.render.calls import MARK, call
 from ecsgen.render.quoting import literal
 
@@ -67,9 +76,8 @@ COMPLAINING: Final = frozenset(
 """Operations of which numpy warns for values that a field may well have."""
 
 _COMPARING = (Rule.ORDER, Rule.EQUALITY)
-
-Composer = Callable[["Emitter", Operation, Value | None], Value]
-"""Writes an operation that takes several ufuncs, to a target if that is as good."""
+_NOT_CUT = (*FLOATS, "bool")
+"""What floats are converted to as numpy does it."""
 
 
 @dataclass(slots=True)
@@ -78,7 +86,6 @@ class Emitter:
 
     view: Callable[[FieldValue], Value]  # of a field
     arguments: Mapping[str, str]  # converted values
-    composers: Mapping[str, Composer]  # of operations that take several ufuncs
     indent: int
     working: Working = field(default_factory=Working)
     before: list[str] = field(default_factory=list)
@@ -120,30 +127,20 @@ class Emitter:
     def layout(self, node: Expression) -> Layout:
         """The layout that the value of an expression will have."""
         match node:
+            case FieldValue() | Local():
+                return self.value(node).layout
+            case Cast():
+                return self.layout(node.operand)
             case Argument(each=True):
                 return Layout.TOGETHER if node.type.shape else Layout.ROWS
             case Constant() | Argument():
                 return Layout.UNIFORM
-            case FieldValue():
-                return self.view(node).layout
-            case Local():
-                return self.locals_[node.name].layout
-            case Cast():
-                return self.layout(node.operand)
-            case Element():
-                inner = self.layout(node.base)
-                planes = Layout.PLANES if node.type.shape else Layout.ROWS
-                return inner if inner is Layout.UNIFORM else planes
-            case Draw():
-                return Layout.PLANES if node.type.shape else Layout.ROWS
-        assert isinstance(node, Operation)
-        layouts = [self.layout(operand) for operand in node.operands]
-        shapes = [operand.type.shape for operand in node.operands]
-        if node.name in UFUNCS or node.name == "if":
-            if all(layout is Layout.UNIFORM for layout in layouts):
+            case Element() if self.layout(node.base) is Layout.UNIFORM:
                 return Layout.UNIFORM
-            return common_layout(zip(layouts, shapes, strict=True), node.type.shape)
-        return Layout.PLANES if node.type.shape else Layout.ROWS
+            case Operation() if node.name in UFUNCS or node.name == "if":
+                operands = [(self.layout(one), one.type.shape) for one in node.operands]
+                return common_layout(operands, node.type.shape)
+        return kind_of(node.type)[2]
 
     def write(self, line: str) -> None:
         self.lines.append(" " * self.indent + line)
@@ -187,11 +184,14 @@ class Emitter:
                 return found
         else:
             found = self.value(inner)
+        dtype, is_cut = SCALARS[scalar].numpy, inner.type.is_float and scalar not in _NOT_CUT
         if found.is_uniform:
-            return self._uniform_cast(found, scalar)
-        out = self.place(scalar, found.shape, found.layout, (), target)
-        if inner.type.is_float and scalar not in (*FLOATS, "bool"):
-            self.write(f"{out.text}[...] = as_integers({found.text}, {SCALARS[scalar].numpy})")
+            text = as_typed(found)
+            made = f"as_integers({text}, {dtype})" if is_cut else f"{text}.astype({dtype})"
+            return self.uniform(made, scalar, found.shape)
+        out = self.place((scalar, found.shape, found.layout), (), target)
+        if is_cut:
+            self.write(f"{out.text}[...] = as_integers({found.text}, {dtype})")
         elif scalar == "bool":
             self.run("np.not_equal", found.text, "0", f"out={out.text}")
         else:
@@ -199,35 +199,24 @@ class Emitter:
         self.working.give_back(found)
         return out
 
-    def _uniform_cast(self, found: Value, scalar: str) -> Value:
-        text, dtype = as_typed(found), SCALARS[scalar].numpy
-        if found.scalar in FLOATS and scalar not in (*FLOATS, "bool"):
-            return self.uniform(f"as_integers({text}, {dtype})", scalar, found.shape)
-        return self.uniform(f"{text}.astype({dtype})", scalar, found.shape)
-
     # --- operations -----------------------------------------------------------------------------
 
     def _operation(self, node: Operation, target: Value | None) -> Value:
-        composer = self.composers.get(node.name)
+        composer = COMPOSED.get(node.name)
         if composer is not None:
             return composer(self, node, target)
         operands, scalar = self._operands(node)
         if all(operand.is_uniform for operand in operands):
             return self._uniform_operation(node, operands)
-        layout = self.layout(node)
-        out = self.place(node.type.scalar, node.type.shape, layout, operands, target)
+        out = self.place((*kind_of(node.type)[:2], self.layout(node)), operands, target)
         natural = reduce(promote, _natural(operands, scalar)) if scalar != "bool" else "bool"
         is_typed = natural != scalar and not _is_mixed(node)
         typed = [f"dtype={SCALARS[scalar].numpy}"] if is_typed else []
         texts = [operand.text for operand in operands]
         if self.constants is not None and not typed:
             texts = self.constants.spelled(operands)
-        if (
-            node.name in IN_PLACE
-            and out.text == texts[0]
-            and out.text.removeprefix(MARK).isidentifier()
-            and not typed
-        ):
+        is_name = out.text == texts[0] and out.text.removeprefix(MARK).isidentifier()
+        if node.name in IN_PLACE and is_name and not typed:
             self.write(f"{out.text} {IN_PLACE[node.name]} {texts[1]}")
         else:
             function = "negated" if node.name == "neg" else f"np.{UFUNCS[node.name]}"
@@ -259,48 +248,40 @@ class Emitter:
 
     def _draw(self, node: Draw, target: Value | None) -> Value:
         bounds = [self.value(operand) for operand in node.operands]
-        scalar, shape = node.type.scalar, node.type.shape
-        fits = target is not None and target.scalar == scalar
-        out = self.place(scalar, shape, self.layout(node), bounds, target if fits else None)
+        fits = target is not None and target.scalar == node.type.scalar
+        out = self.place(kind_of(node.type), bounds, target if fits else None)
         given = ["_stem", str(node.number), *(bound.text for bound in bounds)]
         self.run(f"draw_{node.how}", *given, out.text, "_word", "_bits")
         self.working.give_back(*(bound for bound in bounds if bound.slot != out.slot))
         return out
 
-    def place(
-        self,
-        scalar: str,
-        shape: Shape,
-        layout: Layout,
-        operands: tuple[Value, ...] | list[Value],
-        target: Value | None,
-    ) -> Value:
+    def place(self, kind: Kind, operands: Sequence[Value], target: Value | None) -> Value:
         """Where a result goes: the target, the memory of an operand, or memory of its own."""
+        scalar, shape, _ = kind
         if target is not None and target.shape == shape and _fits_kind(scalar, target.scalar):
             return target.held
-        for operand in operands:
-            if operand.is_free_for(scalar, shape, layout):
-                return operand
-        return self.working.take(scalar, shape, layout)
+        free = (operand for operand in operands if operand.is_free_for(kind))
+        return next(free, None) or self.working.take(kind)
 
-    def copied(self, value: Value, scalar: str, shape: Shape, layout: Layout) -> Value:
+    def copied(self, value: Value, kind: Kind) -> Value:
         """A value in working memory of its own."""
-        if value.is_free_for(scalar, shape, layout):
+        if value.is_free_for(kind):
             return value
-        out = self.working.take(scalar, shape, layout)
+        out = self.working.take(kind)
         self.write(f"{out.text}[...] = {value.text}")
         self.working.give_back(value)
         return out
 
 
-def common_layout(operands: Iterable[tuple[Layout, Shape]], shape: Shape) -> Layout:
+def common_layout(operands: Sequence[tuple[Layout, Shape]], shape: Shape) -> Layout:
     """The layout of a result: elements together only if all operands have them so."""
+    if all(layout is Layout.UNIFORM for layout, _ in operands):
+        return Layout.UNIFORM
     if not shape:
         return Layout.ROWS
-    for layout, own in operands:
-        if layout is not Layout.TOGETHER and (own or layout is not Layout.UNIFORM):
-            return Layout.PLANES
-    return Layout.TOGETHER
+    apart = (one for one in operands if one[0] is not Layout.TOGETHER)
+    is_apart = any(own or layout is not Layout.UNIFORM for layout, own in apart)
+    return Layout.PLANES if is_apart else Layout.TOGETHER
 
 
 def _is_mixed(node: Operation) -> bool:
@@ -350,59 +331,170 @@ def as_typed(value: Value) -> str:
     return f"{SCALARS[value.scalar].numpy}({value.text})" if value.is_literal else value.text
 
 
+# --- operations that take several ufuncs: choices, and what vectors and matrices need -------------
+
+
+def _choice(emit: Emitter, node: Operation, target: Value | None) -> Value:
+    """`a if c else b`: b, over which a is written where c is true."""
+    test, then, otherwise = (emit.value(operand) for operand in node.operands)
+    scalar, shape = node.type.scalar, node.type.shape
+    if test.is_uniform and then.is_uniform and otherwise.is_uniform:
+        given = ", ".join([test.text, as_typed(then), as_typed(otherwise)])
+        return emit.uniform(f"np.where({given})", scalar, shape)
+    if target is not None and otherwise.text == target.text and target.scalar == scalar:
+        out = target.held
+    else:
+        out = emit.copied(otherwise, (scalar, shape, emit.layout(node)))
+    emit.run("put_where", out.text, test.text, then.text)
+    emit.working.give_back(test, then)
+    return out
+
+
+def _sum_of_products(emit: Emitter, pairs: list[tuple[str, str]], out: Value) -> None:
+    """From left to right, each product and each sum rounded."""
+    first, *others = pairs
+    emit.run("np.multiply", *first, f"out={out.text}")
+    if not others:
+        return
+    product = emit.working.take(out.kind)
+    for pair in others:
+        emit.run("np.multiply", *pair, f"out={product.text}")
+        emit.write(f"{out.text} += {product.text}")
+    emit.working.give_back(product)
+
+
+def _result(emit: Emitter, node: Operation, target: Value | None) -> Value:
+    """Where a result goes that is written while the operands are still read."""
+    kind = kind_of(node.type)
+    if target is not None and target.kind == kind:
+        name = target.text.partition("[")[0]
+        named = (emit.value(one).text for one in walk(node) if isinstance(one, FieldValue | Local))
+        if name not in {text.partition("[")[0] for text in named}:
+            return target.held
+    return emit.working.take(kind)
+
+
+def _dot(emit: Emitter, node: Operation, target: Value | None) -> Value:
+    left, right = (emit.value(operand) for operand in node.operands)
+    out = _result(emit, node, target)
+    places = range(node.operands[0].type.shape[0])
+    _sum_of_products(emit, [(left.element(i), right.element(i)) for i in places], out)
+    emit.working.give_back(left, right)
+    return out
+
+
+def _length(emit: Emitter, vector: Value, out: Value) -> Value:
+    places = range(vector.shape[0])
+    _sum_of_products(emit, [(vector.element(i), vector.element(i)) for i in places], out)
+    emit.run("np.sqrt", out.text, f"out={out.text}")
+    return out
+
+
+def _norm(emit: Emitter, node: Operation, target: Value | None) -> Value:
+    vector = emit.value(node.operands[0])
+    out = _length(emit, vector, _result(emit, node, target))
+    emit.working.give_back(vector)
+    return out
+
+
+def _normalize(emit: Emitter, node: Operation, target: Value | None) -> Value:
+    vector = emit.value(node.operands[0])
+    length = emit.working.take((vector.scalar, (), Layout.ROWS))
+    _length(emit, vector, length)
+    emit.run("np.putmask", length.text, f"{length.text} == 0", "1")
+    out = emit.place(kind_of(node.type), (vector,), target)
+    emit.run("np.divide", vector.text, length.text, f"out={out.text}")
+    emit.working.give_back(length, *((vector,) if vector.slot != out.slot else ()))
+    return out
+
+
+def _cross(emit: Emitter, node: Operation, target: Value | None) -> Value:
+    left, right = (emit.value(operand) for operand in node.operands)
+    out = _result(emit, node, target)
+    product = emit.working.take((node.type.scalar, (), Layout.ROWS))
+    for place, (one, other) in enumerate(((1, 2), (2, 0), (0, 1))):
+        element = out.element(place)
+        emit.run("np.multiply", left.element(one), right.element(other), f"out={element}")
+        emit.run("np.multiply", left.element(other), right.element(one), f"out={product.text}")
+        emit.run("np.subtract", element, product.text, f"out={element}")
+    emit.working.give_back(left, right, product)
+    return out
+
+
+def _matrix(emit: Emitter, node: Operation, target: Value | None) -> Value:
+    """Columns of the left side times rows of the right one: few calls on many numbers."""
+    left, right = (emit.value(operand) for operand in node.operands)
+    one, other = left.shape, right.shape
+    inner = one[-1]
+    # What is read more than once is worth laying out in planes.
+    left = _in_planes(emit, left, len(other) > 1 and other[1] > 1)
+    right = _in_planes(emit, right, len(one) > 1 and one[0] > 1)
+    out = _result(emit, node, target)
+    pairs = [(_column(left, other, k), right.element(k)) for k in range(inner)]
+    _sum_of_products(emit, pairs, out)
+    emit.working.give_back(left, right)
+    return out
+
+
+def _column(left: Value, other: Shape, k: int) -> str:
+    """Column k of the left side, so that it meets every element of the right side's row k."""
+    if len(left.shape) == 1:
+        return left.element(k)
+    return f"{left.text}[:, {k}, None]" if len(other) > 1 else f"{left.text}[:, {k}]"
+
+
+def _in_planes(emit: Emitter, value: Value, is_reused: bool) -> Value:
+    if value.layout is Layout.TOGETHER and is_reused:
+        return emit.copied(value, (value.scalar, value.shape, Layout.PLANES))
+    return value
+
+
+COMPOSED: Final[dict[str, Callable[[Emitter, Operation, Value | None], Value]]] = {
+    "if": _choice,
+    "dot": _dot,
+    "norm": _norm,
+    "normalize": _normalize,
+    "cross": _cross,
+    "@": _matrix,
+}
+
+
+# --- what is asked of pairs of a row and a neighbour ----------------------------------------------
+
 PAIRS = "_pairs"
 """The variable with the pairs of a block."""
 
 
-def layout_of(type_: Type) -> Layout:
-    """The layout of what is made for each pair, or of their answer."""
-    return Layout.PLANES if type_.shape else Layout.ROWS
-
-
-@dataclass(slots=True)
 class PairEmitter(Emitter):
-    """Writes what is asked of each pair: the row's own values are spread over its pairs."""
+    """Writes what is asked of each pair, between the statements of a row's emitter: the row's own
+    values are spread over its pairs."""
 
-    row: Emitter = field(kw_only=True)
-    """What writes the row's own values."""
-    asked: dict[OtherField, str] = field(default_factory=dict)
-    """The neighbours' fields, and what they are called."""
-
-    @classmethod
-    def of(cls, row: Emitter) -> PairEmitter:
-        """Return one that writes between the statements of a row's emitter."""
-        return cls(
-            row.view,
-            row.arguments,
-            row.composers,
-            row.indent,
-            Working("_each"),
-            row.before,
-            lines=row.lines,
-            constants=row.constants,
-            row=row,
-        )
+    def __init__(self, row: Emitter) -> None:
+        super().__init__(row.view, row.arguments, row.indent, Working("_each"), row.before)
+        self.lines, self.constants = row.lines, row.constants
+        self.row = row
+        self.asked: dict[OtherField, str] = {}
+        """The neighbours' fields, and what they are called."""
 
     def value(self, node: Expression, target: Value | None = None) -> Value:
         """Statements that compute an expression of each pair, and where its value is then."""
-        type_ = node.type
         match node:
             case OtherField():
-                text = self.asked.setdefault(node, _name(node))
-                return Value(text, type_.scalar, type_.shape, layout_of(type_))
-            case Offset():
-                return Value(f"{PAIRS}.offset", type_.scalar, type_.shape, Layout.PLANES)
-            case Distance():
-                return Value(f"{PAIRS}.distance", type_.scalar, (), Layout.ROWS)
+                owner = f"{node.owner.lower()}_" if node.owner else ""
+                text = self.asked.setdefault(node, f"_other_{owner}{node.name}")
+                return Value(text, *kind_of(node.type))
+            case Offset() | Distance():
+                name = "offset" if isinstance(node, Offset) else "distance"
+                return Value(f"{PAIRS}.{name}", *kind_of(node.type))
             case FieldValue() | Local() | Argument(each=True):
                 return self._spread(node)
-        return Emitter.value(self, node, target)
+        return super().value(node, target)
 
     def _spread(self, node: FieldValue | Local | Argument) -> Value:
         own = self.row.value(node)
         if own.is_uniform:
             return own
-        out = self.working.take(own.scalar, own.shape, layout_of(node.type))
+        out = self.working.take((own.scalar, *kind_of(node.type)[1:]))
         self.run(f"{PAIRS}.spread", own.text, out.text)
         self.row.working.give_back(own)
         return out
@@ -411,13 +503,8 @@ class PairEmitter(Emitter):
         """The layout that the value of an expression will have."""
         match node:
             case OtherField() | Offset() | Distance() | FieldValue() | Argument(each=True):
-                return layout_of(node.type)
+                return kind_of(node.type)[2]
             case Local():
                 is_uniform = self.row.layout(node) is Layout.UNIFORM
-                return Layout.UNIFORM if is_uniform else layout_of(node.type)
-        return Emitter.layout(self, node)
-
-
-def _name(node: OtherField) -> str:
-    owner = f"{node.owner.lower()}_" if node.owner else ""
-    return f"_other_{owner}{node.name}"
+                return Layout.UNIFORM if is_uniform else kind_of(node.type)[2]
+        return super().layout(node)

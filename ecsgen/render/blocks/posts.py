@@ -8,8 +8,7 @@ from itertools import product
 from typing import Final
 
 from ecsgen.kernels.form import Send
-from ecsgen.model.programs import FieldValue
-from ecsgen.render.blocks.array_values import Shape, Value, column_view
+from ecsgen.render.blocks.array_values import Shape, Value, other_column
 from ecsgen.render.blocks.expressions import Emitter, as_typed
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.sources import OtherManagers
@@ -41,10 +40,7 @@ class Post:
         """Write the statements before the loop, and after it; `is_near`: rows come in another
         order than their messages."""
         target = self.sends[0].to
-        component, given = target.row.component, FieldValue(target.type, target.name)
-        columns = f"{managers.manager(component)}.LAYOUT"
-        holder = managers.data(component)
-        column = column_view(managers.components[component], given, holder, columns)
+        column = other_column(managers, target.row.component, target)
         index = f"[{', '.join(map(str, self.index))}]" if self.index else ""
         arguments = [f"{column}{index}", self.ufunc, str(len(self.sends))]
         is_held = self.sends[0].held
@@ -52,8 +48,7 @@ class Post:
         if is_near:
             kind = "CellMessages"
             arguments.append("_blocks")
-        made = call(f"{self.name} = {kind}", arguments, 0, taken=emit.indent - 4)
-        emit.before.append(made)
+        emit.before.append(call(f"{self.name} = {kind}", arguments, 0, taken=emit.indent - 4))
         if is_held:
             emit.after.append(f"{self.name}.arrive()")
 

@@ -116,8 +116,7 @@ class Source:
 
     def field(self, owner: str, name: str) -> Field:
         """The field as its component has it."""
-        fields = self.components[_holding(owner)].fields
-        return KEPT_FIELDS.get(name) or next(one for one in fields if one.name == name)
+        return field_of(self.components[_holding(owner)], name)
 
     def prefix(self, owner: str) -> str:
         """What stands before the names of a component's columns."""
@@ -181,9 +180,9 @@ class ChunkSource:
         if node.name == ENTITY:
             return -1, 0
         component = self.components[node.owner]
-        found = next(one for one in component.fields if one.name == node.name)
+        first = field_columns(field_of(component, node.name))[0].name
         columns = [column.name for column in layout(component).columns if column.field]
-        return self.numbers[node.owner], columns.index(field_columns(found)[0].name)
+        return self.numbers[node.owner], columns.index(first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +361,12 @@ def source_of(world: World, name: str, components: Mapping[str, Component]) -> S
     found, good = f"self.{name}._join.match()", "the query matches anew"
     at = {member: place for place, member in enumerate(members)}
     return Source(seen, managers, holders, whole, found, good, at=at)
+
+
+def field_of(component: Component, name: str) -> Field:
+    """One of a component's fields, or a column that managers keep."""
+    own = (field for field in component.fields if field.name == name)
+    return next(own, None) or KEPT_FIELDS[name]
 
 
 def _holding(owner: str) -> str:
