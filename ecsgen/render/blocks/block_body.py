@@ -27,6 +27,7 @@ from ecsgen.kernels.form import (
 )
 from ecsgen.model.programs import (
     ID_SLOT,
+    PARENT,
     Element,
     Expression,
     FieldValue,
@@ -154,13 +155,13 @@ class BlockBody:
 
     @property
     def fields(self) -> list[FieldValue]:
-        """The fields that blocks have."""
-        return list(self.read)
+        """The fields that blocks have, those of parents behind."""
+        return sorted(self.read, key=lambda field: field.owner == PARENT)
 
     @property
     def values(self) -> list[Value]:
         """What they are there."""
-        return [self.views.value(field) for field in self.read]
+        return [self.views.value(field) for field in self.fields]
 
     def _view(self, field: FieldValue) -> Value:
         self.read[field] = self._seen[field] = None

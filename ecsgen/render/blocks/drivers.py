@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import indent
 
 from ecsgen.model.programs import ENTITY, PARENT, FieldValue
 from ecsgen.model.types import SCALARS
@@ -36,72 +37,54 @@ def cut(
 ) -> Driver:
     """Blocks of a component's first rows, kept until they move or are others; `has_owners`: with
     the owners of rows as well."""
-    name, owners = literal(method.name), ["self._entity_column[:n]"] if has_owners else []
+    owners = ["self._entity_column[:n]"] if has_owners else []
     columns = [*owners, *(body.views.column(field, "n") for field in body.fields)]
-    given = ["n", "columns", "working", f"self._kernels.get({name})", *_shared(kernels)]
-    lines = [
-        f"    n = self.{method.rows}",
-        _tuple("columns", columns),
-        _cells("working", body.slots),
-        *_kept(method, "Blocks", given),
-    ]
+    arrays = {"columns": columns, "working": _cells(body.slots)}
+    given = ["n", *arrays, f"self._kernels.get({literal(method.name)})", *_shared(kernels)]
+    first, kept = [f"        n = self.{method.rows}"], _beside_columns(method)
+    good = f"good until they move or {source.good}"
+    making = _making(method, "Blocks", good, [], first, arrays, given, kept)
     lookup = [
-        f"_blocks = data._kernels.get({name})",
-        f"if _blocks is None or _blocks.stamp != {source.found}:",
-        f"    _blocks = data._{method.name}_blocks()",
+        *_lookup(method, "data._kernels", source.found, "data", []),
         *(_views(method, body) if method.takes_rows else []),
     ]
     blocks = _with_each("_views" if method.takes_rows else "_blocks.views", method, body)
     names = [*(["_owners"] if has_owners else []), *_names(method, body)] or ["_"]
-    said = f"good until they move or {source.good}"
-    return Driver(lookup, blocks, names, _making(method, [], "Blocks", said, lines))
+    return Driver(lookup, blocks, names, making)
 
 
 def joined(method: Method, body: BlockBody, source: Source, kernels: int = 1) -> Driver:
     """Blocks of rows of several managers, kept until they move or are others."""
-    found, name = source.variable.removeprefix("_"), literal(method.name)
-    owners = dict.fromkeys(field.owner for field in body.read)
-    holders = [source.holders[owner] for owner in owners]
+    found, variable = source.variable.removeprefix("_"), source.variable
+    holders = [source.holders[owner] for owner in dict.fromkeys(one.owner for one in body.fields)]
     columns = [_column(body, field, source.rows(field.owner, found)) for field in body.fields]
-    count = source.count.removeprefix("_")
-    given = [found, count, "columns", "working", *_shared(kernels)]
-    lines = [
-        _tuple("columns", columns),
-        _cells("working", body.slots),
-        for_macro(collection("holders = ", holders, 8)),
-        _made("JoinedBlocks", given),
-        for_macro(call("return blocks.keep", [name, "holders"], 8)),
-    ]
+    arrays = {"columns": columns, "working": _cells(body.slots)}
+    given = [found, source.count.removeprefix("_"), *arrays, *_shared(kernels)]
+    arrays["holders"] = holders
+    kept = [call("return blocks.keep", [literal(method.name), "holders"], 8)]
+    parameters, good = [f"{found}: {source.annotation}"], f"good until they move or {source.good}"
+    making = _making(method, "JoinedBlocks", good, parameters, [], arrays, given, kept)
     lookup = [
-        f"{source.variable} = {source.found}",
+        f"{variable} = {source.found}",
         *source.each_lines(method.each, sorted(body.written)),
-        f"_blocks = {holders[0]}._joined.get({name})",
-        f"if _blocks is None or _blocks.stamp != {source.variable}:",
-        f"    _blocks = self._{method.name}_blocks({source.variable})",
+        *_lookup(method, f"{holders[0]}._joined", variable, "self", [variable]),
     ]
-    parameters, said = [f"{found}: {source.annotation}"], f"good until they move or {source.good}"
-    making = _making(method, parameters, "JoinedBlocks", said, lines)
     return Driver(lookup, _with_each("_blocks", method, body), _names(method, body), making)
 
 
 def chunks(method: Method, body: BlockBody, source: ChunkSource) -> Driver:
     """Blocks of chunks, which see by themselves whether they are good."""
     name, fields = literal(method.name), []
-    for field in body.fields:
-        is_split = body.views.value(field).layout is Layout.PLANES
-        planes = [literal(field.type.shape)] if is_split else []
+    for value, field in zip(body.values, body.fields, strict=True):
+        planes = [literal(field.type.shape)] if value.layout is Layout.PLANES else []
         fields.append(call("ChunkField", [*map(literal, source.place(field)), *planes], 0))
-    lines = [
-        _tuple("fields", fields),
-        _cells("working", body.slots),
-        _made("ChunkBlocks", [source.query, "fields", "working"]),
-        f"    return blocks.keep({name})",
-    ]
+    arrays = {"fields": fields, "working": _cells(body.slots)}
+    given, kept = [source.query, *arrays], [f"        return blocks.keep({name})"]
+    making = _making(method, "ChunkBlocks", "these are kept", [], [], arrays, given, kept)
     lookup = [
         *source.each_lines(method.each),
         f"_blocks = self.archetypes._kept.get({name}) or self._{method.name}_blocks()",
     ]
-    making = _making(method, [], "ChunkBlocks", "these are kept", lines)
     blocks = _with_each("_blocks.current()", method, body)
     return Driver(lookup, blocks, _names(method, body), making)
 
@@ -109,41 +92,36 @@ def chunks(method: Method, body: BlockBody, source: ChunkSource) -> Driver:
 def levels(method: Method, body: BlockBody) -> Driver:
     """Blocks of the rows of one level after the other from the roots: all fields are gathered."""
     own = [field for field in body.fields if field.owner != PARENT]
-    parents = [field for field in body.fields if field.owner == PARENT]
     written = [field.name if field.text in body.written else "" for field in own]
     above, constants = [], []
-    for field in parents:
+    for field in body.fields[len(own) :]:
         roots, constant = _above_roots(method, field)
         constants += [constant] if constant else []
         place = literal(written.index(field.name) if field.name in written else None)
         column = call("BlockColumn", [body.views.column(field)], 0)
         above.append(call("ParentColumn", [column, roots, place], 12).lstrip())
-    given = ["levels", "self._parent_column", "version", "columns", "above", "working"]
-    lines = [
-        _tuple("columns", [_column(body, field) for field in own]),
-        _tuple("above", above),
-        _cells("working", body.slots),
-        *_kept(method, "LevelBlocks", given),
-    ]
+    columns = [_column(body, field) for field in own]
+    arrays = {"columns": columns, "above": above, "working": _cells(body.slots)}
+    parameters = ["levels: tuple[RowArray, ...]", "version: int"]
+    given, good = ["levels", "self._parent_column", "version", *arrays], "good for one version"
+    kept = _beside_columns(method)
+    making = _making(method, "LevelBlocks", good, parameters, [], arrays, given, kept)
     rows = "self.levels()"
     if method.rows == "_n_active":
         rows = f"rows_below({rows}, data._n_active)"
-    made = call(f"_blocks = data._{method.name}_blocks", [rows, "data._version"], 12)
-    lookup = [
-        f"_blocks = data._kernels.get({literal(method.name)})",
-        "if _blocks is None or _blocks.stamp != data._version:",
-        *(line[8:] for line in made.split("\n")),
-    ]
-    parameters = ["levels: tuple[RowArray, ...]", "version: int"]
-    making = _making(method, parameters, "LevelBlocks", "good for one version", lines)
-    names = [body.views.value(field).text for field in (*own, *parents)]
-    names += [slot.text for slot in body.slots]
-    return Driver(lookup, "_blocks", names, making, tuple(constants))
+    stamp = "data._version"
+    lookup = _lookup(method, "data._kernels", stamp, "data", [rows, stamp])
+    return Driver(lookup, "_blocks", _names(method, body), making, tuple(constants))
 
 
 def near(method: Method, body: BlockBody, asked: Asked) -> Driver:
     """Blocks of pairs of rows and neighbours, cell by cell: all fields are gathered."""
-    values = [f"rows_last({argument.whole})" for argument in method.each]
+    met = [FieldValue(one.type, one.name, one.owner) for one in body.pairs.asked]
+    find = _near_of_world if asked.own.is_world else _near_of_component
+    lookup, parameters, first, arrays = find(method, body, asked, met)
+    arrays |= {"working": _cells(body.slots), "paired": _cells(body.pairs.working.slots)}
+    good, given = "good for one call", ["search", *arrays]
+    making = _making(method, "NearBlocks", good, parameters, first, arrays, given, [])
     names = [
         "_pairs",
         *(value.text for value in body.values),
@@ -151,22 +129,13 @@ def near(method: Method, body: BlockBody, asked: Asked) -> Driver:
         *(slot.text for slot in (*body.slots, *body.pairs.working.slots)),
         *(argument.text for argument in method.each),
     ]
-    find = _near_of_world if asked.own.is_world else _near_of_component
-    met = [FieldValue(one.type, one.name, one.owner) for one in body.pairs.asked]
-    lookup, parameters, lines = find(method, body, asked, met)
-    given = ["search", "columns", "others", "working", "paired"]
-    lines += [
-        _cells("working", body.slots),
-        _cells("paired", body.pairs.working.slots),
-        for_macro(call("return NearBlocks", given, 8)),
-    ]
-    making = _making(method, parameters, "NearBlocks", "good for one call", lines)
-    blocks = f"_blocks.beside({', '.join(values)})" if values else "_blocks"
-    return Driver(lookup, blocks, names, making)
+    values = ", ".join(f"rows_last({argument.whole})" for argument in method.each)
+    return Driver(lookup, f"_blocks.beside({values})" if values else "_blocks", names, making)
 
 
-Found = tuple[list[str], list[str], list[str]]
-"""What gets blocks of pairs; the parameters of the method that makes them, and its first lines."""
+Found = tuple[list[str], list[str], list[str], dict[str, list[str]]]
+"""What gets blocks of pairs; the parameters of the method that makes them, its first lines, and the
+fields of those who ask and who are asked."""
 
 
 def _near_of_component(
@@ -185,19 +154,19 @@ def _near_of_component(
         f"_blocks = data._{method.name}_blocks({', '.join(passed)})",
     ]
     cells = ["owners" if one.name == ENTITY and owners else body.views.column(one) for one in met]
-    lines = [
-        _tuple("columns", [_column(body, field) for field in body.fields]),
-        _tuple("others", [call("BlockColumn", [one], 0) for one in cells]),
-    ]
-    return lookup, ["search: NearSearch", *(["owners: EntityArray"] if owners else [])], lines
+    arrays = {
+        "columns": [_column(body, field) for field in body.fields],
+        "others": [call("BlockColumn", [one], 0) for one in cells],
+    }
+    parameters = ["search: NearSearch", *(["owners: EntityArray"] if owners else [])]
+    return lookup, parameters, [], arrays
 
 
 def _near_of_world(method: Method, body: BlockBody, asked: Asked, met: list[FieldValue]) -> Found:
     lookup = [
-        asked.radius_line(method.radius),
-        *asked.lines,
+        *asked.lines(method.radius),
         *asked.own.each_lines(method.each, sorted(body.written)),
-        f"_blocks = self._{method.name}_blocks({', '.join(['_radius', *asked.passed])})",
+        f"_blocks = self._{method.name}_blocks({', '.join(['_radius', *asked.sides])})",
     ]
     others = []
     for field in met:
@@ -206,14 +175,11 @@ def _near_of_world(method: Method, body: BlockBody, asked: Asked, met: list[Fiel
         others.append(call("BlockColumn", given, 12).lstrip())
     search = "haunted_search" if asked.asks_ghosts else "joined_search"
     defined = asked.defined([one.owner for one in body.fields], [one.owner for one in met])
+    first = [f"        {line}" for line in defined]
+    first.append(call(f"search = {search}", asked.given("radius"), 8))
     columns = [_column(body, field, asked.own_rows(field.owner)) for field in body.fields]
-    lines = [
-        *(f"    {line}" for line in defined),
-        for_macro(call(f"search = {search}", asked.given("radius"), 8)),
-        _tuple("columns", columns),
-        _tuple("others", others),
-    ]
-    return lookup, ["radius: float", *asked.parameters], lines
+    sides = [f"{name[1:]}: {one.annotation}" for name, one in asked.sides.items()]
+    return lookup, ["radius: float", *sides], first, {"columns": columns, "others": others}
 
 
 def _above_roots(method: Method, field: FieldValue) -> tuple[str, str]:
@@ -261,23 +227,25 @@ def _views(method: Method, body: BlockBody) -> list[str]:
     ]
 
 
+def _lookup(method: Method, kept: str, stamp: str, maker: str, given: list[str]) -> list[str]:
+    """The statements that get kept blocks, or have them made."""
+    made = call(f"_blocks = {maker}._{method.name}_blocks", given, 12)
+    return [
+        f"_blocks = {kept}.get({literal(method.name)})",
+        f"if _blocks is None or _blocks.stamp != {stamp}:",
+        *(line[8:] for line in made.split("\n")),
+    ]
+
+
+def _beside_columns(method: Method) -> list[str]:
+    """The statements that keep blocks beside a component's columns."""
+    kept = f"self._kernels[{literal(method.name)}] = blocks"
+    return [f"        {kept}", "        return blocks"]
+
+
 def _shared(kernels: int) -> list[str]:
     """How many kernels share the blocks, as an argument, if there are several."""
     return [str(kernels)] if kernels > 1 else []
-
-
-def _made(kind: str, given: list[str]) -> str:
-    return for_macro(call(f"blocks = {kind}", given, 8))
-
-
-def _kept(method: Method, kind: str, given: list[str]) -> list[str]:
-    """The statements that make blocks, and keep them beside a component's columns."""
-    kept = f"    self._kernels[{literal(method.name)}] = blocks"
-    return [_made(kind, given), kept, "    return blocks"]
-
-
-def _tuple(name: str, items: list[str]) -> str:
-    return for_macro(collection(f"{name} = ", items, 8))
 
 
 def _column(body: BlockBody, field: FieldValue, rows: str = "None") -> str:
@@ -289,20 +257,32 @@ def _column(body: BlockBody, field: FieldValue, rows: str = "None") -> str:
     return call("BlockColumn", given, 12).lstrip()
 
 
-def _cells(name: str, slots: Sequence[Value]) -> str:
-    """A statement that names working memory."""
-    cells = (SCALARS[one.scalar].code for one in slots)
-    together = (one.layout is Layout.TOGETHER for one in slots)
-    kinds = zip(cells, (one.shape for one in slots), together, strict=True)
-    return _tuple(name, list(map(literal, kinds)))
+def _cells(slots: Sequence[Value]) -> list[str]:
+    """Working memory."""
+    return [
+        literal((SCALARS[one.scalar].code, one.shape, one.layout is Layout.TOGETHER))
+        for one in slots
+    ]
 
 
 def _making(
-    method: Method, parameters: list[str], made: str, good: str, lines: Iterable[str]
+    method: Method,
+    kind: str,
+    good: str,
+    parameters: list[str],
+    first: list[str],
+    arrays: Mapping[str, list[str]],
+    given: list[str],
+    kept: list[str],
 ) -> str:
-    """The method that makes blocks: of a component's columns, or of the world."""
-    given = ["self", *parameters]
-    head = call(f"def _{method.name}_blocks", given, 4, f" -> {made}:").lstrip()
-    said = f"Cut the columns of `{method.name}` into blocks; {good}."
-    text = docstring_text(said, WIDTH - 11).replace("\n", "\n    ")
-    return "\n".join([head, f'    """{text}"""', *lines])
+    """The method that makes blocks: of a component's columns, or of the world.
+
+    `good`: how long they are. Its statements are the `first` ones, those that name arrays, the call
+    with what is `given`, and those by which the blocks are `kept`, if they are.
+    """
+    head = call(f"def _{method.name}_blocks", ["self", *parameters], 4, f" -> {kind}:")
+    said = docstring_text(f"Cut the columns of `{method.name}` into blocks; {good}.", WIDTH - 11)
+    lines = [head, indent(f'"""{said}"""', " " * 8), *first]
+    lines += [collection(f"{name} = ", items, 8) for name, items in arrays.items()]
+    lines.append(call(f"{'blocks =' if kept else 'return'} {kind}", given, 8))
+    return for_macro("\n".join([*lines, *kept]))

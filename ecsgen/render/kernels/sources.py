@@ -237,8 +237,7 @@ class Asked:
         made = "joined_turn_given" if turns else "joined_given"
         given = self.given("_radius", are_one=self.asks_ghosts and not turns)
         return [
-            self.radius_line(radius),
-            *self.lines,
+            *self.lines(radius),
             *self.defined([], owners),
             *_statement(f"_given = {made}", given),
         ]
@@ -252,27 +251,16 @@ class Asked:
 
     # --- the same in parts, of kernels of the world ----------------------------------------------
 
-    def radius_line(self, radius: str) -> str:
-        """The statement that makes a radius a float of Python."""
+    @property
+    def sides(self) -> dict[str, Source]:
+        """Both sets of rows, by what the values that find them are called in a method."""
+        return {self.own.variable: self.own, **({"_asked": self.other} if self.is_two else {})}
+
+    def lines(self, radius: str) -> list[str]:
+        """The statements that find both, and make a radius a float of Python."""
         is_float = isinstance(self.near.radius, float)
-        return f"_radius = {radius if is_float else f'float({radius})'}"
-
-    @property
-    def lines(self) -> list[str]:
-        """The statements that find both sets of rows."""
-        found = [f"{self.own.variable} = {self.own.found}"]
-        return [*found, *([f"_asked = {self.other.found}"] if self.is_two else [])]
-
-    @property
-    def passed(self) -> list[str]:
-        """What these find."""
-        return [self.own.variable, *(["_asked"] if self.is_two else [])]
-
-    @property
-    def parameters(self) -> list[str]:
-        """The same as parameters."""
-        own = f"{self.own.variable[1:]}: {self.own.annotation}"
-        return [own, *([f"asked: {self.other.annotation}"] if self.is_two else [])]
+        first = f"_radius = {radius if is_float else f'float({radius})'}"
+        return [first, *(f"{name} = {source.found}" for name, source in self.sides.items())]
 
     def own_rows(self, component: str) -> str:
         """The variable with the rows that ask."""
