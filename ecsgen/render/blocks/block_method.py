@@ -77,9 +77,12 @@ class BlockMethod(Method):
 
     def _statements(self, driver: Driver) -> list[str]:
         """What stands before the loop."""
-        converted = self.conversions
-        if self.asked is None and not self._program.effects.draws:
-            converted = [f"{a.text} = {a.array}" for a in self.arguments if not a.each]
+        are_arrays = self.asked is None and not self._program.effects.draws
+        converted = [
+            f"{a.text} = {a.array if are_arrays else a.conversion}"
+            for a in self.arguments
+            if not a.each
+        ]
         own: list[str] = []
         if not self.source.managers.is_world:
             own = ["data = self.data", *(self.choosing if self.each else [])]

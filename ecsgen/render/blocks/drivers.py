@@ -56,7 +56,7 @@ def cut(
 def joined(method: Method, body: BlockBody, source: Source, kernels: int = 1) -> Driver:
     """Blocks of rows of several managers, kept until they move or are others."""
     found, variable = source.variable.removeprefix("_"), source.variable
-    holders = [source.holders[owner] for owner in dict.fromkeys(one.owner for one in body.fields)]
+    holders = list(dict.fromkeys(source.holder(field.owner) for field in body.fields))
     columns = [_column(body, field, source.rows(field.owner, found)) for field in body.fields]
     arrays = {"columns": columns, "working": _cells(body.slots)}
     given = [found, source.count.removeprefix("_"), *arrays, *_shared(kernels)]

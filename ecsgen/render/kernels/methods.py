@@ -156,11 +156,6 @@ class Method(ABC):
         ]
 
     @property
-    def conversions(self) -> list[str]:
-        """The statements that check the arguments."""
-        return [f"{a.text} = {a.conversion}" for a in self.arguments if not a.each]
-
-    @property
     def chosen(self) -> str:
         """The expression for the rows that a call names."""
         bound = ", data._n_active" if self.rows == "_n_active" else ""
@@ -171,15 +166,14 @@ class Method(ABC):
         """The statements that check the rows that a call names, and the values for each row."""
         if not self.takes_rows:
             return []
-        chosen = [f"_chosen = None if rows is None else {self.chosen}"]
+        chosen = f"_chosen = None if rows is None else {self.chosen}"
         if not self.each:
-            return chosen
-        count = "_count = data._n if _chosen is None else _chosen.count"
+            return [chosen]
         picked = [f"    {a.whole} = {self._picked(a.whole)}" for a in self.each]
         return [
             "_before = data._version",
-            *chosen,
-            count,
+            chosen,
+            "_count = data._n if _chosen is None else _chosen.count",
             *(a.each_line("_count", ["data._buffer"]) for a in self.each),
             "check_unchanged(_before, data._version)",
             "if _chosen is not None:",
@@ -269,9 +263,8 @@ class Folding(Method):
         joined = "" if self.how == "count" else " of"
         where = f" where `{reduction.where}`" if reduction.where else ""
         doc = reduction.doc or f"{_SAYS[self.how]}{joined} `{reduction.expression}`{where}"
-        step = Step(Local(self.type, "value"), self.value)
-        effects = Effects(reads=program.reads)
-        done = Program(where=self.where, steps=(step,), effects=effects)
+        step, reads = Step(Local(self.type, "value"), self.value), Effects(reads=program.reads)
+        done = Program(where=self.where, steps=(step,), effects=reads)
         kernel = Kernel(reduction.name, (), doc, where=reduction.where, program=done)
         kernel = replace(kernel, rows=reduction.rows)
         super().__init__(kernel, own_source(component, kernel))

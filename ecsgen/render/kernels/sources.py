@@ -34,7 +34,7 @@ class OtherManagers:
         return f"self.{self.components[component].module}" if self.is_world else "self"
 
     def data(self, component: str) -> str:
-        """The expression for a manager's columns."""
+        """The expression for a manager's columns, of whatever rows of its own."""
         return f"{self.manager(component)}.data" if self.is_world else "data"
 
     @property
@@ -78,8 +78,6 @@ class Source:
     """By `FieldValue.owner`: of a component's own kernel it is `OWN`, else its name."""
     managers: OtherManagers
     """Where other rows are."""
-    holders: Mapping[str, str]
-    """By owner, and of the world by component, the expression for its columns."""
     whole: Component
     """Whose kernels they are: all fields as these spell them."""
     found: str
@@ -124,7 +122,7 @@ class Source:
 
     def holder(self, owner: str) -> str:
         """The expression for a component's columns."""
-        return self.holders[_holding(owner)]
+        return self.managers.data(owner)
 
     def rows(self, owner: str, variable: str = "") -> str:
         """The expression for the rows in a component, a slice or an array; `variable`: what the
@@ -143,7 +141,7 @@ class Source:
     def each_lines(self, each: Sequence[ArgumentSpelling], writes: Sequence[str]) -> list[str]:
         """The statements that check the values of arguments that have one for each entity."""
         written = dict.fromkeys(text.partition(".")[0] for text in writes)
-        buffers = [f"{self.holders[name]}._buffer" for name in written]
+        buffers = [f"{self.holder(name)}._buffer" for name in written]
         lines = [one.each_line(self.count, buffers) for one in each]
         return [*lines, *([f"check_unchanged({self.variable}, {self.found})"] if each else [])]
 
@@ -321,34 +319,33 @@ def own_source(component: Component, kernel: Kernel) -> Source:
     ones."""
     name = "_n_active" if kernel.rows == "active" else "_n"
     managers = OtherManagers({component.name: component}, False)
-    given = {OWN: component}, managers, {OWN: "data"}, component, f"data.{name}"
-    return Source(*given, f"{name[1:]} changes", has_holes=component.lookup == "direct")
+    given = {OWN: component}, managers, component, f"data.{name}", f"{name[1:]} changes"
+    return Source(*given, has_holes=component.lookup == "direct")
 
 
 def source_of(world: World, name: str, components: Mapping[str, Component]) -> Source | ChunkSource:
     """Return the group, component or query of that name; `components` are all that kernels may
     see."""
     managers = OtherManagers(components, True)
-    holders = {key: f"self.{one.module}.data" for key, one in components.items()}
     if name in components:
         one = components[name]
         found = f"self.{one.module}.data._n{'_active' if one.partition else ''}"
-        given = {name: one}, managers, holders, all_fields(world, [one]), found
-        return Source(*given, "their number changes", has_holes=one.lookup == "direct")
+        given = {name: one}, managers, all_fields(world, [one]), found, "their number changes"
+        return Source(*given, has_holes=one.lookup == "direct")
     query = next((query for query in world.queries if query.name == name), None)
     members = dict(world.groups)[name] if query is None else query.all
     seen = {member: components[member] for member in members}
     whole = all_fields(world, seen.values())
     if query is None:
         good = "the group's length changes"
-        return Source(seen, managers, holders, whole, f"self.{name}.n", good)
+        return Source(seen, managers, whole, f"self.{name}.n", good)
     if query.chunked:
         order = sorted(world.archetypes)
         numbers = {member: order.index(member) for member in members}
         return ChunkSource(seen, managers, whole, f"self.{name}", numbers)
     found, good = f"self.{name}._join.match()", "the query matches anew"
     at = {member: place for place, member in enumerate(members)}
-    return Source(seen, managers, holders, whole, found, good, at=at)
+    return Source(seen, managers, whole, found, good, at=at)
 
 
 def field_of(component: Component, name: str) -> Field:

@@ -180,8 +180,7 @@ class ChunkLoop(Method):
 
     def __init__(self, kernel: Kernel, source: ChunkSource) -> None:
         super().__init__(kernel, source)
-        holders = {name: name for name in source.components}
-        rows = Source(source.components, source.managers, holders, source.whole, "", "")
+        rows = Source(source.components, source.managers, source.whole, "", "")
         self._function = LoopFunction(kernel, self, rows)
         take, array = self._function.names.take, "NDArray[np.intp]"
         self._chunk, self._starts = take("k"), take("starts")
