@@ -156,8 +156,11 @@ class Constants:
             return text
         sign = "_negative" if text.startswith("-") else ""
         digits = re.sub(r"\W", "_", text.strip("-").replace("e-", "e_minus_").replace("e+", "e"))
-        name = f"_{digits}{sign}_{scalar}"
         array = call("np.array", [text, SCALARS[scalar].numpy], 0)
+        return self.named(f"_{digits}{sign}_{scalar}", array)
+
+    def named(self, name: str, array: str) -> str:
+        """Have an array under a name."""
         self._made[name] = f"{name}: Final = {array}"
         return name
 
@@ -187,11 +190,11 @@ class Views:
         self._components = components
         self._managers = managers
         self._taken = set(taken)
-        self._values: dict[FieldValue, Value] = {}
+        self.seen: dict[FieldValue, Value] = {}
 
     def value(self, field: FieldValue) -> Value:
         """The view that a block has, with a name of its own."""
-        if field not in self._values:
+        if field not in self.seen:
             component = self._component(field)
             of_others = {OWN: "", PARENT: "_parent_"}
             stem = f"{of_others.get(field.owner, f'{component.module}_')}{field.name}"
@@ -199,8 +202,8 @@ class Views:
             name = next(name for name in names if name not in self._taken)
             self._taken.add(name)
             kind = column_kind(component, field.name, field.type)
-            self._values[field] = Value(marked(name), *kind)
-        return self._values[field]
+            self.seen[field] = Value(marked(name), *kind)
+        return self.seen[field]
 
     def column(self, field: FieldValue, rows: str = "") -> str:
         """The expression for the view of a whole column, or of its first rows, where blocks are

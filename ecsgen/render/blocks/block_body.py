@@ -60,23 +60,24 @@ class BlockBody:
     def __init__(
         self,
         source: Source | ChunkSource,
-        indent: int,
+        is_quiet: bool,
         asked: Asked | None = None,
         taken: Iterable[str] = (),
         constants: Constants | None = None,
     ) -> None:
-        """`taken`: names that fields do not get; `constants`: where numbers go that stay the same,
-        if the module has a place for them."""
+        """`is_quiet`: numpy may warn of all of it; `taken`: names that fields do not get;
+        `constants`: where numbers go that stay the same, if the module has a place for them."""
         components = {**source.components, **(asked.components if asked is not None else {})}
         self.views = Views(components, source.managers, taken)
         self._has_whole = isinstance(source, Source) and asked is None and source.variable == "_n"
         """Whether the rows are the first ones of several managers, in their order."""
-        self.read: dict[FieldValue, None] = {}
+        self.is_quiet = is_quiet
         self.gathered: set[FieldValue] = set()
         """Fields of which a row's own value counts, and not only what is written over it."""
         self.written: set[str] = set()
         self._managers = source.managers
         self._arguments: dict[str, str] = {}
+        indent = 16 if is_quiet else 12
         self.emit = Emitter(self._view, self._arguments, indent, constants=constants)
         self.pairs = PairEmitter(self.emit)
         self._rows: dict[Row, Value] = {}
@@ -156,7 +157,7 @@ class BlockBody:
     @property
     def fields(self) -> list[FieldValue]:
         """The fields that blocks have, those of parents behind."""
-        return sorted(self.read, key=lambda field: field.owner == PARENT)
+        return sorted(self.views.seen, key=lambda field: field.owner == PARENT)
 
     @property
     def values(self) -> list[Value]:
@@ -164,7 +165,7 @@ class BlockBody:
         return [self.views.value(field) for field in self.fields]
 
     def _view(self, field: FieldValue) -> Value:
-        self.read[field] = self._seen[field] = None
+        self._seen[field] = None
         return self.views.value(field)
 
     def _stem(self, who: FieldValue, key: str) -> None:

@@ -18,7 +18,7 @@ from ecsgen.render.blocks.drivers import Driver, chunks, cut, joined, levels, ne
 from ecsgen.render.blocks.expressions import COMPLAINING
 from ecsgen.render.calls import call, exploded, for_macro
 from ecsgen.render.kernels.methods import Folding, Method, Pass, Printed
-from ecsgen.render.kernels.sources import ChunkSource, Source
+from ecsgen.render.kernels.sources import ChunkSource
 from ecsgen.render.quoting import WIDTH, literal
 
 
@@ -28,40 +28,23 @@ class BlockMethod(Method):
     @property
     def printed(self) -> Printed:
         """The texts of the module."""
-        kernels, is_one = self.kernels, len(self.kernels) == 1
-        complain = [complains(one.program, self._has_holes) for one in kernels]
-        is_quiet = all(complain)
-        constants = Constants()
-        body = self._body(is_quiet, constants)
+        source, kernels, is_one = self.source, self.kernels, len(self.kernels) == 1
+        complain = [complains(one.program, source.has_holes) for one in kernels]
+        targets = [step.target for one in kernels for step in one.program.steps]
+        taken = [target.name for target in targets if isinstance(target, Local)]
         arguments = {argument.name: argument.text for argument in self.arguments}
+        taken += arguments.values()
+        constants, home = Constants(), "" if source.is_world else source.whole.name
+        body = BlockBody(source, all(complain), self.asked, taken, constants)
         for place, (kernel, one) in enumerate(zip(kernels, complain, strict=True)):
             where, key = " ".join(kernel.where.split()), "_key" if is_one else f"_key_{place}"
-            form = lowered(kernel.program, self._home)
-            with body.quiet() if one and not is_quiet else nullcontext():
-                body.add(form, arguments, where, key, is_last=is_one)
+            with body.quiet() if one and not body.is_quiet else nullcontext():
+                body.add(lowered(kernel.program, home), arguments, where, key, is_last=is_one)
         driver = self._driver(body)
-        text = self.text(self._statements(driver), block_loop(driver, body, is_quiet))
-        lines = (*constants.lines, *driver.constants)
-        if self.source.managers.is_world:
-            return Printed(f"{text}\n\n{driver.making}", constants=lines)
-        return Printed(text, data_method=driver.making, constants=lines)
-
-    @property
-    def _has_holes(self) -> bool:
-        """Whether there are rows that are not in use, with whatever was there before."""
-        return isinstance(self.source, Source) and self.source.has_holes
-
-    @property
-    def _home(self) -> str:
-        """The component whose kernel it is."""
-        return "" if self.source.managers.is_world else self.source.whole.name
-
-    def _body(self, is_quiet: bool, constants: Constants) -> BlockBody:
-        """What takes the statements of a block, in which nothing stands."""
-        targets = [step.target for one in self.kernels for step in one.program.steps]
-        taken = [target.name for target in targets if isinstance(target, Local)]
-        taken += [argument.text for argument in self.arguments]
-        return BlockBody(self.source, 16 if is_quiet else 12, self.asked, taken, constants)
+        text, lines = self.text(self._statements(driver), block_loop(driver, body)), constants.lines
+        if source.is_world:
+            return Printed(f"{text}\n\n{driver.making}", constants=tuple(lines))
+        return Printed(text, data_method=driver.making, constants=tuple(lines))
 
     def _driver(self, body: BlockBody) -> Driver:
         """What brings columns into blocks."""
@@ -70,10 +53,10 @@ class BlockMethod(Method):
         if isinstance(self.source, ChunkSource):
             return chunks(self, body, self.source)
         if self.source.is_world:
-            return joined(self, body, self.source, len(self.kernels))
+            return joined(self, body, self.source)
         if self._program.climbs:
             return levels(self, body)
-        return cut(self, body, self.source, len(self.kernels))
+        return cut(self, body, self.source)
 
     def _statements(self, driver: Driver) -> list[str]:
         """What stands before the loop."""
@@ -83,9 +66,8 @@ class BlockMethod(Method):
             for a in self.arguments
             if not a.each
         ]
-        own: list[str] = []
-        if not self.source.managers.is_world:
-            own = ["data = self.data", *(self.choosing if self.each else [])]
+        own = ["data = self.data", *(self.choosing if self.each else [])]
+        own = [] if self.source.is_world else own
         return [*converted, *own, *driver.lookup, *self.key_lines]
 
 
@@ -93,10 +75,9 @@ class PassMethod(Pass, BlockMethod):
     """Kernels of a schedule in one pass: in each block one after the other."""
 
 
-def block_loop(driver: Driver, body: BlockBody, is_quiet: bool, before: Sequence[str] = ()) -> str:
+def block_loop(driver: Driver, body: BlockBody, before: Sequence[str] = ()) -> str:
     """The loop over blocks with what is done once, quiet if it must be."""
-    pad, emit = " " * (12 if is_quiet else 8), body.emit
-    names = driver.names
+    pad, emit, names = " " * (12 if body.is_quiet else 8), body.emit, driver.names
     listed = f"({names[0]},)" if len(names) == 1 else ", ".join(names)
     line = f"for {listed} in {driver.blocks}:"
     if len(pad) + len(line) > WIDTH:
@@ -104,7 +85,7 @@ def block_loop(driver: Driver, body: BlockBody, is_quiet: bool, before: Sequence
     once = [indent(text, pad) for text in (*emit.before, *before)]
     after = [indent(text, pad) for text in emit.after]
     text = for_macro("\n".join([*once, pad + line, *emit.lines, *after]))
-    return f"    {QUIET}\n{text}" if is_quiet else text
+    return f"    {QUIET}\n{text}" if body.is_quiet else text
 
 
 def complains(program: Program, has_holes: bool) -> bool:
@@ -123,14 +104,14 @@ def _warns(node: Expression, is_garbage: bool) -> bool:
     return False
 
 
-_PARTS: Final = {"sum": "add", "mean": "add", "min": "minimum", "max": "maximum"}
-_WHOLE: Final = {
-    "count": "added",
-    "sum": "added",
-    "mean": "averaged",
-    "min": "smallest",
-    "max": "largest",
+_FOLDS: Final = {
+    "count": ("", "added"),
+    "sum": ("add", "added"),
+    "mean": ("add", "averaged"),
+    "min": ("minimum", "extreme"),
+    "max": ("maximum", "extreme"),
 }
+"""The ufunc that folds a block, and what puts the parts together."""
 
 
 class BlockFold(Folding):
@@ -140,14 +121,13 @@ class BlockFold(Folding):
     def printed(self) -> Printed:
         """The texts of the module, of whose constants a reduction has none."""
         source = self.source
-        is_quiet = complains(self.kernel.program, source.has_holes)
-        body = BlockBody(source, 16 if is_quiet else 12)
+        body = BlockBody(source, complains(self.kernel.program, source.has_holes))
         program = replace(self.kernel.program, steps=())
         body.add(Form(program, (), self.where, ()), {}, " ".join(self.kernel.where.split()))
         self._add_part(body)
         driver = cut(self, body, source, has_owners=source.has_holes)
         before = ["_parts: list[Any] = []", *(["_matching = 0"] if self._counts else [])]
-        loop = block_loop(driver, body, is_quiet, before)
+        loop = block_loop(driver, body, before)
         text = self.text(["data = self.data", *driver.lookup], f"{loop}\n{self._result}")
         return Printed(text, data_method=driver.making)
 
@@ -178,15 +158,18 @@ class BlockFold(Folding):
         arguments = [values, "axis=-1"]
         if self.how in ("sum", "mean"):
             arguments.append(f"dtype={SCALARS[self.accumulator].numpy}")
-        emit.run("_parts.append", call(f"np.{_PARTS[self.how]}.reduce", arguments, 0))
+        emit.run("_parts.append", call(f"np.{_FOLDS[self.how][0]}.reduce", arguments, 0))
 
     @property
     def _result(self) -> str:
         """The statements that put the parts together."""
-        given = ["_parts", literal(self.type.shape)]
+        (ufunc, whole), by = _FOLDS[self.how], SCALARS[self.accumulator].numpy
         if self.how == "mean":
-            given.insert(1, "_matching" if self._counts else self.running)
-        elif self.is_zero:
-            given.insert(1, "np.int64" if self.how == "count" else SCALARS[self.accumulator].numpy)
-        line = call(f"_result: {self.returns} = {_WHOLE[self.how]}", given, 8)
+            by = "_matching" if self._counts else self.running
+        elif not self.is_zero:
+            by = f"np.{ufunc}"
+        elif self.how == "count":
+            by = "np.int64"
+        given = ["_parts", by, literal(self.type.shape)]
+        line = call(f"_result: {self.returns} = {whole}", given, 8)
         return for_macro(f"{line}\n        return _result")

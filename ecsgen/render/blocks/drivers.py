@@ -28,19 +28,15 @@ class Driver:
     """The arrays of each."""
     making: str
     """The method that makes them: of the columns, or of the world."""
-    constants: tuple[str, ...] = ()
-    """Lines of the module."""
 
 
-def cut(
-    method: Method, body: BlockBody, source: Source, kernels: int = 1, has_owners: bool = False
-) -> Driver:
+def cut(method: Method, body: BlockBody, source: Source, has_owners: bool = False) -> Driver:
     """Blocks of a component's first rows, kept until they move or are others; `has_owners`: with
     the owners of rows as well."""
     owners = ["self._entity_column[:n]"] if has_owners else []
     columns = [*owners, *(body.views.column(field, "n") for field in body.fields)]
     arrays = {"columns": columns, "working": _cells(body.slots)}
-    given = ["n", *arrays, f"self._kernels.get({literal(method.name)})", *_shared(kernels)]
+    given = ["n", *arrays, f"self._kernels.get({literal(method.name)})", *_shared(method)]
     first, kept = [f"        n = self.{method.rows}"], _beside_columns(method)
     good = f"good until they move or {source.good}"
     making = _making(method, "Blocks", good, [], first, arrays, given, kept)
@@ -53,13 +49,13 @@ def cut(
     return Driver(lookup, blocks, names, making)
 
 
-def joined(method: Method, body: BlockBody, source: Source, kernels: int = 1) -> Driver:
+def joined(method: Method, body: BlockBody, source: Source) -> Driver:
     """Blocks of rows of several managers, kept until they move or are others."""
     found, variable = source.variable.removeprefix("_"), source.variable
     holders = list(dict.fromkeys(source.holder(field.owner) for field in body.fields))
     columns = [_column(body, field, source.rows(field.owner, found)) for field in body.fields]
     arrays = {"columns": columns, "working": _cells(body.slots)}
-    given = [found, source.count.removeprefix("_"), *arrays, *_shared(kernels)]
+    given = [found, source.count.removeprefix("_"), *arrays, *_shared(method)]
     arrays["holders"] = holders
     kept = [call("return blocks.keep", [literal(method.name), "holders"], 8)]
     parameters, good = [f"{found}: {source.annotation}"], f"good until they move or {source.good}"
@@ -93,13 +89,12 @@ def levels(method: Method, body: BlockBody) -> Driver:
     """Blocks of the rows of one level after the other from the roots: all fields are gathered."""
     own = [field for field in body.fields if field.owner != PARENT]
     written = [field.name if field.text in body.written else "" for field in own]
-    above, constants = [], []
+    above = []
     for field in body.fields[len(own) :]:
-        roots, constant = _above_roots(method, field)
-        constants += [constant] if constant else []
         place = literal(written.index(field.name) if field.name in written else None)
-        column = call("BlockColumn", [body.views.column(field)], 0)
-        above.append(call("ParentColumn", [column, roots, place], 12).lstrip())
+        given = [call("BlockColumn", [body.views.column(field)], 0)]
+        given += [_above_roots(method, body, field), place]
+        above.append(call("ParentColumn", given, 12).lstrip())
     columns = [_column(body, field) for field in own]
     arrays = {"columns": columns, "above": above, "working": _cells(body.slots)}
     parameters = ["levels: tuple[RowArray, ...]", "version: int"]
@@ -111,7 +106,7 @@ def levels(method: Method, body: BlockBody) -> Driver:
         rows = f"rows_below({rows}, data._n_active)"
     stamp = "data._version"
     lookup = _lookup(method, "data._kernels", stamp, "data", [rows, stamp])
-    return Driver(lookup, "_blocks", _names(method, body), making, tuple(constants))
+    return Driver(lookup, "_blocks", _names(method, body), making)
 
 
 def near(method: Method, body: BlockBody, asked: Asked) -> Driver:
@@ -182,15 +177,14 @@ def _near_of_world(method: Method, body: BlockBody, asked: Asked, met: list[Fiel
     return lookup, ["radius: float", *sides], first, {"columns": columns, "others": others}
 
 
-def _above_roots(method: Method, field: FieldValue) -> tuple[str, str]:
-    """What roots read, as an expression, and the constant that it needs."""
-    values = dict(method.kernel.program.above_roots)[field.name]
-    if not field.type.shape:
-        return literal(values[0]), ""
-    name = f"_{field.name.upper()}_ABOVE_ROOTS"
+def _above_roots(method: Method, body: BlockBody, field: FieldValue) -> str:
+    """What roots read, as an expression."""
+    values, constants = dict(method.kernel.program.above_roots)[field.name], body.emit.constants
+    if not field.type.shape or constants is None:
+        return literal(values[0])
     array = call("np.array", [literal(values), SCALARS[field.type.scalar].numpy], 0)
     shape = ", ".join(map(str, (*field.type.shape, 1)))
-    return name, f"{name}: Final = {array}.reshape({shape})"
+    return constants.named(f"_{field.name.upper()}_ABOVE_ROOTS", f"{array}.reshape({shape})")
 
 
 # --- what drivers have in common -----------------------------------------------------------------
@@ -243,9 +237,9 @@ def _beside_columns(method: Method) -> list[str]:
     return [f"        {kept}", "        return blocks"]
 
 
-def _shared(kernels: int) -> list[str]:
+def _shared(method: Method) -> list[str]:
     """How many kernels share the blocks, as an argument, if there are several."""
-    return [str(kernels)] if kernels > 1 else []
+    return [str(len(method.kernels))] if len(method.kernels) > 1 else []
 
 
 def _column(body: BlockBody, field: FieldValue, rows: str = "None") -> str:

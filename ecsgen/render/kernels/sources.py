@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ecsgen.kernels.form import Find
 from ecsgen.layout import layout
@@ -150,6 +150,8 @@ class Source:
 class ChunkSource:
     """The chunks that a query finds."""
 
+    is_world: ClassVar = True
+    has_holes: ClassVar = False
     components: Mapping[str, Component]
     """Those whose fields a kernel sees, by name."""
     managers: OtherManagers

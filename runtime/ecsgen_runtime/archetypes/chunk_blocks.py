@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.blocks import Cells, block_rows, rows_last, working_bytes, working_memory
+from ..kernels.blocks import Cells, block_rows, rows_last, working_memory
 from ..queries.chunks import QueriedChunks
 from ..typed import NamedTuple
 from .chunks import ChunkBase, ChunkLayout
@@ -126,7 +126,7 @@ class ChunkBlocks(KeptOfChunks):
 
     def _renew(self, archetypes: Sequence[Archetype]) -> None:
         longest = max((archetype.capacity for archetype in archetypes), default=0)
-        size = min(longest, block_rows(self._row_bytes()))
+        size = min(longest, block_rows(self._working, others=self._field_bytes()))
         before = self._cut
         if size != self._size:
             before = {}
@@ -151,9 +151,9 @@ class ChunkBlocks(KeptOfChunks):
             for start in range(0, n, self._size)
         ]
 
-    def _row_bytes(self) -> int:
+    def _field_bytes(self) -> int:
         parts = self._query._store._table.parts
-        return working_bytes(self._working) + sum(
+        return sum(
             parts[f.component].LAYOUT[f.column].nbytes * prod(f.planes)
             for f in self._fields
         )

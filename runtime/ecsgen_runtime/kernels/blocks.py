@@ -70,7 +70,7 @@ _CACHED: Final = 1 << 20
 """Bytes of a block's columns and working memory together: what a core's own cache holds."""
 
 
-MOST_SHARED: Final = 4
+_MOST_SHARED: Final = 4
 """How many times as large the blocks of several kernels are, which share most of the columns."""
 
 _MISREAD: Final = frozenset((16, 64))
@@ -131,9 +131,8 @@ class Blocks:
         if former is not None:
             self.most, self._memory = former.most, former._memory
         else:
-            each = [cells_bytes(array.shape[:-1], array.dtype) for array in columns]
-            row_bytes = sum(each) + working_bytes(working)
-            self.most = block_rows(row_bytes // min(kernels, MOST_SHARED))
+            each = [BlockColumn(array).memory for array in columns]
+            self.most = block_rows([*each, *working], kernels)
             self._memory = BlockMemory(working)
         size = self.most
         some = min(rows, size)
@@ -151,22 +150,20 @@ class Blocks:
             self.views.append((*cut, *scratch))
 
 
-def working_bytes(working: Sequence[Cells]) -> int:
-    """Return the bytes of working memory that go with one row."""
-    return sum(cells_bytes(cells[1], cells[0]) for cells in working)
+def block_rows(cells: Iterable[Cells], kernels: int = 1, others: int = 0) -> int:
+    """Return how many rows make a block, a power of two; of several kernels more.
 
-
-@cache
-def cells_bytes(shape: tuple[int, ...], dtype: Any) -> int:
-    """Return the bytes of one row."""
-    return prod(shape) * int(np.dtype(dtype).itemsize)
-
-
-def block_rows(row_bytes: int) -> int:
-    """Return how many rows make a block: a power of two."""
+    `others`: bytes of a row beside those of the cells.
+    """
+    row_bytes = (sum(map(_row_bytes, cells)) + others) // min(kernels, _MOST_SHARED)
     least, most = Sizes.block_rows
     fitting = max(least, min(most, _CACHED // max(row_bytes, 1)))
     return 1 << (fitting.bit_length() - 1)
+
+
+@cache
+def _row_bytes(cells: Cells) -> int:
+    return prod(cells[1]) * np.dtype(cells[0]).itemsize
 
 
 def working_memory(cells: Cells, rows: int) -> NDArray[Any]:
@@ -386,18 +383,9 @@ def averaged(parts: list[NDArray[Any]], rows: int, shape: tuple[int, ...]) -> An
     return as_cell(np.add.reduce(np.array(parts)) / rows, shape)
 
 
-def smallest(parts: list[NDArray[Any]], shape: tuple[int, ...]) -> Any:
-    """Return the smallest of the blocks' smallest; NaN if one is NaN, and for none."""
-    return (
-        as_cell(np.minimum.reduce(np.array(parts)), shape) if parts else nothing(shape)
-    )
-
-
-def largest(parts: list[NDArray[Any]], shape: tuple[int, ...]) -> Any:
-    """Return the largest of the blocks' largest; NaN if one is NaN, and for none."""
-    return (
-        as_cell(np.maximum.reduce(np.array(parts)), shape) if parts else nothing(shape)
-    )
+def extreme(parts: list[NDArray[Any]], choose: np.ufunc, shape: tuple[int, ...]) -> Any:
+    """Return the smallest or largest of those of blocks; NaN if one is, and for none."""
+    return as_cell(choose.reduce(np.array(parts)), shape) if parts else nothing(shape)
 
 
 def nothing(shape: tuple[int, ...]) -> Any:

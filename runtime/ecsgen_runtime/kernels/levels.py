@@ -19,7 +19,6 @@ from .blocks import (
     block_rows,
     moved_rows,
     row_copies,
-    working_bytes,
     working_memory,
 )
 
@@ -59,7 +58,7 @@ class LevelBlocks:
     ) -> None:
         self.stamp = stamp
         fields = [one.memory for one in (*columns, *(each.column for each in above))]
-        size = block_rows(working_bytes([*fields, *working]))
+        size = block_rows([*fields, *working])
         count = sum(map(len, levels))
         rows = np.concatenate([np.empty(0, np.intp), *levels])
         place = _places(rows, parents) if count <= size else None

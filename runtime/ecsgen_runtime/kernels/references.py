@@ -7,28 +7,16 @@ steps, one after the other.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..entities.living import LivingEntities
 from ..handles import NIL, EntityArray, IdArray, RowArray
 from ..policies.maps import Mapped
 from ..policies.owned import Owned
-from .blocks import put_where, row_cells
-
-
-class FollowedIds(Protocol):
-    """A manager of entities' rows that have ids."""
-
-    @property
-    def _entities(self) -> LivingEntities: ...
-
-    @property
-    def data(self) -> Any: ...
-
-    def resolve_many(self, ids: ArrayLike, /) -> RowArray: ...
+from .blocks import BlockColumn, put_where, row_cells, working_memory
 
 
 def living_rows(
@@ -42,11 +30,12 @@ def living_rows(
     return rows if is_clean else _of_living(rows, manager._entities, entities)
 
 
-def living_id_rows(
-    manager: FollowedIds, ids: IdArray, is_clean: bool = False
-) -> RowArray:
-    """Return the row with each id if its owner is alive, NIL for others; O(k)."""
-    rows = manager.resolve_many(ids)
+def living_id_rows(manager: Any, ids: IdArray, is_clean: bool = False) -> RowArray:
+    """Return the row with each id if its owner is alive, NIL for others; O(k).
+
+    `manager`: of entities' rows that have ids.
+    """
+    rows: RowArray = manager.resolve_many(ids)
     owners = manager.data._entity_column
     if is_clean or len(owners) == 0:
         return rows
@@ -77,10 +66,8 @@ def take_others(
 
 def other_cells(column: NDArray[Any], rows: RowArray, default: Any) -> NDArray[Any]:
     """Return rows of a column, rows last, and a default where a row is NIL."""
-    if column.shape[-1] == 0:
-        return np.full((*column.shape[:-1], len(rows)), default, column.dtype)
-    out = column.take(rows, axis=-1, mode="clip")
-    out[..., rows == NIL] = default
+    out = working_memory(BlockColumn(column).memory, len(rows))
+    take_others(column, rows, default, out)
     return out
 
 
@@ -101,12 +88,14 @@ class Messages:
     kernel's steps send to the field.
     """
 
-    __slots__ = ("_column", "_rows", "_steps", "_ufunc", "_values")
+    __slots__ = ("_column", "_held", "_rows", "_steps", "_ufunc", "_values")
 
     def __init__(self, column: NDArray[Any], ufunc: np.ufunc, steps: int) -> None:
         self._column = column
         self._ufunc = ufunc
         self._steps = steps
+        self._held: list[tuple[RowArray, NDArray[Any]]] = []
+        """What waits for the last row."""
         self._make_room(0)
 
     def send(
@@ -134,7 +123,10 @@ class Messages:
         self._pass_on(rows.reshape(-1), values.reshape(*values.shape[:-2], -1))
 
     def arrive(self) -> None:
-        """Let messages arrive that have waited for the last row."""
+        """Let messages arrive that have waited for the last row; O(messages)."""
+        for rows, values in self._held:
+            self._deliver(rows, values)
+        self._held = []
 
     def _make_room(self, count: int) -> None:
         shape = (*self._column.shape[:-1], count, self._steps)
@@ -163,54 +155,7 @@ class Messages:
 class HeldMessages(Messages):
     """Messages to a field that the kernel itself reads or writes: they wait for the last row."""
 
-    __slots__ = ("_held",)
-
-    def __init__(self, column: NDArray[Any], ufunc: np.ufunc, steps: int) -> None:
-        super().__init__(column, ufunc, steps)
-        self._held: list[tuple[RowArray, NDArray[Any]]] = []
-
-    def arrive(self) -> None:
-        """Let all messages arrive; O(messages)."""
-        for rows, values in self._held:
-            self._deliver(rows, values)
-        self._held = []
+    __slots__ = ()
 
     def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:
         self._held.append((rows.copy(), values.copy()))
-
-
-class AskingBlocks(Protocol):
-    """Blocks of rows that come cell by cell."""
-
-    asking: RowArray
-    """Who they are in the block at hand, shape (rows,)."""
-
-
-class CellMessages(HeldMessages):
-    """Messages of rows that come cell by cell: they wait for the last row, and arrive in the
-    order of rows."""
-
-    __slots__ = ("_asking", "_blocks")
-
-    def __init__(
-        self, column: NDArray[Any], ufunc: np.ufunc, steps: int, blocks: AskingBlocks
-    ) -> None:
-        super().__init__(column, ufunc, steps)
-        self._blocks = blocks
-        self._asking: list[RowArray] = []
-
-    def arrive(self) -> None:
-        """Let all messages arrive; O(k log k) for k rows that send any."""
-        if not self._held:
-            return
-        order = np.concatenate(self._asking).argsort()
-        steps = self._steps
-        rows = np.concatenate([rows for rows, _ in self._held]).reshape(-1, steps)
-        values = np.concatenate([values for _, values in self._held], axis=-1)
-        values = values.reshape(*values.shape[:-1], -1, steps)[..., order, :]
-        shape = (*values.shape[:-2], -1)
-        self._deliver(rows[order].reshape(-1), values.reshape(shape))
-
-    def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:
-        super()._pass_on(rows, values)
-        self._asking.append(self._blocks.asking)

@@ -9,7 +9,6 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from ..kernels.blocks import (
-    MOST_SHARED,
     BlockColumn,
     Cells,
     JoinedRows,
@@ -19,7 +18,6 @@ from ..kernels.blocks import (
     moved_rows,
     row_cells,
     row_copies,
-    working_bytes,
     working_memory,
 )
 from ..typed import NamedTuple
@@ -48,7 +46,7 @@ class JoinedBlocks:
         """With several `kernels`, of which each sees a part of the arrays, blocks are larger."""
         self.stamp = stamp
         cells = [*(column.memory for column in columns), *working]
-        size = min(n, block_rows(working_bytes(cells) // min(kernels, MOST_SHARED)))
+        size = min(n, block_rows(cells, kernels))
         self._ordered: list[_Ordered] = []
         parts = [self._part(column, n) for column in columns]
         rooms = (0 if part.rows is None else size for part in parts)

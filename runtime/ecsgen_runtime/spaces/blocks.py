@@ -19,6 +19,7 @@ from ..kernels.blocks import (
     moved_rows,
     working_memory,
 )
+from ..kernels.references import HeldMessages
 from .search import NearSearch
 
 
@@ -43,9 +44,7 @@ class NearBlocks:
     ) -> None:
         self._search = search
         self._columns = columns
-        if (
-            search.named is not None
-        ):  # of one component, in which all columns' rows are its own
+        if search.named is not None:  # of one component, all columns' rows are its own
             self._columns = [one._replace(rows=search.named) for one in columns]
         self._working = [*(column.memory for column in columns), *working]
         copies = [self._copy(one) for one in others]
@@ -93,3 +92,33 @@ def _room(rows: RowArray) -> int:
     """Return how many rows memory is taken for: at least one, because of none no strides tell the
     layout; planes whose distance is a power of two would share places in the cache."""
     return max(1, len(rows) + len(rows) // 4)
+
+
+class CellMessages(HeldMessages):
+    """Messages of rows that come cell by cell: they wait for the last row, and arrive in the
+    order of rows."""
+
+    __slots__ = ("_asking", "_blocks")
+
+    def __init__(
+        self, column: NDArray[Any], ufunc: np.ufunc, steps: int, blocks: NearBlocks
+    ) -> None:
+        super().__init__(column, ufunc, steps)
+        self._blocks = blocks
+        self._asking: list[RowArray] = []
+
+    def arrive(self) -> None:
+        """Let all messages arrive; O(k log k) for k rows that send any."""
+        if not self._held:
+            return
+        order = np.concatenate(self._asking).argsort()
+        steps = self._steps
+        rows = np.concatenate([rows for rows, _ in self._held]).reshape(-1, steps)
+        values = np.concatenate([values for _, values in self._held], axis=-1)
+        values = values.reshape(*values.shape[:-1], -1, steps)[..., order, :]
+        shape = (*values.shape[:-2], -1)
+        self._deliver(rows[order].reshape(-1), values.reshape(shape))
+
+    def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:
+        super()._pass_on(rows, values)
+        self._asking.append(self._blocks.asking)

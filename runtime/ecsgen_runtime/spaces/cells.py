@@ -1,7 +1,7 @@
-"""CellOrder of the edge of a radius, in which places are sorted; those without places take no room.
+"""Cells of the edge of a radius, in which places are sorted; those without places take no room.
 
 A place is in cell floor(x / edge) along each axis, modulo the number of cells where the axis is
-wrapped. CellOrder have keys: those side by side along the last axis follow each other.
+wrapped. Cells have keys: those side by side along the last axis follow each other.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Grid(NamedTuple):
 
     edges: tuple[float, ...]
     counts: tuple[int, ...]
-    """CellOrder around a wrapped axis; 0 where it is open."""
+    """Cells around a wrapped axis; 0 where it is open."""
 
 
 class CellOrder(NamedTuple):
@@ -211,7 +211,7 @@ def runs_around(
 ) -> Runs:
     """Return the runs of places in and around cells with these numbers along each axis.
 
-    CellOrder come by steps of -1, 0, 1 along each axis, the first one slowest, each once.
+    Cells come by steps of -1, 0, 1 along each axis, the first one slowest, each once.
     """
     *outer, last = numbers
     strips, stretches = _strips(lattice, outer), _stretches(last, lattice.counts[-1])

@@ -72,9 +72,11 @@ class NearSearch:
         firsts = ask.order[ask.starts[:-1]]
         self._runs = runs_around(lattice, [each[firsts] for each in numbers[0]], met)
         self._cell_of = ask.starts
-        own = _lost(asking).take(ask.order, axis=1)
-        same = is_one and members is asking
-        self.places = own, own if same else _lost(members).take(met.order, axis=1)
+        own = finite_places(asking, np.nan).take(ask.order, axis=1)
+        seen = own
+        if not (is_one and members is asking):
+            seen = finite_places(members, np.nan).take(met.order, axis=1)
+        self.places = own, seen
         self._names = names and (names[0][ask.order], names[1][met.order])
 
     def blocks(self) -> Iterator[NearPairs]:
@@ -150,19 +152,12 @@ def _wrapped(apart: NDArray[Any], size: Any) -> None:
         apart[far] = some
 
 
-def finite_places(places: Places) -> Places:
-    """Return places, 0 for those that are not finite."""
-    if np.isfinite(places).all():
-        return places
-    return np.where(np.isfinite(places).all(axis=0), places, 0)
-
-
-def _lost(places: Places) -> Places:
-    """Return places, NaN for those that are not finite: no comparison finds them."""
+def finite_places(places: Places, otherwise: float = 0) -> Places:
+    """Return places, others for those that are not finite: NaN is found by no comparison."""
     is_known = np.isfinite(places)
     if is_known.all():
         return places
-    return np.where(is_known.all(axis=0), places, np.nan).astype(places.dtype)
+    return np.where(is_known.all(axis=0), places, otherwise).astype(places.dtype)
 
 
 class NearPairs:

@@ -200,14 +200,8 @@ def points_of(label: str, points: ArrayLike, dtype: Any, axes: int) -> Places:
 
 # --- who asks whom: rows of a kernel ---------------------------------------------------------
 
-NearGiven = tuple[
-    Places,
-    Places,
-    float,
-    tuple[float, ...],
-    bool,
-    tuple[PlaceNames, PlaceNames] | None,
-]
+NearNames = tuple[PlaceNames, PlaceNames]
+NearGiven = tuple[Places, Places, float, tuple[float, ...], bool, NearNames | None]
 """Who asks, who is asked, the radius, the wrap, whether they are one set, and their names."""
 TurnGiven = tuple[Places, CellNumbers, PlaceNames, PlaceNames, float, tuple[float, ...]]
 """Places of members, NaN of those whom nobody sees; which member each row of the manager is, -1 for
@@ -256,10 +250,9 @@ def joined_search(
 def turn_given(kernel: str, manager: Spaced, radius: SupportsFloat) -> TurnGiven:
     """Return where the rows of a manager are, who ask each other; ValueError for the radius."""
     n = manager.data._n
-    places, _, reach, wrap = manager._near_given(kernel, radius, n)
-    names = np.arange(places.shape[1], dtype=np.uint64)
-    numbers = names.astype(np.int64)
-    return *_seen(manager, places, numbers), names[:n], names, reach, wrap
+    _, seen, reach, wrap = manager._near_given(kernel, radius, n)
+    names = np.arange(seen.shape[1], dtype=np.uint64)
+    return seen, _numbers(manager, np.arange(n)), names[:n], names, reach, wrap
 
 
 def joined_turn_given(
@@ -274,26 +267,21 @@ def joined_turn_given(
 
     Nobody finds those that are hidden, and of two sets who is of the same entity.
     """
-    reach = checked_radius(kernel, radius)
-    places, _ = manager._all_places()
+    found = joined_given(kernel, manager, radius, asking, members, hidden)
+    _, places, reach, wrap, _, names = found
     met = asking if members is None else members
-    numbers = np.full(places.shape[1], -1, np.int64)
-    numbers[met] = np.arange(len(met))
-    numbers[hidden], places[:, hidden] = -1, np.nan
-    names = other_names = np.arange(len(met), dtype=np.uint64)
-    if members is not None:
-        owners = manager._all_owners()  # type: ignore[attr-defined]  # in a group or query
-        names, other_names = owners[asking], owners[met]
-    seen = _seen(manager, places, numbers)
-    return seen[0].take(met, axis=1), seen[1], names, other_names, reach, manager.wrap
+    same = np.arange(len(met), dtype=np.uint64)
+    return places, _numbers(manager, met, hidden), *(names or (same, same)), reach, wrap
 
 
-def _seen(
-    manager: Spaced, places: Places, numbers: CellNumbers
-) -> tuple[Places, CellNumbers]:
-    """Return places, NaN of those whom nobody sees, and numbers, -1 of these."""
-    seen = manager._are_seen(places.shape[1])
-    if seen is None:
-        return places, numbers
-    hidden = np.where(seen, places, np.nan).astype(places.dtype)
-    return hidden, np.where(seen, numbers, -1)
+def _numbers(
+    manager: Spaced, members: RowArray, hidden: RowArray = NO_ROWS
+) -> CellNumbers:
+    """Return which member each row of a manager is, -1 for none and for those whom nobody sees;
+    members that are ghosts lie behind the rows."""
+    n = manager.data._n
+    numbers = np.full(max(n, members.max(initial=-1) + 1), -1, np.int64)
+    numbers[members] = np.arange(len(members))
+    numbers[hidden] = -1
+    seen = manager._are_seen(n)
+    return numbers[:n] if seen is None else np.where(seen, numbers[:n], -1)

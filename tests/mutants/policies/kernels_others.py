@@ -62,7 +62,9 @@ GROUPS = (
         ),
         Mutant("nothing has its default", r"if missing\.any\(\):", "if False:"),
         Mutant(
-            "what is asked once has no default", r"out\[\.\.\., rows == NIL\] = default", "pass"
+            "what is asked once has no default",
+            r"take_others\(column, rows, default, out\)",
+            'out[...] = column.take(rows, axis=-1, mode="clip")',
         ),
     ),
     module(

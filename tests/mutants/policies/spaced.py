@@ -39,7 +39,7 @@ GROUPS = (
         ),
         Mutant("the rim is out of reach", r"square <= self\._reach", "square < self._reach"),
         Mutant("no way is around", r"np\.rint\(some / size\)", "0"),
-        Mutant("nobody is lost", r"places, np\.nan\)\.astype", "places, 0).astype"),
+        Mutant("nobody is lost", r"places, otherwise\)\.astype", "places, 0).astype"),
         Mutant(
             "points come as cells do", r"starts\[self\.asking\] - ", "counts.cumsum() - counts - "
         ),
