@@ -45,7 +45,6 @@ from ecsgen_runtime.proxies.cells import RowField
 from ecsgen_runtime.proxies.proxy import EntityProxy
 from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
 from ecsgen_runtime.spaces.blocks import NearBlocks
-from ecsgen_runtime.spaces.search import NearSearch
 from ecsgen_runtime.spaces.spaced import OwnedSpaced, SpaceLayout
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
@@ -138,23 +137,6 @@ class BoidData(OwnedRows, JoinedRows, KernelRows, HotColumns):
     LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
-
-    def _steer_blocks(self, search: NearSearch) -> NearBlocks:
-        """Cut the columns of `steer` into blocks; good for one call."""
-        columns = (BlockColumn(rows_last(self._heading_column), None, True, True),)
-        others = (BlockColumn(rows_last(self._heading_column)),)
-        working = (
-            ("f4", (2,), False),
-            ("f4", (2,), False),
-            ("f4", (2,), False),
-            ("f4", (2,), False),
-            ("f4", (2,), False),
-            ("i8", (), False),
-            ("f4", (), False),
-            ("f4", (), False),
-        )
-        paired = (("?", (), False), ("f4", (2,), False))
-        return NearBlocks(search, columns, others, working, paired)
 
     def _fly_blocks(self) -> Blocks:
         """Cut the columns of `fly` into blocks; good until they move or n changes."""
@@ -435,7 +417,20 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
             data._n,
             None if rows is None else ChosenRows(self, rows).rows,
         )
-        _blocks = data._steer_blocks(_search)
+        _columns = (BlockColumn(rows_last(data._heading_column), None, True, True),)
+        _others = (BlockColumn(rows_last(data._heading_column)),)
+        _working = (
+            ("f4", (2,), False),
+            ("f4", (2,), False),
+            ("f4", (2,), False),
+            ("f4", (2,), False),
+            ("f4", (2,), False),
+            ("i8", (), False),
+            ("f4", (), False),
+            ("f4", (), False),
+        )
+        _paired = (("?", (), False), ("f4", (2,), False))
+        _blocks = NearBlocks(_search, _columns, _others, _working, _paired)
         with np.errstate(all="ignore"):
             for (
                 _pairs,

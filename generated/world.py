@@ -1648,7 +1648,28 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         _radius = float(_sight)
         _n = self.boid.data._n
         _asked = self.hawks._join.match()
-        _blocks = self._scatter_blocks(_radius, _n, _asked)
+        _boid_rows = joined_rows(slice(0, _n))
+        _boid_members = joined_rows(_asked.members[0])
+        _hawk_members = joined_rows(_asked.members[1])
+        _search = joined_search(
+            "Game.scatter", self.boid, _radius, _boid_rows, _boid_members
+        )
+        _columns = (
+            BlockColumn(
+                rows_last(self.boid.data._heading_column), _boid_rows, True, True
+            ),
+        )
+        _others = (BlockColumn(self.hawk.data._hunger_column, _hawk_members),)
+        _working = (
+            ("?", (), False),
+            ("i8", (), False),
+            ("f4", (2,), False),
+            ("f4", (2,), False),
+            ("f4", (), False),
+            ("f4", (), False),
+        )
+        _paired = (("f4", (), False), ("f4", (), False), ("f4", (2,), False))
+        _blocks = NearBlocks(_search, _columns, _others, _working, _paired)
         with np.errstate(all="ignore"):
             for (
                 _pairs,
@@ -1689,31 +1710,6 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 np.divide(_tmp2, _tmp3, out=_tmp2)
                 put_where(boid_heading, _where, _tmp2)
 
-    def _scatter_blocks(self, radius: float, n: int, asked: QueryMatch) -> NearBlocks:
-        """Cut the columns of `scatter` into blocks; good for one call."""
-        boid_rows = joined_rows(slice(0, n))
-        boid_members = joined_rows(asked.members[0])
-        hawk_members = joined_rows(asked.members[1])
-        search = joined_search(
-            "Game.scatter", self.boid, radius, boid_rows, boid_members
-        )
-        columns = (
-            BlockColumn(
-                rows_last(self.boid.data._heading_column), boid_rows, True, True
-            ),
-        )
-        others = (BlockColumn(self.hawk.data._hunger_column, hawk_members),)
-        working = (
-            ("?", (), False),
-            ("i8", (), False),
-            ("f4", (2,), False),
-            ("f4", (2,), False),
-            ("f4", (), False),
-            ("f4", (), False),
-        )
-        paired = (("f4", (), False), ("f4", (), False), ("f4", (2,), False))
-        return NearBlocks(search, columns, others, working, paired)
-
     def huddle(self, reach: float) -> None:
         """Let the boids come together.
 
@@ -1724,27 +1720,23 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         _reach = np.float32(_HUDDLE_REACH_ARGUMENT.one(reach))
         _radius = float(_reach)
         _n = self.boid.data._n
-        _blocks = self._huddle_blocks(_radius, _n)
+        _boid_rows = joined_rows(slice(0, _n))
+        _search = joined_search("Game.huddle", self.boid, _radius, _boid_rows)
+        _columns = (
+            BlockColumn(
+                rows_last(self.boid.data._position_column), _boid_rows, True, True
+            ),
+        )
+        _others = ()
+        _working = (("f4", (2,), False),)
+        _paired = ()
+        _blocks = NearBlocks(_search, _columns, _others, _working, _paired)
         with np.errstate(all="ignore"):
             for _pairs, boid_position, _tmp in _blocks:
                 # Boid.position += mean(offset) * 0.125
                 _pairs.mean(_pairs.offset, _tmp)
                 _tmp *= _0_125_f32
                 boid_position += _tmp
-
-    def _huddle_blocks(self, radius: float, n: int) -> NearBlocks:
-        """Cut the columns of `huddle` into blocks; good for one call."""
-        boid_rows = joined_rows(slice(0, n))
-        search = joined_search("Game.huddle", self.boid, radius, boid_rows)
-        columns = (
-            BlockColumn(
-                rows_last(self.boid.data._position_column), boid_rows, True, True
-            ),
-        )
-        others = ()
-        working = (("f4", (2,), False),)
-        paired = ()
-        return NearBlocks(search, columns, others, working, paired)
 
     def chase(self, sight: float) -> None:
         """Let the hawks turn towards the boids that they see.
@@ -1757,7 +1749,22 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         _radius = float(_sight)
         _found = self.hawks._join.match()
         _asked = self.boid.data._n
-        _blocks = self._chase_blocks(_radius, _found, _asked)
+        _boid_rows = joined_rows(_found.members[0])
+        _boid_members = joined_rows(slice(0, _asked))
+        _search = joined_search(
+            "Game.chase", self.boid, _radius, _boid_rows, _boid_members
+        )
+        _columns = (
+            BlockColumn(
+                rows_last(self.boid.data._heading_column), _boid_rows, True, True
+            ),
+        )
+        _others = (
+            BlockColumn(rows_last(self.boid.data._heading_column), _boid_members),
+        )
+        _working = (("f4", (2,), False), ("f4", (), False), ("f4", (), False))
+        _paired = (("f4", (2,), False),)
+        _blocks = NearBlocks(_search, _columns, _others, _working, _paired)
         with np.errstate(all="ignore"):
             for (
                 _pairs,
@@ -1780,21 +1787,6 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 np.putmask(_tmp2, _tmp2 == 0, 1)
                 np.divide(_tmp, _tmp2, out=boid_heading)
 
-    def _chase_blocks(self, radius: float, found: QueryMatch, asked: int) -> NearBlocks:
-        """Cut the columns of `chase` into blocks; good for one call."""
-        boid_rows = joined_rows(found.members[0])
-        boid_members = joined_rows(slice(0, asked))
-        search = joined_search("Game.chase", self.boid, radius, boid_rows, boid_members)
-        columns = (
-            BlockColumn(
-                rows_last(self.boid.data._heading_column), boid_rows, True, True
-            ),
-        )
-        others = (BlockColumn(rows_last(self.boid.data._heading_column), boid_members),)
-        working = (("f4", (2,), False), ("f4", (), False), ("f4", (), False))
-        paired = (("f4", (2,), False),)
-        return NearBlocks(search, columns, others, working, paired)
-
     def part(self) -> None:
         """Let the hawks share what they know of hunger, and keep apart.
 
@@ -1804,7 +1796,26 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         """
         _radius = 10.0
         _found = self.hawks._join.match()
-        _blocks = self._part_blocks(_radius, _found)
+        _boid_rows = joined_rows(_found.members[0])
+        _hawk_rows = joined_rows(_found.members[1])
+        _search = joined_search("Game.part", self.boid, _radius, _boid_rows)
+        _columns = (
+            BlockColumn(self.hawk.data._rivals_column, _hawk_rows, True, True),
+            BlockColumn(self.hawk.data._hunger_column, _hawk_rows, True, True),
+            BlockColumn(
+                rows_last(self.boid.data._heading_column), _boid_rows, True, True
+            ),
+        )
+        _others = (BlockColumn(self.hawk.data._hunger_column, _hawk_rows),)
+        _working = (
+            ("i8", (), False),
+            ("f4", (), False),
+            ("i4", (), False),
+            ("f4", (), False),
+            ("f4", (2,), False),
+        )
+        _paired = ()
+        _blocks = NearBlocks(_search, _columns, _others, _working, _paired)
         with np.errstate(all="ignore"):
             for (
                 _pairs,
@@ -1831,29 +1842,6 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
                 _pairs.sum(_pairs.offset, _tmp5)
                 _tmp5 *= _0_05_f32
                 boid_heading -= _tmp5
-
-    def _part_blocks(self, radius: float, found: QueryMatch) -> NearBlocks:
-        """Cut the columns of `part` into blocks; good for one call."""
-        boid_rows = joined_rows(found.members[0])
-        hawk_rows = joined_rows(found.members[1])
-        search = joined_search("Game.part", self.boid, radius, boid_rows)
-        columns = (
-            BlockColumn(self.hawk.data._rivals_column, hawk_rows, True, True),
-            BlockColumn(self.hawk.data._hunger_column, hawk_rows, True, True),
-            BlockColumn(
-                rows_last(self.boid.data._heading_column), boid_rows, True, True
-            ),
-        )
-        others = (BlockColumn(self.hawk.data._hunger_column, hawk_rows),)
-        working = (
-            ("i8", (), False),
-            ("f4", (), False),
-            ("i4", (), False),
-            ("f4", (), False),
-            ("f4", (2,), False),
-        )
-        paired = ()
-        return NearBlocks(search, columns, others, working, paired)
 
     def strike(self, reach: float) -> None:
         """Let the hawks dive one after the other, each at the nearest of those that fly

@@ -140,6 +140,11 @@ def for_macro(text: str) -> str:
     return "\n".join(line[4:] for line in text.split("\n"))
 
 
+def method_lines(text: str) -> list[str]:
+    """Return the lines of a method's statement that was laid out for a depth of 8."""
+    return for_macro(text).lstrip().split("\n    ")
+
+
 # --- Small pieces of generated text: sentences, shapes, tuples of names and of types --------------
 
 

@@ -126,3 +126,32 @@ def test_reductions_and_kernels_called_like_locals(tmp_path: Path, backend: Back
     grains.cells(2.0, rows=[0, 1, 2])
     assert grains.data.mass.tolist() == [2, 4, 6]
     list(forget(name))
+
+
+ASKING = """\
+world: Meadow
+queries: {flock: {all: [Bird, Grass]}}
+kernels:
+  crowd:
+    over: flock
+    near: reach
+    args: {reach: f64, radius: f32, bird_rows: f32, hidden: f32, columns: f32, others: f32}
+    steps: [Grass.trodden += count() * radius + bird_rows + hidden + columns + others]
+---
+component: Bird
+fields: {at: "f32[2]"}
+space: {field: at}
+---
+component: Grass
+fields: {trodden: f32}
+partition: {start: active}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arguments_called_like_what_finds_neighbours(backend: Backend) -> None:
+    pytest.importorskip(backend)
+    world = world_package(ASKING, f"meadow_{backend}", backend).Meadow()
+    world.spawn(3, bird={"at": [[0, 0], [1, 0], [9, 0]]}, grass={})
+    world.crowd(2.0, 100, 20, 3, 0.5, 0.25)
+    assert world.grass.data.trodden.tolist() == [123.75, 123.75, 23.75]

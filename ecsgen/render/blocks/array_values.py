@@ -205,12 +205,13 @@ class Views:
             self.seen[field] = Value(marked(name), *kind)
         return self.seen[field]
 
-    def column(self, field: FieldValue, rows: str = "") -> str:
+    def column(self, field: FieldValue, rows: str = "", is_kept: bool = True) -> str:
         """The expression for the view of a whole column, or of its first rows, where blocks are
-        made."""
-        if self._managers.is_world:
-            return other_column(self._managers, field.owner, field, rows)
-        return _column_view(self._component(field), field, "self", "_COLUMNS", rows)
+        made; `is_kept`: these are kept, and so made by another method."""
+        component = self._component(field)
+        if self._managers.is_world or not is_kept:
+            return other_column(self._managers, component.name, field, rows)
+        return _column_view(component, field, "self", "_COLUMNS", rows)
 
     def _component(self, field: FieldValue) -> Component:
         return self._components[OWN if field.owner == PARENT else field.owner]

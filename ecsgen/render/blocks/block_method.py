@@ -42,14 +42,16 @@ class BlockMethod(Method):
                 body.add(lowered(kernel.program, home), arguments, where, key, is_last=is_one)
         driver = self._driver(body)
         text, lines = self.text(self._statements(driver), block_loop(driver, body)), constants.lines
+        if source.is_world and driver.making:
+            text = f"{text}\n\n{driver.making}"
         if source.is_world:
-            return Printed(f"{text}\n\n{driver.making}", constants=tuple(lines))
+            return Printed(text, constants=tuple(lines))
         return Printed(text, data_method=driver.making, constants=tuple(lines))
 
     def _driver(self, body: BlockBody) -> Driver:
         """What brings columns into blocks."""
         if self.asked is not None:
-            return near(self, body, replace(self.asked, prefix=""))
+            return near(self, body, self.asked)
         if isinstance(self.source, ChunkSource):
             return chunks(self, body, self.source)
         if self.source.is_world:

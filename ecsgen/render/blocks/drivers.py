@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from textwrap import indent
 
 from ecsgen.model.programs import ENTITY, PARENT, FieldValue
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Layout, Value
 from ecsgen.render.blocks.block_body import BlockBody
-from ecsgen.render.calls import call, collection, for_macro
+from ecsgen.render.calls import call, collection, for_macro, method_lines
 from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
@@ -26,8 +27,8 @@ class Driver:
     """The expression for what the loop is over."""
     names: list[str]
     """The arrays of each."""
-    making: str
-    """The method that makes them: of the columns, or of the world."""
+    making: str = ""
+    """The method that makes those that are kept: of the columns, or of the world."""
 
 
 def cut(method: Method, body: BlockBody, source: Source, has_owners: bool = False) -> Driver:
@@ -110,71 +111,49 @@ def levels(method: Method, body: BlockBody) -> Driver:
 
 
 def near(method: Method, body: BlockBody, asked: Asked) -> Driver:
-    """Blocks of pairs of rows and neighbours, cell by cell: all fields are gathered."""
+    """Blocks of pairs of rows and neighbours, cell by cell, for one call: all is gathered."""
     met = [FieldValue(one.type, one.name, one.owner) for one in body.pairs.asked]
-    find = _near_of_world if asked.own.is_world else _near_of_component
-    lookup, parameters, first, arrays = find(method, body, asked, met)
-    arrays |= {"working": _cells(body.slots), "paired": _cells(body.pairs.working.slots)}
-    good, given = "good for one call", ["search", *arrays]
-    making = _making(method, "NearBlocks", good, parameters, first, arrays, given, [])
+    columns, others, is_world = [], [], asked.own.is_world
+    for field in body.fields:
+        rows = asked.own_rows(field.owner) if is_world else "None"
+        columns.append(_column(body, field, rows, is_kept=False))
+    for field in met:
+        owners = asked.owners(field.owner) if field.name == ENTITY else ""
+        given = [owners or body.views.column(field, is_kept=False)]
+        given += [asked.other_rows(field.owner)] if is_world else []
+        others.append(call("BlockColumn", given, 12).lstrip())
+    slots, paired = body.slots, body.pairs.working.slots
+    arrays = {"_columns": columns, "_others": others}
+    arrays |= {"_working": _cells(slots), "_paired": _cells(paired)}
+    made = [collection(f"{name} = ", items, 8) for name, items in arrays.items()]
+    made.append(call("_blocks = NearBlocks", ["_search", *arrays], 8))
+    lookup = [*_searching(method, body, asked, met), *chain(*map(method_lines, made))]
     names = [
         "_pairs",
         *(value.text for value in body.values),
         *body.pairs.asked.values(),
-        *(slot.text for slot in (*body.slots, *body.pairs.working.slots)),
+        *(slot.text for slot in (*slots, *paired)),
         *(argument.text for argument in method.each),
     ]
     values = ", ".join(f"rows_last({argument.whole})" for argument in method.each)
-    return Driver(lookup, f"_blocks.beside({values})" if values else "_blocks", names, making)
+    return Driver(lookup, f"_blocks.beside({values})" if values else "_blocks", names)
 
 
-Found = tuple[list[str], list[str], list[str], dict[str, list[str]]]
-"""What gets blocks of pairs; the parameters of the method that makes them, its first lines, and the
-fields of those who ask and who are asked."""
-
-
-def _near_of_component(
-    method: Method, body: BlockBody, asked: Asked, met: list[FieldValue]
-) -> Found:
+def _searching(method: Method, body: BlockBody, asked: Asked, met: list[FieldValue]) -> list[str]:
+    """The statements that find out who is in reach of whom; `met`: the fields asked for."""
+    if asked.own.is_world:
+        search = "haunted_search" if asked.asks_ghosts else "joined_search"
+        return [
+            *asked.lines(method.radius),
+            *asked.own.each_lines(method.each, sorted(body.written)),
+            *asked.defined([one.owner for one in body.fields], [one.owner for one in met]),
+            *method_lines(call(f"_search = {search}", asked.given(), 8)),
+        ]
     named = f"None if rows is None else {method.chosen}.rows"
     if method.each:
         named = "None if _chosen is None else _chosen.rows"
     given = [literal(method.name), method.radius, asked.own.found, named]
-    owners = ""
-    if any(one.name == ENTITY for one in met):
-        owners = asked.owners(asked.space)  # of rows and ghosts
-    passed = ["_search", *([owners] if owners else [])]
-    lookup = [
-        for_macro(call("_search = self._search", given, 8)).lstrip(),
-        f"_blocks = data._{method.name}_blocks({', '.join(passed)})",
-    ]
-    cells = ["owners" if one.name == ENTITY and owners else body.views.column(one) for one in met]
-    arrays = {
-        "columns": [_column(body, field) for field in body.fields],
-        "others": [call("BlockColumn", [one], 0) for one in cells],
-    }
-    parameters = ["search: NearSearch", *(["owners: EntityArray"] if owners else [])]
-    return lookup, parameters, [], arrays
-
-
-def _near_of_world(method: Method, body: BlockBody, asked: Asked, met: list[FieldValue]) -> Found:
-    lookup = [
-        *asked.lines(method.radius),
-        *asked.own.each_lines(method.each, sorted(body.written)),
-        f"_blocks = self._{method.name}_blocks({', '.join(['_radius', *asked.sides])})",
-    ]
-    others = []
-    for field in met:
-        owners = asked.owners(field.owner) if field.name == ENTITY else ""
-        given = [owners or body.views.column(field), asked.other_rows(field.owner)]
-        others.append(call("BlockColumn", given, 12).lstrip())
-    search = "haunted_search" if asked.asks_ghosts else "joined_search"
-    defined = asked.defined([one.owner for one in body.fields], [one.owner for one in met])
-    first = [f"        {line}" for line in defined]
-    first.append(call(f"search = {search}", asked.given("radius"), 8))
-    columns = [_column(body, field, asked.own_rows(field.owner)) for field in body.fields]
-    sides = [f"{name[1:]}: {one.annotation}" for name, one in asked.sides.items()]
-    return lookup, ["radius: float", *sides], first, {"columns": columns, "others": others}
+    return method_lines(call("_search = self._search", given, 8))
 
 
 def _above_roots(method: Method, body: BlockBody, field: FieldValue) -> str:
@@ -242,10 +221,10 @@ def _shared(method: Method) -> list[str]:
     return [str(len(method.kernels))] if len(method.kernels) > 1 else []
 
 
-def _column(body: BlockBody, field: FieldValue, rows: str = "None") -> str:
+def _column(body: BlockBody, field: FieldValue, rows: str = "None", is_kept: bool = True) -> str:
     """A field of the rows that a kernel runs over; `rows`: where they are in its column."""
     used = field in body.gathered, field.text in body.written
-    given = [body.views.column(field), rows, *map(literal, used)]
+    given = [body.views.column(field, is_kept=is_kept), rows, *map(literal, used)]
     if used == (True, False):  # as it is by itself
         given = given[: 1 if rows == "None" else 2]
     return call("BlockColumn", given, 12).lstrip()
@@ -272,11 +251,11 @@ def _making(
     """The method that makes blocks: of a component's columns, or of the world.
 
     `good`: how long they are. Its statements are the `first` ones, those that name arrays, the call
-    with what is `given`, and those by which the blocks are `kept`, if they are.
+    with what is `given`, and those by which the blocks are `kept`.
     """
     head = call(f"def _{method.name}_blocks", ["self", *parameters], 4, f" -> {kind}:")
     said = docstring_text(f"Cut the columns of `{method.name}` into blocks; {good}.", WIDTH - 11)
     lines = [head, indent(f'"""{said}"""', " " * 8), *first]
     lines += [collection(f"{name} = ", items, 8) for name, items in arrays.items()]
-    lines.append(call(f"{'blocks =' if kept else 'return'} {kind}", given, 8))
+    lines.append(call(f"blocks = {kind}", given, 8))
     return for_macro("\n".join([*lines, *kept]))

@@ -17,7 +17,8 @@ from ecsgen.render.spelling import Spelling
 _OWN_NAMES: Final = re.compile(
     r"(tmp|once|theirs|exists|heard|each)\d*|where|blocks|rows|parents|found|chunks|addresses"
     r"|kept|given|among|order|search|pairs|views|chosen|count|before|cells|n|stem|word|bits"
-    r"|(all|parent|other|to|each)_.*|key(_\d+)?|.*_(kernel|chunks|pass)"
+    r"|radius|asked|hidden|ghosts|columns|others|working|paired"
+    r"|(all|parent|other|to|each)_.*|key(_\d+)?|.*_(kernel|chunks|pass|rows|members)"
 )
 """What methods call their locals, and the functions that they call, behind an underscore."""
 
@@ -100,14 +101,16 @@ def _base(type_: Type) -> Base:
 
 def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:
     """The arguments of a kernel, each with a name of its own for its converted value."""
-    units = {name: unit for name, _, unit in kernel.args}
+    units, near = {name: unit for name, _, unit in kernel.args}, kernel.program.near
+    reach = None if near is None else near.radius
     found = [
         ArgumentSpelling(component, kernel, argument, units[argument.name])
         for argument in kernel.program.arguments
     ]
     taken = {text for argument in found for text in (argument.text, argument.whole)}
-    for argument in found:
-        if _OWN_NAMES.fullmatch(argument.name):
+    for argument, given in zip(found, kernel.program.arguments, strict=True):
+        is_radius = argument.name == "radius" and given == reach  # as methods call it
+        if _OWN_NAMES.fullmatch(argument.name) and not is_radius:
             while argument.text in taken:
                 argument.text += "_"
             taken |= {argument.text, argument.whole}

@@ -12,7 +12,7 @@ from ecsgen.layout import layout
 from ecsgen.model import Component, Field, Kernel, World
 from ecsgen.model.columns import KEPT_FIELDS, field_columns
 from ecsgen.model.programs import ENTITY, OWN, PARENT, FieldValue, Near
-from ecsgen.render.calls import call, for_macro
+from ecsgen.render.calls import call, method_lines
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.quoting import literal
 
@@ -195,8 +195,6 @@ class Asked:
     own: Source
     other: Source
     """Of those that are asked: the same one where rows ask each other."""
-    prefix: str = "_"
-    """Of variables: nothing where no argument is near."""
 
     @property
     def components(self) -> Mapping[str, Component]:
@@ -233,21 +231,19 @@ class Asked:
         if not self.own.is_world:
             own = "turn_given" if turns else "self._near_given"
             rest = ["self", radius] if turns else [radius, self.own.count]
-            return _statement(f"_given = {own}", [literal(self.label), *rest])
+            return method_lines(call(f"_given = {own}", [literal(self.label), *rest], 8))
         made = "joined_turn_given" if turns else "joined_given"
-        given = self.given("_radius", are_one=self.asks_ghosts and not turns)
+        given = self.given(are_one=self.asks_ghosts and not turns)
         return [
             *self.lines(radius),
             *self.defined([], owners),
-            *_statement(f"_given = {made}", given),
+            *method_lines(call(f"_given = {made}", given, 8)),
         ]
 
     def owners(self, owner: str) -> str:
         """The expression for owners of rows and ghosts, where one column does not have them."""
-        if not self.components[owner].hides_owners:
-            return ""
-        manager = f"self.{self.components[owner].module}" if self.own.is_world else "self"
-        return f"{manager}._owners_near()"
+        hides = self.components[owner].hides_owners
+        return f"{self.own.managers.manager(owner)}._owners_near()" if hides else ""
 
     # --- the same in parts, of kernels of the world ----------------------------------------------
 
@@ -264,20 +260,19 @@ class Asked:
 
     def own_rows(self, component: str) -> str:
         """The variable with the rows that ask."""
-        return f"{self.prefix}{self.own.components[component].module}_rows"
+        return f"_{self.own.components[component].module}_rows"
 
     def other_rows(self, component: str) -> str:
         """The variable with the rows that are asked, and ghosts."""
         if not self.is_two and not self.has_ghosts:
             return self.own_rows(component)
-        return f"{self.prefix}{self.components[component].module}_members"
+        return f"_{self.components[component].module}_members"
 
     def defined(self, asking: Collection[str], asked: Collection[str]) -> list[str]:
         """The statements that define these variables, for components whose fields are used."""
-        space, own = self.space, f"{self.prefix}{self.own.variable[1:]}"
-        other = f"{self.prefix}asked" if self.is_two else own
+        space, other = self.space, "_asked" if self.is_two else ""
         asking = [space, *asking, *(() if self.is_two else asked)]
-        found = {self.own_rows(name): self.own.rows(name, own) for name in asking}
+        found = {self.own_rows(name): self.own.rows(name) for name in asking}
         variable = self.other_rows if self.is_two else self.own_rows
         members = {name: variable(name) for name in dict.fromkeys([space, *asked])}
         if self.is_two:
@@ -288,14 +283,14 @@ class Asked:
                 f"({self.other.rows(one.name, other)}, self.{one.module}.data._n_active)"
                 for one in self._parted
             ]
-            lines += _statement(f"{self.prefix}hidden = hidden_rows", [members[space], *parts])
+            lines += method_lines(call("_hidden = hidden_rows", [members[space], *parts], 8))
         if not self.has_ghosts:
             return lines
-        ghosts, everybody = f"{self.prefix}ghosts", dict.fromkeys([space, *self.components])
-        managers = {name: f"self.{self.components[name].module}" for name in everybody}
-        lines += _statement(f"{ghosts} = ghosts_near", [f"{self.prefix}radius", *managers.values()])
+        manager = self.own.managers.manager
+        managers = map(manager, dict.fromkeys([space, *self.components]))
+        lines += method_lines(call("_ghosts = ghosts_near", ["_radius", *managers], 8))
         for name, rows in members.items():
-            both = f"with_ghosts({rows}, {managers[name]}, {ghosts})"
+            both = f"with_ghosts({rows}, {manager(name)}, _ghosts)"
             lines.append(f"{self.other_rows(name)} = {both}")
         return lines
 
@@ -305,15 +300,14 @@ class Asked:
         tells of itself."""
         return [one for one in self.components.values() if one.partition and one.name != self.space]
 
-    def given(self, radius: str, are_one: bool = False) -> list[str]:
+    def given(self, are_one: bool = False) -> list[str]:
         """The arguments with which the places of both are found; `are_one`: those of ghosts are
         among those of the rows that ask."""
-        space = self.space
-        manager = f"self.{self.own.components[space].module}"
+        space, manager = self.space, self.own.managers.manager(self.space)
         rows = dict.fromkeys([self.own_rows(space), self.other_rows(space)])
         given = [self.other_rows(space)] if are_one else list(rows)
-        hidden = [f"hidden={self.prefix}hidden"] if self._parted else []
-        return [literal(self.label), manager, radius, *given, *hidden]
+        hidden = ["hidden=_hidden"] if self._parted else []
+        return [literal(self.label), manager, "_radius", *given, *hidden]
 
 
 def own_source(component: Component, kernel: Kernel) -> Source:
@@ -381,8 +375,3 @@ def asked_of(kernel: Kernel, source: Source, world: World | None = None) -> Aske
         assert isinstance(found, Source)  # there are no spaces in chunks
         other = found
     return Asked(f"{world.name}.{kernel.name}" if world else kernel.name, near, source, other)
-
-
-def _statement(called: str, given: list[str]) -> list[str]:
-    """The lines of a call."""
-    return for_macro(call(called, given, 8)).lstrip().split("\n    ")

@@ -21,12 +21,12 @@ GROUPS = (
         Mutant(
             "what is asked is of other rows",
             r"(BlockColumn\([^()]*), \w+_members\)",
-            r"\1, boid_rows)",
+            r"\1, _boid_rows)",
         ),
         Mutant(
             "rows that ask are others",
-            r"(BlockColumn\(\s*self[^()]*), hawk_rows(?=, True)",
-            r"\1, boid_rows",
+            r"(BlockColumn\(\s*self[^()]*), _hawk_rows(?=, True)",
+            r"\1, _boid_rows",
         ),
         Mutant(
             "what neighbours ask for is not put back",
