@@ -209,10 +209,14 @@ class BlockBody:
 
     # --- the row's own values --------------------------------------------------------------------
 
-    def _fill(self, node: Expression, slot: Value) -> None:
-        found = self.emit.value(node, slot)
-        if found.text != slot.text:
+    def _fill(self, node: Expression, slot: Value, mask: str = "") -> None:
+        """Write a value, where a mask is true if there is one."""
+        found = self.emit.value(node, None if mask else slot)
+        if mask:
+            self.emit.run("put_where", slot.text, mask, found.text)
+        elif found.text != slot.text:
             self.emit.write(f"{slot.text}[...] = {found.text}")
+        if found.text != slot.text:
             self.emit.working.give_back(found)
 
     def _set(self, one: Set) -> None:
@@ -243,16 +247,8 @@ class BlockBody:
         return isinstance(base, FieldValue) and base not in self._written
 
     def _store(self, one: Store) -> None:
-        emit, target = self.emit, self._target(one)
-        if self._form.where is not None:
-            found = emit.value(one.value)
-            emit.run("put_where", target.text, "_where", found.text)
-        else:
-            found = emit.value(one.value, target)
-            if found.text != target.text:
-                emit.write(f"{target.text}[...] = {found.text}")
-        if found.text != target.text:
-            emit.working.give_back(found)
+        mask = "_where" if self._form.where is not None else ""
+        self._fill(one.value, self._target(one), mask)
 
     def _target(self, one: Store) -> Value:
         target = self._view(one.to)

@@ -62,11 +62,8 @@ UFUNCS: Final = {
     "round": "rint",
     "min": "minimum",
     "max": "maximum",
-    **{name: name for name in ("square", "sqrt", "hypot", "exp", "log", "log2", "log10", "sign")},
-    **{name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
-    **{name: name for name in ("floor", "ceil", "trunc")},
 }
-"""Operations that are one ufunc; the others are put together from these."""
+"""What ufuncs are called, where it is not what operations of one ufunc are."""
 
 IN_PLACE: Final = {"+": "+=", "-": "-=", "*": "*=", "/": "/="}
 
@@ -94,7 +91,6 @@ class Emitter:
     """What blocks have of arrays that are made before the loop: names there, and of the whole."""
     lines: list[str] = field(default_factory=list)
     locals_: dict[str, Value] = field(default_factory=dict)
-    _uniforms: int = 0
     _made: dict[str, int] = field(default_factory=dict)
     constants: Constants | None = None  # None: there is no place for them
 
@@ -137,7 +133,7 @@ class Emitter:
                 return Layout.UNIFORM
             case Element() if self.layout(node.base) is Layout.UNIFORM:
                 return Layout.UNIFORM
-            case Operation() if node.name in UFUNCS or node.name == "if":
+            case Operation() if node.name not in COMPOSED or node.name == "if":
                 operands = [(self.layout(one), one.type.shape) for one in node.operands]
                 return common_layout(operands, node.type.shape)
         return kind_of(node.type)[2]
@@ -219,7 +215,7 @@ class Emitter:
         if node.name in IN_PLACE and is_name and not typed:
             self.write(f"{out.text} {IN_PLACE[node.name]} {texts[1]}")
         else:
-            function = "negated" if node.name == "neg" else f"np.{UFUNCS[node.name]}"
+            function = "negated" if node.name == "neg" else f"np.{UFUNCS.get(node.name, node.name)}"
             self.run(function, *texts, f"out={out.text}", *typed)
         self.working.give_back(*(one for one in operands if one.slot != out.slot))
         return out
@@ -243,7 +239,7 @@ class Emitter:
         is_typed = TABLE[node.name].rule not in (*_COMPARING, Rule.LOGIC)
         is_typed = is_typed and any(operand.scalar != scalar for operand in operands)
         typed = [f"dtype={SCALARS[scalar].numpy}"] if is_typed else []
-        text = call(f"np.{UFUNCS[node.name]}", [*texts, *typed], 0)
+        text = call(f"np.{UFUNCS.get(node.name, node.name)}", [*texts, *typed], 0)
         return self.uniform(text, node.type.scalar, node.type.shape)
 
     def _draw(self, node: Draw, target: Value | None) -> Value:
@@ -312,9 +308,8 @@ def _natural(operands: list[Value], scalar: str) -> list[str]:
 
 def _by_ufunc(node: Expression, scalar: str) -> bool:
     """Whether an operation can write into an array of another type as it goes."""
-    if not isinstance(node, Operation) or node.name not in UFUNCS:
-        return False
-    return _fits_kind(node.type.scalar, scalar)
+    is_ufunc = isinstance(node, Operation) and node.name not in COMPOSED
+    return is_ufunc and _fits_kind(node.type.scalar, scalar)
 
 
 def _fits_kind(given: str, wanted: str) -> bool:
@@ -374,15 +369,6 @@ def _result(emit: Emitter, node: Operation, target: Value | None) -> Value:
     return emit.working.take(kind)
 
 
-def _dot(emit: Emitter, node: Operation, target: Value | None) -> Value:
-    left, right = (emit.value(operand) for operand in node.operands)
-    out = _result(emit, node, target)
-    places = range(node.operands[0].type.shape[0])
-    _sum_of_products(emit, [(left.element(i), right.element(i)) for i in places], out)
-    emit.working.give_back(left, right)
-    return out
-
-
 def _length(emit: Emitter, vector: Value, out: Value) -> Value:
     places = range(vector.shape[0])
     _sum_of_products(emit, [(vector.element(i), vector.element(i)) for i in places], out)
@@ -421,7 +407,7 @@ def _cross(emit: Emitter, node: Operation, target: Value | None) -> Value:
     return out
 
 
-def _matrix(emit: Emitter, node: Operation, target: Value | None) -> Value:
+def _product(emit: Emitter, node: Operation, target: Value | None) -> Value:
     """Columns of the left side times rows of the right one: few calls on many numbers."""
     left, right = (emit.value(operand) for operand in node.operands)
     one, other = left.shape, right.shape
@@ -451,11 +437,11 @@ def _in_planes(emit: Emitter, value: Value, is_reused: bool) -> Value:
 
 COMPOSED: Final[dict[str, Callable[[Emitter, Operation, Value | None], Value]]] = {
     "if": _choice,
-    "dot": _dot,
+    "dot": _product,
     "norm": _norm,
     "normalize": _normalize,
     "cross": _cross,
-    "@": _matrix,
+    "@": _product,
 }
 
 
