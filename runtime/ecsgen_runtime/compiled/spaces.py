@@ -22,7 +22,6 @@ from ..spaces.cells import (
     numbered,
     runs_around,
     sorted_cells,
-    space_measures,
 )
 from ..spaces.search import PlaceNames, finite_places
 from ..typed import NamedTuple
@@ -78,8 +77,7 @@ def near_cells(
 ) -> NearCells:
     """Return the cells of places among themselves, shape (axes, k); `seen` has NaN for those that
     others do not see. O(k). Or those of two sets, with their names; O(k log k)."""
-    kind = own.dtype.type
-    grid = grid_of(radius, wrap, kind)
+    grid = grid_of(radius, wrap, own.dtype.type)
     one = other = NO_NAMES
     if is_one:
         order, around = _one_set(grid, own, wrap)
@@ -95,8 +93,8 @@ def near_cells(
             one, other = names[0][order], names[1][met]
     near = gathered_places(own, order)
     others = near if seen is own else gathered_places(seen, met)
-    measures = space_measures(kind, radius, wrap)
-    return NearCells(order, met, one, other, *around, near, others, *measures)
+    last = near, others, grid.reach, grid.sizes
+    return NearCells(order, met, one, other, *around, *last)
 
 
 _Around: TypeAlias = tuple[

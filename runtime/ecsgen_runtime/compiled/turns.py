@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import RowArray
-from ..spaces.cells import FARTHEST_CELL, CellNumbers, Places, grid_of, space_measures
+from ..spaces.cells import FARTHEST_CELL, CellNumbers, Places, grid_of
 from ..spaces.search import PlaceNames
 from ..typed import NamedTuple
 from .kernel import kernel
@@ -58,15 +58,14 @@ def turn_cells(
     wrap: Sequence[float],
 ) -> TurnCells:
     """Return the cells of what `turn_given` returns; O(k)."""
-    grid, count = grid_of(radius, wrap, places.dtype), places.shape[1]
-    reach, sizes = space_measures(places.dtype.type, radius, wrap)
+    grid, count = grid_of(radius, wrap, places.dtype.type), places.shape[1]
     more = 3 - len(wrap)
     buckets = 1 << max(2, (2 * count).bit_length())
     nobody = (np.full(size, -1) for size in (count, count, buckets, buckets))
     cells = TurnCells(
         places,
-        sizes,
-        reach,
+        grid.sizes,
+        grid.reach,
         numbers,
         names,
         other_names,

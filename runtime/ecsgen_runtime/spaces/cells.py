@@ -34,11 +34,15 @@ CELL_STEPS: Final = ((-1, 0, 1), (0,), (-1, 0), (-1, 0, 1))
 
 
 class Grid(NamedTuple):
-    """How each axis is cut into cells."""
+    """How each axis is cut into cells, and what places are compared with, in their type."""
 
     edges: tuple[float, ...]
     counts: tuple[int, ...]
     """Cells around a wrapped axis; 0 where it is open."""
+    reach: Any
+    """The square of the radius."""
+    sizes: NDArray[Any]
+    """The size of each axis with its half: 1 and infinity where it is open; shape (2, axes)."""
 
 
 class CellOrder(NamedTuple):
@@ -87,12 +91,14 @@ class Lattice(NamedTuple):
         return found * self.spans[-1] + last
 
 
-def grid_of(radius: float, wrap: Sequence[float], dtype: Any) -> Grid:
+def grid_of(radius: float, wrap: Sequence[float], kind: Any) -> Grid:
     """Return the cells for a radius in a space; `wrap` has 0 for open axes."""
     edge = WIDER * radius
     with np.errstate(all="ignore"):
-        square = float(np.square(np.dtype(dtype).type(radius)))
-    if isinf(square) or square < np.finfo(dtype).tiny:
+        reach = np.square(kind(radius))
+        sizes = [kind(size) if size else kind(1) for size in wrap]
+        halves = [kind(size) / 2 if size else kind(inf) for size in wrap]
+    if isinf(reach) or reach < np.finfo(kind).tiny:
         edge = inf  # what is in reach does not tell how far off it is
     counts = [
         max(1, floor(min(size / edge, FARTHEST_CELL))) if size else 0 for size in wrap
@@ -101,19 +107,18 @@ def grid_of(radius: float, wrap: Sequence[float], dtype: Any) -> Grid:
         size / count if count else edge
         for size, count in zip(wrap, counts, strict=True)
     ]
-    return Grid(tuple(edges), tuple(counts))
+    return Grid(tuple(edges), tuple(counts), reach, np.array([sizes, halves], kind))
 
 
-def space_measures(
-    kind: Any, radius: float, wrap: Sequence[float]
-) -> tuple[Any, NDArray[Any]]:
-    """Return the square of a radius, and the size of each axis with its half, in the type of
-    places: 1 and infinity where it is open; shape (2, axes)."""
-    with np.errstate(all="ignore"):
-        sizes = [kind(size) if size else kind(1) for size in wrap]
-        halves = [kind(size) / 2 if size else kind(np.inf) for size in wrap]
-        reach = np.square(kind(radius))
-    return reach, np.array([sizes, halves], kind)
+def take_around(apart: NDArray[Any], size: Any, half: Any) -> None:
+    """Take offsets along an axis of a size the short way around."""
+    if half == inf:
+        return
+    far = (np.abs(apart) > half).nonzero()[0]
+    if len(far):
+        some = apart[far]
+        some -= size * np.rint(some / size)
+        apart[far] = some
 
 
 def numbered(grid: Grid, *places: Places) -> tuple[Lattice, list[list[CellNumbers]]]:

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import RowArray
-from .cells import Places, grid_of, numbered, runs_around, sorted_cells
+from .cells import (
+    Places,
+    grid_of,
+    numbered,
+    runs_around,
+    sorted_cells,
+    take_around,
+)
 
 _CANDIDATES: Final = 1 << 15
 """Pairs that are looked at together, so that they stay in the cache."""
@@ -54,13 +61,10 @@ class NearSearch:
         is_one: bool = False,
         names: tuple[PlaceNames, PlaceNames] | None = None,
     ) -> None:
-        dtype = asking.dtype.type
-        with np.errstate(all="ignore"):
-            self._reach = np.square(dtype(radius))
-            self._sizes = [dtype(size) for size in wrap]
+        grid = grid_of(radius, wrap, asking.dtype.type)
+        self._reach, self._sizes = grid.reach, list(zip(*grid.sizes, strict=True))
         self.is_one = is_one
         self.named = None
-        grid = grid_of(radius, wrap, dtype)
         known = [
             finite_places(each) for each in ((asking,) if is_one else (asking, members))
         ]
@@ -121,11 +125,10 @@ class NearSearch:
         found += np.arange(len(found))
         own, others = self.places
         offset = np.empty((len(own), len(found)), own.dtype)
-        for axis, size in enumerate(self._sizes):
+        for axis, (size, half) in enumerate(self._sizes):
             apart = others[axis].take(found, out=offset[axis], mode="clip")
             apart -= own[axis, asking].repeat(each)
-            if size:
-                _wrapped(apart, size)
+            take_around(apart, size, half)
         square = np.square(offset[0])
         for apart in offset[1:]:
             square += np.square(apart)
@@ -141,15 +144,6 @@ class NearSearch:
         for apart, copy in zip(offset, near_offset, strict=True):
             apart.take(kept, out=copy, mode="clip")
         return NearPairs(asking, who[kept], found[kept], near_offset, square[kept])
-
-
-def _wrapped(apart: NDArray[Any], size: Any) -> None:
-    """Take offsets along an axis the short way around."""
-    far = (np.abs(apart) > size / 2).nonzero()[0]
-    if len(far):
-        some = apart[far]
-        some -= size * np.rint(some / size)
-        apart[far] = some
 
 
 def finite_places(places: Places, otherwise: float = 0) -> Places:

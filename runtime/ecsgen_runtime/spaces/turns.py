@@ -15,10 +15,9 @@ from .cells import (
     CELL_STEPS,
     FARTHEST_CELL,
     CellNumbers,
-    Grid,
     Places,
     grid_of,
-    space_measures,
+    take_around,
 )
 from .search import PlaceNames
 
@@ -27,9 +26,11 @@ class TurnCells:
     """Members by the cells in which they are, those of one cell in the order in which they came."""
 
     __slots__ = (
+        "_around_axes",
         "_cell_of",
         "_cells",
-        "_grid",
+        "_counts",
+        "_edges",
         "_names",
         "_numbers",
         "_reach",
@@ -53,9 +54,10 @@ class TurnCells:
         self.names = other_names
         self._names = names
         self._numbers = numbers.tolist()
-        self._grid: Grid = grid_of(radius, wrap, places.dtype)
-        self._reach, self.sizes = space_measures(places.dtype.type, radius, wrap)
-        steps = (CELL_STEPS[min(count, 3)] for count in self._grid.counts)
+        grid = grid_of(radius, wrap, places.dtype.type)
+        self._edges, self._counts, self._reach, self.sizes = grid
+        self._around_axes = list(zip(*grid.sizes, strict=True))
+        steps = (CELL_STEPS[min(count, 3)] for count in self._counts)
         self._steps = list(product(*steps))
         self._cells: dict[tuple[int, ...], dict[int, None]] = {}
         self._cell_of: list[tuple[int, ...] | None] = [None] * places.shape[1]
@@ -81,13 +83,10 @@ class TurnCells:
         if not around:
             return 0
         members = np.array(around)
-        sizes, halves = self.sizes
         square = None
         for axis, x in enumerate(place):
             apart = self.places[axis].take(members) - x
-            far = np.abs(apart) > halves[axis]
-            if far.any():
-                apart[far] -= sizes[axis] * np.rint(apart[far] / sizes[axis])
+            take_around(apart, *self._around_axes[axis])
             square = apart * apart if square is None else square + apart * apart
         is_other = self.names.take(members) != self._names[own]
         near = members[(square <= self._reach) & is_other]
@@ -98,7 +97,7 @@ class TurnCells:
         """Give who is in the cells around a place, which is finite or has none."""
         cell = self._cell(place)
         for step in self._steps if cell is not None else ():
-            axes = zip(cell or (), step, self._grid.counts, strict=True)
+            axes = zip(cell or (), step, self._counts, strict=True)
             one = tuple((c + s) % count if count else c + s for c, s, count in axes)
             yield self._cells.get(one, {})
 
@@ -110,7 +109,7 @@ class TurnCells:
     def _cell(self, place: Sequence[Any]) -> tuple[int, ...] | None:
         if not all(map(isfinite, place)):
             return None
-        axes = zip(place, *self._grid, strict=True)
+        axes = zip(place, self._edges, self._counts, strict=True)
         return tuple(_cell_along(x, edge, count) for x, edge, count in axes)
 
 

@@ -23,6 +23,8 @@ GROUPS = (
     module(
         "_runtime/spaces/cells.py",
         TESTS,
+        Mutant("no way is around", r"np\.rint\(some / size\)", "0"),
+        Mutant("nothing is around from above", r"np\.abs\(apart\) > half", "apart > half"),
         Mutant("edges are short", r"edge = WIDER \* radius", "edge = 0.5 * radius"),
         Mutant("a border is one row of cells wide", r"min\(count - 1, 2\)", "1"),
         Mutant("nothing is behind the border", r"np\.ones\(len\(border\)", "np.zeros(len(border)"),
@@ -38,7 +40,6 @@ GROUPS = (
             "all cells are in reach", r"near = square <= self\._reach", "near = square <= np.inf"
         ),
         Mutant("the rim is out of reach", r"square <= self\._reach", "square < self._reach"),
-        Mutant("no way is around", r"np\.rint\(some / size\)", "0"),
         Mutant("nobody is lost", r"places, otherwise\)\.astype", "places, 0).astype"),
         Mutant(
             "points come as cells do", r"starts\[self\.asking\] - ", "counts.cumsum() - counts - "
