@@ -62,7 +62,7 @@ class NearSearch:
         names: tuple[PlaceNames, PlaceNames] | None = None,
     ) -> None:
         grid = grid_of(radius, wrap, asking.dtype.type)
-        self._reach, self._sizes = grid.reach, list(zip(*grid.sizes, strict=True))
+        self._reach, self._sizes = grid.reach, grid.sizes.T.tolist()
         self.is_one = is_one
         self.named = None
         known = [

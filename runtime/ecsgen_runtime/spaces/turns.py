@@ -56,7 +56,7 @@ class TurnCells:
         self._numbers = numbers.tolist()
         grid = grid_of(radius, wrap, places.dtype.type)
         self._edges, self._counts, self._reach, self.sizes = grid
-        self._around_axes = list(zip(*grid.sizes, strict=True))
+        self._around_axes = grid.sizes.T.tolist()
         steps = (CELL_STEPS[min(count, 3)] for count in self._counts)
         self._steps = list(product(*steps))
         self._cells: dict[tuple[int, ...], dict[int, None]] = {}
