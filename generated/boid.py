@@ -411,13 +411,9 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
         _vision = np.float32(_STEER_VISION_ARGUMENT.one(vision))
         _apart = np.float32(_STEER_APART_ARGUMENT.one(apart))
         data = self.data
-        _search = self._search(
-            "steer",
-            _vision,
-            data._n,
-            None if rows is None else ChosenRows(self, rows).rows,
-        )
-        _columns = (BlockColumn(rows_last(data._heading_column), None, True, True),)
+        _rows = None if rows is None else ChosenRows(self, rows).rows
+        _search = self._search("steer", _vision, data._n, _rows)
+        _columns = (BlockColumn(rows_last(data._heading_column), _rows, True, True),)
         _others = (BlockColumn(rows_last(data._heading_column)),)
         _working = (
             ("f4", (2,), False),

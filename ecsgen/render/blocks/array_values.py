@@ -14,7 +14,7 @@ from ecsgen.layout import layout
 from ecsgen.model import Component
 from ecsgen.model.columns import field_columns
 from ecsgen.model.programs import OWN, PARENT, FieldValue
-from ecsgen.model.types import FLOATS, INTEGERS, SCALARS, Type
+from ecsgen.model.types import FLOATS, INTEGERS, SCALARS, Number, Type
 from ecsgen.render.calls import call
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.sources import OtherManagers, field_of
@@ -215,6 +215,12 @@ class Views:
 
     def _component(self, field: FieldValue) -> Component:
         return self._components[OWN if field.owner == PARENT else field.owner]
+
+
+def cell_array(elements: tuple[bool | Number, ...], type_: Type) -> str:
+    """The expression for one cell as an array with an axis for the rows."""
+    array = call("np.array", [literal(elements), SCALARS[type_.scalar].numpy], 0)
+    return f"{array}.reshape({literal((*type_.shape, 1))[1:-1]})"
 
 
 def column_kind(component: Component, name: str, type_: Type) -> Kind:

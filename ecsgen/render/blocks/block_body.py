@@ -34,12 +34,12 @@ from ecsgen.model.programs import (
     Local,
     Program,
 )
-from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import (
     Constants,
     Layout,
     Value,
     Views,
+    cell_array,
     column_kind,
     kind_of,
     other_column,
@@ -82,7 +82,7 @@ class BlockBody:
         self.pairs = PairEmitter(self.emit)
         self._rows: dict[Row, Value] = {}
         self._columns: dict[str, str] = {}
-        self._defaults: dict[tuple[object, ...], str] = {}
+        self._defaults: dict[str, str] = {}
         self._posts: list[Post] = []
         self._heard = ""
 
@@ -341,13 +341,10 @@ class BlockBody:
         type_ = one.place.type
         if len({*map(repr, one.default)}) == 1:
             return literal(one.default[0])
-        key = repr(one.default), type_
-        if key not in self._defaults:
-            shape = ", ".join(map(str, (*type_.shape, 1)))
-            given = [literal(one.default), SCALARS[type_.scalar].numpy]
-            array = f"{call('np.array', given, 0)}.reshape({shape})"
-            self._defaults[key] = self.emit.uniform(array, type_.scalar, type_.shape).text
-        return self._defaults[key]
+        array = cell_array(one.default, type_)
+        if array not in self._defaults:
+            self._defaults[array] = self.emit.uniform(array, type_.scalar, type_.shape).text
+        return self._defaults[array]
 
     # --- neighbours and messages -----------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from textwrap import indent
 
 from ecsgen.model.programs import ENTITY, PARENT, FieldValue
 from ecsgen.model.types import SCALARS
-from ecsgen.render.blocks.array_values import Layout, Value
+from ecsgen.render.blocks.array_values import Layout, Value, cell_array
 from ecsgen.render.blocks.block_body import BlockBody
 from ecsgen.render.calls import call, collection, for_macro, method_lines
 from ecsgen.render.kernels.methods import Method
@@ -53,7 +53,7 @@ def cut(method: Method, body: BlockBody, source: Source, has_owners: bool = Fals
 def joined(method: Method, body: BlockBody, source: Source) -> Driver:
     """Blocks of rows of several managers, kept until they move or are others."""
     found, variable = source.variable.removeprefix("_"), source.variable
-    holders = list(dict.fromkeys(source.holder(field.owner) for field in body.fields))
+    holders = list(dict.fromkeys(source.managers.data(field.owner) for field in body.fields))
     columns = [_column(body, field, source.rows(field.owner, found)) for field in body.fields]
     arrays = {"columns": columns, "working": _cells(body.slots)}
     given = [found, source.count.removeprefix("_"), *arrays, *_shared(method)]
@@ -115,7 +115,7 @@ def near(method: Method, body: BlockBody, asked: Asked) -> Driver:
     met = [FieldValue(one.type, one.name, one.owner) for one in body.pairs.asked]
     columns, others, is_world = [], [], asked.own.is_world
     for field in body.fields:
-        rows = asked.own_rows(field.owner) if is_world else "None"
+        rows = asked.own_rows(field.owner) if is_world else "_rows"
         columns.append(_column(body, field, rows, is_kept=False))
     for field in met:
         owners = asked.owners(field.owner) if field.name == ENTITY else ""
@@ -149,11 +149,11 @@ def _searching(method: Method, body: BlockBody, asked: Asked, met: list[FieldVal
             *asked.defined([one.owner for one in body.fields], [one.owner for one in met]),
             *method_lines(call(f"_search = {search}", asked.given(), 8)),
         ]
-    named = f"None if rows is None else {method.chosen}.rows"
+    named = f"_rows = None if rows is None else {method.chosen}.rows"
     if method.each:
-        named = "None if _chosen is None else _chosen.rows"
-    given = [literal(method.name), method.radius, asked.own.found, named]
-    return method_lines(call("_search = self._search", given, 8))
+        named = "_rows = None if _chosen is None else _chosen.rows"
+    given = [literal(method.name), method.radius, asked.own.found, "_rows"]
+    return [named, *method_lines(call("_search = self._search", given, 8))]
 
 
 def _above_roots(method: Method, body: BlockBody, field: FieldValue) -> str:
@@ -161,9 +161,7 @@ def _above_roots(method: Method, body: BlockBody, field: FieldValue) -> str:
     values, constants = dict(method.kernel.program.above_roots)[field.name], body.emit.constants
     if not field.type.shape or constants is None:
         return literal(values[0])
-    array = call("np.array", [literal(values), SCALARS[field.type.scalar].numpy], 0)
-    shape = ", ".join(map(str, (*field.type.shape, 1)))
-    return constants.named(f"_{field.name.upper()}_ABOVE_ROOTS", f"{array}.reshape({shape})")
+    return constants.named(f"_{field.name.upper()}_ABOVE_ROOTS", cell_array(values, field.type))
 
 
 # --- what drivers have in common -----------------------------------------------------------------

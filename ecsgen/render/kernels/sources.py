@@ -114,15 +114,11 @@ class Source:
 
     def field(self, owner: str, name: str) -> Field:
         """The field as its component has it."""
-        return field_of(self.components[_holding(owner)], name)
+        return field_of(self.components[OWN if owner == PARENT else owner], name)
 
     def prefix(self, owner: str) -> str:
         """What stands before the names of a component's columns."""
         return f"{self.components[owner].module}_" if self.is_world else ""
-
-    def holder(self, owner: str) -> str:
-        """The expression for a component's columns."""
-        return self.managers.data(owner)
 
     def rows(self, owner: str, variable: str = "") -> str:
         """The expression for the rows in a component, a slice or an array; `variable`: what the
@@ -141,7 +137,7 @@ class Source:
     def each_lines(self, each: Sequence[ArgumentSpelling], writes: Sequence[str]) -> list[str]:
         """The statements that check the values of arguments that have one for each entity."""
         written = dict.fromkeys(text.partition(".")[0] for text in writes)
-        buffers = [f"{self.holder(name)}._buffer" for name in written]
+        buffers = [f"{self.managers.data(name)}._buffer" for name in written]
         lines = [one.each_line(self.count, buffers) for one in each]
         return [*lines, *([f"check_unchanged({self.variable}, {self.found})"] if each else [])]
 
@@ -348,11 +344,6 @@ def field_of(component: Component, name: str) -> Field:
     """One of a component's fields, or a column that managers keep."""
     own = (field for field in component.fields if field.name == name)
     return next(own, None) or KEPT_FIELDS[name]
-
-
-def _holding(owner: str) -> str:
-    """Who has a parent's fields: the component itself."""
-    return OWN if owner == PARENT else owner
 
 
 def all_fields(world: World, components: Iterable[Component]) -> Component:

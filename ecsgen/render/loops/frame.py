@@ -162,7 +162,7 @@ class LoopFrame:
 
     def _columns_of(self, node: FieldValue | OtherField) -> list[tuple[str, str]]:
         source = self._side(node.owner)
-        field, holder = source.field(node.owner, node.name), source.holder(node.owner)
+        field, holder = source.field(node.owner, node.name), source.managers.data(node.owner)
         columns = self._columns(field, node.type, holder)
         if node.name == ENTITY and self.asked and node.owner in self.asked.components:
             columns = [(node.name, self.asked.owners(node.owner) or columns[0][1])]

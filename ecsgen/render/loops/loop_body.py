@@ -78,7 +78,7 @@ class LoopBody(Emitter):
         given, function = [self.value(who).at(0).text], "stem_of"
         if who.name == ID_SLOT:
             function = "id_stem_of"
-            passed = f"{frame.source.holder(who.owner)}._id_generation_column"
+            passed = f"{frame.source.managers.data(who.owner)}._id_generation_column"
             generations = frame.array(Parameter("id_generation", array_type("u32"), passed))
             given.append(f"{generations}[{given[0]}]")
         self.first.append(f"{stem} = {function}({', '.join([*given, frame.key])})")

@@ -89,7 +89,7 @@ class LoopKernel(Method):
         if self.kernel.turns == "rows":
             return [f"_order = {rows}"]
         assert who is not None  # that tells rows apart where their order is drawn
-        holder = source.holder(who.owner)
+        holder = source.managers.data(who.owner)
         picked = source.picked(who.owner) if source.is_world else "[_rows]"
         keys = f"{holder}._{who.name}_column{picked}"
         if who.name == ID_SLOT:

@@ -44,8 +44,6 @@ class NearBlocks:
     ) -> None:
         self._search = search
         self._columns = columns
-        if search.named is not None:  # of one component, all columns' rows are its own
-            self._columns = [one._replace(rows=search.named) for one in columns]
         self._working = [*(column.memory for column in columns), *working]
         copies = [self._copy(one) for one in others]
         self._others = [BlockColumn(copy) for copy in copies]

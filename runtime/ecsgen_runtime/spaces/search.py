@@ -42,11 +42,8 @@ class NearSearch:
         "asking",
         "is_one",
         "members",
-        "named",
         "places",
     )
-    named: RowArray | None
-    """The rows that ask, if a call names some."""
     asking: RowArray
     """Who asks k-th, shape (asking,)."""
     members: RowArray
@@ -64,7 +61,6 @@ class NearSearch:
         grid = grid_of(radius, wrap, asking.dtype.type)
         self._reach, self._sizes = grid.reach, grid.sizes.T.tolist()
         self.is_one = is_one
-        self.named = None
         known = [
             finite_places(each) for each in ((asking,) if is_one else (asking, members))
         ]

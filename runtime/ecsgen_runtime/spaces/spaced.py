@@ -94,9 +94,7 @@ class Spaced(Manager):
         places, seen, reach, wrap = given
         names = np.arange(places.shape[1], dtype=np.uint64)
         own = places.take(named, axis=1)
-        search = NearSearch(own, seen, reach, wrap, names=(names[named], names))
-        search.named = named
-        return search
+        return NearSearch(own, seen, reach, wrap, names=(names[named], names))
 
     def _near_given(
         self, kernel: str, radius: SupportsFloat, n: int
