@@ -115,6 +115,7 @@ _FIELDS: Final = described(
 _KICK_DT_ARGUMENT: Final = FloatField("CelestialBody.kick.dt", "f64")
 _DRIFT_DT_ARGUMENT: Final = FloatField("CelestialBody.drift.dt", "f64")
 _ORBIT_1_DT_ARGUMENT: Final = FloatField("CelestialBody.orbit_1.dt", "f64")
+_0_5_f64: Final = np.array(0.5, np.float64)
 
 
 class CelestialBody(NamedTuple):
@@ -739,7 +740,7 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
             _blocks = data._kinetic_energy_blocks()
         _parts: list[Any] = []
         for gm, velocity, _tmp, _tmp2, _tmp3 in _blocks.views:
-            np.multiply(0.5, gm, out=_tmp)
+            np.multiply(_0_5_f64, gm, out=_tmp)
             np.multiply(velocity[0], velocity[0], out=_tmp2)
             np.multiply(velocity[1], velocity[1], out=_tmp3)
             _tmp2 += _tmp3

@@ -98,6 +98,7 @@ _FIELDS: Final = described(
 )
 _SIMULATE_DT_ARGUMENT: Final = FloatField("Particle.simulate.dt", "f32")
 _SIMULATE_GRAVITY_ARGUMENT: Final = FloatField("Particle.simulate.gravity", "f32")
+_0_0_f32: Final = np.array(0.0, np.float32)
 
 
 class Particle(NamedTuple):
@@ -584,7 +585,7 @@ class ParticleManager(Sparse, MappedOne, Gc):
             _blocks = data._expired_blocks()
         _parts: list[Any] = []
         for life, _tmp in _blocks.views:
-            np.less_equal(life, 0.0, out=_tmp)
+            np.less_equal(life, _0_0_f32, out=_tmp)
             _parts.append(np.count_nonzero(_tmp))
         _result: int = added(_parts, np.int64, ())
         return _result

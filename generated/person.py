@@ -515,7 +515,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             _blocks = data._ill_blocks()
         _parts: list[Any] = []
         for condition, _tmp in _blocks.views:
-            np.equal(condition, 1, out=_tmp)
+            np.equal(condition, _1_u8, out=_tmp)
             _parts.append(np.count_nonzero(_tmp))
         _result: int = added(_parts, np.int64, ())
         return _result
@@ -531,7 +531,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             _blocks = data._immune_blocks()
         _parts: list[Any] = []
         for condition, _tmp in _blocks.views:
-            np.equal(condition, 2, out=_tmp)
+            np.equal(condition, _2_u8, out=_tmp)
             _parts.append(np.count_nonzero(_tmp))
         _result: int = added(_parts, np.int64, ())
         return _result

@@ -63,10 +63,8 @@ class BlockBody:
         is_quiet: bool,
         asked: Asked | None = None,
         taken: Iterable[str] = (),
-        constants: Constants | None = None,
     ) -> None:
-        """`is_quiet`: numpy may warn of all of it; `taken`: names that fields do not get;
-        `constants`: where numbers go that stay the same, if the module has a place for them."""
+        """`is_quiet`: numpy may warn of all of it; `taken`: names that fields do not get."""
         components = {**source.components, **(asked.components if asked is not None else {})}
         self.views = Views(components, source.managers, taken)
         self._has_whole = isinstance(source, Source) and asked is None and source.variable == "_n"
@@ -77,8 +75,8 @@ class BlockBody:
         self.written: set[str] = set()
         self._managers = source.managers
         self._arguments: dict[str, str] = {}
-        indent = 16 if is_quiet else 12
-        self.emit = Emitter(self._view, self._arguments, indent, constants=constants)
+        self.constants, indent = Constants(), 16 if is_quiet else 12
+        self.emit = Emitter(self._view, self._arguments, self.constants, indent)
         self.pairs = PairEmitter(self.emit)
         self._rows: dict[Row, Value] = {}
         self._columns: dict[str, str] = {}

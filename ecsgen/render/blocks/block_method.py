@@ -12,7 +12,7 @@ from ecsgen.kernels.form import Form
 from ecsgen.kernels.lower import lowered
 from ecsgen.model.programs import Cast, Expression, Local, Operation, Program, walk
 from ecsgen.model.types import SCALARS
-from ecsgen.render.blocks.array_values import Constants, Layout, kind_of
+from ecsgen.render.blocks.array_values import Layout, kind_of
 from ecsgen.render.blocks.block_body import QUIET, BlockBody
 from ecsgen.render.blocks.drivers import Driver, chunks, cut, joined, levels, near
 from ecsgen.render.blocks.expressions import COMPLAINING
@@ -34,19 +34,18 @@ class BlockMethod(Method):
         taken = [target.name for target in targets if isinstance(target, Local)]
         arguments = {argument.name: argument.text for argument in self.arguments}
         taken += arguments.values()
-        constants, home = Constants(), "" if source.is_world else source.whole.name
-        body = BlockBody(source, all(complain), self.asked, taken, constants)
+        home = "" if source.is_world else source.whole.name
+        body = BlockBody(source, all(complain), self.asked, taken)
         for place, (kernel, one) in enumerate(zip(kernels, complain, strict=True)):
             where, key = " ".join(kernel.where.split()), "_key" if is_one else f"_key_{place}"
             with body.quiet() if one and not body.is_quiet else nullcontext():
                 body.add(lowered(kernel.program, home), arguments, where, key, is_last=is_one)
         driver = self._driver(body)
-        text, lines = self.text(self._statements(driver), block_loop(driver, body)), constants.lines
+        text = self.text(self._statements(driver), block_loop(driver, body))
         if source.is_world and driver.making:
             text = f"{text}\n\n{driver.making}"
-        if source.is_world:
-            return Printed(text, constants=tuple(lines))
-        return Printed(text, data_method=driver.making, constants=tuple(lines))
+        making = "" if source.is_world else driver.making
+        return Printed(text, data_method=making, constants=tuple(body.constants.lines))
 
     def _driver(self, body: BlockBody) -> Driver:
         """What brings columns into blocks."""
@@ -121,7 +120,7 @@ class BlockFold(Folding):
 
     @property
     def printed(self) -> Printed:
-        """The texts of the module, of whose constants a reduction has none."""
+        """The texts of the module."""
         source = self.source
         body = BlockBody(source, complains(self.kernel.program, source.has_holes))
         program = replace(self.kernel.program, steps=())
@@ -131,7 +130,8 @@ class BlockFold(Folding):
         before = ["_parts: list[Any] = []", *(["_matching = 0"] if self._counts else [])]
         loop = block_loop(driver, body, before)
         text = self.text(["data = self.data", *driver.lookup], f"{loop}\n{self._result}")
-        return Printed(text, data_method=driver.making)
+        lines = tuple(body.constants.lines)
+        return Printed(text, data_method=driver.making, constants=lines)
 
     @property
     def _counts(self) -> bool:

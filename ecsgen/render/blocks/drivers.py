@@ -158,10 +158,11 @@ def _searching(method: Method, body: BlockBody, asked: Asked, met: list[FieldVal
 
 def _above_roots(method: Method, body: BlockBody, field: FieldValue) -> str:
     """What roots read, as an expression."""
-    values, constants = dict(method.kernel.program.above_roots)[field.name], body.emit.constants
-    if not field.type.shape or constants is None:
+    values = dict(method.kernel.program.above_roots)[field.name]
+    if not field.type.shape:
         return literal(values[0])
-    return constants.named(f"_{field.name.upper()}_ABOVE_ROOTS", cell_array(values, field.type))
+    array = cell_array(values, field.type)
+    return body.constants.named(f"_{field.name.upper()}_ABOVE_ROOTS", array)
 
 
 # --- what drivers have in common -----------------------------------------------------------------

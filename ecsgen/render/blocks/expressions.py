@@ -83,6 +83,7 @@ class Emitter:
 
     view: Callable[[FieldValue], Value]  # of a field
     arguments: Mapping[str, str]  # converted values
+    constants: Constants
     indent: int
     working: Working = field(default_factory=Working)
     before: list[str] = field(default_factory=list)
@@ -92,7 +93,6 @@ class Emitter:
     lines: list[str] = field(default_factory=list)
     locals_: dict[str, Value] = field(default_factory=dict)
     _made: dict[str, int] = field(default_factory=dict)
-    constants: Constants | None = None  # None: there is no place for them
 
     def value(self, node: Expression, target: Value | None = None) -> Value:
         """Statements that compute an expression, and where its value is then.
@@ -208,9 +208,7 @@ class Emitter:
         natural = reduce(promote, _natural(operands, scalar)) if scalar != "bool" else "bool"
         is_typed = natural != scalar and not _is_mixed(node)
         typed = [f"dtype={SCALARS[scalar].numpy}"] if is_typed else []
-        texts = [operand.text for operand in operands]
-        if self.constants is not None and not typed:
-            texts = self.constants.spelled(operands)
+        texts = [one.text for one in operands] if typed else self.constants.spelled(operands)
         is_name = out.text == texts[0] and out.text.removeprefix(MARK).isidentifier()
         if node.name in IN_PLACE and is_name and not typed:
             self.write(f"{out.text} {IN_PLACE[node.name]} {texts[1]}")
@@ -456,8 +454,8 @@ class PairEmitter(Emitter):
     values are spread over its pairs."""
 
     def __init__(self, row: Emitter) -> None:
-        super().__init__(row.view, row.arguments, row.indent, Working("_each"), row.before)
-        self.lines, self.constants = row.lines, row.constants
+        given = row.view, row.arguments, row.constants, row.indent
+        super().__init__(*given, Working("_each"), row.before, lines=row.lines)
         self.row = row
         self.asked: dict[OtherField, str] = {}
         """The neighbours' fields, and what they are called."""

@@ -90,10 +90,8 @@ class ArgumentSpelling:
 
 def _base(type_: Type) -> Base:
     """What one element of a value is."""
-    if type_.is_handle:
-        return Base.ENTITY if type_.kind == "entity" else Base.ID
-    if type_.enum:
-        return Base.ENUM
+    if type_.kind:
+        return Base(type_.kind.partition("<")[0]) if type_.is_handle else Base.ENUM
     if type_.is_bool:
         return Base.BOOL
     return Base.FLOAT if type_.is_float else Base.INT
