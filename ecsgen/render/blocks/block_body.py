@@ -148,11 +148,6 @@ class BlockBody:
             emit.write("pass")  # no step does anything, as in `x = x`
 
     @property
-    def slots(self) -> list[Value]:
-        """The working memory that goes with each block."""
-        return self.emit.working.slots
-
-    @property
     def fields(self) -> list[FieldValue]:
         """The fields that blocks have, those of parents behind."""
         return sorted(self.views.seen, key=lambda field: field.owner == PARENT)
@@ -234,7 +229,7 @@ class BlockBody:
         type_ = local.type
         names = (marked(local.name), *(f"_{number}_of_{local.name}" for number in range(2, 1000)))
         kinds = (Value(name, type_.scalar, type_.shape, layout) for name in names)
-        taken = {slot.text: slot for slot in self.slots}
+        taken = {slot.text: slot for slot in self.emit.working.slots}
         wanted = next(one for one in kinds if taken.get(one.text, one) == one)
         self._own[local.name] = self.emit.working.named(wanted)
         return wanted

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from textwrap import indent
 
 from ecsgen.model.programs import ENTITY, PARENT, FieldValue
 from ecsgen.model.types import SCALARS
-from ecsgen.render.blocks.array_values import Layout, Value, cell_array
+from ecsgen.render.blocks.array_values import Layout, Working, cell_array
 from ecsgen.render.blocks.block_body import BlockBody
 from ecsgen.render.calls import call, collection, for_macro, method_lines
 from ecsgen.render.kernels.methods import Method
@@ -36,7 +36,7 @@ def cut(method: Method, body: BlockBody, source: Source, has_owners: bool = Fals
     the owners of rows as well."""
     owners = ["self._entity_column[:n]"] if has_owners else []
     columns = [*owners, *(body.views.column(field, "n") for field in body.fields)]
-    arrays = {"columns": columns, "working": _cells(body.slots)}
+    arrays = {"columns": columns, "working": _cells(body.emit.working)}
     given = ["n", *arrays, f"self._kernels.get({literal(method.name)})", *_shared(method)]
     first, kept = [f"        n = self.{method.rows}"], _beside_columns(method)
     good = f"good until they move or {source.good}"
@@ -55,7 +55,7 @@ def joined(method: Method, body: BlockBody, source: Source) -> Driver:
     found, variable = source.variable.removeprefix("_"), source.variable
     holders = list(dict.fromkeys(source.managers.data(field.owner) for field in body.fields))
     columns = [_column(body, field, source.rows(field.owner, found)) for field in body.fields]
-    arrays = {"columns": columns, "working": _cells(body.slots)}
+    arrays = {"columns": columns, "working": _cells(body.emit.working)}
     given = [found, source.count.removeprefix("_"), *arrays, *_shared(method)]
     arrays["holders"] = holders
     kept = [call("return blocks.keep", [literal(method.name), "holders"], 8)]
@@ -75,7 +75,7 @@ def chunks(method: Method, body: BlockBody, source: ChunkSource) -> Driver:
     for value, field in zip(body.values, body.fields, strict=True):
         planes = [literal(field.type.shape)] if value.layout is Layout.PLANES else []
         fields.append(call("ChunkField", [*map(literal, source.place(field)), *planes], 0))
-    arrays = {"fields": fields, "working": _cells(body.slots)}
+    arrays = {"fields": fields, "working": _cells(body.emit.working)}
     given, kept = [source.query, *arrays], [f"        return blocks.keep({name})"]
     making = _making(method, "ChunkBlocks", "these are kept", [], [], arrays, given, kept)
     lookup = [
@@ -97,7 +97,7 @@ def levels(method: Method, body: BlockBody) -> Driver:
         given += [_above_roots(method, body, field), place]
         above.append(call("ParentColumn", given, 12).lstrip())
     columns = [_column(body, field) for field in own]
-    arrays = {"columns": columns, "above": above, "working": _cells(body.slots)}
+    arrays = {"columns": columns, "above": above, "working": _cells(body.emit.working)}
     parameters = ["levels: tuple[RowArray, ...]", "version: int"]
     given, good = ["levels", "self._parent_column", "version", *arrays], "good for one version"
     kept = _beside_columns(method)
@@ -122,9 +122,9 @@ def near(method: Method, body: BlockBody, asked: Asked) -> Driver:
         given = [owners or body.views.column(field, is_kept=False)]
         given += [asked.other_rows(field.owner)] if is_world else []
         others.append(call("BlockColumn", given, 12).lstrip())
-    slots, paired = body.slots, body.pairs.working.slots
+    own, paired = body.emit.working, body.pairs.working
     arrays = {"_columns": columns, "_others": others}
-    arrays |= {"_working": _cells(slots), "_paired": _cells(paired)}
+    arrays |= {"_working": _cells(own), "_paired": _cells(paired)}
     made = [collection(f"{name} = ", items, 8) for name, items in arrays.items()]
     made.append(call("_blocks = NearBlocks", ["_search", *arrays], 8))
     lookup = [*_searching(method, body, asked, met), *chain(*map(method_lines, made))]
@@ -132,7 +132,7 @@ def near(method: Method, body: BlockBody, asked: Asked) -> Driver:
         "_pairs",
         *(value.text for value in body.values),
         *body.pairs.asked.values(),
-        *(slot.text for slot in (*slots, *paired)),
+        *(slot.text for slot in (*own.slots, *paired.slots)),
         *(argument.text for argument in method.each),
     ]
     values = ", ".join(f"rows_last({argument.whole})" for argument in method.each)
@@ -172,7 +172,7 @@ def _names(method: Method, body: BlockBody) -> list[str]:
     """The arrays of a block: fields, working memory, and what goes with its rows."""
     fields = [value.text for value in body.values]
     each = [argument.text for argument in method.each]
-    return [*fields, *(slot.text for slot in body.slots), *each, *body.emit.beside]
+    return [*fields, *(slot.text for slot in body.emit.working.slots), *each, *body.emit.beside]
 
 
 def _with_each(blocks: str, method: Method, body: BlockBody) -> str:
@@ -229,11 +229,10 @@ def _column(body: BlockBody, field: FieldValue, rows: str = "None", is_kept: boo
     return call("BlockColumn", given, 12).lstrip()
 
 
-def _cells(slots: Sequence[Value]) -> list[str]:
-    """Working memory."""
+def _cells(working: Working) -> list[str]:
     return [
         literal((SCALARS[one.scalar].code, one.shape, one.layout is Layout.TOGETHER))
-        for one in slots
+        for one in working.slots
     ]
 
 

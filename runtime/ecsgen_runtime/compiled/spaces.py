@@ -133,12 +133,12 @@ def _listed(
     lattice: Lattice, numbers: list[CellNumbers], asking: CellOrder, members: CellOrder
 ) -> _Around:
     firsts = asking.order[asking.starts[:-1]]
-    around = runs_around(lattice, [each[firsts] for each in numbers], members)
-    cells, each = around.low.shape
-    most = int((around.high - around.low).sum(axis=1).max(initial=0))
+    ends = runs_around(lattice, [each[firsts] for each in numbers], members)
+    low, high = ends.reshape(2, -1).astype(np.uint32)
+    _, cells, each = ends.shape
+    most = int((ends[1] - ends[0]).sum(axis=1).max(initial=0))
     starts = asking.starts.astype(np.uint32)
     begins = (np.arange(cells + 1) * each).astype(np.uint32)
-    low, high = (one.ravel().astype(np.uint32) for one in (around.low, around.high))
     return starts, begins, low, high, np.ones(cells, np.bool_), most
 
 

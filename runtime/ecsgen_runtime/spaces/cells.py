@@ -202,19 +202,11 @@ def _table(keys: CellNumbers, most: int) -> RowArray | None:
     return table
 
 
-class Runs(NamedTuple):
-    """Which places are in the cells around each cell, in the order in which they are met: as
-    slices of places that follow each other, some of them empty."""
-
-    low: RowArray
-    """Shape (cells, runs)."""
-    high: RowArray
-
-
 def runs_around(
     lattice: Lattice, numbers: Sequence[CellNumbers], members: CellOrder
-) -> Runs:
-    """Return the runs of places in and around cells with these numbers along each axis.
+) -> RowArray:
+    """Return the runs of places in and around cells with these numbers along each axis: where the
+    slices of places that follow each other begin and end, shape (2, cells, runs); some are empty.
 
     Cells come by steps of -1, 0, 1 along each axis, the first one slowest, each once.
     """
@@ -229,7 +221,7 @@ def runs_around(
             ends[0, cells, run] = members.before(base + low)
             ends[1, cells, run] = members.before(base + high)
             run += 1
-    return Runs(ends[0], ends[1])
+    return ends
 
 
 def _strips(lattice: Lattice, outer: Sequence[CellNumbers]) -> list[list[CellNumbers]]:
