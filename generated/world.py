@@ -30,7 +30,8 @@ from ecsgen_runtime.queries.joined import JoinedBlocks
 from ecsgen_runtime.queries.query import QueriedRows
 from ecsgen_runtime.queries.rows import joined_rows
 from ecsgen_runtime.spaces.blocks import NearBlocks
-from ecsgen_runtime.spaces.spaced import joined_search, joined_turn_given
+from ecsgen_runtime.spaces.search import NearSearch
+from ecsgen_runtime.spaces.spaced import joined_given, joined_turn_given
 from ecsgen_runtime.spaces.turns import TurnCells, move_to, near_now, turn_cells
 from ecsgen_runtime.typed import NamedTuple
 from ecsgen_runtime.world.entities import ChunkedPart, EntityViewBase, ManagedPart
@@ -1651,9 +1652,10 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         _boid_rows = joined_rows(slice(0, _n))
         _boid_members = joined_rows(_asked.members[0])
         _hawk_members = joined_rows(_asked.members[1])
-        _search = joined_search(
+        _given = joined_given(
             "Game.scatter", self.boid, _radius, _boid_rows, _boid_members
         )
+        _search = NearSearch(*_given)
         _columns = (
             BlockColumn(
                 rows_last(self.boid.data._heading_column), _boid_rows, True, True
@@ -1721,7 +1723,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         _radius = float(_reach)
         _n = self.boid.data._n
         _boid_rows = joined_rows(slice(0, _n))
-        _search = joined_search("Game.huddle", self.boid, _radius, _boid_rows)
+        _given = joined_given("Game.huddle", self.boid, _radius, _boid_rows)
+        _search = NearSearch(*_given)
         _columns = (
             BlockColumn(
                 rows_last(self.boid.data._position_column), _boid_rows, True, True
@@ -1751,9 +1754,10 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         _asked = self.boid.data._n
         _boid_rows = joined_rows(_found.members[0])
         _boid_members = joined_rows(slice(0, _asked))
-        _search = joined_search(
+        _given = joined_given(
             "Game.chase", self.boid, _radius, _boid_rows, _boid_members
         )
+        _search = NearSearch(*_given)
         _columns = (
             BlockColumn(
                 rows_last(self.boid.data._heading_column), _boid_rows, True, True
@@ -1798,7 +1802,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
         _found = self.hawks._join.match()
         _boid_rows = joined_rows(_found.members[0])
         _hawk_rows = joined_rows(_found.members[1])
-        _search = joined_search("Game.part", self.boid, _radius, _boid_rows)
+        _given = joined_given("Game.part", self.boid, _radius, _boid_rows)
+        _search = NearSearch(*_given)
         _columns = (
             BlockColumn(self.hawk.data._rivals_column, _hawk_rows, True, True),
             BlockColumn(self.hawk.data._hunger_column, _hawk_rows, True, True),

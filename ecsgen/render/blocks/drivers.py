@@ -142,12 +142,13 @@ def near(method: Method, body: BlockBody, asked: Asked) -> Driver:
 def _searching(method: Method, body: BlockBody, asked: Asked, met: list[FieldValue]) -> list[str]:
     """The statements that find out who is in reach of whom; `met`: the fields asked for."""
     if asked.own.is_world:
-        search = "haunted_search" if asked.asks_ghosts else "joined_search"
+        made = "haunted_given" if asked.asks_ghosts else "joined_given"
         return [
             *asked.lines(method.radius),
             *asked.own.each_lines(method.each, sorted(body.written)),
             *asked.defined([one.owner for one in body.fields], [one.owner for one in met]),
-            *method_lines(call(f"_search = {search}", asked.given(), 8)),
+            *method_lines(call(f"_given = {made}", asked.given(), 8)),
+            "_search = NearSearch(*_given)",
         ]
     named = f"_rows = None if rows is None else {method.chosen}.rows"
     if method.each:

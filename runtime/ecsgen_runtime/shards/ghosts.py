@@ -16,7 +16,13 @@ from ..placement import NO_ROWS
 from ..policies.owned import Owned
 from ..spaces.cells import Places
 from ..spaces.search import NearSearch
-from ..spaces.spaced import OwnedSpaced, Spaced, checked_radius, joined_search
+from ..spaces.spaced import (
+    NearGiven,
+    OwnedSpaced,
+    Spaced,
+    checked_radius,
+    joined_given,
+)
 from ..state import NO_SLOTS
 from ..typed import NamedTuple
 from .entities import ShardedEntities
@@ -282,17 +288,17 @@ def with_ghosts(rows: RowArray, manager: Haunted, ghosts: RowArray) -> RowArray:
     return np.concatenate((rows, ghosts + manager.data._n)) if len(ghosts) else rows
 
 
-def haunted_search(
+def haunted_given(
     kernel: str,
     manager: HauntedSpace,
     radius: SupportsFloat,
     asking: RowArray,
     members: RowArray,
     hidden: RowArray = NO_ROWS,
-) -> NearSearch:
-    """Return who is in reach of whom, where members are those who ask, then ghosts."""
+) -> NearGiven:
+    """Return the same as `joined_given`, where members are those who ask, then ghosts."""
     among = None if len(members) == len(asking) else members
-    return joined_search(kernel, manager, radius, asking, among, hidden)
+    return joined_given(kernel, manager, radius, asking, among, hidden)
 
 
 # --- Whether kernels had all neighbours that they would have had in one world ---------

@@ -233,18 +233,6 @@ def joined_given(
     return own, seen.take(members, axis=1), reach, manager.wrap, False, names
 
 
-def joined_search(
-    kernel: str,
-    manager: Spaced,
-    radius: SupportsFloat,
-    asking: RowArray,
-    members: RowArray | None = None,
-    hidden: RowArray = NO_ROWS,
-) -> NearSearch:
-    """Return who is in reach of whom; as `joined_given`."""
-    return NearSearch(*joined_given(kernel, manager, radius, asking, members, hidden))
-
-
 def turn_given(kernel: str, manager: Spaced, radius: SupportsFloat) -> TurnGiven:
     """Return where the rows of a manager are, who ask each other; ValueError for the radius."""
     n = manager.data._n

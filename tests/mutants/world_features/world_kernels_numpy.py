@@ -15,7 +15,7 @@ GROUPS = (
         Mutant("rows of another component", r"found\.members\[1\]", "found.members[0]"),
         Mutant(
             "who asks is asked",
-            r"(joined_(?:turn_given|search)\(\s+\"[^()]*_rows), \w+_members(?=\s+\))",
+            r"(joined_(?:turn_)?given\(\s+\"[^()]*_rows), \w+_members(?=\s+\))",
             r"\1",
         ),
         Mutant(
