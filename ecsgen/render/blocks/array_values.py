@@ -4,7 +4,7 @@ fields as blocks have them, rows last, split ones put together."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
@@ -177,20 +177,15 @@ def _has_number(scalar: str, text: str) -> bool:
     return scalar in INTEGERS and SCALARS[scalar].range[0] <= int(text) <= SCALARS[scalar].range[1]
 
 
+@dataclass(slots=True)
 class Views:
     """How the fields of several components are seen, each with a name that is not `taken`."""
 
-    def __init__(
-        self,
-        components: Mapping[str, Component],
-        managers: OtherManagers,
-        taken: Iterable[str] = (),
-    ) -> None:
-        """`components` by their names, or only `OWN`: that whose kernel it is."""
-        self._components = components
-        self._managers = managers
-        self._taken = set(taken)
-        self.seen: dict[FieldValue, Value] = {}
+    components: Mapping[str, Component]
+    """By their names, or only `OWN`: that whose kernel it is."""
+    managers: OtherManagers
+    taken: set[str]
+    seen: dict[FieldValue, Value] = field(default_factory=dict)
 
     def value(self, field: FieldValue) -> Value:
         """The view that a block has, with a name of its own."""
@@ -199,8 +194,8 @@ class Views:
             of_others = {OWN: "", PARENT: "_parent_"}
             stem = f"{of_others.get(field.owner, f'{component.module}_')}{field.name}"
             names = (stem, *(f"{stem}_{number}" for number in range(2, 1000)))
-            name = next(name for name in names if name not in self._taken)
-            self._taken.add(name)
+            name = next(name for name in names if name not in self.taken)
+            self.taken.add(name)
             kind = column_kind(component, field.name, field.type)
             self.seen[field] = Value(marked(name), *kind)
         return self.seen[field]
@@ -209,12 +204,12 @@ class Views:
         """The expression for the view of a whole column, or of its first rows, where blocks are
         made; `is_kept`: these are kept, and so made by another method."""
         component = self._component(field)
-        if self._managers.is_world or not is_kept:
-            return other_column(self._managers, component.name, field, rows)
+        if self.managers.is_world or not is_kept:
+            return other_column(self.managers, component.name, field, rows)
         return _column_view(component, field, "self", "_COLUMNS", rows)
 
     def _component(self, field: FieldValue) -> Component:
-        return self._components[OWN if field.owner == PARENT else field.owner]
+        return self.components[OWN if field.owner == PARENT else field.owner]
 
 
 def cell_array(elements: tuple[bool | Number, ...], type_: Type) -> str:

@@ -66,7 +66,7 @@ class BlockBody:
     ) -> None:
         """`is_quiet`: numpy may warn of all of it; `taken`: names that fields do not get."""
         components = {**source.components, **(asked.components if asked is not None else {})}
-        self.views = Views(components, source.managers, taken)
+        self.views = Views(components, source.managers, set(taken))
         self._has_whole = isinstance(source, Source) and asked is None and source.variable == "_n"
         """Whether the rows are the first ones of several managers, in their order."""
         self.is_quiet = is_quiet
