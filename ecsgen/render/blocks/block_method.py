@@ -68,8 +68,8 @@ class BlockMethod(Method):
             if not a.each
         ]
         own = ["data = self.data", *(self.choosing if self.each else [])]
-        own = [] if self.source.is_world else own
-        return [*converted, *own, *driver.lookup, *self.key_lines]
+        lookup = driver.lookup if self.source.is_world else [*own, *driver.lookup]
+        return [*converted, *lookup, *self.key_lines]
 
 
 class PassMethod(Pass, BlockMethod):

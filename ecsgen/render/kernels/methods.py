@@ -128,8 +128,7 @@ class Method(ABC):
     def _inputs(self) -> list[str]:
         """What is to be said of arguments with a value per row, and of `rows`."""
         said = []
-        each = self.each
-        if each:
+        if each := self.each:
             shapes = [f"`{a.name}` ({', '.join(['n', *map(str, a.type.shape)])})" for a in each]
             whole = "of as many entities" if self.kernel.over else "of all rows, or of those given"
             said.append(f"A value for each row: {', '.join(shapes)}, broadcast; n {whole}.")
