@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 from ..entities.manager import Entities
 from ..errors import CapacityError, StaleEntityError, StructureLockedError
 from ..handles import NULL_ENTITY
-from .searching import EXAMPLES
+from .machine import EXAMPLES
 from .subject import handles_with
 
 SETTINGS: Final = settings(
@@ -35,7 +35,7 @@ SETTINGS: Final = settings(
 )
 
 
-class Rules(RuleBasedStateMachine):
+class EntityRules(RuleBasedStateMachine):
     """Few indices and generations, so that both run out."""
 
     manager: ClassVar[type[Entities]]
@@ -172,7 +172,7 @@ class _Guard:
         self.heard.append([gone])
 
 
-class Cases:
+class EntityCases:
     """One thing at a time."""
 
     manager: ClassVar[type[Entities]]

@@ -1,19 +1,24 @@
-"""What kernels are tried on: managers with rows of random bits, and arguments."""
+"""What kernels are tried on: managers with rows of random bits, arguments, and draws."""
 
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from copy import deepcopy
+from statistics import NormalDist
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from ..entities.manager import Entities
 from ..handles import EntityArray
 from ..sizes import Sizes
-from .fields import Enum
-from .subject import Subject, born
+from .cases import Cases
+from .machine import Machine
+from .subject import CODECS, Enum, Subject, born
 
 # --- Cells of columns: random ones, those of a manager, whether two columns are the
 # same.
@@ -367,3 +372,186 @@ def _between(one: Any, other: Any) -> Any:
         middle = one / 2 + other / 2
         return np.where(np.isfinite(middle), middle, other)
     return one // 2 + other // 2 + (one & other & 1)
+
+
+# --- Random numbers of kernels, one at a time, as their definition says: for
+# comparison.
+
+
+ALL = 2**64 - 1
+STEP = 0x9E3779B97F4A7C15
+INVERSE = NormalDist().inv_cdf
+
+
+class Drawing(NamedTuple):
+    """How a kernel draws."""
+
+    name: str
+    """The kernel's, with that of its component."""
+    key: str = ""
+    """The field that tells rows apart, if it is not their entity or id."""
+
+
+def mix(x: int) -> int:
+    """Return a number of 64 bits made of another."""
+    x ^= x >> 30
+    x = x * 0xBF58476D1CE4E5B9 & ALL
+    x ^= x >> 27
+    x = x * 0x94D049BB133111EB & ALL
+    return x ^ x >> 31
+
+
+def name_hash(name: str) -> int:
+    """Return the FNV-1a of a name."""
+    found = 0xCBF29CE484222325
+    for byte in name.encode():
+        found = (found ^ byte) * 0x100000001B3 & ALL
+    return found
+
+
+def stems(seed: int, name: str, call: int, who: NDArray[Any]) -> list[int]:
+    """Return what all numbers of a row have in common, for each row."""
+    key = mix(mix(seed ^ name_hash(name)) + call * STEP & ALL)
+    return [mix(one ^ key) for one in who.tolist()]
+
+
+def first_word(stem: int) -> int:
+    """Return a row's first word, which tells when it is its turn."""
+    return mix(stem + STEP & ALL)
+
+
+def who_of(
+    manager: Any, columns: Mapping[str, NDArray[Any]], drawing: Drawing
+) -> NDArray[np.uint64]:
+    """Return what tells the rows of a manager apart."""
+    if drawing.key:
+        return columns[drawing.key].copy()
+    if manager._IS_LIST or not hasattr(manager.data, "entity"):
+        ids: NDArray[np.uint64] = manager.id_of_many(np.arange(manager.data.n))
+        return ids
+    return np.array(manager.data.entity)
+
+
+def numbers(
+    how: str, stem: int, first: int, count: int, bounds: Sequence[list[Any]]
+) -> Any:
+    """Return so many numbers of a row, from the first one on."""
+    words = [mix(stem + (first + k + 1) * STEP & ALL) for k in range(count)]
+    if how == "random":
+        return [np.float64((word >> 11) * 2.0**-53) for word in words]
+    if how == "normal":
+        return [np.float64(INVERSE(((word >> 12) + 0.5) * 2.0**-52)) for word in words]
+    (given,) = bounds
+    several = [int(bound) for bound in given] * (count if len(given) == 1 else 1)
+    pairs = zip(words, several, strict=True)
+    return [np.int64((word >> 32) * bound >> 32) for word, bound in pairs]
+
+
+# --- Kernels draw random numbers: the seed and the calls of each are part of a
+# manager's state.
+
+
+COPIES: tuple[Callable[[Any], Any], ...] = (
+    deepcopy,
+    lambda m: pickle.loads(pickle.dumps(m)),
+)
+
+
+class SeededRules(Machine):
+    """Structural changes have nothing to do with random numbers."""
+
+
+class SeededCases(Cases):
+    """What calls of kernels have in common."""
+
+    def keys(self, m: Any) -> list[int]:
+        """Count a call of each kernel that draws, and return what its numbers have in common."""
+        return [int(m._draw_key(kernel)) for kernel in m._DRAWING]
+
+    def expected(self, m: Any, call: int) -> list[int]:
+        """Return the same as the definition has it."""
+        hashes = [name_hash(f"{self.subject.label}.{name}") for name in m._DRAWING]
+        return [mix(mix(m.seed ^ h) + call * STEP & ALL) for h in hashes]
+
+    def test_keys_of_calls(self) -> None:
+        _, m = self.new()
+        assert m.seed == 0
+        for seed in (0, 1, ALL):
+            m.seed = seed
+            assert m.seed == seed
+            for call in range(3):
+                assert self.keys(m) == self.expected(m, call)
+
+    def test_seeds_that_are_none(self) -> None:
+        _, m = self.new()
+        m.seed = 7
+        self.keys(m)
+        for seed in (-1, ALL + 1, 1.0, "1", True, None):
+            with pytest.raises((ValueError, OverflowError, TypeError), match="seed"):
+                m.seed = seed
+        assert m.seed == 7
+        assert self.keys(m) == self.expected(m, 1)
+
+    def test_copies_go_on(self) -> None:
+        _, m = self.new()
+        for seed in (0, 9):
+            m.seed = seed
+            for call in range(2):
+                others = [copied(m) for copied in COPIES]
+                assert self.keys(m) == self.expected(m, call)
+                for other in others:
+                    assert other.seed == seed
+                    assert self.keys(other) == self.expected(m, call)
+
+
+# --- A world whose kernels, or whose managers' kernels, draw random numbers -----------
+
+
+class WorldSeededCases:
+    """The seed of a world."""
+
+    world: ClassVar[Any]
+
+    def seeded(self, w: Any) -> list[Any]:
+        """Return the world and the managers that have a seed."""
+        managers = (getattr(w, name) for name in w.MANAGERS)
+        return [w, *(manager for manager in managers if hasattr(manager, "_chance"))]
+
+    def keys(self, w: Any) -> list[int]:
+        """Count a call of each kernel that draws, and return what its numbers have in common."""
+        return [int(m._draw_key(name)) for m in self.seeded(w) for name in m._DRAWING]
+
+    def test_one_seed_for_all(self) -> None:
+        w = self.world()
+        first = self.keys(w)
+        assert first != self.keys(w)
+        w.seed = 5
+        assert {m.seed for m in self.seeded(w)} == {5}
+        other = self.keys(w)
+        assert not set(first) & set(other)
+        w.seed = 0
+        assert self.keys(w) == first
+        with pytest.raises((OverflowError, ValueError), match="seed"):
+            w.seed = 2**64
+        assert {m.seed for m in self.seeded(w)} == {0}
+
+    def test_copies_and_files_go_on(self) -> None:
+        w = self.world()
+        for seed in (0, 2**64 - 1):
+            w.seed = seed
+            self.keys(w)
+            others = [deepcopy(w), pickle.loads(pickle.dumps(w))]
+            data = w.to_bytes(codecs=CODECS)
+            others.append(type(w).load(data, codecs=CODECS))
+            expected = self.keys(w)
+            for other in others:
+                assert other.seed == seed
+                assert self.keys(other) == expected
+
+    def test_nothing_is_saved_of_a_new_seed(self) -> None:
+        w = self.world()
+        before = w.to_bytes(codecs=CODECS)
+        self.keys(w)
+        assert w.to_bytes(codecs=CODECS) != before
+        w.seed = 0
+        assert w.to_bytes(codecs=CODECS) == before

@@ -1,8 +1,4 @@
-"""A state machine: random calls of a manager and of a naive model, compared each time.
-
-The model is a list of rows. What depends on a policy (whom rows belong to, where they go,
-what leaves with them) is in that policy's `Rules`.
-"""
+"""The state machine of one manager, which compares it with a naive model."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -27,10 +23,28 @@ from hypothesis.stateful import (
 
 from ..errors import StaleInstanceError, StructureLockedError
 from ..handles import NIL
-from .fields import Field
 from .proxies import Followed
-from .searching import EXAMPLES
-from .subject import Subject, same, through_snapshot
+from .subject import Field, Subject, same, through_snapshot
+
+# --- How long tests search: a tenth of the examples of Hypothesis' profile each, at
+# least five.
+
+
+EXAMPLES: Final = max(5, settings().max_examples // 10)
+SEARCH: Final = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    # Each package that is tested has a class with the same method.
+    suppress_health_check=[HealthCheck.differing_executors],
+)
+
+
+# --- A state machine: random calls of a manager and of a naive model, compared each
+# time.
+#
+# The model is a list of rows. What depends on a policy (whom rows belong to, where
+# they go, what leaves with them) is in that policy's `Rules`.
+
 
 SETTINGS = settings(
     max_examples=EXAMPLES,

@@ -15,9 +15,8 @@ from ..errors import (
     StaleInstanceError,
     StaleViewWarning,
 )
-from . import base
-from .fields import Enum, Field, Float, Handle, Int
-from .subject import same
+from .cases import Cases, State
+from .subject import Enum, Field, Float, Handle, Int, same
 
 GONE = (MissingInstanceError, StaleIdError)
 """What a row that went away is, by entity and by id."""
@@ -69,7 +68,7 @@ class Followed:
         self._kept |= {owner: m[owner] for owner in owners[-2:]}
 
 
-class Cases(base.Cases):
+class ProxyCases(Cases):
     """Rows that are found again wherever they go."""
 
     def is_shown(self, field: Field) -> bool:
@@ -113,7 +112,7 @@ class Cases(base.Cases):
 
     def test_proxies_refuse_what_setters_refuse(self) -> None:
         _, m, es = self.filled(2)
-        before = base.State(self.subject, m)
+        before = State(self.subject, m)
         for field in self.subject.fields:
             named = f"{self.subject.label}.{field.name}"
             for value, error in field.wrong():
@@ -121,7 +120,7 @@ class Cases(base.Cases):
                     setattr(m[es[1]], field.name, value)
                 with pytest.raises(error, match=named):
                     getattr(m, f"set_{field.name}_of")(es[1], value)
-        assert base.State(self.subject, m) == before
+        assert State(self.subject, m) == before
 
     def test_views_write(self) -> None:
         _, m, es = self.filled(3)
