@@ -111,12 +111,6 @@ FEATURES: Final = (
         applies=lambda project: bool(steps_kernels(project)),
         test_support=("kernels", "world_kernels"),
     ),
-    # Kernels of the world over groups and queries: the tests of them, for every backend.
-    WorldFeature(
-        name="world_kernels",
-        applies=lambda project: not all(map(runs_over_chunks(project), project.world.kernels)),
-        test_support=("world_kernels",),
-    ),
     # Signatures: the components of an entity as flags (the overview's bit sets, in one number).
     WorldFeature(
         name="signature",

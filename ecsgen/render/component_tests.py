@@ -99,7 +99,8 @@ class ComponentTests:
     @property
     def machine_class(self) -> str:
         """The line of the class of the state machine."""
-        return call("class _Machine", [piece.rules for piece in self.pieces], 0, ":")
+        bases = [piece.rules for piece in self.pieces if piece.has_rules]
+        return call("class _Machine", bases, 0, ":")
 
     @property
     def machine_tests(self) -> str:

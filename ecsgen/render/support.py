@@ -1,7 +1,7 @@
 """The pieces of generated tests, which the library has in `testing/`.
 
 A policy called `ring` has two classes there, `RingCases` and `RingRules`, in whichever module;
-tests name them with it: `packed.RingCases`.
+tests name them with it: `packed.RingCases`. One that no rule is about has only the first.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ecsgen.render.runtime import FOLDER, LIBRARY
 PARENT = ".."
 """Where the tests find the package when they are inside of it."""
 _CASES = re.compile(r"^class (\w+)Cases\(([^)]*)\):", re.MULTILINE)
+_RULES = re.compile(r"^class (\w+)Rules\(", re.MULTILINE)
 _BASE = re.compile(r"(\w+)Cases\b")
 
 
@@ -28,6 +29,7 @@ class Piece(NamedTuple):
     """What its `Cases` and `Rules` begin with."""
     weight: int
     """How many pieces its own builds on, itself among them."""
+    has_rules: bool
 
     @property
     def cases(self) -> str:
@@ -50,14 +52,20 @@ def pieces() -> Mapping[str, Piece]:
     """Return all pieces by what their classes begin with: `Ring`."""
     places: dict[str, str] = {}
     bases: dict[str, list[str]] = {}
+    ruled: set[str] = set()
     for path in sorted(FOLDER.joinpath("testing").glob("[!_]*.py")):
-        for name, of in _CASES.findall(path.read_text(encoding="utf-8")):
+        text = path.read_text(encoding="utf-8")
+        ruled.update(_RULES.findall(text))
+        for name, of in _CASES.findall(text):
             places[name], bases[name] = path.stem, _BASE.findall(of)
 
     def under(name: str) -> frozenset[str]:
         return frozenset([name]).union(*map(under, bases.get(name, ())))
 
-    return {name: Piece(module, name, len(under(name))) for name, module in places.items()}
+    return {
+        name: Piece(module, name, len(under(name)), name in ruled)
+        for name, module in places.items()
+    }
 
 
 def import_lines(modules: Iterable[str]) -> str:

@@ -51,9 +51,9 @@ under_test = subject.Subject(
 
 
 class TestAiState(
-    destroy.GcCases,
     lookups.SparseCases,
     memory.DoublingCases,
+    destroy.GcCases,
     packed.GroupedCases,
     lookups.OneCases,
     owned.OwnedCases,
@@ -64,9 +64,9 @@ class TestAiState(
 
 
 class _Machine(
-    destroy.GcRules,
     lookups.SparseRules,
     memory.DoublingRules,
+    destroy.GcRules,
     packed.GroupedRules,
     lookups.OneRules,
     owned.OwnedRules,

@@ -41,9 +41,9 @@ under_test = subject.Subject(
 
 
 class TestBoid(
-    destroy.GcCases,
     lookups.SparseCases,
     memory.DoublingCases,
+    destroy.GcCases,
     lookups.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
@@ -55,13 +55,12 @@ class TestBoid(
 
 
 class _Machine(
-    destroy.GcRules,
     lookups.SparseRules,
     memory.DoublingRules,
+    destroy.GcRules,
     lookups.OneRules,
     owned.OwnedRules,
     packed.PackedRules,
-    spaces.SpacedRules,
 ):
     subject = under_test
 

@@ -109,10 +109,10 @@ under_test = subject.Subject(
 
 
 class TestEveryType(
-    destroy.GcCases,
     destroy.OwnedReleaseCases,
     lookups.SparseCases,
     memory.DoublingCases,
+    destroy.GcCases,
     lookups.OneCases,
     memory.ObjectsCases,
     owned.OwnedCases,
@@ -125,12 +125,10 @@ class TestEveryType(
 
 
 class _Machine(
-    destroy.GcRules,
-    destroy.OwnedReleaseRules,
     lookups.SparseRules,
     memory.DoublingRules,
+    destroy.GcRules,
     lookups.OneRules,
-    memory.ObjectsRules,
     owned.OwnedRules,
     packed.PackedRules,
     destroy.ReleaseRules,

@@ -47,9 +47,9 @@ under_test = subject.Subject(
 
 
 class TestFootprint(
-    destroy.ManualCases,
     lookups.SparseCases,
     memory.DoublingCases,
+    destroy.ManualCases,
     lookups.ManyCases,
     packed.RingCases,
     owned.OwnedCases,
@@ -61,7 +61,6 @@ class TestFootprint(
 
 
 class _Machine(
-    destroy.ManualRules,
     lookups.SparseRules,
     memory.DoublingRules,
     lookups.ManyRules,

@@ -40,9 +40,9 @@ under_test = subject.Subject(
 
 
 class TestHawk(
-    destroy.GcCases,
     lookups.SparseCases,
     memory.DoublingCases,
+    destroy.GcCases,
     lookups.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
@@ -53,9 +53,9 @@ class TestHawk(
 
 
 class _Machine(
-    destroy.GcRules,
     lookups.SparseRules,
     memory.DoublingRules,
+    destroy.GcRules,
     lookups.OneRules,
     owned.OwnedRules,
     packed.PackedRules,

@@ -41,9 +41,9 @@ under_test = subject.Subject(
 
 class TestKin(
     hierarchy.OwnedChildrenCases,
-    destroy.GcCases,
     lookups.SparseCases,
     memory.DoublingCases,
+    destroy.GcCases,
     lookups.OneCases,
     orphans.OrphansRootCases,
     hierarchy.HierarchyCases,
@@ -57,11 +57,10 @@ class TestKin(
 
 class _Machine(
     hierarchy.OwnedChildrenRules,
-    destroy.GcRules,
     lookups.SparseRules,
     memory.DoublingRules,
+    destroy.GcRules,
     lookups.OneRules,
-    orphans.OrphansRootRules,
     hierarchy.HierarchyRules,
     owned.OwnedRules,
     packed.PackedRules,

@@ -44,9 +44,9 @@ under_test = subject.Subject(
 
 
 class TestParticle(
-    destroy.GcCases,
     lookups.SparseCases,
     memory.DoublingCases,
+    destroy.GcCases,
     lookups.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
@@ -57,9 +57,9 @@ class TestParticle(
 
 
 class _Machine(
-    destroy.GcRules,
     lookups.SparseRules,
     memory.DoublingRules,
+    destroy.GcRules,
     lookups.OneRules,
     owned.OwnedRules,
     packed.PackedRules,

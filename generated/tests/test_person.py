@@ -43,9 +43,9 @@ under_test = subject.Subject(
 
 
 class TestPerson(
-    destroy.GcCases,
     lookups.SparseCases,
     memory.DoublingCases,
+    destroy.GcCases,
     lookups.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
@@ -57,13 +57,12 @@ class TestPerson(
 
 
 class _Machine(
-    destroy.GcRules,
     lookups.SparseRules,
     memory.DoublingRules,
+    destroy.GcRules,
     lookups.OneRules,
     owned.OwnedRules,
     packed.PackedRules,
-    kernel_inputs.SeededRules,
 ):
     subject = under_test
 

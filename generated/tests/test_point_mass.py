@@ -49,8 +49,8 @@ under_test = subject.Subject(
 
 
 class TestPointMass(
-    destroy.GcCases,
     memory.DoublingCases,
+    destroy.GcCases,
     lookups.HashCases,
     lookups.OneCases,
     owned.OwnedCases,
@@ -62,9 +62,8 @@ class TestPointMass(
 
 
 class _Machine(
-    destroy.GcRules,
     memory.DoublingRules,
-    lookups.HashRules,
+    destroy.GcRules,
     lookups.OneRules,
     owned.OwnedRules,
     packed.PackedRules,

@@ -85,7 +85,6 @@ class TestSceneNode(
 
 class _Machine(
     hierarchy.OwnedChildrenRules,
-    destroy.OwnedReleaseRules,
     lookups.SparseRules,
     destroy.CallbackRules,
     memory.DoublingRules,

@@ -73,13 +73,11 @@ class TestSkinnedMesh(
 
 
 class _Machine(
-    destroy.OwnedReleaseRules,
     lookups.SparseRules,
     destroy.CallbackRules,
     memory.DoublingRules,
     packed.GroupedRules,
     lookups.OneRules,
-    memory.ObjectsRules,
     owned.OwnedRules,
     destroy.ReleaseRules,
 ):

@@ -51,9 +51,9 @@ under_test = subject.Subject(
 
 
 class TestSoundSource(
-    destroy.ManualCases,
     memory.DoublingCases,
     lookups.HashCases,
+    destroy.ManualCases,
     lookups.ManyCases,
     owned.OwnedCases,
     packed.PackedCases,
@@ -64,12 +64,7 @@ class TestSoundSource(
 
 
 class _Machine(
-    destroy.ManualRules,
-    memory.DoublingRules,
-    lookups.HashRules,
-    lookups.ManyRules,
-    owned.OwnedRules,
-    packed.PackedRules,
+    memory.DoublingRules, lookups.ManyRules, owned.OwnedRules, packed.PackedRules
 ):
     subject = under_test
 

@@ -61,11 +61,7 @@ class TestSpark(
 
 
 class _Machine(
-    memory.DoublingRules,
-    ids.IdsRules,
-    packed.PartitionRules,
-    kernel_inputs.SeededRules,
-    ids.UnownedRules,
+    memory.DoublingRules, ids.IdsRules, packed.PartitionRules, ids.UnownedRules
 ):
     subject = under_test
 

@@ -31,9 +31,9 @@ under_test = subject.Subject(
 
 
 class TestStatic(
-    destroy.GcCases,
     lookups.SparseCases,
     memory.DoublingCases,
+    destroy.GcCases,
     lookups.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
@@ -44,9 +44,9 @@ class TestStatic(
 
 
 class _Machine(
-    destroy.GcRules,
     lookups.SparseRules,
     memory.DoublingRules,
+    destroy.GcRules,
     lookups.OneRules,
     owned.OwnedRules,
     packed.PackedRules,

@@ -50,9 +50,9 @@ under_test = subject.Subject(
 
 
 class TestStatusEffect(
-    destroy.GcCases,
     lookups.SparseCases,
     memory.DoublingCases,
+    destroy.GcCases,
     ids.IdsCases,
     lookups.ManyCases,
     owned.OwnedCases,
@@ -64,9 +64,9 @@ class TestStatusEffect(
 
 
 class _Machine(
-    destroy.GcRules,
     lookups.SparseRules,
     memory.DoublingRules,
+    destroy.GcRules,
     ids.IdsRules,
     lookups.ManyRules,
     owned.OwnedRules,

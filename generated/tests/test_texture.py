@@ -61,7 +61,6 @@ class TestTexture(
 class _Machine(
     memory.DoublingRules,
     ids.IdsRules,
-    memory.ObjectsRules,
     packed.PackedRules,
     destroy.ReleaseRules,
     unique.UniqueRules,

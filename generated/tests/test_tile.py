@@ -45,8 +45,8 @@ under_test = subject.Subject(
 
 class TestTile(
     lookups.DirectCases,
-    destroy.GcCases,
     ids.DirectIdsCases,
+    destroy.GcCases,
     memory.ReservedCases,
     owned.OwnedCases,
     proxies.ProxyCases,
@@ -57,8 +57,8 @@ class TestTile(
 
 class _Machine(
     lookups.DirectRules,
-    destroy.GcRules,
     ids.DirectIdsRules,
+    destroy.GcRules,
     memory.ReservedRules,
     owned.OwnedRules,
 ):

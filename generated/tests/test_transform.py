@@ -42,8 +42,8 @@ under_test = subject.Subject(
 
 class TestTransform(
     lookups.DirectCases,
-    destroy.GcCases,
     memory.DoublingCases,
+    destroy.GcCases,
     owned.OwnedCases,
     proxies.ProxyCases,
     cases.CommonCases,
@@ -52,7 +52,7 @@ class TestTransform(
 
 
 class _Machine(
-    lookups.DirectRules, destroy.GcRules, memory.DoublingRules, owned.OwnedRules
+    lookups.DirectRules, memory.DoublingRules, destroy.GcRules, owned.OwnedRules
 ):
     subject = under_test
 

@@ -34,9 +34,9 @@ under_test = subject.Subject(
 
 
 class TestVelocity(
-    destroy.GcCases,
     lookups.SparseCases,
     memory.DoublingCases,
+    destroy.GcCases,
     packed.GroupedCases,
     lookups.OneCases,
     owned.OwnedCases,
@@ -47,9 +47,9 @@ class TestVelocity(
 
 
 class _Machine(
-    destroy.GcRules,
     lookups.SparseRules,
     memory.DoublingRules,
+    destroy.GcRules,
     packed.GroupedRules,
     lookups.OneRules,
     owned.OwnedRules,

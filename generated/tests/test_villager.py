@@ -54,9 +54,9 @@ under_test = subject.Subject(
 
 
 class TestVillager(
-    destroy.GcCases,
     lookups.SparseCases,
     memory.DoublingCases,
+    destroy.GcCases,
     packed.GroupedCases,
     lookups.OneCases,
     memory.IndirectCases,
@@ -68,9 +68,9 @@ class TestVillager(
 
 
 class _Machine(
-    destroy.GcRules,
     lookups.SparseRules,
     memory.DoublingRules,
+    destroy.GcRules,
     packed.GroupedRules,
     lookups.OneRules,
     memory.IndirectRules,

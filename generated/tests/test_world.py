@@ -643,38 +643,6 @@ class TestStepsOfWorldKernels(world_kernels.WorldKernelStepsCases):
     }
 
 
-class TestWorldKernels(world_kernels.WorldKernelCases):
-    world = Game
-    subjects: ClassVar = SUBJECTS
-    kernels: ClassVar = {
-        "carry": (
-            "movers",
-            ("transform", "point_mass"),
-            (0.5,),
-        ),
-        "drift": (
-            "bodies",
-            ("position", "velocity"),
-            (0.5,),
-        ),
-        "stray": (
-            "bodies",
-            ("position", "velocity"),
-            (0.5,),
-        ),
-        "shove": (
-            "bodies",
-            ("position", "velocity"),
-            ((0.5, 0.5, 0.5),),
-        ),
-        "haul": (
-            "movers",
-            ("transform", "point_mass"),
-            (0.5, 0.5),
-        ),
-    }
-
-
 class TestSignature(views.SignatureCases):
     world = Game
     signature = Signature

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable
-from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -24,16 +22,9 @@ from ..errors import (
     StaleEntityError,
 )
 from .chunks import Chunked
-from .subject import loaded, same
-
-# --- Archetypes under any sequence of changes -----------------------------------------
-
+from .subject import COPIES, loaded, refuses, same
 
 REFUSED = (TypeError, ValueError, OverflowError)
-
-
-def _pickled(w: Any) -> Any:
-    return pickle.loads(pickle.dumps(w))
 
 
 class ChunkRules(Chunked, RuleBasedStateMachine):
@@ -103,22 +94,32 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
             self.learn(es, module, values)
         self.version += bool(es and modules)
 
-    @rule(data=st.data())
-    def add(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), at_once=st.booleans())
+    def add(self, data: st.DataObject, at_once: bool) -> None:
         module = self.a_module(data)
-        values = self.some_values(data, module)
-        for e in self.chosen(data, module, False, at_most=1):
-            self.w.archetypes.add(e, self.row_class(module), **values)
+        subject = self.members[module]
+        es = self.chosen(data, module, False, at_most=1000 if at_once else 1)
+        if at_once:
+            samples = subject.samples(len(es))
+            self.w.archetypes.add_many(es, subject.row, **samples)
+        for k, e in enumerate(es):
+            values = subject.sample(k) if at_once else self.some_values(data, module)
+            if not at_once:
+                self.w.archetypes.add(e, subject.row, **values)
             self.learn([e], module, values)
-            self.version += 1
+        self.version += bool(es)
 
-    @rule(data=st.data())
-    def remove(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), at_once=st.booleans())
+    def remove(self, data: st.DataObject, at_once: bool) -> None:
         module = self.a_module(data)
-        for e in self.chosen(data, module, True, at_most=1):
-            self.w.archetypes.remove(e, self.row_class(module))
+        es = self.chosen(data, module, True, at_most=1000 if at_once else 1)
+        if at_once:
+            self.w.archetypes.remove_many(es, self.row_class(module))
+        for e in es:
+            if not at_once:
+                self.w.archetypes.remove(e, self.row_class(module))
             del self.entities[e][module]
-            self.version += 1
+        self.version += bool(es)
 
     @rule(data=st.data())
     def set_fields(self, data: st.DataObject) -> None:
@@ -129,26 +130,6 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
             self.w.archetypes.set(e, self.row_class(module), **values)
             read = {name: fields[name].read(value) for name, value in values.items()}
             self.entities[e][module] = self.entities[e][module]._replace(**read)
-
-    @rule(data=st.data())
-    def add_many(self, data: st.DataObject) -> None:
-        module = self.a_module(data)
-        es = self.chosen(data, module, False)
-        subject = self.members[module]
-        samples = subject.samples(len(es))
-        self.w.archetypes.add_many(es, subject.row, **samples)
-        for k, e in enumerate(es):
-            self.learn([e], module, subject.sample(k))
-        self.version += bool(es)
-
-    @rule(data=st.data())
-    def remove_many(self, data: st.DataObject) -> None:
-        module = self.a_module(data)
-        es = self.chosen(data, module, True)
-        self.w.archetypes.remove_many(es, self.row_class(module))
-        for e in es:
-            del self.entities[e][module]
-        self.version += bool(es)
 
     @precondition(lambda self: self.entities)
     @rule(data=st.data(), most=st.booleans())
@@ -168,7 +149,7 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
         self.version += any(self.entities.values())
         self.entities = {e: {} for e in self.entities}
 
-    @rule(copied=st.sampled_from([deepcopy, _pickled, loaded]))
+    @rule(copied=st.sampled_from([*COPIES, loaded]))
     def copy(self, copied: Callable[[Any], Any]) -> None:
         self.w = copied(self.w)
 
@@ -180,30 +161,21 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
         store, row, bad = self.w.archetypes, self.row_class(module), self.wrong(module)
         for e in self.dead[-1:]:
             for call in (store.add, store.remove, store.get, store.set):
-                with pytest.raises(StaleEntityError):
-                    call(e, row)
+                refuses(StaleEntityError, call, e, row)
             for call in (store.add_many, store.remove_many):
-                with pytest.raises(StaleEntityError):
-                    call([*list(self.entities)[:1], e], row)
+                refuses(StaleEntityError, call, [*list(self.entities)[:1], e], row)
         for e in self.chosen(data, module, False, at_most=1):
             for call in (store.remove, store.get, store.set):
-                with pytest.raises(MissingInstanceError):
-                    call(e, row)
-            with pytest.raises(MissingInstanceError):
-                store.remove_many([e], row)
-            with pytest.raises(DuplicateInstanceError):
-                store.add_many([e, e], row, **bad)
-            with pytest.raises(REFUSED):
-                store.add(e, row, **bad)
+                refuses(MissingInstanceError, call, e, row)
+            refuses(MissingInstanceError, store.remove_many, [e], row)
+            refuses(DuplicateInstanceError, store.add_many, [e, e], row, **bad)
+            refuses(REFUSED, store.add, e, row, **bad)
             with pytest.raises(REFUSED):
                 store.add_many([e], row, **{k: [v] for k, v in bad.items()})
         for e in self.chosen(data, module, True, at_most=1):
-            with pytest.raises(DuplicateInstanceError):
-                store.add(e, row, **bad)
-            with pytest.raises(DuplicateInstanceError):
-                store.add_many([e], row, **bad)
-            with pytest.raises(MissingInstanceError):
-                store.remove_many([e, e], row)
+            refuses(DuplicateInstanceError, store.add, e, row, **bad)
+            refuses(DuplicateInstanceError, store.add_many, [e], row, **bad)
+            refuses(MissingInstanceError, store.remove_many, [e, e], row)
 
     # --- what must hold ------------------------------------------------------------
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import pickle
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
+from math import inf, nan
 from statistics import NormalDist
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -17,29 +15,16 @@ from ..entities.manager import Entities
 from ..handles import EntityArray
 from ..sizes import Sizes
 from .cases import Cases
-from .machine import Machine
-from .subject import CODECS, Enum, Subject, born
+from .subject import CODECS, COPIES, Enum, Subject, born, loaded
 
-# --- Cells of columns: random ones, those of a manager, whether two columns are the
-# same.
+# --- Cells of columns: random ones, a manager's, and whether they are the same --------
 
 
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
+Rng: TypeAlias = np.random.Generator
 Value: TypeAlias = list[Any]
 """One numpy scalar per element of a shape."""
-SPECIAL = (
-    math.nan,
-    math.inf,
-    -math.inf,
-    -0.0,
-    0.0,
-    1.0,
-    -1.0,
-    3e38,
-    1e-45,
-    1e19,
-    255.0,
-)
+SPECIAL = (nan, inf, -inf, -0.0, 0.0, 1.0, -1.0, 3e38, 1e-45, 1e19, 255.0)
 
 
 def columns_of(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
@@ -54,9 +39,7 @@ def columns_of(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def put_columns(
-    subject: Subject, manager: Any, columns: Mapping[str, NDArray[Any]]
-) -> None:
+def put_columns(subject: Subject, manager: Any, columns: Columns) -> None:
     """Write columns as `columns_of` has them over those of the fields."""
     for f in subject.whole:
         getattr(manager.data, f.name)[...] = columns[f.name]
@@ -69,7 +52,7 @@ def put_columns(
 def random_cells(
     dtype: np.dtype[Any],
     shape: tuple[int, ...],
-    rng: np.random.Generator,
+    rng: Rng,
     *,
     tame: bool = False,
 ) -> Any:
@@ -89,9 +72,7 @@ def random_cells(
     return np.where(rng.random(shape) < 0.2, special, usual)
 
 
-def choose_members(
-    subject: Subject, columns: Mapping[str, NDArray[Any]], rng: np.random.Generator
-) -> None:
+def choose_members(subject: Subject, columns: Columns, rng: Rng) -> None:
     """Let most cells of enums be members: conditions seldom hold for any other number."""
     for f in subject.fields:
         if isinstance(f, Enum) and f.name in columns:
@@ -122,8 +103,7 @@ def put(column: NDArray[Any], place: tuple[int, ...], value: Value) -> None:
     column[place] = filled.reshape(np.shape(cell)) if len(value) > 1 else filled
 
 
-# --- What a kernel is called with: arguments, one value for all rows or one for each
-# of them.
+# --- Arguments: one value for all rows, or one for each -------------------------------
 
 
 class Each(NamedTuple):
@@ -135,7 +115,7 @@ class Each(NamedTuple):
 
 
 def argument(
-    rng: np.random.Generator, kind: str, shape: tuple[int, ...], enum: Any = None
+    rng: Rng, kind: str, shape: tuple[int, ...], enum: Any = None
 ) -> NDArray[Any]:
     """Return random values of an argument's type, of a shape."""
     if enum is not None:
@@ -151,7 +131,7 @@ class Inputs:
     def __init__(
         self,
         kinds: Mapping[str, tuple[Any, ...]],
-        rng: np.random.Generator,
+        rng: Rng,
         rows: int = 0,
     ) -> None:
         self._kinds = kinds
@@ -211,7 +191,7 @@ def run(manager: Any, name: str, arguments: Mapping[str, Any]) -> Any:
 def filled(
     subject: Subject,
     rows: int,
-    rng: np.random.Generator,
+    rng: Rng,
     name: str,
     inputs: Inputs,
     *,
@@ -275,7 +255,7 @@ def _range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     return limits.min, limits.max
 
 
-def related(manager: Any, rng: np.random.Generator) -> NDArray[Any]:
+def related(manager: Any, rng: Rng) -> NDArray[Any]:
     """Give rows parents and make some inactive, where there is such a thing; return parents."""
     n = manager.data.n
     if hasattr(manager, "set_parent"):
@@ -325,10 +305,10 @@ HALVINGS = 60
 
 
 def approach(
-    columns: Mapping[str, NDArray[Any]],
+    columns: Columns,
     rows: Sequence[int],
     matches: Callable[[int], bool],
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> None:
     """Change numbers in some of the rows of columns until the condition turns between two of them.
 
@@ -348,7 +328,7 @@ def approach(
 
 
 def _halve(
-    columns: Mapping[str, NDArray[Any]],
+    columns: Columns,
     inside: int,
     outside: int,
     matches: Callable[[int], bool],
@@ -374,8 +354,7 @@ def _between(one: Any, other: Any) -> Any:
     return one // 2 + other // 2 + (one & other & 1)
 
 
-# --- Random numbers of kernels, one at a time, as their definition says: for
-# comparison.
+# --- Random numbers of kernels, one at a time, by their definition --------------------
 
 
 ALL = 2**64 - 1
@@ -420,9 +399,7 @@ def first_word(stem: int) -> int:
     return mix(stem + STEP & ALL)
 
 
-def who_of(
-    manager: Any, columns: Mapping[str, NDArray[Any]], drawing: Drawing
-) -> NDArray[np.uint64]:
+def who_of(manager: Any, columns: Columns, drawing: Drawing) -> NDArray[np.uint64]:
     """Return what tells the rows of a manager apart."""
     if drawing.key:
         return columns[drawing.key].copy()
@@ -447,18 +424,7 @@ def numbers(
     return [np.int64((word >> 32) * bound >> 32) for word, bound in pairs]
 
 
-# --- Kernels draw random numbers: the seed and the calls of each are part of a
-# manager's state.
-
-
-COPIES: tuple[Callable[[Any], Any], ...] = (
-    deepcopy,
-    lambda m: pickle.loads(pickle.dumps(m)),
-)
-
-
-class SeededRules(Machine):
-    """Structural changes have nothing to do with random numbers."""
+# --- Managers with a seed, and the calls of each kernel -------------------------------
 
 
 class SeededCases(Cases):
@@ -540,9 +506,7 @@ class WorldSeededCases:
         for seed in (0, 2**64 - 1):
             w.seed = seed
             self.keys(w)
-            others = [deepcopy(w), pickle.loads(pickle.dumps(w))]
-            data = w.to_bytes(codecs=CODECS)
-            others.append(type(w).load(data, codecs=CODECS))
+            others = [copied(w) for copied in (*COPIES, loaded)]
             expected = self.keys(w)
             for other in others:
                 assert other.seed == seed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ from . import kernel_inputs, spaces
 from .kernel_inputs import (
     Columns,
     Inputs,
+    Rng,
     columns_of,
     filled,
     flat,
@@ -282,9 +284,7 @@ def handles(managers: Iterable[Any]) -> NDArray[np.uint64]:
     return np.concatenate(found)
 
 
-def link(
-    subject: Subject, manager: Any, pool: NDArray[np.uint64], rng: np.random.Generator
-) -> None:
+def link(subject: Subject, manager: Any, pool: NDArray[np.uint64], rng: Rng) -> None:
     """Let the fields with handles lead to rows of a pool."""
     for f in subject.whole:
         if isinstance(f, Handle):
@@ -295,79 +295,71 @@ def link(
 # --- A row as its kernel's steps see it, in plain Python ------------------------------
 
 
+@dataclass
 class Row:
     """One row of the columns that a kernel runs over."""
 
-    def __init__(
-        self,
-        columns: Mapping[str, NDArray[Any]],
-        row: int,
-        parent: int = -1,
-        stem: int = 0,
-        crowd: Crowd | None = None,
-        others: Others | None = None,
-        is_heard: bool = True,
-    ) -> None:
-        self._crowd = crowd
-        self._stem = stem
-        self._columns = columns
-        self._row = row
-        self._parent = parent
-        self._others = others
-        self._is_heard = is_heard
+    columns: Columns
+    row: int
+    above: int = -1
+    """The parent's row; less than 0 for roots."""
+    stem: int = 0
+    crowd: Crowd | None = None
+    others: Others | None = None
+    is_heard: bool = True
 
     def place(self, name: str) -> int:
         """Return which row of a field's column it is."""
-        return self._row
+        return self.row
 
     def __getitem__(self, name: str) -> Value:
-        return flat(self._columns[name][self.place(name)])
+        return flat(self.columns[name][self.place(name)])
 
     def parent(self, name: str, root: tuple[Any, ...]) -> Value:
         """Return a field of the parent; of a root what is above the roots."""
-        column = self._columns[name]
-        if self._parent < 0:
+        column = self.columns[name]
+        if self.above < 0:
             return flat(np.array(root, column.dtype))
-        return flat(column[self._parent])
+        return flat(column[self.above])
 
     def draw(self, how: str, first: int, count: int, *bounds: Value) -> Value:
         """Return random numbers of this row, from the first one on."""
-        found: Value = kernel_inputs.numbers(how, self._stem, first, count, bounds)
+        found: Value = kernel_inputs.numbers(how, self.stem, first, count, bounds)
         return found
 
     def put(self, name: str, value: Value, *index: int) -> None:
         """Write a field, or an element of it."""
-        column, row = self._columns[name], self.place(name)
+        column, row = self.columns[name], self.place(name)
         put(column, (row, *index), value)
-        if self._crowd is not None:
-            self._crowd.moved(column, row)
+        if self.crowd is not None:
+            self.crowd.moved(column, row)
 
     def refer(
         self, text: str, by: str, handle: Value, default: tuple[Any, ...]
     ) -> Value:
         """Return a field of the row that a handle leads to; by default, what nothing has."""
-        assert self._others is not None
-        return self._others.refer(text, by, handle, default)
+        assert self.others is not None
+        return self.others.refer(text, by, handle, default)
 
     def exists(self, component: str, by: str, handle: Value) -> Value:
         """Return whether a handle leads to a row, or an entity is alive."""
-        assert self._others is not None
-        return self._others.exists(component, by, handle)
+        assert self.others is not None
+        return self.others.exists(component, by, handle)
 
     def send(
         self, text: str, by: str, handle: Value, how: str, value: Value, *index: int
     ) -> None:
         """Send a message, if anybody hears of it."""
-        assert self._others is not None
-        if self._is_heard:
-            self._others.send(text, by, handle, how, value, *index)
+        assert self.others is not None
+        if self.is_heard:
+            self.others.send(text, by, handle, how, value, *index)
 
     @property
     def neighbours(self) -> list[Neighbour]:
         """Who is near now."""
-        assert self._crowd is not None
+        assert self.crowd is not None
         with np.errstate(all="ignore"):
-            return self._crowd.around(self.place(self._crowd.place))
+            return self.crowd.around(self.place(self.crowd.place))
 
     def answer(
         self, how: str, scalar: str, shape: tuple[int, ...], values: list[Value]
@@ -460,8 +452,7 @@ def _reduced(how: str, values: list[float]) -> tuple[float, float]:
     return math.fsum(values) / divisor, slack
 
 
-# --- Kernels, row by row: what their steps say in plain Python, one scalar after
-# another.
+# --- Kernels, row by row, one scalar after another ------------------------------------
 #
 # A value is a list of numpy scalars, one per element of its shape. Nothing is fast
 # here.

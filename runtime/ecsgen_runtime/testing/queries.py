@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
-from copy import deepcopy
 from itertools import islice, permutations, product
 from random import Random
 from typing import Any, ClassVar
@@ -22,7 +20,16 @@ from ..sizes import Sizes
 from .cases import check_shown
 from .chunks import Chunked
 from .machine import SEARCH
-from .subject import Field, Float, Int, Roomy, methods_of
+from .subject import (
+    COPIES,
+    Field,
+    Float,
+    Int,
+    Roomy,
+    methods_of,
+    refuses,
+    skipped_if_full,
+)
 
 # --- What the tests of queries share: the definition, and worlds to compare it with ---
 
@@ -49,11 +56,64 @@ def as_if_large() -> Any:
     return Sizes.of(**FEW)
 
 
-class Queried(Roomy):
+class Defined:
+    """Queries find what their definition says, over managers and over chunks."""
+
+    queries: ClassVar[Mapping[str, Clauses]]
+
+    def check(self, w: Any) -> None:
+        """Compare the queries in all their forms with the definition."""
+        raise NotImplementedError
+
+    def change(self, w: Any, random: Random) -> None:
+        """Change something in some way."""
+        raise NotImplementedError
+
+    def populated(self) -> Iterator[tuple[str, Clauses, Any]]:
+        """For each query: a world of entities that fulfil it, and of some that lack something."""
+        raise NotImplementedError
+
+    def check_changes(self, w: Any, seed: int, changes: int) -> None:
+        """Compare after each of some changes."""
+        random = Random(seed)
+        for _ in range(changes):
+            try:
+                self.change(w, random)
+            except CapacityError:  # the handles of this project are small
+                break
+            self.check(w)
+
+    def test_dead_entities_are_missed_at_once(self) -> None:
+        for query, _, w in self.populated():
+            assert len(getattr(w, query)) > 0
+            for e in list(w.entities):
+                w.destroy(e)
+                self.check(w)
+            assert len(getattr(w, query)) == 0
+
+    def test_kept_while_nothing_changes(self) -> None:
+        for name, _, w in self.populated():
+            query = getattr(w, name)
+            rows = query.rows()
+            w.entities.create()
+            again = query.rows()
+            assert all(old is new for old, new in zip(rows, again, strict=True))
+            assert not any(array.flags.writeable for array in rows)
+
+    def test_copies_have_queries_of_their_own(self) -> None:
+        for query, _, w in self.populated():
+            self.check(w)
+            for other in (copied(w) for copied in COPIES):
+                self.check(other)
+                other.destroy_many(getattr(other, query).rows().entity[:2])
+                self.check(other)
+                self.check(w)
+
+
+class Queried(Defined, Roomy):
     """The queries of a world."""
 
     world: ClassVar[Any]
-    queries: ClassVar[Mapping[str, Clauses]]
 
     def concerned(self, *queries: str) -> list[str]:
         """Return the components that matter to queries, without names: to all of them."""
@@ -79,7 +139,6 @@ class Queried(Roomy):
         return found
 
     def check(self, w: Any) -> None:
-        """Compare the queries in all their forms with the definition."""
         for name, clauses in self.queries.items():
             query = getattr(w, name)
             arrays = query.rows()
@@ -94,31 +153,19 @@ class Queried(Roomy):
             assert all(array.dtype == np.intp for array in arrays[1:])
 
     def populated(self) -> Iterator[tuple[str, Clauses, Any]]:
-        """For each query: a world of entities that fulfil it, and of some that lack something."""
         for query, clauses in self.queries.items():
             w = self.world()
             modules = [*clauses["all"], *clauses["any"], *clauses["optional"]]
             for left_out in ("", "", *modules):
                 kept = [name for name in modules if name != left_out]
-                columns = {name: self.subjects[name].samples(2) for name in kept}
-                try:
-                    w.spawn(2, **columns)
-                except CapacityError:
-                    pytest.skip("the handles of this project are too small")
+                self.populate(w, 2, kept)
             yield query, clauses, w
 
     def with_all(self, clauses: Clauses) -> Any:
         """Return a world of six entities with all that a query asks for."""
         w = self.world()
-        self.spawn_six(w, [*clauses["all"], *clauses["any"]])
+        self.populate(w, 6, [*clauses["all"], *clauses["any"]])
         return w
-
-    def spawn_six(self, w: Any, modules: list[str]) -> None:
-        """Spawn entities with samples of some components."""
-        try:
-            w.spawn(6, **{m: self.subjects[m].samples(6) for m in modules})
-        except CapacityError:
-            pytest.skip("the handles of this project are too small")
 
     def keep(self, w: Any) -> None:
         """Leave the managers' orders as they are."""
@@ -171,7 +218,7 @@ class ColumnCases(Queried):
         for name, clauses in self.queries.items():
             w = self.with_all(clauses)
             for module in clauses["all"]:
-                self.spawn_six(w, [module])
+                self.populate(w, 6, [module])
             for module in clauses["all"][1:]:
                 order = [6, 5, 7, 4, 8, 3, 9, 2, 10, 1, 11, 0]
                 self.reorder(getattr(w, module), order)
@@ -212,10 +259,8 @@ class ColumnCases(Queried):
         before = eval(column, scope)
         kept = before.copy()
         assert type(before) is np.ndarray
-        with pytest.raises(ValueError, match="read-only"):
-            exec(f"{column}[...] = 0", scope)
-        with pytest.raises(ValueError, match="read-only"):
-            exec(f"alone = {column}\nalone *= 0", scope)
+        refuses(ValueError, "read-only", exec, f"{column}[...] = 0", scope)
+        refuses(ValueError, "read-only", exec, f"alone = {column}\nalone *= 0", scope)
         assert same_cells(eval(column, scope), before)
         data = getattr(w, module).data
         if isinstance(field, Float | Int) and field.name not in unique_fields(data):
@@ -276,7 +321,6 @@ class QueryCases(ColumnCases):
     """The queries of a world."""
 
     def change(self, w: Any, random: Random) -> None:
-        """Change something in some way."""
         entities = list(w.entities)
         manager = getattr(w, random.choice(self.concerned()))
         kind = random.randrange(8) if entities else 0
@@ -302,14 +346,8 @@ class QueryCases(ColumnCases):
     def test_equal_to_the_definition(
         self, seed: int, changes: int, is_large: bool
     ) -> None:
-        w, random = self.world(), Random(seed)
         with as_if_large() if is_large else nullcontext():
-            for _ in range(changes):
-                try:
-                    self.change(w, random)
-                except CapacityError:  # the handles of this project are small
-                    break
-                self.check(w)
+            self.check_changes(self.world(), seed, changes)
 
     def test_each_component_matters(self) -> None:
         for query, _, w in self.populated():
@@ -322,20 +360,6 @@ class QueryCases(ColumnCases):
                 getattr(w, module).ensure(entities[0])
                 self.check(w)
 
-    def test_several_instances_count_once(self) -> None:
-        for query, clauses, w in self.populated():
-            modules = [*clauses["all"], *clauses["any"], *clauses["optional"]]
-            for module in modules:
-                manager = getattr(w, module)
-                if not hasattr(manager, "first"):
-                    continue
-                first, second = getattr(w, query).rows().entity[:2]
-                w.spawn(9, **{name: {} for name in modules if name != module})
-                manager.create_many([first, first, second, first])
-                self.check(w)
-                manager.reorder(np.arange(len(manager))[::-1])
-                self.check(w)
-
     def test_first_instances_in_any_order(self) -> None:
         """From the smallest manager as from others, rows of the dead among the rest."""
         for query, clauses in self.queries.items():
@@ -344,11 +368,9 @@ class QueryCases(ColumnCases):
             for module, others in product(lists, (0, 4)):
                 w = self.world()
                 manager = getattr(w, module)
-                try:
+                with skipped_if_full():
                     _, twice, dead = w.spawn(3, **{name: {} for name in modules})
                     w.spawn(others, **{m: {} for m in modules if m != module})
-                except CapacityError:
-                    pytest.skip("the handles of this project are too small")
                 manager.create(twice)
                 w.destroy(dead)
                 for order in permutations(range(len(manager))):
@@ -359,23 +381,6 @@ class QueryCases(ColumnCases):
                         assert all(
                             manager.previous(r) == NIL for r in rows[rows != NIL]
                         )
-
-    def test_dead_entities_are_missed_at_once(self) -> None:
-        for query, _, w in self.populated():
-            assert len(getattr(w, query)) > 0
-            for e in list(w.entities):
-                w.destroy(e)
-                self.check(w)
-            assert len(getattr(w, query)) == 0
-
-    def test_kept_while_nothing_changes(self) -> None:
-        for name, _, w in self.populated():
-            query = getattr(w, name)
-            rows = query.rows()
-            w.entities.create()
-            again = query.rows()
-            assert all(old is new for old, new in zip(rows, again, strict=True))
-            assert not any(array.flags.writeable for array in rows)
 
     def test_reprs_say_what_is_known(self) -> None:
         """They do not look for entities; how many there are is known from the last time."""
@@ -391,15 +396,6 @@ class QueryCases(ColumnCases):
             w.destroy(query.rows().entity[0])
             assert repr(query).startswith(f"<{kind}: up to ")
 
-    def test_copies_have_queries_of_their_own(self) -> None:
-        for query, _, w in self.populated():
-            self.check(w)
-            for other in (deepcopy(w), pickle.loads(pickle.dumps(w))):
-                self.check(other)
-                other.destroy_many(getattr(other, query).rows().entity[:2])
-                self.check(other)
-                self.check(w)
-
     def test_loops_notice_changes(self) -> None:
         """Before the first step, at the next one, and at the end if there is none."""
         for (query, change), taken in product(
@@ -412,8 +408,7 @@ class QueryCases(ColumnCases):
             steps = list(islice(loop, len(rows) if taken is None else taken))
             assert steps == rows[:taken]
             change(w, query, (steps or rows)[-1].entity)
-            with pytest.raises(RuntimeError, match="while a query was iterated"):
-                next(loop)
+            refuses(RuntimeError, "while a query was iterated", next, loop)
 
     def kill(self, w: Any, query: str, entity: int) -> None:
         """Destroy an entity."""
@@ -434,8 +429,7 @@ class QueryCases(ColumnCases):
                 next(loop)
                 stranger = w.entities.create()
                 getattr(w, module).ensure(stranger)
-                with pytest.raises(RuntimeError, match="while a query was iterated"):
-                    next(loop)
+                refuses(RuntimeError, "while a query was iterated", next, loop)
                 getattr(w, module).remove(stranger)
                 w.destroy(stranger)
 
@@ -455,10 +449,8 @@ class QueryCases(ColumnCases):
 # --- Queries of chunks: equal to the definition by each entity's components -----------
 
 
-class ChunkQueryCases(Chunked):
+class ChunkQueryCases(Defined, Chunked):
     """The queries of chunks of a world."""
-
-    queries: ClassVar[Mapping[str, Clauses]]
 
     def concerned(self, clauses: Clauses) -> list[str]:
         """Return the components that matter to a query."""
@@ -473,7 +465,6 @@ class ChunkQueryCases(Chunked):
         return all(every) and (any(some) or not some) and not any(none)
 
     def check(self, w: Any) -> None:
-        """Compare the queries in all their forms with the definition."""
         for name, clauses in self.queries.items():
             query = getattr(w, name)
             expected = {
@@ -493,7 +484,6 @@ class ChunkQueryCases(Chunked):
             assert all(self.fulfils(set(c.components), clauses) for c in chunks)
 
     def change(self, w: Any, random: Random) -> None:
-        """Change something in some way."""
         store, entities = w.archetypes, list(w.entities)
         row = self.row_class(random.choice(sorted(self.members)))
         kind = random.randrange(7) if entities else 0
@@ -520,16 +510,10 @@ class ChunkQueryCases(Chunked):
     @given(st.integers(0, 1 << 32), st.integers(1, 20))
     def test_equal_to_the_definition(self, seed: int, changes: int) -> None:
         with self.small_chunks():
-            w, random = self.world(), Random(seed)
-        for _ in range(changes):
-            try:
-                self.change(w, random)
-            except CapacityError:  # the handles of this project are small
-                break
-            self.check(w)
+            w = self.world()
+        self.check_changes(w, seed, changes)
 
     def populated(self) -> Iterator[tuple[str, Clauses, Any]]:
-        """For each query: a world of entities that fulfil it, and of some that do not."""
         for query, clauses in self.queries.items():
             with self.small_chunks():
                 w = self.world()
@@ -552,8 +536,7 @@ class ChunkQueryCases(Chunked):
             for steps in (1, len(getattr(w, query)) - 1):
                 loop = iter(getattr(w, query))
                 w.destroy(list(islice(loop, steps))[-1].entity)
-                with pytest.raises(RuntimeError, match="while a query was iterated"):
-                    next(loop)
+                refuses(RuntimeError, "while a query was iterated", next, loop)
 
     def test_each_component_matters(self) -> None:
         for query, clauses, w in self.populated():
@@ -577,20 +560,6 @@ class ChunkQueryCases(Chunked):
                 self.check(w)
                 assert len(getattr(w, query)) == before + 3
 
-    def test_the_dead_are_missed_at_once(self) -> None:
-        for query, _, w in self.populated():
-            for e in list(w.entities):
-                w.destroy(e)
-                self.check(w)
-            assert len(getattr(w, query)) == 0
-
-    def test_kept_while_nothing_changes(self) -> None:
-        for name, _, w in self.populated():
-            before = getattr(w, name).rows().entity
-            w.entities.create()
-            assert getattr(w, name).rows().entity is before
-            assert not before.flags.writeable
-
     def thin_out(self, w: Any, name: str) -> None:
         """Destroy an entity of each chunk, in the loop over them."""
         for chunk in getattr(w, name).chunks():
@@ -601,16 +570,6 @@ class ChunkQueryCases(Chunked):
             before = len(getattr(w, name))
             with w.archetypes.locked(), pytest.raises(StructureLockedError):
                 self.thin_out(w, name)
-            with pytest.raises(RuntimeError, match="changed while"):
-                self.thin_out(w, name)
+            refuses(RuntimeError, "changed while", self.thin_out, w, name)
             self.check(w)
             assert len(getattr(w, name)) == before - 1
-
-    def test_copies_have_queries_of_their_own(self) -> None:
-        for name, _, w in self.populated():
-            self.check(w)
-            for other in (deepcopy(w), pickle.loads(pickle.dumps(w))):
-                self.check(other)
-                other.destroy_many(getattr(other, name).rows().entity[:2])
-                self.check(other)
-                self.check(w)

@@ -1,4 +1,4 @@
-"""Worlds of which there are several."""
+"""Entities that go to another world and come back."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ import pickle
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import pytest
-
 from ..errors import EcsError, StaleEntityError
-from .subject import Subject, same
-
-# --- Entities that go to another world and come back ----------------------------------
+from .subject import Subject, refuses, same, through_pickle
 
 
 class ShardCases:
@@ -28,7 +24,7 @@ class ShardCases:
             for k, entity in enumerate(es):
                 getattr(home, module).create(entity, **subject.sample(k))
             before = self.rows(home, module, es)
-            there = other.absorb(self.sent(home.extract(es[:2])))
+            there = other.absorb(through_pickle(home.extract(es[:2])))
             assert there.tolist() == es[:2]
             assert self.alive(home, es) == [False, False, True]
             assert self.alive(other, es) == [True, True, False]
@@ -36,7 +32,7 @@ class ShardCases:
             assert self.same(
                 self.rows(other, module, es[:2]), [] if stays else before[:2]
             )
-            home.absorb(self.sent(other.extract(there[::-1])))
+            home.absorb(through_pickle(other.extract(there[::-1])))
             assert self.same(
                 self.rows(home, module, es), before[2:] if stays else before
             )
@@ -48,7 +44,7 @@ class ShardCases:
             here, there = getattr(home, module), getattr(other, module)
             ids = [here.create(**subject.sample(k)) for k in range(3)]
             before = [here.row(here.resolve(id)) for id in ids]
-            other.absorb(self.sent(home.extract(**{module: ids[1:]})))
+            other.absorb(through_pickle(home.extract(**{module: ids[1:]})))
             assert [id in there for id in ids] == [False, True, True]
             assert [id in here for id in ids] == [True, False, False]
             after = [there.row(there.resolve(id)) for id in ids[1:]]
@@ -57,19 +53,15 @@ class ShardCases:
     def test_refused_parcels_change_nothing(self) -> None:
         home, other = self.new(0), self.new(1)
         es = home.spawn(3)
-        with pytest.raises(StaleEntityError):
-            home.extract([es[0], es[0]])
+        refuses(StaleEntityError, home.extract, [es[0], es[0]])
         parcel = home.extract(es)
-        with pytest.raises(StaleEntityError):
-            home.extract(es)
+        refuses(StaleEntityError, home.extract, es)
         other.absorb(parcel)
         before = pickle.dumps(other)
         for wrong in (parcel, bytes(parcel), None):
-            with pytest.raises(EcsError, match=r"parcel|here already"):
-                other.absorb(wrong)
+            refuses(EcsError, r"parcel|here already", other.absorb, wrong)
         assert pickle.dumps(other) == before
-        with pytest.raises(EcsError, match="cut"):
-            type(self.world())._PARCEL(bytes(parcel)[:-1])
+        refuses(EcsError, "cut", type(self.world())._PARCEL, bytes(parcel)[:-1])
 
     def plain(self, subjects: Mapping[str, Subject]) -> dict[str, Subject]:
         """Return the components whose samples may be there more than once."""
@@ -78,10 +70,6 @@ class ShardCases:
     def new(self, shard: int) -> Any:
         """Return a world of this number."""
         return type(self.world())(shard)
-
-    def sent(self, parcel: Any) -> Any:
-        """Return a parcel as another process gets it."""
-        return pickle.loads(pickle.dumps(parcel))
 
     def alive(self, world: Any, es: list[int]) -> list[bool]:
         alive: list[bool] = world.entities.alive_many(es).tolist()

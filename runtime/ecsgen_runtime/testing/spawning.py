@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
+from collections.abc import Iterator
 from copy import deepcopy
 from itertools import permutations
 from typing import Any, ClassVar
@@ -13,14 +13,24 @@ import numpy as np
 import pytest
 
 from ..errors import (
-    CapacityError,
     DuplicateInstanceError,
     StaleEntityError,
     StructureLockedError,
 )
-from ..handles import EntityArray
 from .cases import check_shown
-from .subject import Roomy, Subject, born, handles_with, same
+from .subject import (
+    COPIES,
+    Roomy,
+    Subject,
+    born,
+    deaths,
+    fail,
+    handles_with,
+    lack,
+    refuses,
+    same,
+    through_pickle,
+)
 
 # --- The world: spawning, destroying and looking at whole entities --------------------
 
@@ -34,18 +44,14 @@ class WorldCases(Roomy):
         """Return the managers of a world."""
         return {module: getattr(w, module) for module in self.subjects}
 
-    def spawn(self, w: Any, count: int, modules: list[str]) -> EntityArray:
-        """Spawn entities with samples of some components."""
-        components = {
-            module: self.subjects[module].samples(count) for module in modules
-        }
-        try:
-            es: EntityArray = w.spawn(count, **components)
-        except CapacityError:
-            pytest.skip(
-                f"the handles of this project are too small for {count} entities"
-            )
-        return es
+    def lazy(self, w: Any) -> list[Any]:
+        """Return the managers in which the rows of the dead stay until they are collected."""
+        return [m for m in self.managers(w).values() if hasattr(m, "collect")]
+
+    def check_nothing(self, w: Any) -> None:
+        """Check that nothing is left, and that nobody will notice that something was there."""
+        assert not any(map(len, (w.entities, *self.managers(w).values())))
+        assert w.entities.create() == self.world().entities.create()
 
     def test_a_manager_for_each_component(self) -> None:
         w = self.world()
@@ -77,10 +83,8 @@ class WorldCases(Roomy):
     def test_parts_are_not_replaced(self) -> None:
         for w in (self.world(), deepcopy(self.world())):
             for name, part in list(vars(w).items()):
-                with pytest.raises(AttributeError, match=type(part).__name__):
-                    setattr(w, name, part)
-                with pytest.raises(AttributeError, match=type(part).__name__):
-                    delattr(w, name)
+                refuses(AttributeError, type(part).__name__, setattr, w, name, part)
+                refuses(AttributeError, type(part).__name__, delattr, w, name)
             w._turns = 0
             w._turns += 1
             assert deepcopy(w)._turns == 1
@@ -89,36 +93,26 @@ class WorldCases(Roomy):
 
     def test_managers_without_owners_stand_beside(self) -> None:
         w = self.world()
-        w.spawn(2, **{module: {} for module in self.subjects})
+        w.spawn(2, **self.everything())
         for module, subject in self.unowned.items():
             manager = getattr(w, module)
             assert type(manager) is subject.manager
             assert len(manager) == 0
             id = manager.create(**subject.sample(0))
             copy = getattr(deepcopy(w), module)
-            assert same(copy.row(copy.resolve(id)), subject.read(subject.sample(0)))
-            with pytest.raises(TypeError):
-                w.spawn(1, **{module: {}})
+            assert same(copy.row(copy.resolve(id)), subject.expected(0))
+            refuses(TypeError, w.spawn, 1, **{module: {}})
 
     def test_spawn_gives_what_is_asked_for(self) -> None:
-        for module, subject in self.subjects.items():
+        for module in self.subjects:
             w = self.world()
-            es = self.spawn(w, 3, [module])
+            es = self.populate(w, 3, [module])
             manager = getattr(w, module)
             assert list(manager) == es.tolist()
             assert w.entities.alive_many(es).all()
-            for row in range(3):
-                assert same(manager.row(row), subject.read(subject.sample(row)))
+            self.check_samples(w, module, es, range(3))
             for other, others in self.managers(w).items():
                 assert len(others) == (3 if other == module else 0)
-
-    def test_spawn_of_everything_with_defaults(self) -> None:
-        w = self.world()
-        es = w.spawn(2, **{module: {} for module in self.subjects})
-        assert len(w.entities) == 2
-        for module, manager in self.managers(w).items():
-            assert list(manager) == es.tolist()
-            assert same(manager.row(1), self.subjects[module].read({}))
 
     def test_spawn_takes_rows(self) -> None:
         """One value for all new rows, and nothing at all if one is wrong."""
@@ -137,19 +131,16 @@ class WorldCases(Roomy):
                     column = [field.sample(0), field.sample(1)]
                     with pytest.raises((TypeError, ValueError)):
                         w.spawn(2, **{module: subject.row(**{field.name: column})})
-            with pytest.raises(TypeError):
-                w.spawn(2, **{module: (1, 2)})
+            refuses(TypeError, w.spawn, 2, **{module: (1, 2)})
             assert len(manager) == len(w.entities) == 6
 
     def test_spawn_of_nothing(self) -> None:
         w = self.world()
-        assert len(w.spawn(0, **{module: {} for module in self.subjects})) == 0
+        assert len(w.spawn(0, **self.everything())) == 0
         es = w.spawn(2)
         assert w.empty_entities().tolist() == es.tolist()
-        with pytest.raises(ValueError, match="-1"):
-            w.spawn(-1)
-        with pytest.raises(TypeError, match="'no_such_component'"):
-            w.spawn(1, no_such_component={})
+        refuses(ValueError, "-1", w.spawn, -1)
+        refuses(TypeError, "'no_such_component'", w.spawn, 1, no_such_component={})
 
     def test_a_failing_spawn_changes_nothing(self) -> None:
         for module, subject in self.subjects.items():
@@ -161,17 +152,12 @@ class WorldCases(Roomy):
                 w = self.world()
                 everything: dict[str, Any] = {other: {} for other in self.subjects}
                 everything[module] = {name: [value, value]}
-                with pytest.raises(error):
-                    w.spawn(2, **everything)
-                assert len(w.entities) == 0
-                assert [len(manager) for manager in self.managers(w).values()] == [
-                    0
-                ] * len(self.subjects)
-                assert w.entities.create() == self.world().entities.create()
+                refuses(error, w.spawn, 2, **everything)
+                self.check_nothing(w)
 
     def test_components_of_an_entity(self) -> None:
         w = self.world()
-        (everything,) = w.spawn(1, **{module: {} for module in self.subjects}).tolist()
+        (everything,) = w.spawn(1, **self.everything()).tolist()
         rows = tuple(subject.row for subject in self.subjects.values())
         assert w.components(everything) == rows
         (nothing,) = w.spawn(1).tolist()
@@ -184,7 +170,7 @@ class WorldCases(Roomy):
         w = self.world()
         empty = w.spawn(2).tolist()
         for module in self.subjects:
-            es = self.spawn(w, 2, [module])
+            es = self.populate(w, 2, [module])
             getattr(w, module).remove(es[0])
             empty.append(int(es[0]))
         assert sorted(w.empty_entities().tolist()) == sorted(empty)
@@ -193,43 +179,39 @@ class WorldCases(Roomy):
 
     def test_destroying(self) -> None:
         w = self.world()
-        es = w.spawn(3, **{module: {} for module in self.subjects})
+        es = w.spawn(3, **self.everything())
         w.destroy(es[0])
         w.destroy_many(es[1:])
         assert len(w.entities) == 0
-        with pytest.raises(StaleEntityError):
-            w.destroy(es[0])
-        with pytest.raises(StaleEntityError):
-            w.destroy_many(es)
+        refuses(StaleEntityError, w.destroy, es[0])
+        refuses(StaleEntityError, w.destroy_many, es)
 
     def test_every_lazy_manager_collects(self) -> None:
         w = self.world()
-        es = w.spawn(4, **{module: {} for module in self.subjects})
+        es = w.spawn(4, **self.everything())
         w.destroy_many(es[:3])
-        lazy = [m for m in self.managers(w).values() if hasattr(m, "collect")]
+        lazy = self.lazy(w)
         assert w.collect() == 3 * len(lazy)
         assert all(list(m) == [es[3]] for m in lazy)
         assert w.collect() == w.gc() == 0
 
     def test_every_lazy_manager_picks_at_random(self) -> None:
         w = self.world()
-        es = w.spawn(4, **{module: {} for module in self.subjects})
+        es = w.spawn(4, **self.everything())
         w.destroy_many(es)
-        lazy = [m for m in self.managers(w).values() if hasattr(m, "gc")]
+        lazy = self.lazy(w)
         went = w.gc()
         assert went == sum(4 - len(m) for m in lazy)
         assert all(len(m) < 4 for m in lazy)
 
-    @pytest.mark.parametrize(
-        "copied", [deepcopy, lambda w: pickle.loads(pickle.dumps(w))]
-    )
+    @pytest.mark.parametrize("copied", COPIES)
     def test_copies_go_their_own_way(self, copied: Any) -> None:
         w = self.world()
-        es = w.spawn(3, **{module: {} for module in self.subjects})
+        es = w.spawn(3, **self.everything())
         other = copied(w)
         other.destroy(es[0])
         other.collect()
-        w.spawn(1, **{module: {} for module in self.subjects})
+        w.spawn(1, **self.everything())
         assert (len(w.entities), len(other.entities)) == (4, 2)
         assert w.entities.alive(es[0])
         for manager in self.managers(w).values():
@@ -246,7 +228,7 @@ class LaterCases(WorldCases):
 
     def crowd(self, w: Any) -> list[int]:
         """Return a few entities with all components."""
-        es: list[int] = self.spawn(w, 4, list(self.subjects)).tolist()
+        es: list[int] = self.populate(w, 4, list(self.subjects)).tolist()
         return es
 
     def test_nobody_was_noted(self) -> None:
@@ -257,8 +239,7 @@ class LaterCases(WorldCases):
     def test_noted_entities_die_together(self, times: int) -> None:
         w = self.world()
         es = self.crowd(w)
-        died: list[list[int]] = []
-        w.entities.on_destroy(lambda gone: died.append(gone.tolist()))
+        died = deaths(w.entities)
         w.destroy_later(es[2])
         w.destroy_later(np.array(es[:1], np.uint64))
         for _ in range(times):
@@ -278,9 +259,7 @@ class LaterCases(WorldCases):
         w.destroy_later(es[0])
         w.collect()
         assert not w.entities.alive(es[0])
-        for manager in self.managers(w).values():
-            if hasattr(manager, "collect"):
-                assert es[0] not in manager
+        assert not any(es[0] in manager for manager in self.lazy(w))
 
     def test_successors_are_not_meant(self) -> None:
         w = self.world()
@@ -296,7 +275,7 @@ class LaterCases(WorldCases):
         w = self.world()
         es = w.spawn(2).tolist()
         w.destroy_later(es[0])
-        other = pickle.loads(pickle.dumps(w))
+        other = through_pickle(w)
         w.destroy_later(es[1])
         assert (other.flush(), w.flush()) == (1, 2)
 
@@ -309,8 +288,7 @@ class LaterCases(WorldCases):
             w.destroy_later(es[0])
             with getattr(w, module).locked():
                 for call in (w.flush, w.collect):
-                    with pytest.raises(StructureLockedError):
-                        call()
+                    refuses(StructureLockedError, call)
             assert w.entities.alive_many(es).all()
             assert w.flush() == 1
 
@@ -318,40 +296,24 @@ class LaterCases(WorldCases):
         w = self.world()
         es = self.crowd(w)
 
-        def fail(_: object) -> None:
-            raise ZeroDivisionError
-
         w.entities.on_destroy(fail)
         w.destroy_later(es)
-        with pytest.raises(ExceptionGroup):
-            w.collect()
-        for manager in self.managers(w).values():
-            if hasattr(manager, "collect"):
-                assert len(manager) == 0
+        refuses(ExceptionGroup, w.collect)
+        assert not any(map(len, self.lazy(w)))
 
     def test_entities_given_twice_die_once(self) -> None:
         w = self.world()
         es = self.crowd(w)
-        with pytest.raises(StaleEntityError):
-            w.destroy_many([es[0], es[0]])
+        refuses(StaleEntityError, w.destroy_many, [es[0], es[0]])
         w.destroy_many([es[0], es[1], es[0]], repeats=True)
         assert w.entities.alive_many(es).tolist() == [False, False, True, True]
 
 
-# --- Spawning when something is in the way: values that move, rows that go, failures.
-
-
-def fail(*_: object) -> None:
-    """Do what callbacks and managers may do."""
-    raise MemoryError
+# --- Spawning when values move, rows go, or something fails ---------------------------
 
 
 class SpawningCases(LaterCases):
     """A spawn is done as a whole, or not at all."""
-
-    def everything(self) -> dict[str, Any]:
-        """Return what a spawn takes to give an entity every component."""
-        return {module: {} for module in self.subjects}
 
     def releasing(self, w: Any) -> list[str]:
         """Return the modules whose rows of dead entities wait, and are announced as they go."""
@@ -398,10 +360,10 @@ class SpawningCases(LaterCases):
             w = self.world()
             manager = getattr(w, module)
             if subject.reserve:  # it does not grow, and two more must fit
-                self.spawn(w, min(64, subject.reserve - 2), [module])
+                self.populate(w, min(64, subject.reserve - 2), [module])
             else:
-                self.spawn(w, 64, [module])
-                self.spawn(w, manager.capacity - len(manager), [module])
+                self.populate(w, 64, [module])
+                self.populate(w, manager.capacity - len(manager), [module])
             expected = [manager.row(0), manager.row(1)]
             columns = subject.own_columns(manager, slice(0, 2))
             with warnings.catch_warnings():
@@ -420,8 +382,8 @@ class SpawningCases(LaterCases):
                 continue
             w = self.world()
             manager = getattr(w, other)
-            self.spawn(w, manager.capacity or 64, [other])
-            self.spawn(w, manager.capacity - len(manager), [other])
+            self.populate(w, manager.capacity or 64, [other])
+            self.populate(w, manager.capacity - len(manager), [other])
             column = getattr(manager.data, both[1])[:2]
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -430,7 +392,7 @@ class SpawningCases(LaterCases):
     def test_columns_whose_rows_go_can_be_spawned(self) -> None:
         for module, subject in self.subjects.items():
             w = self.world()
-            es = self.spawn(w, 3, [module])
+            es = self.populate(w, 3, [module])
             manager = getattr(w, module)
             expected = manager.row(0)
             own = subject.own_columns(manager, slice(0, 1))
@@ -447,7 +409,7 @@ class SpawningCases(LaterCases):
             if both is None or not hasattr(source.manager, "collect"):
                 continue
             w = self.world()
-            es = self.spawn(w, 6, [other])
+            es = self.populate(w, 6, [other])
             column = getattr(getattr(w, other).data, both[1])[:3]
             expected = column.tolist()
             w.destroy_many(es[:3])
@@ -457,98 +419,68 @@ class SpawningCases(LaterCases):
             found = getattr(manager.data, both[0])[manager.require_many(es)]
             assert same(found.tolist(), expected)
 
-    def test_values_are_those_given(self) -> None:
-        w = self.world()
-        for first in self.releasing(w):
+    def announced(self) -> Iterator[tuple[Any, str, str, int]]:
+        """Yield worlds with an entity whose row is announced as it goes: its module, another."""
+        for first in self.releasing(self.world()):
             for module in sorted({*self.subjects} - {first}):
-                w, subject = self.world(), self.subjects[module]
+                w = self.world()
                 (entity,) = w.spawn(1, **{first: {}}).tolist()
-                both = {
-                    f.name: f.array([f.sample(0), f.sample(1)]) for f in subject.fields
-                }
+                yield w, first, module, entity
 
-                def swap(_: object, arrays: Any = both) -> None:
-                    for array in arrays.values():
-                        array[:] = array[::-1].copy()
+    @pytest.mark.parametrize("is_part", [False, True])
+    def test_arrays_that_callbacks_write_were_copied(self, is_part: bool) -> None:
+        """Also if they are parts of others."""
+        for w, first, module, entity in self.announced():
+            fields = self.subjects[module].fields
+            both = {f.name: f.array([f.sample(0), f.sample(1)]) for f in fields}
+            given = {name: array[:1] for name, array in both.items()}
+            if not is_part:
+                given = {name: array.copy() for name, array in given.items()}
 
-                getattr(w, first).on_release(swap)
-                columns = {name: array[:1] for name, array in both.items()}
-                successor = self.succeed(w, entity, **{first: {}, module: columns})
-                manager = getattr(w, module)
-                row = manager.row(manager.require(successor))
-                assert same(row, subject.read(subject.sample(0)))
+            def write(_: object, to: Any = given, what: Any = both) -> None:
+                for name, array in to.items():
+                    array[:] = what[name][1:]
 
-    def test_arrays_that_callbacks_write_were_copied(self) -> None:
-        w = self.world()
-        for first in self.releasing(w):
-            for module in sorted({*self.subjects} - {first}):
-                w, subject = self.world(), self.subjects[module]
-                (entity,) = w.spawn(1, **{first: {}}).tolist()
-                given = subject.own_arrays(0)
-                others = {f.name: f.array([f.sample(1)]) for f in subject.fields}
-
-                def write(_: object, to: Any = given, what: Any = others) -> None:
-                    for name, array in to.items():
-                        array[:] = what[name]
-
-                getattr(w, first).on_release(write)
-                successor = self.succeed(w, entity, **{first: {}, module: given})
-                manager = getattr(w, module)
-                row = manager.row(manager.require(successor))
-                assert same(row, subject.read(subject.sample(0)))
+            getattr(w, first).on_release(write)
+            successor = self.succeed(w, entity, **{first: {}, module: given})
+            self.check_samples(w, module, [successor], [0])
 
     def test_callbacks_may_create_what_is_spawned(self) -> None:
         """Then the spawn fails, and nothing of it is left, nor of what they created."""
-        w = self.world()
-        for first in self.releasing(w):
+        for w, first, module, entity in self.announced():
+            manager = getattr(w, module)
+            if self.locks(w, first, module) or hasattr(manager, "first"):
+                continue
             if not self.makes_way(first):
                 continue
-            for module in sorted({*self.subjects} - {first}):
-                w = self.world()
-                manager = getattr(w, module)
-                if self.locks(w, first, module) or hasattr(manager, "first"):
-                    continue
-                (entity,) = w.spawn(1, **{first: {}}).tolist()
 
-                def create(_: object, w: Any = w, m: Any = manager) -> None:
-                    m.create_many(w.entities.live())
+            def create(_: object, w: Any = w, m: Any = manager) -> None:
+                m.create_many(w.entities.live())
 
-                getattr(w, first).on_release(create)
-                parts: dict[str, Any] = {first: {}, module: {}}
-                with pytest.raises(DuplicateInstanceError):
-                    self.succeed(w, entity, **parts)
-                assert [len(m) for m in self.managers(w).values()] == [0] * len(
-                    self.subjects
-                )
-                assert len(w.entities) == 0
+            getattr(w, first).on_release(create)
+            parts: dict[str, Any] = {first: {}, module: {}}
+            refuses(DuplicateInstanceError, self.succeed, w, entity, **parts)
+            assert not any(len(m) for m in (w.entities, *self.managers(w).values()))
 
     def test_callbacks_may_use_the_room(self) -> None:
-        w = self.world()
-        for first in self.releasing(w):
-            growing = {m for m, subject in self.subjects.items() if not subject.reserve}
-            for module in sorted(growing - {first}):
-                w = self.world()
-                # Rows are of defaults alone.
-                if (
-                    self.locks(w, first, module)
-                    or not self.subjects[module].takes_repeats
-                ):
-                    continue
-                (entity,) = w.spawn(1, **{first: {}}).tolist()
-                manager = getattr(w, module)
-                manager.reserve(1)
-                others = born(w.entities, manager.capacity)
+        for w, first, module, entity in self.announced():
+            subject, manager = self.subjects[module], getattr(w, module)
+            if subject.reserve or self.locks(w, first, module):
+                continue
+            if not subject.takes_repeats:  # rows are of defaults alone
+                continue
+            manager.reserve(1)
+            others = born(w.entities, manager.capacity)
 
-                def fill(_: object, m: Any = manager, es: Any = others) -> None:
-                    m.create_many(es[m.data.n :])
+            def fill(_: object, m: Any = manager, es: Any = others) -> None:
+                m.create_many(es[m.data.n :])
 
-                getattr(w, first).on_release(fill)
-                parts: dict[str, Any] = {first: {}, module: {}}
-                successor = self.succeed(w, entity, **parts)
-                for part in parts:
-                    assert successor in getattr(w, part)
-                assert manager.data.n <= manager.capacity
-                assert manager.entity(manager.require(successor)) == successor
+            getattr(w, first).on_release(fill)
+            parts: dict[str, Any] = {first: {}, module: {}}
+            successor = self.succeed(w, entity, **parts)
+            assert all(successor in getattr(w, part) for part in parts)
+            assert manager.data.n <= manager.capacity
+            assert manager.entity(manager.require(successor)) == successor
 
     def test_rows_that_make_way_fail_after_the_spawn(self) -> None:
         w = self.world()
@@ -558,8 +490,7 @@ class SpawningCases(LaterCases):
             w = self.world()
             (entity,) = w.spawn(1, **{module: {}}).tolist()
             getattr(w, module).on_release(fail)
-            with pytest.raises(ExceptionGroup):
-                self.succeed(w, entity, **self.everything())
+            refuses(ExceptionGroup, self.succeed, w, entity, **self.everything())
             (successor,) = w.entities
             assert len(w.components(successor)) == len(self.subjects)
 
@@ -568,15 +499,13 @@ class SpawningCases(LaterCases):
             if not (manager._KILLS and hasattr(manager, "collect")):
                 continue
             w = self.world()
-            es = self.spawn(w, 3, list(self.subjects))
+            es = self.populate(w, 3, list(self.subjects))
             rows = getattr(w, module).require_many(es)
             getattr(w, module).set_parent(rows[1], rows[0])
             w.destroy(es[0])
             w.collect()
             assert list(w.entities) == [es[2]]
-            for each in self.managers(w).values():
-                if hasattr(each, "collect"):
-                    assert list(each) == [es[2]]
+            assert all(list(each) == [es[2]] for each in self.lazy(w))
 
     @pytest.mark.parametrize("method", ["gc", "collect"])
     def test_failing_callbacks_stop_no_sweep(self, method: str) -> None:
@@ -585,52 +514,40 @@ class SpawningCases(LaterCases):
             w = self.world()
             w.destroy_many(w.spawn(4, **self.everything()))
             getattr(w, module).on_release(fail)
-            with pytest.raises(ExceptionGroup):
-                getattr(w, method)()
-            left = [len(m) for m in self.managers(w).values() if hasattr(m, "collect")]
-            assert max(left) < 4
+            refuses(ExceptionGroup, getattr(w, method))
+            assert max(map(len, self.lazy(w))) < 4
 
     @pytest.mark.parametrize("count", [1, 2])
     def test_a_failure_at_the_last_row_leaves_nothing(self, count: int) -> None:
         for module, subject in self.subjects.items():
             w = self.world()
-            manager, create = getattr(w, module), subject.manager.create
+            create = subject.manager.create
 
             def create_others(
                 m: Any, *given: Any, create: Any = create, **fields: Any
             ) -> Any:
-                return fail() if len(m) == count - 1 else create(m, *given, **fields)
+                return lack() if len(m) == count - 1 else create(m, *given, **fields)
 
             with (
                 patch.object(subject.manager, "create", create_others),
-                patch.object(subject.manager, "_append_many", fail),
+                patch.object(subject.manager, "_append_many", lack),
                 pytest.raises(MemoryError),
             ):
                 w.spawn(count, **{module: {}})
-            assert len(manager) == len(w.entities) == 0
-            assert w.entities.create() == self.world().entities.create()
+            self.check_nothing(w)
 
     def test_a_failure_on_the_way_leaves_nothing(self) -> None:
         for subject in self.subjects.values():
             w = self.world()
-            managers = self.managers(w).values()
-            with (
-                patch.object(subject.manager, "_append_many", fail),
-                pytest.raises(MemoryError),
-            ):
-                w.spawn(2, **self.everything())
-            assert [len(manager) for manager in managers] == [0] * len(managers)
-            assert len(w.entities) == 0
-            assert w.entities.create() == self.world().entities.create()
+            with patch.object(subject.manager, "_append_many", lack):
+                refuses(MemoryError, w.spawn, 2, **self.everything())
+            self.check_nothing(w)
 
     def test_without_room_nothing_begins(self) -> None:
         for subject in self.subjects.values():
             w = self.world()
             managers = self.managers(w).values()
-            with (
-                patch.object(subject.manager, "_make_room", fail),
-                pytest.raises(MemoryError),
-            ):
-                w.spawn(2, **self.everything())
+            with patch.object(subject.manager, "_make_room", lack):
+                refuses(MemoryError, w.spawn, 2, **self.everything())
             assert [manager.version for manager in managers] == [0] * len(managers)
             assert w.entities.create() == self.world().entities.create()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import pickle
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from hashlib import sha256
@@ -24,8 +25,7 @@ from ..errors import CapacityError
 from ..handles import EntityArray
 from ..world.base import WorldBase
 
-# --- Fields as tests see them: values to store, how they read back, and what is
-# refused.
+# --- Fields: values to store, how they read back, what is refused ---------------------
 
 
 Refused: TypeAlias = tuple[tuple[Any, type[Exception]], ...]
@@ -109,12 +109,16 @@ class Field:
         return cells
 
 
+def _of_wrong_type(*values: Any) -> Refused:
+    return tuple((value, TypeError) for value in values)
+
+
 class Bool(Field):
     """Truth, and nothing that looks like it."""
 
     dtype = "bool"
     elements = st.booleans()
-    refused = ((1, TypeError), (None, TypeError), ("True", TypeError))
+    refused = _of_wrong_type(1, None, "True")
 
     def element(self, k: int) -> bool:
         return k % 2 == 0
@@ -135,10 +139,7 @@ class Int(Field):
         self.refused = (
             (self.low - 1, OverflowError),
             (self.high + 1, OverflowError),
-            (1.0, TypeError),
-            (True, TypeError),
-            ("1", TypeError),
-            (None, TypeError),
+            *_of_wrong_type(1.0, True, "1", None),
         )
 
     def element(self, k: int) -> int:
@@ -158,10 +159,7 @@ class Float(Field):
         self.refused = (
             (10**400, OverflowError),
             (-(2.0**128) if kind == "f32" else -(2**1024), OverflowError),
-            (True, TypeError),
-            ("1", TypeError),
-            (None, TypeError),
-            (1j, TypeError),
+            *_of_wrong_type(True, "1", None, 1j),
         )
 
     def element(self, k: int) -> float:
@@ -181,9 +179,7 @@ class Handle(Field):
     refused = (
         (-1, OverflowError),
         (2**64, OverflowError),
-        (1.0, TypeError),
-        (True, TypeError),
-        (None, TypeError),
+        *_of_wrong_type(1.0, True, None),
     )
 
     def element(self, k: int) -> int:
@@ -214,9 +210,7 @@ class Enum(Field):
         self.refused = (
             (outside, ValueError),
             (-1, ValueError),
-            (1.0, TypeError),
-            (True, TypeError),
-            (None, TypeError),
+            *_of_wrong_type(1.0, True, None),
         )
 
     def element(self, k: int) -> Any:
@@ -243,9 +237,7 @@ class Text(Field):
             ("é" * (size // 2 + 1), ValueError),
             ("\0", ValueError),
             ("\ud800", ValueError),
-            (b"x", TypeError),
-            (1, TypeError),
-            (None, TypeError),
+            *_of_wrong_type(b"x", 1, None),
         )
 
     def element(self, k: int) -> str:
@@ -265,9 +257,7 @@ class Bytes(Field):
         self.elements = st.binary(max_size=size)
         self.refused = (
             (b"x" * (size + 1), ValueError),
-            ("x", TypeError),
-            (1, TypeError),
-            (None, TypeError),
+            *_of_wrong_type("x", 1, None),
         )
 
     def element(self, k: int) -> bytes:
@@ -306,8 +296,7 @@ def _mapped(
     return kind(_mapped(function, item, depth - 1, kind) for item in value)
 
 
-# --- What is under test, with other numbers or methods; what else there is keeps its
-# own.
+# --- Other numbers or methods for what is under test alone ----------------------------
 
 
 @contextmanager
@@ -334,6 +323,12 @@ def methods_of(one: Any, **methods: Any) -> Iterator[None]:
 # --- Managers that go through a file --------------------------------------------------
 
 
+def through_pickle(value: Any) -> Any:
+    """Return what is left of a value after saving and loading."""
+    return pickle.loads(pickle.dumps(value))
+
+
+COPIES: tuple[Callable[[Any], Any], ...] = (deepcopy, through_pickle)
 CODECS = {"*": (pickle.dumps, pickle.loads)}
 
 
@@ -468,6 +463,15 @@ class Subject:
         """Return the k-th of several rows; neighbours differ."""
         return {f.name: f.sample(k) for f in self.fields}
 
+    def wrong(self) -> Iterator[tuple[Field, Any, type[Exception]]]:
+        """Yield fields with values that no row may hold, and what these raise."""
+        for one in self.fields:
+            yield from ((one, *pair) for pair in one.wrong())
+
+    def expected(self, k: int) -> Any:
+        """Return the k-th of several rows as it reads back."""
+        return self.read(self.sample(k))
+
     def samples(self, count: int) -> dict[str, list[Any]]:
         """Return columns of several rows."""
         return {f.name: [f.sample(k) for k in range(count)] for f in self.fields}
@@ -511,6 +515,12 @@ class Subject:
         return self.row(**{f.name: getattr(manager, f.name)(row) for f in self.fields})
 
 
+def skip_without(part: Any, name: str, why: str) -> None:
+    """Skip the test of what lacks an attribute."""
+    if not hasattr(part, name):
+        pytest.skip(why)
+
+
 def need(subject: Subject, rows: int) -> None:
     """Skip the test of a manager that can't have so many rows."""
     if 0 < subject.reserve < rows:
@@ -524,12 +534,58 @@ def same(actual: object, expected: object) -> bool:
     return repr(actual) == repr(expected)
 
 
+def fail(*_: object) -> None:
+    """Do what callbacks may do."""
+    raise ZeroDivisionError
+
+
+def lack(*_: Any, **given: Any) -> Any:
+    """Have no memory."""
+    raise MemoryError
+
+
+def deaths(manager: Entities) -> list[list[int]]:
+    """Return a list that gets the entities that die from now on, as many as die together."""
+    died: list[list[int]] = []
+    manager.on_destroy(lambda gone: died.append(gone.tolist()))
+    return died
+
+
+def fails(
+    errors: Sequence[type[Exception]], call: Callable[..., object], /, *given: Any
+) -> None:
+    """Check that a call does all that it should, and raises what callbacks did, in order."""
+    with pytest.raises(ExceptionGroup) as caught:
+        call(*given)
+    assert [type(error) for error in caught.value.exceptions] == [*errors]
+
+
+@contextmanager
+def skipped_if_full() -> Iterator[None]:
+    """Skip the test if the handles, or reserved rows, are too few for what it creates."""
+    try:
+        yield
+    except CapacityError:
+        pytest.skip("the handles or rows of this project are too few")
+
+
+def refuses(
+    error: type[Exception] | tuple[type[Exception], ...], /, *given: Any, **named: Any
+) -> None:
+    """Check that a call raises an error.
+
+    `given`: what its message matches, if that is text; what is called; its arguments.
+    """
+    __tracebackhide__ = True
+    text, call, *rest = given if isinstance(given[0], str) else (None, *given)
+    with pytest.raises(error, match=text):
+        call(*rest, **named)
+
+
 def born(manager: Entities, count: int) -> EntityArray:
     """Return new entities; skip the test where the handles have too few indices for it."""
-    try:
+    with skipped_if_full():
         return manager.create_many(count)
-    except CapacityError:
-        pytest.skip(f"the handles of this project are too small for {count} entities")
 
 
 def reborn(manager: Entities, es: EntityArray) -> EntityArray:
@@ -559,6 +615,23 @@ class Roomy:
     def bounded(self) -> Iterable[Subject]:
         """Return the components that may have too little room."""
         return (*self.subjects.values(), *self.unowned.values())
+
+    def everything(self) -> dict[str, Any]:
+        """Return what a spawn takes to give an entity every component."""
+        return {module: {} for module in self.subjects}
+
+    def populate(self, w: Any, count: int, modules: Iterable[str]) -> EntityArray:
+        """Spawn entities with samples of some components."""
+        columns = {module: self.subjects[module].samples(count) for module in modules}
+        with skipped_if_full():
+            es: EntityArray = w.spawn(count, **columns)
+        return es
+
+    def check_samples(self, w: Any, module: str, es: Any, ks: Iterable[int]) -> None:
+        """Check that entities have those samples of a component."""
+        manager, subject = getattr(w, module), self.subjects[module]
+        for row, k in zip(manager.require_many(es), ks, strict=True):
+            assert same(manager.row(row), subject.expected(k))
 
     def setup_method(self) -> None:
         """Let no row make way for another."""

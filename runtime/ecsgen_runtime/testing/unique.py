@@ -1,9 +1,11 @@
-"""Fields whose values no two rows share."""
+"""Fields of which no two rows have the same value.
+
+Other tests know nothing of them: there each new row gets values of its own, and shows defaults.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -19,8 +21,9 @@ from ..entities.manager import Entities
 from ..errors import DuplicateValueError, EcsError
 from ..handles import NIL
 from .cases import Cases, State
-from .machine import Machine, Record, through_pickle
+from .machine import Machine, Record
 from .subject import (
+    COPIES,
     Bool,
     Bytes,
     Enum,
@@ -29,16 +32,12 @@ from .subject import (
     Int,
     Subject,
     Text,
+    lack,
     methods_of,
     reborn,
+    refuses,
     same,
 )
-
-# --- Fields of which no two rows have the same value ----------------------------------
-#
-# Other tests know nothing of them: there each new row gets values of its own, and
-# shows defaults.
-
 
 _KINDS: dict[Any, Any] = {}
 """By a manager's class: the same with values of its own for each row."""
@@ -121,13 +120,8 @@ def _unfilled(kind: type) -> Any:
 def _as_of(module: str, method: FunctionType) -> FunctionType:
     """Return a method of another module: warnings name who called it, as without it."""
     names = {**method.__globals__, "__name__": module}
-    copy = FunctionType(
-        method.__code__,
-        names,
-        method.__name__,
-        method.__defaults__,
-        method.__closure__,
-    )
+    held = method.__defaults__, method.__closure__
+    copy = FunctionType(method.__code__, names, method.__name__, *held)
     copy.__kwdefaults__ = method.__kwdefaults__
     return copy
 
@@ -207,8 +201,7 @@ class UniqueRules(Machine):
             write(row, value)
             self.known[self.at(row)][field.name] = field.stored(value)
         else:
-            with pytest.raises(DuplicateValueError):
-                write(row, value)
+            refuses(DuplicateValueError, write, row, value)
 
     @precondition(lambda self: len(self.used()) > 1)
     @rule(data=st.data())
@@ -221,8 +214,7 @@ class UniqueRules(Machine):
         for row in used:
             self.known[self.at(row)][field.name] = column[row].item()
         column[used[0]] = column[used[1]]
-        with pytest.raises(DuplicateValueError):
-            setattr(self.manager.data, field.name, column)
+        refuses(DuplicateValueError, setattr, self.manager.data, field.name, column)
 
     @invariant()
     def values_are_found(self) -> None:
@@ -269,13 +261,10 @@ class UniqueCases(Cases):
             assert find_many(field.array(values[:2])).tolist() == [0, 1]
             assert find_many([]).tolist() == []
             assert type(find(values[0])) is int
-            with pytest.raises(TypeError):
-                find_many(values[0])
+            refuses(TypeError, find_many, values[0])
             for value, error in field.wrong():
-                with pytest.raises(error, match=field.name):
-                    find(value)
-                with pytest.raises(error, match=field.name):
-                    find_many([values[0], value])
+                refuses(error, field.name, find, value)
+                refuses(error, field.name, find_many, [values[0], value])
 
     def test_values_that_other_rows_have_are_refused(self) -> None:
         for field in self.subject.unique:
@@ -358,7 +347,7 @@ class UniqueCases(Cases):
             setattr(m.data, field.name, column)
             assert self.state(m) == before
 
-    @pytest.mark.parametrize("copied", [through_pickle, deepcopy])
+    @pytest.mark.parametrize("copied", COPIES)
     def test_copies_have_an_index_of_their_own(
         self, copied: Callable[[Any], Any]
     ) -> None:
@@ -409,7 +398,7 @@ class UniqueCases(Cases):
     def test_a_write_that_fails_halfway_breaks_the_manager(self, step: str) -> None:
         for field in self.subject.unique:
             _, m, values = self.three(field)
-            fails = methods_of(m.data._indexes[field.name], **{step: _fail})
+            fails = methods_of(m.data._indexes[field.name], **{step: lack})
             write = partial(getattr(m, f"set_{field.name}"), 0, values[3])
             if step == "forget_many":
                 write = partial(setattr, m.data, field.name, values[3:6])
@@ -427,8 +416,7 @@ class UniqueCases(Cases):
         successors = reborn(source, es)
         is_free = m._DISPLACES or es[1] not in m
         if es[1] in m:
-            with pytest.raises(DuplicateValueError):
-                m.create(successors[0], **{field.name: value})
+            refuses(DuplicateValueError, m.create, successors[0], **{field.name: value})
             assert m.data.n == 3
         for create in (m.create, m.ensure):
             if is_free:
@@ -451,13 +439,8 @@ class UniqueCases(Cases):
         create = partial(m.create, successors[0], **{name: values[3]})
         if at_once:
             create = partial(m.create_many, successors, **{name: values[4:2:-1]})
-        with pytest.raises(DuplicateValueError):
-            create()
+        refuses(DuplicateValueError, create)
         assert not m.has_many(successors).any()
         row = m.create(successors[0], **{name: values[4]})
         find_many = getattr(m, f"find_{name}_many")
         assert find_many(values[3:6]).tolist() == [0, row, NIL]
-
-
-def _fail(*_: Any) -> None:
-    raise MemoryError
