@@ -49,7 +49,7 @@ class WorldFeature:
     test_modules: tuple[str, ...] = ()
     """Generated tests from which its own take their subjects, besides those of managers."""
     test_support: tuple[str, ...] = ()
-    """Pieces of the generated tests that its own name, besides that of its name."""
+    """Modules of the library's `testing/` that its own name."""
 
 
 BLOCKS = {
@@ -84,6 +84,7 @@ FEATURES: Final = (
         base=lambda project: "ShardedWorld",
         exports=lambda project: ("Blocks", "Parcel", "Shards"),
         parameters=lambda project: ("shard: int = 0",),
+        test_support=("shards",),
     ),
     # Kernels that draw random numbers, the world's or those of managers: a seed for all of them.
     WorldFeature(
@@ -91,11 +92,13 @@ FEATURES: Final = (
         applies=_draws,
         base=lambda project: "SeededWorld",
         attributes=lambda project: ("_chance",),
+        test_support=("kernel_inputs",),
     ),
     # Schedules: methods of the world that call kernels one after the other.
     WorldFeature(
         name="schedules",
         applies=lambda project: bool(project.world.schedules),
+        test_support=("world_kernels",),
     ),
     # Kernels of the world: a method each, with the loop or the blocks that it runs over.
     WorldFeature(
@@ -106,12 +109,7 @@ FEATURES: Final = (
     WorldFeature(
         name="world_kernel_steps",
         applies=lambda project: bool(steps_kernels(project)),
-        test_support=("kernels",),
-    ),
-    # Kernels of the world over groups and queries: the tests of them, for every backend.
-    WorldFeature(
-        name="world_kernels",
-        applies=lambda project: not all(map(runs_over_chunks(project), project.world.kernels)),
+        test_support=("kernels", "world_kernels"),
     ),
     # Signatures: the components of an entity as flags (the overview's bit sets, in one number).
     WorldFeature(
@@ -119,6 +117,7 @@ FEATURES: Final = (
         applies=lambda project: True,
         base=_signature_base,
         exports=lambda project: ("Signature",),
+        test_support=("views",),
     ),
     # Entities one at a time: `world[entity]`, with its components as attributes.
     WorldFeature(
@@ -126,6 +125,7 @@ FEATURES: Final = (
         applies=lambda project: True,
         base=_entity_view_base,
         exports=lambda project: ("EntityView",),
+        test_support=("views",),
     ),
     # Archetypes: components that live in chunks of one signature instead of managers.
     WorldFeature(
@@ -138,18 +138,21 @@ FEATURES: Final = (
     WorldFeature(
         name="bundles",
         applies=lambda project: bool(project.world.bundles),
+        test_support=("views",),
     ),
     # Queries: the entities that have certain components, joined when they are asked for.
     WorldFeature(
         name="queries",
         applies=lambda project: bool(queries_of(project, chunked=False)),
         attributes=lambda project: tuple(q.name for q in queries_of(project, chunked=False)),
+        test_support=("queries",),
     ),
     # Kernels of the world over queries of chunks: the tests of them, for every backend.
     WorldFeature(
         name="chunk_kernels",
         applies=lambda project: any(map(runs_over_chunks(project), project.world.kernels)),
         test_modules=("test_archetypes",),
+        test_support=("world_kernels",),
     ),
     # Queries of chunks: the entities that have certain components of the archetypes.
     WorldFeature(
@@ -157,6 +160,7 @@ FEATURES: Final = (
         applies=lambda project: bool(queries_of(project, chunked=True)),
         attributes=lambda project: tuple(q.name for q in queries_of(project, chunked=True)),
         test_modules=("test_archetypes",),
+        test_support=("queries",),
     ),
     # Groups: the rows of entities that have all of several components, aligned at the front.
     WorldFeature(
@@ -164,9 +168,10 @@ FEATURES: Final = (
         applies=lambda project: bool(project.world.groups),
         attributes=lambda project: tuple(name for name, _ in project.world.groups),
         exports=lambda project: tuple(group_class(name) for name, _ in project.world.groups),
+        test_support=("groups",),
     ),
     # Saving worlds into files that outlive the code, and loading them.
-    WorldFeature(name="saving", applies=lambda project: True),
+    WorldFeature(name="saving", applies=lambda project: True, test_support=("views",)),
 )
 """All features, in the order in which their blocks stand."""
 

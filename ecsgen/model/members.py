@@ -37,21 +37,6 @@ def steps_kernels(project: Project, *, chunked: bool = False) -> list[Kernel]:
     ]
 
 
-def checkable_kernels(project: Project, *, chunked: bool) -> list[Kernel]:
-    """Return those of them that change entities one by one.
-
-    Of those over a component only if its rows are known by their entities.
-    """
-    several = {c.name for c in project.components if c.owner == "none" or c.instances == "many"}
-    return [
-        kernel
-        for kernel in steps_kernels(project, chunked=chunked)
-        if kernel.over not in several
-        and kernel.program.near is None
-        and not kernel.program.effects.leads
-    ]
-
-
 def bundle_members(project: Project) -> dict[str, tuple[Component, ...]]:
     """Return each bundle's components, its own and those of the bundles that it builds on."""
     by_name = {component.name: component for component in project.components}

@@ -13,8 +13,10 @@ from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.kernels.oracle import KernelCheck, ReductionCheck
 from ecsgen.render.quoting import WIDTH, literal
-from ecsgen.render.support import import_lines
+from ecsgen.render.support import Piece, camel, import_lines
 
+COMMON = ("proxies.ProxyCases", "cases.CommonCases")
+"""What managers of all policies are tried on."""
 KINDS = {
     Base.BOOL: "Bool",
     Base.INT: "Int",
@@ -31,11 +33,13 @@ KINDS = {
 class ComponentTests:
     """A component as the template of its tests sees it."""
 
-    def __init__(self, spelling: ComponentSpelling, package: str, policies: list[str]) -> None:
+    def __init__(
+        self, spelling: ComponentSpelling, package: str, pieces: tuple[Piece, ...]
+    ) -> None:
         self.spelling = spelling
         self.component = spelling.component
         self.package = package
-        self.policies = policies
+        self.pieces = pieces
 
     @property
     def owned(self) -> bool:
@@ -82,22 +86,21 @@ class ComponentTests:
     @property
     def support_import(self) -> str:
         """The import of the pieces."""
-        modules = ["cases", "machine", "subject", *(f"policies/{name}" for name in self.policies)]
-        modules += ["kernels"] if self.kernels else []
-        modules += ["kernel_reductions"] if self.component.reductions else []
-        modules += ["fields"] if self.component.fields else []
-        return import_lines(modules)
+        kernels = ["kernels"] if self.kernels else []
+        own = [piece.module for piece in self.pieces]
+        return import_lines(["cases", "machine", "proxies", "subject", *own, *kernels])
 
     @property
     def cases_class(self) -> str:
         """The line of the class of direct cases."""
-        bases = [f"{name}.Cases" for name in [*self.policies, "cases"]]
+        bases = [*(piece.cases for piece in self.pieces), *COMMON]
         return call(f"class Test{self.spelling.name}", bases, 0, ":")
 
     @property
     def machine_class(self) -> str:
         """The line of the class of the state machine."""
-        return call("class _Machine", [f"{name}.Rules" for name in self.policies], 0, ":")
+        bases = [piece.rules for piece in self.pieces if piece.has_rules]
+        return call("class _Machine", bases, 0, ":")
 
     @property
     def machine_tests(self) -> str:
@@ -107,7 +110,8 @@ class ComponentTests:
     @property
     def subject(self) -> str:
         """The class of what is under test."""
-        return f"{next(iter(self._guarded), 'subject')}.Subject"
+        key = next(iter(self._guarded), "")
+        return f"{key}.{camel(key)}Subject" if key else "subject.Subject"
 
     @property
     def _guarded(self) -> dict[str, list[Field]]:
@@ -201,7 +205,7 @@ def _field(field: Field) -> str:
         arguments.append(str(kind.size))
     if kind.shape:
         arguments.append(literal(kind.shape))
-    return call(f"fields.{KINDS[kind.base]}", arguments, 8).lstrip()
+    return call(f"subject.{KINDS[kind.base]}", arguments, 8).lstrip()
 
 
 def _mapping(head: str, items: list[str]) -> str:

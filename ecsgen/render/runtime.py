@@ -98,11 +98,6 @@ def copies(modules: Iterable[str]) -> dict[str, str]:
     return dict(sorted(needed.items()))
 
 
-def needed_by(path: str) -> frozenset[str]:
-    """Return the paths of all modules that one needs, its own among them."""
-    return frozenset(_closure([path]))
-
-
 def _closure(todo: list[str]) -> dict[str, str]:
     """Return modules with all that they import, and with what makes their folders packages."""
     needed: dict[str, str] = {}

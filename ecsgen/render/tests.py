@@ -1,7 +1,7 @@
 """The generated tests: one file per component, over pieces that all components share.
 
-`ecsgen_runtime/testing/` has a module per policy, named like its feature; a component's tests put
-together those of its own policies. A policy that no component asks for leaves no file.
+`ecsgen_runtime/testing/` has two classes per policy, `RingCases` and `RingRules`; the tests of a
+component derive from those of its own policies.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from ecsgen.render.component_tests import ComponentTests
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import marked
 from ecsgen.render.output import Output
+from ecsgen.render.support import Piece, camel
 from ecsgen.render.world.module import Blocks, Parts
 
-SUPPORT_OF_CHUNKS = ("chunks/cases", "chunks/rules", "chunks/structure", "machine", "subject")
+SUPPORT_OF_CHUNKS = ("chunk_rules", "chunks", "machine", "subject")
 
 
 def outputs(project: Project, options: Options) -> Iterator[Output]:
@@ -54,9 +55,9 @@ def _managed(project: Project) -> list[Component]:
 
 
 def _support_of_world(active: set[str]) -> set[str]:
-    """Return the pieces of features of the world, and those that their tests name beside them."""
-    own = {f"world/{name}" for name in active & support.available("world")}
-    return own.union(*(f.test_support for f in world_features.FEATURES if f.name in active))
+    """Return the modules of pieces that the tests of features of the world name."""
+    found = (f.test_support for f in world_features.FEATURES if f.name in active)
+    return {"spawning"}.union(*found)
 
 
 def imported_from(options: Options) -> str:
@@ -98,13 +99,13 @@ def world_tests(parts: Parts, package: str) -> str:
     supported = _support_of_world({name for name, _ in parts.features})
     name, kinds = marked(parts.world.name), {"SUBJECTS": parts.components, "UNOWNED": parts.unowned}
     filled = [kind for kind, members in kinds.items() if any(m.has_unique for m in members)]
-    unique = ["policies/unique"] if filled else []
+    unique = ["unique"] if filled else []
     exports = list(map(marked, parts.exports))
     imports = [exports, [f"{name} as _{name}"]] if filled else [[name, *exports]]
     blocks = Blocks(
         parts,
         imported="\n".join(import_line(package, names) for names in imports if names),
-        support_import=support.import_lines({"world/spawning", *supported, *unique}),
+        support_import=support.import_lines([*supported, *unique]),
         filled=", ".join(filled),
         siblings=_siblings(parts),
     )
@@ -132,37 +133,37 @@ def component_tests(component: Component, package: str) -> str:
 
 def archetypes_tests(world: str, components: tuple[Component, ...], package: str) -> str:
     """Return the tests of the components whose rows live in chunks."""
-    members = [ComponentTests(ComponentSpelling(one), package, []) for one in components]
+    members = [ComponentTests(ComponentSpelling(one), package, ()) for one in components]
     enums = ["enums"] if any(t.spelling.enums for t in members) else []
-    has_fields = ["fields"] if any(t.component.fields for t in members) else []
     names = ["EntityManager", "archetypes", *enums, *(t.imported_row for t in members)]
     names += [marked(world)]
     return _render(
         "archetypes.py.j2",
         world=marked(world),
         members=members,
-        support_import=support.import_lines([*SUPPORT_OF_CHUNKS, *has_fields]),
+        support_import=support.import_lines(SUPPORT_OF_CHUNKS),
         package_import=import_line(package, names),
     )
 
 
-def _pieces(spelling: ComponentSpelling) -> list[str]:
-    """Return the support modules of a component's policies, each before those that it builds on.
+def _pieces(spelling: ComponentSpelling) -> tuple[Piece, ...]:
+    """Return the pieces of a component's policies, each before those that it builds on.
 
-    A module called `one_other` says what holds where two policies meet.
+    `OneOther` says what holds where two policies meet.
     """
     names = {part.name for part in spelling.parts}
     if spelling.owned:
         names.add(spelling.component.destroy)
-    return list(_in_order(frozenset(names)))
+    return _in_order(frozenset(names))
 
 
 @cache
-def _in_order(policies: frozenset[str]) -> tuple[str, ...]:
-    """Return the support modules of policies; most components share theirs with many others."""
-    pairs = {f"{one}_{other}" for one, other in permutations(policies, 2)}
-    found = (policies | pairs) & support.available("policies")
-    return tuple(sorted(found, key=lambda name: (-support.weight(f"policies/{name}"), name)))
+def _in_order(policies: frozenset[str]) -> tuple[Piece, ...]:
+    """Return the pieces of policies; most components share theirs with many others."""
+    names = {camel(name) for name in policies}
+    names |= {f"{one}{other}" for one, other in permutations(names, 2)}
+    found = [piece for name, piece in support.pieces().items() if name in names]
+    return tuple(sorted(found, key=lambda piece: (-piece.weight, piece.name)))
 
 
 def _render(template: str, **variables: object) -> str:

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, machine, subject
-from ecsgen_runtime.testing.policies import doubling, gc, grouped, one, owned, sparse
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
+    lookups,
+    machine,
+    memory,
+    owned,
+    packed,
+    proxies,
+    subject,
+)
 
 from .. import EntityManager, StaleInstanceError, World, enums
 from ..ai_state import AiState, AiStateManager
@@ -15,13 +24,13 @@ under_test = subject.Subject(
     manager=AiStateManager,
     row=AiState,
     fields=(
-        fields.Enum("animation", enums.Animation(0), enums.Animation, "u8"),
-        fields.Float("energy", 100.0, "f64"),
-        fields.Float("goal", (0.0, 0.0), "f32", (2,)),
-        fields.Enum("loot", enums.Loot(1), enums.Loot, "u8"),
-        fields.Int("min_drops", 0, "u8"),
-        fields.Int("max_drops", 1, "u8"),
-        fields.Float("chance_of_drop", 0.5, "f64"),
+        subject.Enum("animation", enums.Animation(0), enums.Animation, "u8"),
+        subject.Float("energy", 100.0, "f64"),
+        subject.Float("goal", (0.0, 0.0), "f32", (2,)),
+        subject.Enum("loot", enums.Loot(1), enums.Loot, "u8"),
+        subject.Int("min_drops", 0, "u8"),
+        subject.Int("max_drops", 1, "u8"),
+        subject.Float("chance_of_drop", 0.5, "f64"),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -42,19 +51,25 @@ under_test = subject.Subject(
 
 
 class TestAiState(
-    gc.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    grouped.Cases,
-    one.Cases,
-    owned.Cases,
-    cases.Cases,
+    lookups.SparseCases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    packed.GroupedCases,
+    lookups.OneCases,
+    owned.OwnedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    gc.Rules, sparse.Rules, doubling.Rules, grouped.Rules, one.Rules, owned.Rules
+    lookups.SparseRules,
+    memory.DoublingRules,
+    destroy.GcRules,
+    packed.GroupedRules,
+    lookups.OneRules,
+    owned.OwnedRules,
 ):
     subject = under_test
 

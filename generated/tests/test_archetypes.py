@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ecsgen_runtime.testing import fields, machine, subject
-from ecsgen_runtime.testing.chunks import cases, rules, structure
+from ecsgen_runtime.testing import chunk_rules, chunks, machine, subject
 
 from .. import Armor, Burning, EntityManager, Game, Health, Weapon, archetypes, enums
 
@@ -15,8 +14,8 @@ _armor = subject.Subject(
     manager=None,
     row=Armor,
     fields=(
-        fields.Int("points", 10, "u16"),
-        fields.Enum("element", enums.Element(0), enums.Element, "u8"),
+        subject.Int("points", 10, "u16"),
+        subject.Enum("element", enums.Element(0), enums.Element, "u8"),
     ),
     columns=(),
     tagged={"hot": ("points", "element")},
@@ -36,9 +35,9 @@ _health = subject.Subject(
     manager=None,
     row=Health,
     fields=(
-        fields.Float("points", 100.0, "f32"),
-        fields.Float("limit", 100.0, "f32"),
-        fields.Float("recovery", 0.0, "f32"),
+        subject.Float("points", 100.0, "f32"),
+        subject.Float("limit", 100.0, "f32"),
+        subject.Float("recovery", 0.0, "f32"),
     ),
     columns=(),
     tagged={"hot": ("points", "limit", "recovery")},
@@ -49,20 +48,20 @@ _weapon = subject.Subject(
     manager=None,
     row=Weapon,
     fields=(
-        fields.Float("damage", 1.0, "f32"),
-        fields.Float("reach", (0.0, 1.5), "f32", (2,)),
-        fields.Float("direction", (0.0, 0.0, 0.0), "f32", (3,)),
-        fields.Float(
+        subject.Float("damage", 1.0, "f32"),
+        subject.Float("reach", (0.0, 1.5), "f32", (2,)),
+        subject.Float("direction", (0.0, 0.0, 0.0), "f32", (3,)),
+        subject.Float(
             "grip", ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), "f32", (3, 3)
         ),
-        fields.Enum(
+        subject.Enum(
             "elements", (enums.Element(0), enums.Element(0)), enums.Element, "u8", (2,)
         ),
-        fields.Bool("sharp", False),
-        fields.Handle("wielder", 0),
-        fields.Text("name", "fist", 16),
-        fields.Bytes("code", b"", 4),
-        fields.Object("model", None),
+        subject.Bool("sharp", False),
+        subject.Handle("wielder", 0),
+        subject.Text("name", "fist", 16),
+        subject.Bytes("code", b"", 4),
+        subject.Object("model", None),
     ),
     columns=(),
     tagged={
@@ -89,13 +88,13 @@ MEMBERS = {
 }
 
 
-class TestArchetypes(cases.Cases, structure.Cases):
+class TestArchetypes(chunks.ChunkCases, chunks.ChunkStructureCases):
     world = Game
     module: ClassVar = archetypes
     members: ClassVar = MEMBERS
 
 
-class _Machine(rules.Rules):
+class _Machine(chunk_rules.ChunkRules):
     world = Game
     module: ClassVar = archetypes
     members: ClassVar = MEMBERS

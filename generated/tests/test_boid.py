@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, kernels, machine, subject
-from ecsgen_runtime.testing.policies import (
-    doubling,
-    gc,
-    one,
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
+    kernels,
+    lookups,
+    machine,
+    memory,
     owned,
     packed,
-    spaced,
-    sparse,
+    proxies,
+    spaces,
+    subject,
 )
 from hypothesis import given
 
@@ -24,8 +27,8 @@ under_test = subject.Subject(
     manager=BoidManager,
     row=Boid,
     fields=(
-        fields.Float("position", (0.0, 0.0), "f32", (2,)),
-        fields.Float("heading", (1.0, 0.0), "f32", (2,)),
+        subject.Float("position", (0.0, 0.0), "f32", (2,)),
+        subject.Float("heading", (1.0, 0.0), "f32", (2,)),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -38,26 +41,26 @@ under_test = subject.Subject(
 
 
 class TestBoid(
-    gc.Cases,
-    spaced.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    one.Cases,
-    owned.Cases,
-    packed.Cases,
-    cases.Cases,
+    lookups.SparseCases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    lookups.OneCases,
+    owned.OwnedCases,
+    packed.PackedCases,
+    spaces.SpacedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    gc.Rules,
-    spaced.Rules,
-    sparse.Rules,
-    doubling.Rules,
-    one.Rules,
-    owned.Rules,
-    packed.Rules,
+    lookups.SparseRules,
+    memory.DoublingRules,
+    destroy.GcRules,
+    lookups.OneRules,
+    owned.OwnedRules,
+    packed.PackedRules,
 ):
     subject = under_test
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 from ecsgen_runtime.testing import (
     cases,
-    fields,
-    kernel_reductions,
+    destroy,
     kernels,
+    lookups,
     machine,
+    memory,
+    owned,
+    packed,
+    proxies,
     subject,
 )
-from ecsgen_runtime.testing.policies import doubling, gc, one, owned, packed, sparse
 from hypothesis import example, given
 
 from .. import EntityManager, StaleInstanceError, World
@@ -23,12 +26,12 @@ under_test = subject.Subject(
     manager=CelestialBodyManager,
     row=CelestialBody,
     fields=(
-        fields.Float("gm", 0.0, "f64"),
-        fields.Float("position", (0.0, 0.0, 0.0), "f64", (3,)),
-        fields.Float("velocity", (0.0, 0.0, 0.0), "f64", (3,)),
-        fields.Float("acceleration", (0.0, 0.0, 0.0), "f64", (3,)),
-        fields.Float("radius", 0.0, "f64"),
-        fields.Text("name", "", 16),
+        subject.Float("gm", 0.0, "f64"),
+        subject.Float("position", (0.0, 0.0, 0.0), "f64", (3,)),
+        subject.Float("velocity", (0.0, 0.0, 0.0), "f64", (3,)),
+        subject.Float("acceleration", (0.0, 0.0, 0.0), "f64", (3,)),
+        subject.Float("radius", 0.0, "f64"),
+        subject.Text("name", "", 16),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -48,19 +51,25 @@ under_test = subject.Subject(
 
 
 class TestCelestialBody(
-    gc.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    one.Cases,
-    owned.Cases,
-    packed.Cases,
-    cases.Cases,
+    lookups.SparseCases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    lookups.OneCases,
+    owned.OwnedCases,
+    packed.PackedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    gc.Rules, sparse.Rules, doubling.Rules, one.Rules, owned.Rules, packed.Rules
+    lookups.SparseRules,
+    memory.DoublingRules,
+    destroy.GcRules,
+    lookups.OneRules,
+    owned.OwnedRules,
+    packed.PackedRules,
 ):
     subject = under_test
 
@@ -168,7 +177,7 @@ def kinetic_energy_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_kinetic_energy(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernel_reductions.check(
+    kernels.check_reduction(
         under_test,
         "kinetic_energy",
         kinetic_energy_of_one,

@@ -1,15 +1,15 @@
 """Entities: a state machine against a naive model, and direct cases."""
 
-from ecsgen_runtime.testing.entities import SETTINGS, Cases, Rules
+from ecsgen_runtime.testing.entities import SETTINGS, EntityCases, EntityRules
 
 from .. import EntityManager
 
 
-class TestEntities(Cases):
+class TestEntities(EntityCases):
     manager = EntityManager
 
 
-class _Machine(Rules):
+class _Machine(EntityRules):
     manager = EntityManager
 
 

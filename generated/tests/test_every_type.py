@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, machine, subject
-from ecsgen_runtime.testing.policies import (
-    doubling,
-    gc,
-    objects,
-    one,
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
+    lookups,
+    machine,
+    memory,
     owned,
-    owned_release,
     packed,
-    release,
-    sparse,
+    proxies,
+    subject,
 )
 
 from .. import EntityManager, StaleInstanceError, World, enums
@@ -25,31 +24,33 @@ under_test = subject.Subject(
     manager=EveryTypeManager,
     row=EveryType,
     fields=(
-        fields.Bool("flag", True),
-        fields.Int("tiny", -128, "i8"),
-        fields.Int("small", -300, "i16"),
-        fields.Int("medium", 7, "i32"),
-        fields.Int("large", -9223372036854775808, "i64"),
-        fields.Int("byte", 255, "u8"),
-        fields.Int("word", 511, "u16"),
-        fields.Int("double_word", 4294967295, "u32"),
-        fields.Int("quad_word", 18446744073709551615, "u64"),
-        fields.Float("single", 0.1, "f32"),
-        fields.Float("double", float("-inf"), "f64"),
-        fields.Float("vector", (1.0, 2.5, -3.0), "f32", (3,)),
-        fields.Float("matrix", ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), "f64", (2, 3)),
-        fields.Int("ones", ((1, 1), (1, 1)), "i16", (2, 2)),
-        fields.Bool("switches", (True, False), (2,)),
-        fields.Enum("mode", enums.Mode(5), enums.Mode, "u16"),
-        fields.Enum("modes", (enums.Mode(300), enums.Mode(0)), enums.Mode, "u16", (2,)),
-        fields.Enum("access", enums.Access(3), enums.Access, "u8"),
-        fields.Handle("target", 0),
-        fields.Handle("targets", (0, 0), (2,)),
-        fields.Text("title", "Gr\xfc\xdfe", 16),
-        fields.Bytes("digest", b"\xde\xad", 4),
-        fields.Bytes("magic", b"ECS", 4),
-        fields.Object("payload", None),
-        fields.Object("note", None),
+        subject.Bool("flag", True),
+        subject.Int("tiny", -128, "i8"),
+        subject.Int("small", -300, "i16"),
+        subject.Int("medium", 7, "i32"),
+        subject.Int("large", -9223372036854775808, "i64"),
+        subject.Int("byte", 255, "u8"),
+        subject.Int("word", 511, "u16"),
+        subject.Int("double_word", 4294967295, "u32"),
+        subject.Int("quad_word", 18446744073709551615, "u64"),
+        subject.Float("single", 0.1, "f32"),
+        subject.Float("double", float("-inf"), "f64"),
+        subject.Float("vector", (1.0, 2.5, -3.0), "f32", (3,)),
+        subject.Float("matrix", ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), "f64", (2, 3)),
+        subject.Int("ones", ((1, 1), (1, 1)), "i16", (2, 2)),
+        subject.Bool("switches", (True, False), (2,)),
+        subject.Enum("mode", enums.Mode(5), enums.Mode, "u16"),
+        subject.Enum(
+            "modes", (enums.Mode(300), enums.Mode(0)), enums.Mode, "u16", (2,)
+        ),
+        subject.Enum("access", enums.Access(3), enums.Access, "u8"),
+        subject.Handle("target", 0),
+        subject.Handle("targets", (0, 0), (2,)),
+        subject.Text("title", "Gr\xfc\xdfe", 16),
+        subject.Bytes("digest", b"\xde\xad", 4),
+        subject.Bytes("magic", b"ECS", 4),
+        subject.Object("payload", None),
+        subject.Object("note", None),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -108,30 +109,29 @@ under_test = subject.Subject(
 
 
 class TestEveryType(
-    gc.Cases,
-    owned_release.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    one.Cases,
-    objects.Cases,
-    owned.Cases,
-    packed.Cases,
-    release.Cases,
-    cases.Cases,
+    destroy.OwnedReleaseCases,
+    lookups.SparseCases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    lookups.OneCases,
+    memory.ObjectsCases,
+    owned.OwnedCases,
+    packed.PackedCases,
+    destroy.ReleaseCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    gc.Rules,
-    owned_release.Rules,
-    sparse.Rules,
-    doubling.Rules,
-    one.Rules,
-    objects.Rules,
-    owned.Rules,
-    packed.Rules,
-    release.Rules,
+    lookups.SparseRules,
+    memory.DoublingRules,
+    destroy.GcRules,
+    lookups.OneRules,
+    owned.OwnedRules,
+    packed.PackedRules,
+    destroy.ReleaseRules,
 ):
     subject = under_test
 

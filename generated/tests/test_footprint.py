@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, kernels, machine, subject
-from ecsgen_runtime.testing.policies import (
-    doubling,
-    manual,
-    many,
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
+    kernels,
+    lookups,
+    machine,
+    memory,
     owned,
     packed,
-    ring,
-    sparse,
+    proxies,
+    subject,
 )
 from hypothesis import given
 
@@ -24,9 +26,9 @@ under_test = subject.Subject(
     manager=FootprintManager,
     row=Footprint,
     fields=(
-        fields.Float("place", (0.0, 0.0), "f32", (2,)),
-        fields.Float("heading", 0.0, "f32"),
-        fields.Float("depth", 1.0, "f32"),
+        subject.Float("place", (0.0, 0.0), "f32", (2,)),
+        subject.Float("heading", 0.0, "f32"),
+        subject.Float("depth", 1.0, "f32"),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -45,26 +47,26 @@ under_test = subject.Subject(
 
 
 class TestFootprint(
-    manual.Cases,
-    ring.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    many.Cases,
-    owned.Cases,
-    packed.Cases,
-    cases.Cases,
+    lookups.SparseCases,
+    memory.DoublingCases,
+    destroy.ManualCases,
+    lookups.ManyCases,
+    packed.RingCases,
+    owned.OwnedCases,
+    packed.PackedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    manual.Rules,
-    ring.Rules,
-    sparse.Rules,
-    doubling.Rules,
-    many.Rules,
-    owned.Rules,
-    packed.Rules,
+    lookups.SparseRules,
+    memory.DoublingRules,
+    lookups.ManyRules,
+    packed.RingRules,
+    owned.OwnedRules,
+    packed.PackedRules,
 ):
     subject = under_test
 

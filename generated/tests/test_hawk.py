@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, machine, subject
-from ecsgen_runtime.testing.policies import doubling, gc, one, owned, packed, sparse
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
+    lookups,
+    machine,
+    memory,
+    owned,
+    packed,
+    proxies,
+    subject,
+)
 
 from .. import EntityManager, StaleInstanceError, World
 from ..hawk import Hawk, HawkManager
@@ -15,9 +24,9 @@ under_test = subject.Subject(
     manager=HawkManager,
     row=Hawk,
     fields=(
-        fields.Float("hunger", 1.0, "f32"),
-        fields.Handle("prey", 0),
-        fields.Int("rivals", 0, "i32"),
+        subject.Float("hunger", 1.0, "f32"),
+        subject.Handle("prey", 0),
+        subject.Int("rivals", 0, "i32"),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -31,19 +40,25 @@ under_test = subject.Subject(
 
 
 class TestHawk(
-    gc.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    one.Cases,
-    owned.Cases,
-    packed.Cases,
-    cases.Cases,
+    lookups.SparseCases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    lookups.OneCases,
+    owned.OwnedCases,
+    packed.PackedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    gc.Rules, sparse.Rules, doubling.Rules, one.Rules, owned.Rules, packed.Rules
+    lookups.SparseRules,
+    memory.DoublingRules,
+    destroy.GcRules,
+    lookups.OneRules,
+    owned.OwnedRules,
+    packed.PackedRules,
 ):
     subject = under_test
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, machine, subject
-from ecsgen_runtime.testing.policies import (
-    doubling,
-    gc,
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
     hierarchy,
-    one,
-    orphans_root,
+    lookups,
+    machine,
+    memory,
+    orphans,
     owned,
-    owned_children,
     packed,
-    sparse,
+    proxies,
+    subject,
 )
 
 from .. import EntityManager, StaleInstanceError, World
@@ -24,7 +25,7 @@ under_test = subject.Subject(
     entities=EntityManager,
     manager=KinManager,
     row=Kin,
-    fields=(fields.Int("born", 0, "i32"),),
+    fields=(subject.Int("born", 0, "i32"),),
     columns=(
         subject.Column("entity", "uint64"),
         subject.Column("born", "int32"),
@@ -39,30 +40,30 @@ under_test = subject.Subject(
 
 
 class TestKin(
-    owned_children.Cases,
-    gc.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    one.Cases,
-    orphans_root.Cases,
-    hierarchy.Cases,
-    owned.Cases,
-    packed.Cases,
-    cases.Cases,
+    hierarchy.OwnedChildrenCases,
+    lookups.SparseCases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    lookups.OneCases,
+    orphans.OrphansRootCases,
+    hierarchy.HierarchyCases,
+    owned.OwnedCases,
+    packed.PackedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    owned_children.Rules,
-    gc.Rules,
-    sparse.Rules,
-    doubling.Rules,
-    one.Rules,
-    orphans_root.Rules,
-    hierarchy.Rules,
-    owned.Rules,
-    packed.Rules,
+    hierarchy.OwnedChildrenRules,
+    lookups.SparseRules,
+    memory.DoublingRules,
+    destroy.GcRules,
+    lookups.OneRules,
+    hierarchy.HierarchyRules,
+    owned.OwnedRules,
+    packed.PackedRules,
 ):
     subject = under_test
 

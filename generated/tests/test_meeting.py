@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, machine, subject
-from ecsgen_runtime.testing.policies import doubling, ids, packed, unowned
+from ecsgen_runtime.testing import cases, ids, machine, memory, packed, proxies, subject
 
 from .. import EntityManager, StaleInstanceError, World
 from ..meeting import Meeting, MeetingManager
@@ -14,7 +13,7 @@ under_test = subject.Subject(
     entities=EntityManager,
     manager=MeetingManager,
     row=Meeting,
-    fields=(fields.Handle("one", 0), fields.Handle("other", 0)),
+    fields=(subject.Handle("one", 0), subject.Handle("other", 0)),
     columns=(
         subject.Column("one", "uint64"),
         subject.Column("other", "uint64"),
@@ -27,11 +26,20 @@ under_test = subject.Subject(
 )
 
 
-class TestMeeting(ids.Cases, doubling.Cases, packed.Cases, unowned.Cases, cases.Cases):
+class TestMeeting(
+    memory.DoublingCases,
+    ids.IdsCases,
+    packed.PackedCases,
+    ids.UnownedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
+):
     subject = under_test
 
 
-class _Machine(ids.Rules, doubling.Rules, packed.Rules, unowned.Rules):
+class _Machine(
+    memory.DoublingRules, ids.IdsRules, packed.PackedRules, ids.UnownedRules
+):
     subject = under_test
 
 

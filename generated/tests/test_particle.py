@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 from ecsgen_runtime.testing import (
     cases,
-    fields,
-    kernel_reductions,
+    destroy,
     kernels,
+    lookups,
     machine,
+    memory,
+    owned,
+    packed,
+    proxies,
     subject,
 )
-from ecsgen_runtime.testing.policies import doubling, gc, one, owned, packed, sparse
 from hypothesis import example, given
 
 from .. import EntityManager, StaleInstanceError, World
@@ -23,10 +26,10 @@ under_test = subject.Subject(
     manager=ParticleManager,
     row=Particle,
     fields=(
-        fields.Float("position", (0.0, 0.0), "f32", (2,)),
-        fields.Float("velocity", (0.0, 0.0), "f32", (2,)),
-        fields.Float("life", 1.0, "f32"),
-        fields.Int("colour", (255, 255, 255, 255), "u8", (4,)),
+        subject.Float("position", (0.0, 0.0), "f32", (2,)),
+        subject.Float("velocity", (0.0, 0.0), "f32", (2,)),
+        subject.Float("life", 1.0, "f32"),
+        subject.Int("colour", (255, 255, 255, 255), "u8", (4,)),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -41,19 +44,25 @@ under_test = subject.Subject(
 
 
 class TestParticle(
-    gc.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    one.Cases,
-    owned.Cases,
-    packed.Cases,
-    cases.Cases,
+    lookups.SparseCases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    lookups.OneCases,
+    owned.OwnedCases,
+    packed.PackedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    gc.Rules, sparse.Rules, doubling.Rules, one.Rules, owned.Rules, packed.Rules
+    lookups.SparseRules,
+    memory.DoublingRules,
+    destroy.GcRules,
+    lookups.OneRules,
+    owned.OwnedRules,
+    packed.PackedRules,
 ):
     subject = under_test
 
@@ -141,6 +150,6 @@ def expired_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_expired(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernel_reductions.check(
+    kernels.check_reduction(
         under_test, "expired", expired_of_one, "count", rows, seed, all_rows=True
     )

@@ -5,20 +5,16 @@ from __future__ import annotations
 import pytest
 from ecsgen_runtime.testing import (
     cases,
-    fields,
-    kernel_reductions,
+    destroy,
+    kernel_inputs,
     kernels,
+    lookups,
     machine,
-    subject,
-)
-from ecsgen_runtime.testing.policies import (
-    doubling,
-    gc,
-    one,
+    memory,
     owned,
     packed,
-    seeded,
-    sparse,
+    proxies,
+    subject,
 )
 from hypothesis import example, given
 
@@ -31,9 +27,9 @@ under_test = subject.Subject(
     manager=PersonManager,
     row=Person,
     fields=(
-        fields.Enum("condition", enums.Condition(0), enums.Condition, "u8"),
-        fields.Bool("exposed", False),
-        fields.Int("days", 0, "u16"),
+        subject.Enum("condition", enums.Condition(0), enums.Condition, "u8"),
+        subject.Bool("exposed", False),
+        subject.Int("days", 0, "u16"),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -47,26 +43,26 @@ under_test = subject.Subject(
 
 
 class TestPerson(
-    gc.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    one.Cases,
-    seeded.Cases,
-    owned.Cases,
-    packed.Cases,
-    cases.Cases,
+    lookups.SparseCases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    lookups.OneCases,
+    owned.OwnedCases,
+    packed.PackedCases,
+    kernel_inputs.SeededCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    gc.Rules,
-    sparse.Rules,
-    doubling.Rules,
-    one.Rules,
-    seeded.Rules,
-    owned.Rules,
-    packed.Rules,
+    lookups.SparseRules,
+    memory.DoublingRules,
+    destroy.GcRules,
+    lookups.OneRules,
+    owned.OwnedRules,
+    packed.PackedRules,
 ):
     subject = under_test
 
@@ -177,7 +173,7 @@ def ill_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_ill(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernel_reductions.check(
+    kernels.check_reduction(
         under_test, "ill", ill_of_one, "count", rows, seed, all_rows=True
     )
 
@@ -193,6 +189,6 @@ def immune_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_immune(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernel_reductions.check(
+    kernels.check_reduction(
         under_test, "immune", immune_of_one, "count", rows, seed, all_rows=True
     )

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, kernels, machine, subject
-from ecsgen_runtime.testing.policies import doubling, gc, hash, one, owned, packed
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
+    kernels,
+    lookups,
+    machine,
+    memory,
+    owned,
+    packed,
+    proxies,
+    subject,
+)
 from hypothesis import given
 
 from .. import EntityManager, StaleInstanceError, World
@@ -16,11 +26,11 @@ under_test = subject.Subject(
     manager=PointMassManager,
     row=PointMass,
     fields=(
-        fields.Float("mass", 1.0, "f32"),
-        fields.Float("position", (0.0, 0.0, 0.0), "f32", (3,)),
-        fields.Float("velocity", (0.0, 0.0, 0.0), "f32", (3,)),
-        fields.Float("acceleration", (0.0, 0.0, 0.0), "f32", (3,)),
-        fields.Text("label", "", 24),
+        subject.Float("mass", 1.0, "f32"),
+        subject.Float("position", (0.0, 0.0, 0.0), "f32", (3,)),
+        subject.Float("velocity", (0.0, 0.0, 0.0), "f32", (3,)),
+        subject.Float("acceleration", (0.0, 0.0, 0.0), "f32", (3,)),
+        subject.Text("label", "", 24),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -39,19 +49,24 @@ under_test = subject.Subject(
 
 
 class TestPointMass(
-    gc.Cases,
-    doubling.Cases,
-    hash.Cases,
-    one.Cases,
-    owned.Cases,
-    packed.Cases,
-    cases.Cases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    lookups.HashCases,
+    lookups.OneCases,
+    owned.OwnedCases,
+    packed.PackedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    gc.Rules, doubling.Rules, hash.Rules, one.Rules, owned.Rules, packed.Rules
+    memory.DoublingRules,
+    destroy.GcRules,
+    lookups.OneRules,
+    owned.OwnedRules,
+    packed.PackedRules,
 ):
     subject = under_test
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, kernels, machine, subject
-from ecsgen_runtime.testing.policies import (
-    callback,
-    doubling,
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
     hierarchy,
-    one,
-    orphans_destroy,
+    kernels,
+    lookups,
+    machine,
+    memory,
+    orphans,
     owned,
-    owned_children,
-    owned_release,
     packed,
-    release,
-    sparse,
+    proxies,
+    subject,
 )
 from hypothesis import given
 
@@ -28,7 +28,7 @@ under_test = subject.Subject(
     manager=SceneNodeManager,
     row=SceneNode,
     fields=(
-        fields.Float(
+        subject.Float(
             "local",
             (
                 (1.0, 0.0, 0.0, 0.0),
@@ -39,7 +39,7 @@ under_test = subject.Subject(
             "f32",
             (4, 4),
         ),
-        fields.Float(
+        subject.Float(
             "world",
             (
                 (1.0, 0.0, 0.0, 0.0),
@@ -66,34 +66,34 @@ under_test = subject.Subject(
 
 
 class TestSceneNode(
-    owned_children.Cases,
-    callback.Cases,
-    owned_release.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    one.Cases,
-    orphans_destroy.Cases,
-    hierarchy.Cases,
-    owned.Cases,
-    packed.Cases,
-    release.Cases,
-    cases.Cases,
+    hierarchy.OwnedChildrenCases,
+    destroy.OwnedReleaseCases,
+    lookups.SparseCases,
+    destroy.CallbackCases,
+    memory.DoublingCases,
+    lookups.OneCases,
+    orphans.OrphansDestroyCases,
+    hierarchy.HierarchyCases,
+    owned.OwnedCases,
+    packed.PackedCases,
+    destroy.ReleaseCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    owned_children.Rules,
-    callback.Rules,
-    owned_release.Rules,
-    sparse.Rules,
-    doubling.Rules,
-    one.Rules,
-    orphans_destroy.Rules,
-    hierarchy.Rules,
-    owned.Rules,
-    packed.Rules,
-    release.Rules,
+    hierarchy.OwnedChildrenRules,
+    lookups.SparseRules,
+    destroy.CallbackRules,
+    memory.DoublingRules,
+    lookups.OneRules,
+    orphans.OrphansDestroyRules,
+    hierarchy.HierarchyRules,
+    owned.OwnedRules,
+    packed.PackedRules,
+    destroy.ReleaseRules,
 ):
     subject = under_test
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, machine, subject
-from ecsgen_runtime.testing.policies import (
-    callback,
-    doubling,
-    grouped,
-    objects,
-    one,
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
+    lookups,
+    machine,
+    memory,
     owned,
-    owned_release,
-    release,
-    sparse,
+    packed,
+    proxies,
+    subject,
 )
 
 from .. import EntityManager, StaleInstanceError, World
@@ -25,13 +24,13 @@ under_test = subject.Subject(
     manager=SkinnedMeshManager,
     row=SkinnedMesh,
     fields=(
-        fields.Int("vertex_buffers", (0, 0), "u32", (2,)),
-        fields.Int("index_buffer", 0, "u32"),
-        fields.Int("shader", 0, "u32"),
-        fields.Int("material", 0, "u32"),
-        fields.Int("bone_count", 1, "u16"),
-        fields.Bool("visible", True),
-        fields.Object("resource", None),
+        subject.Int("vertex_buffers", (0, 0), "u32", (2,)),
+        subject.Int("index_buffer", 0, "u32"),
+        subject.Int("shader", 0, "u32"),
+        subject.Int("material", 0, "u32"),
+        subject.Int("bone_count", 1, "u16"),
+        subject.Bool("visible", True),
+        subject.Object("resource", None),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -58,30 +57,29 @@ under_test = subject.Subject(
 
 
 class TestSkinnedMesh(
-    callback.Cases,
-    owned_release.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    grouped.Cases,
-    one.Cases,
-    objects.Cases,
-    owned.Cases,
-    release.Cases,
-    cases.Cases,
+    destroy.OwnedReleaseCases,
+    lookups.SparseCases,
+    destroy.CallbackCases,
+    memory.DoublingCases,
+    packed.GroupedCases,
+    lookups.OneCases,
+    memory.ObjectsCases,
+    owned.OwnedCases,
+    destroy.ReleaseCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    callback.Rules,
-    owned_release.Rules,
-    sparse.Rules,
-    doubling.Rules,
-    grouped.Rules,
-    one.Rules,
-    objects.Rules,
-    owned.Rules,
-    release.Rules,
+    lookups.SparseRules,
+    destroy.CallbackRules,
+    memory.DoublingRules,
+    packed.GroupedRules,
+    lookups.OneRules,
+    owned.OwnedRules,
+    destroy.ReleaseRules,
 ):
     subject = under_test
 

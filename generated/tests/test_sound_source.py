@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, machine, subject
-from ecsgen_runtime.testing.policies import doubling, hash, manual, many, owned, packed
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
+    lookups,
+    machine,
+    memory,
+    owned,
+    packed,
+    proxies,
+    subject,
+)
 
 from .. import EntityManager, StaleInstanceError, World
 from ..sound_source import SoundSource, SoundSourceManager
@@ -15,12 +24,12 @@ under_test = subject.Subject(
     manager=SoundSourceManager,
     row=SoundSource,
     fields=(
-        fields.Text("clip", "", 40),
-        fields.Float("volume", 1.0, "f32"),
-        fields.Float("pitch", 1.0, "f32"),
-        fields.Float("offset", (0.0, 0.0, 0.0), "f32", (3,)),
-        fields.Float("elapsed", 0.0, "f32"),
-        fields.Bool("looping", False),
+        subject.Text("clip", "", 40),
+        subject.Float("volume", 1.0, "f32"),
+        subject.Float("pitch", 1.0, "f32"),
+        subject.Float("offset", (0.0, 0.0, 0.0), "f32", (3,)),
+        subject.Float("elapsed", 0.0, "f32"),
+        subject.Bool("looping", False),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -42,19 +51,20 @@ under_test = subject.Subject(
 
 
 class TestSoundSource(
-    manual.Cases,
-    doubling.Cases,
-    hash.Cases,
-    many.Cases,
-    owned.Cases,
-    packed.Cases,
-    cases.Cases,
+    memory.DoublingCases,
+    lookups.HashCases,
+    destroy.ManualCases,
+    lookups.ManyCases,
+    owned.OwnedCases,
+    packed.PackedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    manual.Rules, doubling.Rules, hash.Rules, many.Rules, owned.Rules, packed.Rules
+    memory.DoublingRules, lookups.ManyRules, owned.OwnedRules, packed.PackedRules
 ):
     subject = under_test
 

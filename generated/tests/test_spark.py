@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, kernels, machine, subject
-from ecsgen_runtime.testing.policies import doubling, ids, partition, seeded, unowned
+from ecsgen_runtime.testing import (
+    cases,
+    ids,
+    kernel_inputs,
+    kernels,
+    machine,
+    memory,
+    packed,
+    proxies,
+    subject,
+)
 from hypothesis import given
 
 from .. import EntityManager, StaleInstanceError, World
@@ -16,9 +25,9 @@ under_test = subject.Subject(
     manager=SparkManager,
     row=Spark,
     fields=(
-        fields.Float("position", (0.0, 0.0), "f32", (2,)),
-        fields.Float("velocity", (0.0, 0.0), "f32", (2,)),
-        fields.Float("heat", 1.0, "f32"),
+        subject.Float("position", (0.0, 0.0), "f32", (2,)),
+        subject.Float("velocity", (0.0, 0.0), "f32", (2,)),
+        subject.Float("heat", 1.0, "f32"),
     ),
     columns=(
         subject.Column("position_x", "float32"),
@@ -40,12 +49,20 @@ under_test = subject.Subject(
 
 
 class TestSpark(
-    ids.Cases, doubling.Cases, partition.Cases, seeded.Cases, unowned.Cases, cases.Cases
+    memory.DoublingCases,
+    ids.IdsCases,
+    packed.PartitionCases,
+    kernel_inputs.SeededCases,
+    ids.UnownedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
-class _Machine(ids.Rules, doubling.Rules, partition.Rules, seeded.Rules, unowned.Rules):
+class _Machine(
+    memory.DoublingRules, ids.IdsRules, packed.PartitionRules, ids.UnownedRules
+):
     subject = under_test
 
 

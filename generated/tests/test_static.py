@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, machine, subject
-from ecsgen_runtime.testing.policies import doubling, gc, one, owned, packed, sparse
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
+    lookups,
+    machine,
+    memory,
+    owned,
+    packed,
+    proxies,
+    subject,
+)
 
 from .. import EntityManager, StaleInstanceError, World
 from ..static import Static, StaticManager
@@ -22,19 +31,25 @@ under_test = subject.Subject(
 
 
 class TestStatic(
-    gc.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    one.Cases,
-    owned.Cases,
-    packed.Cases,
-    cases.Cases,
+    lookups.SparseCases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    lookups.OneCases,
+    owned.OwnedCases,
+    packed.PackedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    gc.Rules, sparse.Rules, doubling.Rules, one.Rules, owned.Rules, packed.Rules
+    lookups.SparseRules,
+    memory.DoublingRules,
+    destroy.GcRules,
+    lookups.OneRules,
+    owned.OwnedRules,
+    packed.PackedRules,
 ):
     subject = under_test
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, machine, subject
-from ecsgen_runtime.testing.policies import (
-    doubling,
-    gc,
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
     ids,
-    many,
+    lookups,
+    machine,
+    memory,
     owned,
     packed,
-    sparse,
+    proxies,
+    subject,
 )
 
 from .. import EntityManager, StaleInstanceError, World, enums
@@ -23,11 +25,11 @@ under_test = subject.Subject(
     manager=StatusEffectManager,
     row=StatusEffect,
     fields=(
-        fields.Enum("effect", enums.Effect(0), enums.Effect, "u8"),
-        fields.Float("strength", 1.0, "f32"),
-        fields.Float("remaining", 5.0, "f32"),
-        fields.Handle("caster", 0),
-        fields.Handle("icon", 0),
+        subject.Enum("effect", enums.Effect(0), enums.Effect, "u8"),
+        subject.Float("strength", 1.0, "f32"),
+        subject.Float("remaining", 5.0, "f32"),
+        subject.Handle("caster", 0),
+        subject.Handle("icon", 0),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -48,26 +50,27 @@ under_test = subject.Subject(
 
 
 class TestStatusEffect(
-    gc.Cases,
-    ids.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    many.Cases,
-    owned.Cases,
-    packed.Cases,
-    cases.Cases,
+    lookups.SparseCases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    ids.IdsCases,
+    lookups.ManyCases,
+    owned.OwnedCases,
+    packed.PackedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    gc.Rules,
-    ids.Rules,
-    sparse.Rules,
-    doubling.Rules,
-    many.Rules,
-    owned.Rules,
-    packed.Rules,
+    lookups.SparseRules,
+    memory.DoublingRules,
+    destroy.GcRules,
+    ids.IdsRules,
+    lookups.ManyRules,
+    owned.OwnedRules,
+    packed.PackedRules,
 ):
     subject = under_test
 

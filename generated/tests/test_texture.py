@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, machine, subject
-from ecsgen_runtime.testing.policies import (
-    doubling,
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
     ids,
-    objects,
+    machine,
+    memory,
     packed,
-    release,
+    proxies,
+    subject,
     unique,
-    unowned,
 )
 
 from .. import EntityManager, StaleInstanceError, World
 from ..texture import Texture, TextureManager
 
-under_test = unique.Subject(
+under_test = unique.UniqueSubject(
     world=World,
     entities=EntityManager,
     manager=TextureManager,
     row=Texture,
     fields=(
-        fields.Int("device_handle", 0, "u64"),
-        fields.Int("width", 1, "u16"),
-        fields.Int("height", 1, "u16"),
-        fields.Object("staging", None),
+        subject.Int("device_handle", 0, "u64"),
+        subject.Int("width", 1, "u16"),
+        subject.Int("height", 1, "u16"),
+        subject.Object("staging", None),
     ),
     columns=(
         subject.Column("device_handle", "uint64"),
@@ -39,31 +40,31 @@ under_test = unique.Subject(
     ),
     tagged={"hot": ("device_handle", "width", "height"), "cold": ("file", "staging")},
     capacity=0,
-    unique=(fields.Text("file", "", 64),),
+    unique=(subject.Text("file", "", 64),),
 )
 
 
 class TestTexture(
-    ids.Cases,
-    doubling.Cases,
-    objects.Cases,
-    packed.Cases,
-    release.Cases,
-    unique.Cases,
-    unowned.Cases,
-    cases.Cases,
+    memory.DoublingCases,
+    ids.IdsCases,
+    memory.ObjectsCases,
+    packed.PackedCases,
+    destroy.ReleaseCases,
+    unique.UniqueCases,
+    ids.UnownedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    ids.Rules,
-    doubling.Rules,
-    objects.Rules,
-    packed.Rules,
-    release.Rules,
-    unique.Rules,
-    unowned.Rules,
+    memory.DoublingRules,
+    ids.IdsRules,
+    packed.PackedRules,
+    destroy.ReleaseRules,
+    unique.UniqueRules,
+    ids.UnownedRules,
 ):
     subject = under_test
 

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, machine, subject
-from ecsgen_runtime.testing.policies import direct, direct_ids, gc, owned, reserved
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
+    ids,
+    lookups,
+    machine,
+    memory,
+    owned,
+    proxies,
+    subject,
+)
 
 from .. import EntityManager, StaleInstanceError, World
 from ..tile import Tile, TileManager
@@ -15,10 +24,10 @@ under_test = subject.Subject(
     manager=TileManager,
     row=Tile,
     fields=(
-        fields.Float("height", 0.0, "f32"),
-        fields.Int("walk_cost", 1, "u8"),
-        fields.Float("flow", (0.0, 0.0), "f32", (2,)),
-        fields.Bool("explored", False),
+        subject.Float("height", 0.0, "f32"),
+        subject.Int("walk_cost", 1, "u8"),
+        subject.Float("flow", (0.0, 0.0), "f32", (2,)),
+        subject.Bool("explored", False),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -35,12 +44,24 @@ under_test = subject.Subject(
 
 
 class TestTile(
-    direct.Cases, direct_ids.Cases, gc.Cases, reserved.Cases, owned.Cases, cases.Cases
+    lookups.DirectCases,
+    ids.DirectIdsCases,
+    destroy.GcCases,
+    memory.ReservedCases,
+    owned.OwnedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
-class _Machine(direct.Rules, direct_ids.Rules, gc.Rules, reserved.Rules, owned.Rules):
+class _Machine(
+    lookups.DirectRules,
+    ids.DirectIdsRules,
+    destroy.GcRules,
+    memory.ReservedRules,
+    owned.OwnedRules,
+):
     subject = under_test
 
 

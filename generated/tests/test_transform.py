@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 from ecsgen_runtime.testing import (
     cases,
-    fields,
-    kernel_reductions,
+    destroy,
     kernels,
+    lookups,
     machine,
+    memory,
+    owned,
+    proxies,
     subject,
 )
-from ecsgen_runtime.testing.policies import direct, doubling, gc, owned
 from hypothesis import example, given
 
 from .. import EntityManager, StaleInstanceError, World
@@ -23,9 +25,9 @@ under_test = subject.Subject(
     manager=TransformManager,
     row=Transform,
     fields=(
-        fields.Float("translation", (0.0, 0.0, 0.0), "f32", (3,)),
-        fields.Float("rotation", (0.0, 0.0, 0.0, 1.0), "f32", (4,)),
-        fields.Float("scale", (1.0, 1.0, 1.0), "f32", (3,)),
+        subject.Float("translation", (0.0, 0.0, 0.0), "f32", (3,)),
+        subject.Float("rotation", (0.0, 0.0, 0.0, 1.0), "f32", (4,)),
+        subject.Float("scale", (1.0, 1.0, 1.0), "f32", (3,)),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -38,11 +40,20 @@ under_test = subject.Subject(
 )
 
 
-class TestTransform(direct.Cases, gc.Cases, doubling.Cases, owned.Cases, cases.Cases):
+class TestTransform(
+    lookups.DirectCases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    owned.OwnedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
+):
     subject = under_test
 
 
-class _Machine(direct.Rules, gc.Rules, doubling.Rules, owned.Rules):
+class _Machine(
+    lookups.DirectRules, memory.DoublingRules, destroy.GcRules, owned.OwnedRules
+):
     subject = under_test
 
 
@@ -123,6 +134,6 @@ def center_of_one(row: kernels.Row) -> kernels.Value:
 @given(rows=kernels.SIZES, seed=kernels.SEEDS)
 def test_kernel_center(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernel_reductions.check(
+    kernels.check_reduction(
         under_test, "center", center_of_one, "mean", rows, seed, all_rows=True
     )

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, machine, subject
-from ecsgen_runtime.testing.policies import doubling, gc, grouped, one, owned, sparse
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
+    lookups,
+    machine,
+    memory,
+    owned,
+    packed,
+    proxies,
+    subject,
+)
 
 from .. import EntityManager, StaleInstanceError, World
 from ..velocity import Velocity, VelocityManager
@@ -14,7 +23,7 @@ under_test = subject.Subject(
     entities=EntityManager,
     manager=VelocityManager,
     row=Velocity,
-    fields=(fields.Float("value", (0.0, 0.0, 0.0), "f32", (3,)),),
+    fields=(subject.Float("value", (0.0, 0.0, 0.0), "f32", (3,)),),
     columns=(
         subject.Column("entity", "uint64"),
         subject.Column("value", "float32", (3,)),
@@ -25,19 +34,25 @@ under_test = subject.Subject(
 
 
 class TestVelocity(
-    gc.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    grouped.Cases,
-    one.Cases,
-    owned.Cases,
-    cases.Cases,
+    lookups.SparseCases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    packed.GroupedCases,
+    lookups.OneCases,
+    owned.OwnedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    gc.Rules, sparse.Rules, doubling.Rules, grouped.Rules, one.Rules, owned.Rules
+    lookups.SparseRules,
+    memory.DoublingRules,
+    destroy.GcRules,
+    packed.GroupedRules,
+    lookups.OneRules,
+    owned.OwnedRules,
 ):
     subject = under_test
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, fields, machine, subject
-from ecsgen_runtime.testing.policies import (
-    doubling,
-    gc,
-    grouped,
-    indirect,
-    one,
+from ecsgen_runtime.testing import (
+    cases,
+    destroy,
+    lookups,
+    machine,
+    memory,
     owned,
-    sparse,
+    packed,
+    proxies,
+    subject,
 )
 
 from .. import EntityManager, StaleInstanceError, World, enums
@@ -23,12 +24,12 @@ under_test = subject.Subject(
     manager=VillagerManager,
     row=Villager,
     fields=(
-        fields.Float("energy", 100.0, "f64"),
-        fields.Float("goal", (0.0, 0.0), "f32", (2,)),
-        fields.Enum("loot", enums.Loot(0), enums.Loot, "u8"),
-        fields.Float("chance_of_drop", 0.1, "f32"),
-        fields.Float("home", (0.0, 0.0), "f32", (2,)),
-        fields.Text("nickname", "", 16),
+        subject.Float("energy", 100.0, "f64"),
+        subject.Float("goal", (0.0, 0.0), "f32", (2,)),
+        subject.Enum("loot", enums.Loot(0), enums.Loot, "u8"),
+        subject.Float("chance_of_drop", 0.1, "f32"),
+        subject.Float("home", (0.0, 0.0), "f32", (2,)),
+        subject.Text("nickname", "", 16),
     ),
     columns=(
         subject.Column("entity", "uint64"),
@@ -53,26 +54,27 @@ under_test = subject.Subject(
 
 
 class TestVillager(
-    gc.Cases,
-    sparse.Cases,
-    doubling.Cases,
-    grouped.Cases,
-    indirect.Cases,
-    one.Cases,
-    owned.Cases,
-    cases.Cases,
+    lookups.SparseCases,
+    memory.DoublingCases,
+    destroy.GcCases,
+    packed.GroupedCases,
+    lookups.OneCases,
+    memory.IndirectCases,
+    owned.OwnedCases,
+    proxies.ProxyCases,
+    cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    gc.Rules,
-    sparse.Rules,
-    doubling.Rules,
-    grouped.Rules,
-    indirect.Rules,
-    one.Rules,
-    owned.Rules,
+    lookups.SparseRules,
+    memory.DoublingRules,
+    destroy.GcRules,
+    packed.GroupedRules,
+    lookups.OneRules,
+    memory.IndirectRules,
+    owned.OwnedRules,
 ):
     subject = under_test
 

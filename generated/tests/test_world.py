@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ecsgen_runtime.testing import kernels
-from ecsgen_runtime.testing.policies import unique
-from ecsgen_runtime.testing.world import (
-    bundles,
-    chunk_kernels,
-    chunk_queries,
-    entity_view,
+from ecsgen_runtime.testing import (
     groups,
+    kernel_inputs,
+    kernels,
     queries,
-    saving,
-    schedules,
-    seeded,
-    signature,
     spawning,
-    world_kernel_steps,
+    unique,
+    views,
     world_kernels,
 )
 
@@ -87,21 +80,21 @@ UNOWNED = {
 Game = unique.filled_world(_Game, UNOWNED)
 
 
-class TestGame(spawning.Cases):
+class TestGame(spawning.SpawningCases):
     world = Game
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED
 
 
-class TestSeeds(seeded.Cases):
+class TestSeeds(kernel_inputs.WorldSeededCases):
     world = Game
 
 
-class TestSchedules(schedules.Cases):
+class TestSchedules(world_kernels.ScheduleCases):
     world = Game
     subjects: ClassVar = SUBJECTS
     schedules: ClassVar = {
-        "frame": schedules.Schedule(
+        "frame": world_kernels.Schedule(
             {
                 "strength": 0.5,
                 "dt": 0.5,
@@ -109,25 +102,33 @@ class TestSchedules(schedules.Cases):
                 "heat": 0.5,
             },
             [
-                schedules.Call("", "stray", ("strength",), ("position", "velocity")),
-                schedules.Call("", "drift", ("dt",), ("position", "velocity")),
-                schedules.Call("", "carry", ("dt",), ("transform", "point_mass")),
-                schedules.Call("point_mass", "simulate", ("dt",), ("point_mass",)),
-                schedules.Call(
+                world_kernels.Call(
+                    "", "stray", ("strength",), ("position", "velocity")
+                ),
+                world_kernels.Call("", "drift", ("dt",), ("position", "velocity")),
+                world_kernels.Call("", "carry", ("dt",), ("transform", "point_mass")),
+                world_kernels.Call("point_mass", "simulate", ("dt",), ("point_mass",)),
+                world_kernels.Call(
                     "particle", "simulate", ("dt", "gravity"), ("particle",)
                 ),
-                schedules.Call("spark", "flicker", ("strength",), ()),
-                schedules.Call("", "scorch", ("dt", "heat"), ("health", "burning")),
+                world_kernels.Call("spark", "flicker", ("strength",), ()),
+                world_kernels.Call("", "scorch", ("dt", "heat"), ("health", "burning")),
             ],
         ),
-        "orbit": schedules.Schedule(
+        "orbit": world_kernels.Schedule(
             {
                 "dt": 0.25,
             },
             [
-                schedules.Call("celestial_body", "kick", ("dt",), ("celestial_body",)),
-                schedules.Call("celestial_body", "drift", ("dt",), ("celestial_body",)),
-                schedules.Call("celestial_body", "kick", ("dt",), ("celestial_body",)),
+                world_kernels.Call(
+                    "celestial_body", "kick", ("dt",), ("celestial_body",)
+                ),
+                world_kernels.Call(
+                    "celestial_body", "drift", ("dt",), ("celestial_body",)
+                ),
+                world_kernels.Call(
+                    "celestial_body", "kick", ("dt",), ("celestial_body",)
+                ),
             ],
         ),
     }
@@ -384,11 +385,11 @@ def dodge_of_one(row: kernels.Row) -> bool:
     return True
 
 
-class TestStepsOfWorldKernels(world_kernel_steps.Cases):
+class TestStepsOfWorldKernels(world_kernels.WorldKernelStepsCases):
     world = Game
     subjects: ClassVar = SUBJECTS | UNOWNED
     kernels: ClassVar = {
-        "carry": world_kernel_steps.Case(
+        "carry": world_kernels.Case(
             over="movers",
             steps=carry_of_one,
             modules={
@@ -404,7 +405,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             ],
             has_border=False,
         ),
-        "drift": world_kernel_steps.Case(
+        "drift": world_kernels.Case(
             over="bodies",
             steps=drift_of_one,
             modules={
@@ -420,7 +421,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             ],
             has_border=False,
         ),
-        "stray": world_kernel_steps.Case(
+        "stray": world_kernels.Case(
             over="bodies",
             steps=stray_of_one,
             modules={
@@ -437,7 +438,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             has_border=False,
             drawing=kernels.Drawing("stray"),
         ),
-        "shove": world_kernel_steps.Case(
+        "shove": world_kernels.Case(
             over="bodies",
             steps=shove_of_one,
             modules={
@@ -453,7 +454,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             ],
             has_border=False,
         ),
-        "haul": world_kernel_steps.Case(
+        "haul": world_kernels.Case(
             over="movers",
             steps=haul_of_one,
             modules={
@@ -470,7 +471,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             ],
             has_border=True,
         ),
-        "infect": world_kernel_steps.Case(
+        "infect": world_kernels.Case(
             over="meeting",
             steps=infect_of_one,
             modules={
@@ -491,7 +492,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             },
             drawing=kernels.Drawing("infect"),
         ),
-        "scatter": world_kernel_steps.Case(
+        "scatter": world_kernels.Case(
             over="boid",
             steps=scatter_of_one,
             modules={
@@ -514,7 +515,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "Hawk": "hawk",
             },
         ),
-        "huddle": world_kernel_steps.Case(
+        "huddle": world_kernels.Case(
             over="boid",
             steps=huddle_of_one,
             modules={
@@ -531,7 +532,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             near="reach",
             place="Boid.position",
         ),
-        "chase": world_kernel_steps.Case(
+        "chase": world_kernels.Case(
             over="hawks",
             steps=chase_of_one,
             modules={
@@ -554,7 +555,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "Boid": "boid",
             },
         ),
-        "part": world_kernel_steps.Case(
+        "part": world_kernels.Case(
             over="hawks",
             steps=part_of_one,
             modules={
@@ -570,7 +571,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             near=10.0,
             place="Boid.position",
         ),
-        "strike": world_kernel_steps.Case(
+        "strike": world_kernels.Case(
             over="hawks",
             steps=strike_of_one,
             modules={
@@ -598,7 +599,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
                 "Boid": "boid",
             },
         ),
-        "spread": world_kernel_steps.Case(
+        "spread": world_kernels.Case(
             over="hawks",
             steps=spread_of_one,
             modules={
@@ -617,7 +618,7 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
             near="apart",
             place="Boid.position",
         ),
-        "dodge": world_kernel_steps.Case(
+        "dodge": world_kernels.Case(
             over="boid",
             steps=dodge_of_one,
             modules={
@@ -642,52 +643,20 @@ class TestStepsOfWorldKernels(world_kernel_steps.Cases):
     }
 
 
-class TestWorldKernels(world_kernels.Cases):
-    world = Game
-    subjects: ClassVar = SUBJECTS
-    kernels: ClassVar = {
-        "carry": (
-            "movers",
-            ("transform", "point_mass"),
-            (0.5,),
-        ),
-        "drift": (
-            "bodies",
-            ("position", "velocity"),
-            (0.5,),
-        ),
-        "stray": (
-            "bodies",
-            ("position", "velocity"),
-            (0.5,),
-        ),
-        "shove": (
-            "bodies",
-            ("position", "velocity"),
-            ((0.5, 0.5, 0.5),),
-        ),
-        "haul": (
-            "movers",
-            ("transform", "point_mass"),
-            (0.5, 0.5),
-        ),
-    }
-
-
-class TestSignature(signature.Cases):
+class TestSignature(views.SignatureCases):
     world = Game
     signature = Signature
     subjects: ClassVar = SUBJECTS
 
 
-class TestEntityView(entity_view.Cases):
+class TestEntityView(views.EntityViewCases):
     world = Game
     view = EntityView
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED
 
 
-class TestBundles(bundles.Cases):
+class TestBundles(views.BundleCases):
     world = Game
     signature = Signature
     subjects: ClassVar = SUBJECTS
@@ -706,7 +675,7 @@ class TestBundles(bundles.Cases):
     }
 
 
-class TestQueries(queries.Cases):
+class TestQueries(queries.QueryCases):
     world = Game
     subjects: ClassVar = SUBJECTS
     queries: ClassVar = {
@@ -755,7 +724,7 @@ class TestQueries(queries.Cases):
     }
 
 
-class TestChunkKernels(chunk_kernels.Cases):
+class TestChunkKernels(world_kernels.ChunkKernelCases):
     world = Game
     members: ClassVar = test_archetypes.MEMBERS
     kernels: ClassVar = {
@@ -782,7 +751,7 @@ class TestChunkKernels(chunk_kernels.Cases):
     }
 
 
-class TestChunkQueries(chunk_queries.Cases):
+class TestChunkQueries(queries.ChunkQueryCases):
     world = Game
     members: ClassVar = test_archetypes.MEMBERS
     queries: ClassVar = {
@@ -805,14 +774,14 @@ BODIES_MEMBERS = {
 }
 
 
-class TestBodiesGroup(groups.Cases):
+class TestBodiesGroup(groups.GroupCases):
     world = Game
     kind = BodiesGroup
     group = "bodies"
     members: ClassVar = BODIES_MEMBERS
 
 
-class _BodiesGroupMachine(groups.Rules):
+class _BodiesGroupMachine(groups.GroupRules):
     world = Game
     kind = BodiesGroup
     group = "bodies"
@@ -830,14 +799,14 @@ ACTORS_MEMBERS = {
 }
 
 
-class TestActorsGroup(groups.Cases):
+class TestActorsGroup(groups.GroupCases):
     world = Game
     kind = ActorsGroup
     group = "actors"
     members: ClassVar = ACTORS_MEMBERS
 
 
-class _ActorsGroupMachine(groups.Rules):
+class _ActorsGroupMachine(groups.GroupRules):
     world = Game
     kind = ActorsGroup
     group = "actors"
@@ -848,7 +817,7 @@ TestActorsGroupMachine = _ActorsGroupMachine.TestCase
 TestActorsGroupMachine.settings = groups.SETTINGS
 
 
-class TestSaving(saving.Cases):
+class TestSaving(views.SavingCases):
     world = Game
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED

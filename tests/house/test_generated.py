@@ -124,13 +124,13 @@ def test_the_same_text_each_time(tmp_path: Path) -> None:
 def test_pieces_of_policies_that_nobody_asks_for_are_left_out() -> None:
     plain = Component(name="Plain", module="plain", lookup="hash", destroy="manual")
     tests = generated.component_tests(plain, support.PARENT)
-    place = "_runtime/testing/policies/"
+    place = "_runtime/testing/"
     found = {
         path.removeprefix(place).removesuffix(".py")
         for path in copies([vendored(lambda: tests, support.PARENT)])
     }
-    assert {"hash", "one", "packed", "manual", "lingering"} <= found
-    assert not {"sparse", "direct", "many", "gc", "callback", "release", "objects"} & found
+    assert {"cases", "destroy", "lookups", "machine", "owned", "packed"} <= found
+    assert not {"chunks", "hierarchy", "ids", "kernels", "orphans", "shards", "unique"} & found
 
 
 def test_copies_are_about_their_own_package(tmp_path: Path) -> None:

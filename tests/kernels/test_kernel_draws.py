@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime.kernels.chance import draw_key, normal_into
 from ecsgen_runtime.sizes import Sizes
-from ecsgen_runtime.testing import chance
+from ecsgen_runtime.testing import kernel_inputs
 from numpy.typing import NDArray
 
 from ecsgen.diagnostics import Diagnostics
@@ -192,7 +192,7 @@ def test_as_the_reference_says(packages: Any, backend: int) -> None:
         program = next(k.program for k in component.kernels if k.name == kernel)
         before = columns(w.body.data, component)
         who = before["own"] if kernel == "keyed" else np.array(w.body.data.entity)
-        stems = chance.stems(99, f"Body.{kernel}", calls.get(kernel, 0), who)
+        stems = kernel_inputs.stems(99, f"Body.{kernel}", calls.get(kernel, 0), who)
         calls[kernel] = calls.get(kernel, 0) + 1
         Reference(before, given, stems=stems).run(program, range(33))
         getattr(w.body, kernel)(**given)
@@ -208,15 +208,15 @@ def test_who_is_the_entity_the_id_or_the_key(packages: Any, backend: int) -> Non
     w.seed = 3
 
     def randoms(name: str, who: Any) -> list[float]:
-        stems = chance.stems(3, name, 0, np.asarray(who, np.uint64))
-        return [chance.numbers("random", stem, 0, 1, [])[0] for stem in stems]
+        stems = kernel_inputs.stems(3, name, 0, np.asarray(who, np.uint64))
+        return [kernel_inputs.numbers("random", stem, 0, 1, [])[0] for stem in stems]
 
     w.item.roll()
     ids = w.item.id_of_many(np.arange(24))
     assert w.item.data.x.tolist() == randoms("Item.roll", ids)
     w.spark.glow()
-    stems = chance.stems(3, "Spark.glow", 0, w.spark.id_of_many(np.arange(len(w.spark))))
-    normals = [chance.numbers("normal", stem, 0, 1, [])[0] for stem in stems]
+    stems = kernel_inputs.stems(3, "Spark.glow", 0, w.spark.id_of_many(np.arange(len(w.spark))))
+    normals = [kernel_inputs.numbers("normal", stem, 0, 1, [])[0] for stem in stems]
     assert np.allclose(w.spark.data.x, normals, rtol=0, atol=1e-12)
     w.wane()
     for chunk in w.archetypes.chunks():
@@ -342,9 +342,9 @@ def test_words_are_as_promised() -> None:
     assert name_hash("foobar") == 0x85944171F73967E8
     # SplitMix64 from 1234567, as published with the generator.
     step = 0x9E3779B97F4A7C15
-    words = [chance.mix((1234567 + (k + 1) * step) % 2**64) for k in range(3)]
+    words = [kernel_inputs.mix((1234567 + (k + 1) * step) % 2**64) for k in range(3)]
     assert words == [6457827717110365317, 3203168211198807973, 9817491932198370423]
-    key = chance.mix((chance.mix(5 ^ name_hash("Body.shake")) + 2 * step) % 2**64)
+    key = kernel_inputs.mix((kernel_inputs.mix(5 ^ name_hash("Body.shake")) + 2 * step) % 2**64)
     assert int(draw_key(5, name_hash("Body.shake"), 2)) == key
 
 
@@ -392,8 +392,8 @@ def test_draws_for_python_code(packages: Any) -> None:
 
     def stems(seed: int, stream: int, tick: int) -> list[int]:
         step = 0x9E3779B97F4A7C15
-        key = chance.mix((chance.mix(seed ^ stream) + tick * step) % 2**64)
-        return [chance.mix(one ^ key) for one in keys.tolist()]
+        key = kernel_inputs.mix((kernel_inputs.mix(seed ^ stream) + tick * step) % 2**64)
+        return [kernel_inputs.mix(one ^ key) for one in keys.tolist()]
 
     for how, found in (
         ("random", draws.uniform(keys, 7, 3, 4, seed=9)),
@@ -401,7 +401,7 @@ def test_draws_for_python_code(packages: Any) -> None:
     ):
         assert found.shape == (3, 4)
         assert found.dtype == np.float64
-        wanted = [chance.numbers(how, stem, 0, 4, []) for stem in stems(9, 3, 7)]
+        wanted = [kernel_inputs.numbers(how, stem, 0, 4, []) for stem in stems(9, 3, 7)]
         assert np.allclose(found, wanted, rtol=0, atol=1e-12)
     first = draws.bits(keys, 7, 3, seed=9)
     assert first.dtype == np.uint64
@@ -412,7 +412,7 @@ def test_draws_for_python_code(packages: Any) -> None:
     assert draws.bits(keys, 7, count=0).shape == (3, 0)
     assert draws.bits([], 7).shape == (0,)
     children = draws.child_keys(keys, 7, 2)
-    word = chance.mix((stems(2, 2**32 - 1, 7)[0] + 0x9E3779B97F4A7C15) % 2**64)
+    word = kernel_inputs.mix((stems(2, 2**32 - 1, 7)[0] + 0x9E3779B97F4A7C15) % 2**64)
     assert int(children[0]) == word
     assert packages[1][1].Draws.child_keys(keys, 7, 2).tolist() == children.tolist()
 

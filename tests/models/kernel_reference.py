@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from ecsgen_runtime.testing import chance
+from ecsgen_runtime.testing import kernel_inputs
 from numpy.typing import NDArray
 
 from ecsgen.model import types
@@ -226,7 +226,7 @@ class Reference:
             case Draw():
                 bounds = [self.value(operand) for operand in node.operands]
                 stem, count = self.stems[self.row], node.type.elements
-                return list(chance.numbers(node.how, stem, node.number, count, bounds))
+                return list(kernel_inputs.numbers(node.how, stem, node.number, count, bounds))
         raise TypeError(node)  # of other rows: see `world_reference`
 
     def _elements(self, given: Any, type_: Type) -> Value:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from ecsgen_runtime.testing import chance
+from ecsgen_runtime.testing import kernel_inputs
 from numpy.typing import NDArray
 
 from ecsgen.model import Component, Kernel, Project
@@ -97,8 +97,8 @@ class WorldReference(Reference):
         named_by = (self._who(owner, who.name, row[owner]) for _, row in rows)
         handles = np.array([*named_by], np.uint64)
         name = f"{self.home}.{self.kernel.name}" if self.home else self.kernel.name
-        stems = chance.stems(self.seed, name, 0, handles)
-        words = [chance.mix(stem + chance.STEP & chance.ALL) for stem in stems]
+        stems = kernel_inputs.stems(self.seed, name, 0, handles)
+        words = [kernel_inputs.mix(stem + kernel_inputs.STEP & kernel_inputs.ALL) for stem in stems]
         return [rows[k] for k in sorted(range(len(rows)), key=words.__getitem__)]
 
     def _who(self, owner: str, name: str, row: int) -> int:

@@ -283,4 +283,4 @@ class ReductionCheck(RowCode):
         """The call that compares the reduction with it."""
         arguments = [literal(self.name), f"{self.name}_of_one", literal(self._how)]
         given = ["under_test", *arguments, "rows", "seed", *self._all_rows]
-        return call("kernel_reductions.check", given, 4)
+        return call("kernels.check_reduction", given, 4)

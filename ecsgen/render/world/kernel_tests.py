@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ecsgen.model import Component, Default, Kernel, Project
-from ecsgen.model.members import checkable_kernels, steps_kernels
+from ecsgen.model.members import steps_kernels
 from ecsgen.model.programs import Argument
 from ecsgen.render.calls import collection
 from ecsgen.render.kernels.oracle import KernelCheck
@@ -101,23 +101,17 @@ def _items(components: Iterable[Component]) -> list[str]:
     return [f'"{component.name}": "{component.module}"' for component in components]
 
 
-def joined_cases(project: Project) -> tuple[KernelCase, ...]:
-    """Return the kernels over rows of entities that see these alone."""
-    members = _members(project)
-    return tuple(
-        KernelCase(kernel, tuple(map(module_name, members[kernel.over])))
-        for kernel in checkable_kernels(project, chunked=False)
-    )
-
-
 def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
     """Return the kernels over chunks, with components that let their queries find an entity."""
     queries = {query.name: query for query in project.world.queries}
     return tuple(
         KernelCase(kernel, tuple(map(module_name, (*query.all, *query.any))))
-        for kernel in checkable_kernels(project, chunked=True)
+        for kernel in steps_kernels(project, chunked=True)
         for query in [queries[kernel.over]]
-        if kernel.program.who is None  # these tests compare entities with others
+        # these tests compare each entity with one that is alone
+        if kernel.program.who is None
+        and kernel.program.near is None
+        and not kernel.program.effects.leads
     )
 
 

@@ -122,7 +122,6 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "shards": shard_names,
     "signature": flags,
     "world_kernel_steps": kernel_tests.steps_cases,
-    "world_kernels": kernel_tests.joined_cases,
 }
 
 

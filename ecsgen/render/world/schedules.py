@@ -151,7 +151,7 @@ class ScheduleMethod:
     @property
     def cases(self) -> list[str]:
         """The calls that do the same."""
-        return [call("schedules.Call", self._case(one), 16, ",") for one in self._calls]
+        return [call("world_kernels.Call", self._case(one), 16, ",") for one in self._calls]
 
     def _case(self, one: Call) -> list[str]:
         arguments = tuple(argument.name for argument in one.kernel.program.arguments)

@@ -1,12 +1,53 @@
-"""What generated tests share: a naive model, its rules, and direct cases.
+"""What generated tests share: a naive model, its rules, and direct cases; hooks of pytest.
 
-Everything comes in pieces, one module per policy; a component's tests put together the pieces of
-the policies that its schema asks for, and say which package they are about: no piece knows one.
+A policy has two classes, `RingCases` and `RingRules`; a component's tests derive from those of the
+policies that its schema asks for, and say which package they are about: no piece knows one.
 """
 
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import iter_modules
+from typing import Never
 
 import pytest
+
+REASON = "generated tests need hypothesis: pip install hypothesis"
+THOROUGH = "thorough"
+LONGER = f"generated tests search longer with --hypothesis-profile={THOROUGH}"
+
+if find_spec("hypothesis") is not None:
+    from hypothesis import settings
+
+    settings.register_profile(THOROUGH, max_examples=300)
+
+
+class Skipped(pytest.Module):
+    """A module of tests that cannot be imported."""
+
+    def collect(self) -> Never:
+        """Skip all that is in it."""
+        pytest.skip(REASON, allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(
+    module_path: Path, parent: pytest.Collector
+) -> pytest.Module | None:
+    """Leave tests out without hypothesis, and say so; None to take them as they are."""
+    if find_spec("hypothesis") is not None or module_path.name == "__init__.py":
+        return None
+    found: Skipped = Skipped.from_parent(parent, path=module_path)
+    return found
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say how to search longer, unless that has been done."""
+    if not config.getoption("--hypothesis-profile", None):
+        terminalreporter.write_line(LONGER)
+
 
 pytest.register_assert_rewrite(
     *(f"{__name__}.{it.name}" for it in iter_modules(__path__))

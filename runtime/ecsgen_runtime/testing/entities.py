@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from contextlib import ExitStack
-from copy import deepcopy
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -23,8 +21,8 @@ from hypothesis.stateful import (
 from ..entities.manager import Entities
 from ..errors import CapacityError, StaleEntityError, StructureLockedError
 from ..handles import NULL_ENTITY
-from .searching import EXAMPLES
-from .subject import handles_with
+from .machine import EXAMPLES
+from .subject import COPIES, deaths, fail, fails, handles_with, refuses
 
 SETTINGS: Final = settings(
     max_examples=EXAMPLES,
@@ -35,25 +33,33 @@ SETTINGS: Final = settings(
 )
 
 
-class Rules(RuleBasedStateMachine):
-    """Few indices and generations, so that both run out."""
+class _Tested:
+    """An entity manager to try."""
 
     manager: ClassVar[type[Entities]]
 
+    @property
+    def layout(self) -> Any:
+        """The numbers of its handles."""
+        return self.manager._LAYOUT
+
+    def most(self, count: int) -> int:
+        """Return so many, or as many entities as there can be."""
+        return min(count, int(self.layout.INDEX_COUNT))
+
+
+class EntityRules(_Tested, RuleBasedStateMachine):
+    """Few indices and generations, so that both run out."""
+
     @initialize(count=st.sampled_from([3, 10, 90]), min_free=st.integers(0, 3))
     def begin(self, count: int, min_free: int) -> None:
-        self.count = min(count, self.manager._LAYOUT.INDEX_COUNT)
+        self.count = self.most(count)
         self.min_free = min_free
-        self.last = min(3, (1 << self.manager._LAYOUT.GENERATION_BITS) - 1)
-        last = self.last * self.manager._LAYOUT.ONE_GENERATION
-        numbers = handles_with(
-            self.manager,
-            MIN_FREE=min_free,
-            INDEX_COUNT=self.count,
-            LAST_GENERATION=last,
-        )
+        self.last = min(3, (1 << self.layout.GENERATION_BITS) - 1)
+        last = self.last * self.layout.ONE_GENERATION
+        few = {"INDEX_COUNT": self.count, "LAST_GENERATION": last}
         self.patches = ExitStack()
-        self.patches.enter_context(numbers)
+        self.patches.enter_context(handles_with(self.manager, MIN_FREE=min_free, **few))
         self.entities = self.manager()
         self.generations: list[int] = []  # by index
         self.alive: set[int] = set()
@@ -70,16 +76,14 @@ class Rules(RuleBasedStateMachine):
         else:
             index = len(self.generations)
             self.generations.append(1)
-        entity: int = (
-            self.generations[index] * self.manager._LAYOUT.ONE_GENERATION | index
-        )
+        entity: int = self.generations[index] * self.layout.ONE_GENERATION | index
         self.alive.add(entity)
         self.ever.append(entity)
         return entity
 
     def bury(self, entity: int) -> None:
         """Destroy an entity in the model."""
-        index = entity & self.manager._LAYOUT.INDEX_MASK
+        index = entity & self.layout.INDEX_MASK
         self.alive.remove(entity)
         if self.generations[index] < self.last:
             self.generations[index] += 1
@@ -96,8 +100,7 @@ class Rules(RuleBasedStateMachine):
             entity = self.next_entity()
             assert self.entities.create() == entity
         else:
-            with pytest.raises(CapacityError):
-                self.entities.create()
+            refuses(CapacityError, self.entities.create)
 
     @rule(count=st.integers(0, 8) | st.integers(20, 40))
     def create_many(self, count: int) -> None:
@@ -105,8 +108,7 @@ class Rules(RuleBasedStateMachine):
             expected = [self.next_entity() for _ in range(count)]
             assert self.entities.create_many(count).tolist() == expected
         else:
-            with pytest.raises(CapacityError):
-                self.entities.create_many(count)
+            refuses(CapacityError, self.entities.create_many, count)
 
     @precondition(lambda self: self.alive)
     @rule(data=st.data())
@@ -127,10 +129,8 @@ class Rules(RuleBasedStateMachine):
     @rule(data=st.data())
     def the_dead_stay_dead(self, data: st.DataObject) -> None:
         dead = data.draw(st.sampled_from(sorted(set(self.ever) - self.alive)))
-        with pytest.raises(StaleEntityError):
-            self.entities.destroy(dead)
-        with pytest.raises(StaleEntityError):
-            self.entities.destroy_many([*self.alive, dead])
+        refuses(StaleEntityError, self.entities.destroy, dead)
+        refuses(StaleEntityError, self.entities.destroy_many, [*self.alive, dead])
 
     @rule(count=st.integers(0, 20))
     def take_back(self, count: int) -> None:
@@ -139,7 +139,7 @@ class Rules(RuleBasedStateMachine):
             self.entities._uncreate(es)
             assert not self.entities.alive_many(es).any()
 
-    @rule(copied=st.sampled_from([deepcopy, lambda e: pickle.loads(pickle.dumps(e))]))
+    @rule(copied=st.sampled_from(COPIES))
     def copy(self, copied: Callable[[Entities], Entities]) -> None:
         self.entities = copied(self.entities)
 
@@ -172,15 +172,18 @@ class _Guard:
         self.heard.append([gone])
 
 
-class Cases:
+class EntityCases(_Tested):
     """One thing at a time."""
 
-    manager: ClassVar[type[Entities]]
+    def created(self, em: Entities, count: int, as_many: bool) -> list[int]:
+        """Return new entities, created together or one after the other."""
+        many: list[int] = em.create_many(count).tolist() if as_many else []
+        return many or [em.create() for _ in range(count)]
 
     def test_handles(self) -> None:
         em = self.manager()
         entity = em.create()
-        assert entity == self.manager._LAYOUT.ONE_GENERATION
+        assert entity == self.layout.ONE_GENERATION
         assert (em.index(entity), em.generation(entity)) == (0, 1)
         assert em.create_many(1).dtype == np.uint64
 
@@ -189,17 +192,13 @@ class Cases:
         assert not em.alive(NULL_ENTITY)
         assert not em.alive_many([NULL_ENTITY]).any()
         entity = em.create()
-        beyond = (
-            self.manager._LAYOUT.LAST_GENERATION + self.manager._LAYOUT.ONE_GENERATION
-        )
+        beyond = self.layout.LAST_GENERATION + self.layout.ONE_GENERATION
         odd = [NULL_ENTITY, entity + 1, -1, -entity, beyond + entity, 2**64, 2**70]
         assert not any(em.alive(number) for number in odd)
         assert not em.alive_many(odd).any()
         for number in odd:
-            with pytest.raises(StaleEntityError):
-                em.destroy(number)
-            with pytest.raises(StaleEntityError):
-                em.destroy_many([entity, number])
+            refuses(StaleEntityError, em.destroy, number)
+            refuses(StaleEntityError, em.destroy_many, [entity, number])
         assert em.alive(entity)
         for wrong in (1.0, "1", None):
             with pytest.raises(TypeError):
@@ -210,7 +209,7 @@ class Cases:
         with handles_with(self.manager, MIN_FREE=1):
             first, second = em.create(), em.create()
             em.destroy(second)
-            assert em.index(em.create()) == 2 % self.manager._LAYOUT.INDEX_COUNT
+            assert em.index(em.create()) == 2 % self.layout.INDEX_COUNT
             em.destroy(first)
             again = em.create()
         assert em.index(again) == em.index(second)
@@ -220,24 +219,20 @@ class Cases:
     def test_repeated_entities_are_refused(self) -> None:
         em = self.manager()
         es = em.create_many(2)
-        with pytest.raises(StaleEntityError, match="repeated"):
-            em.destroy_many([es[0], es[1], es[0]])
+        refuses(StaleEntityError, "repeated", em.destroy_many, [es[0], es[1], es[0]])
         assert em.alive_many(es).all()
-        with pytest.raises(ValueError, match="-1"):
-            em.create_many(-1)
+        refuses(ValueError, "-1", em.create_many, -1)
 
     def test_a_repeat_among_few_is_refused(self) -> None:
         em = self.manager()
-        es = em.create_many(min(100, self.manager._LAYOUT.INDEX_COUNT)).tolist()
-        with pytest.raises(StaleEntityError, match="repeated"):
-            em.destroy_many([es[1], es[0], es[1]])
+        es = em.create_many(self.most(100)).tolist()
+        refuses(StaleEntityError, "repeated", em.destroy_many, [es[1], es[0], es[1]])
         assert list(em) == es
 
     def test_repeated_entities_may_die_once(self) -> None:
         em = self.manager()
-        es = em.create_many(min(6, self.manager._LAYOUT.INDEX_COUNT)).tolist()
-        died: list[list[int]] = []
-        em.on_destroy(lambda gone: died.append(gone.tolist()))
+        es = em.create_many(self.most(6)).tolist()
+        died = deaths(em)
         with pytest.raises(StaleEntityError, match="not alive"):
             em.destroy_many([es[1], es[1], 0], repeats=True)
         em.destroy_many([es[1], es[0], es[1]], repeats=True)
@@ -247,10 +242,7 @@ class Cases:
 
     @pytest.mark.parametrize("as_many", [False, True])
     def test_many_indices_wait_in_order(self, as_many: bool) -> None:
-        if (
-            self.manager._LAYOUT.INDEX_COUNT < 400
-            or self.manager._LAYOUT.GENERATION_BITS < 4
-        ):
+        if self.layout.INDEX_COUNT < 400 or self.layout.GENERATION_BITS < 4:
             pytest.skip("handles are too few, or retire too soon")
         em = self.manager()
         alive = em.create_many(400).tolist()
@@ -265,18 +257,13 @@ class Cases:
             waiting += map(em.index, gone)
             count = min(coming, len(waiting))
             with handles_with(self.manager, MIN_FREE=0):
-                made = (
-                    em.create_many(count).tolist()
-                    if as_many
-                    else [em.create() for _ in range(count)]
-                )
+                made = self.created(em, count, as_many)
             assert list(map(em.index, made)) == waiting[:count]
             waiting = waiting[count:]
             alive += made
 
     def test_many_reuse_early_ones_first_and_all_once_no_index_is_left(self) -> None:
-        layout = self.manager._LAYOUT
-        if layout.INDEX_COUNT < 4 or layout.GENERATION_BITS < 2:
+        if self.layout.INDEX_COUNT < 4 or self.layout.GENERATION_BITS < 2:
             pytest.skip("an index, or its generations, would run out")
         em = self.manager()
         with handles_with(self.manager, MIN_FREE=1, INDEX_COUNT=4):
@@ -287,18 +274,17 @@ class Cases:
 
     @pytest.mark.parametrize("as_many", [False, True])
     def test_new_indices_come_before_the_last_that_wait(self, as_many: bool) -> None:
-        layout = self.manager._LAYOUT
-        if layout.INDEX_COUNT < 8 or layout.GENERATION_BITS < 2:
+        if self.layout.INDEX_COUNT < 8 or self.layout.GENERATION_BITS < 2:
             pytest.skip("handles are too few, or retire too soon")
         with handles_with(self.manager, MIN_FREE=2, INDEX_COUNT=8):
             em = self.manager()
             em.destroy_many(em.create_many(6)[[3, 1, 4, 0]])
-            made = em.create_many(6) if as_many else [em.create() for _ in range(6)]
+            made = self.created(em, 6, as_many)
         assert list(map(em.index, made)) == [3, 1, 6, 7, 4, 0]
 
     def test_who_is_alive_among_many(self) -> None:
         em = self.manager()
-        es = em.create_many(min(40_000, self.manager._LAYOUT.INDEX_COUNT))
+        es = em.create_many(self.most(40_000))
         dead = np.zeros(len(es), np.bool_)
         dead[1:-1:3] = True
         em.destroy_many(es[dead])
@@ -318,7 +304,7 @@ class Cases:
     @pytest.mark.parametrize("count", [1, 63, 64, 65, 129])
     def test_room_for_all(self, count: int) -> None:
         em = self.manager()
-        count = min(count, self.manager._LAYOUT.INDEX_COUNT - 1)
+        count = min(count, self.layout.INDEX_COUNT - 1)
         es = em.create_many(count).tolist()
         es.append(em.create())
         assert list(em) == es
@@ -326,15 +312,10 @@ class Cases:
     @pytest.mark.parametrize("count", [0, 1, 20])
     def test_an_index_without_generations_is_retired(self, count: int) -> None:
         em = self.manager()
-        with handles_with(
-            self.manager,
-            MIN_FREE=0,
-            LAST_GENERATION=self.manager._LAYOUT.ONE_GENERATION,
-        ):
+        one = self.layout.ONE_GENERATION
+        with handles_with(self.manager, MIN_FREE=0, LAST_GENERATION=one):
             # their indices begin at 0, so these are the first of the last
-            es = em.create_many(
-                max(1, min(count, self.manager._LAYOUT.INDEX_COUNT - 1))
-            )
+            es = em.create_many(max(1, min(count, self.layout.INDEX_COUNT - 1)))
             if count:
                 em.destroy_many(es)
             else:
@@ -345,7 +326,7 @@ class Cases:
 
     def test_queued_indices_count_as_memory(self) -> None:
         em = self.manager()
-        es = em.create_many(min(500, self.manager._LAYOUT.INDEX_COUNT))
+        es = em.create_many(self.most(500))
         before = em.nbytes
         em.destroy_many(es)
         assert em.nbytes >= max(before, 8 * len(es) + 4 * len(es))
@@ -373,7 +354,7 @@ class Cases:
     @pytest.mark.parametrize("count", [3, 30])
     def test_callbacks_can_change_no_handles(self, count: int) -> None:
         em = self.manager()
-        es = em.create_many(min(count, self.manager._LAYOUT.INDEX_COUNT))
+        es = em.create_many(self.most(count))
         heard: list[Any] = []
 
         def listen(gone: Any) -> None:
@@ -393,8 +374,7 @@ class Cases:
         em._attach(guard, _Guard.remove)
         es = em.create_many(2)
         for call, given in ((em.destroy, es[0]), (em.destroy_many, es)):
-            with pytest.raises(StructureLockedError):
-                call(given)
+            refuses(StructureLockedError, call, given)
         assert em.alive_many(es).all()
         assert guard.heard == []
 
@@ -409,9 +389,7 @@ class Cases:
             guard._locks = 1
 
         em.on_destroy(refuse)
-        with pytest.raises(ExceptionGroup) as caught:
-            em.destroy(first)
-        assert list(map(type, caught.value.exceptions)) == [StructureLockedError]
+        fails([StructureLockedError], em.destroy, first)
         assert em.alive(second)
         assert guard.heard == [[first]]
 
@@ -419,16 +397,11 @@ class Cases:
         em = self.manager()
         died: list[list[int]] = []
 
-        def fail(gone: object) -> None:
-            raise ZeroDivisionError
-
         em.on_destroy(fail)
         em.on_destroy(lambda gone: died.append(gone.tolist()))
         em.on_destroy(fail)
         entity = em.create()
-        with pytest.raises(ExceptionGroup) as caught:
-            em.destroy(entity)
-        assert list(map(type, caught.value.exceptions)) == [ZeroDivisionError] * 2
+        fails([ZeroDivisionError] * 2, em.destroy, entity)
         assert died == [[entity]]
         assert not em.alive(entity)
 

@@ -1,40 +1,30 @@
-"""What kernels are tried on: managers with rows of random bits, and arguments."""
+"""What kernels are tried on: managers with rows of random bits, arguments, and draws."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from math import inf, nan
+from statistics import NormalDist
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from ..entities.manager import Entities
 from ..handles import EntityArray
 from ..sizes import Sizes
-from .fields import Enum
-from .subject import Subject, born
+from .cases import Cases
+from .subject import CODECS, COPIES, Enum, Subject, born, loaded
 
-# --- Cells of columns: random ones, those of a manager, whether two columns are the
-# same.
+# --- Cells of columns: random ones, a manager's, and whether they are the same --------
 
 
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
+Rng: TypeAlias = np.random.Generator
 Value: TypeAlias = list[Any]
 """One numpy scalar per element of a shape."""
-SPECIAL = (
-    math.nan,
-    math.inf,
-    -math.inf,
-    -0.0,
-    0.0,
-    1.0,
-    -1.0,
-    3e38,
-    1e-45,
-    1e19,
-    255.0,
-)
+SPECIAL = (nan, inf, -inf, -0.0, 0.0, 1.0, -1.0, 3e38, 1e-45, 1e19, 255.0)
 
 
 def columns_of(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
@@ -49,9 +39,7 @@ def columns_of(subject: Subject, manager: Any) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def put_columns(
-    subject: Subject, manager: Any, columns: Mapping[str, NDArray[Any]]
-) -> None:
+def put_columns(subject: Subject, manager: Any, columns: Columns) -> None:
     """Write columns as `columns_of` has them over those of the fields."""
     for f in subject.whole:
         getattr(manager.data, f.name)[...] = columns[f.name]
@@ -64,7 +52,7 @@ def put_columns(
 def random_cells(
     dtype: np.dtype[Any],
     shape: tuple[int, ...],
-    rng: np.random.Generator,
+    rng: Rng,
     *,
     tame: bool = False,
 ) -> Any:
@@ -84,9 +72,7 @@ def random_cells(
     return np.where(rng.random(shape) < 0.2, special, usual)
 
 
-def choose_members(
-    subject: Subject, columns: Mapping[str, NDArray[Any]], rng: np.random.Generator
-) -> None:
+def choose_members(subject: Subject, columns: Columns, rng: Rng) -> None:
     """Let most cells of enums be members: conditions seldom hold for any other number."""
     for f in subject.fields:
         if isinstance(f, Enum) and f.name in columns:
@@ -117,8 +103,7 @@ def put(column: NDArray[Any], place: tuple[int, ...], value: Value) -> None:
     column[place] = filled.reshape(np.shape(cell)) if len(value) > 1 else filled
 
 
-# --- What a kernel is called with: arguments, one value for all rows or one for each
-# of them.
+# --- Arguments: one value for all rows, or one for each -------------------------------
 
 
 class Each(NamedTuple):
@@ -130,7 +115,7 @@ class Each(NamedTuple):
 
 
 def argument(
-    rng: np.random.Generator, kind: str, shape: tuple[int, ...], enum: Any = None
+    rng: Rng, kind: str, shape: tuple[int, ...], enum: Any = None
 ) -> NDArray[Any]:
     """Return random values of an argument's type, of a shape."""
     if enum is not None:
@@ -146,7 +131,7 @@ class Inputs:
     def __init__(
         self,
         kinds: Mapping[str, tuple[Any, ...]],
-        rng: np.random.Generator,
+        rng: Rng,
         rows: int = 0,
     ) -> None:
         self._kinds = kinds
@@ -206,7 +191,7 @@ def run(manager: Any, name: str, arguments: Mapping[str, Any]) -> Any:
 def filled(
     subject: Subject,
     rows: int,
-    rng: np.random.Generator,
+    rng: Rng,
     name: str,
     inputs: Inputs,
     *,
@@ -270,7 +255,7 @@ def _range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     return limits.min, limits.max
 
 
-def related(manager: Any, rng: np.random.Generator) -> NDArray[Any]:
+def related(manager: Any, rng: Rng) -> NDArray[Any]:
     """Give rows parents and make some inactive, where there is such a thing; return parents."""
     n = manager.data.n
     if hasattr(manager, "set_parent"):
@@ -320,10 +305,10 @@ HALVINGS = 60
 
 
 def approach(
-    columns: Mapping[str, NDArray[Any]],
+    columns: Columns,
     rows: Sequence[int],
     matches: Callable[[int], bool],
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> None:
     """Change numbers in some of the rows of columns until the condition turns between two of them.
 
@@ -343,7 +328,7 @@ def approach(
 
 
 def _halve(
-    columns: Mapping[str, NDArray[Any]],
+    columns: Columns,
     inside: int,
     outside: int,
     matches: Callable[[int], bool],
@@ -367,3 +352,170 @@ def _between(one: Any, other: Any) -> Any:
         middle = one / 2 + other / 2
         return np.where(np.isfinite(middle), middle, other)
     return one // 2 + other // 2 + (one & other & 1)
+
+
+# --- Random numbers of kernels, one at a time, by their definition --------------------
+
+
+ALL = 2**64 - 1
+STEP = 0x9E3779B97F4A7C15
+INVERSE = NormalDist().inv_cdf
+
+
+class Drawing(NamedTuple):
+    """How a kernel draws."""
+
+    name: str
+    """The kernel's, with that of its component."""
+    key: str = ""
+    """The field that tells rows apart, if it is not their entity or id."""
+
+
+def mix(x: int) -> int:
+    """Return a number of 64 bits made of another."""
+    x ^= x >> 30
+    x = x * 0xBF58476D1CE4E5B9 & ALL
+    x ^= x >> 27
+    x = x * 0x94D049BB133111EB & ALL
+    return x ^ x >> 31
+
+
+def name_hash(name: str) -> int:
+    """Return the FNV-1a of a name."""
+    found = 0xCBF29CE484222325
+    for byte in name.encode():
+        found = (found ^ byte) * 0x100000001B3 & ALL
+    return found
+
+
+def stems(seed: int, name: str, call: int, who: NDArray[Any]) -> list[int]:
+    """Return what all numbers of a row have in common, for each row."""
+    key = mix(mix(seed ^ name_hash(name)) + call * STEP & ALL)
+    return [mix(one ^ key) for one in who.tolist()]
+
+
+def first_word(stem: int) -> int:
+    """Return a row's first word, which tells when it is its turn."""
+    return mix(stem + STEP & ALL)
+
+
+def who_of(manager: Any, columns: Columns, drawing: Drawing) -> NDArray[np.uint64]:
+    """Return what tells the rows of a manager apart."""
+    if drawing.key:
+        return columns[drawing.key].copy()
+    if manager._IS_LIST or not hasattr(manager.data, "entity"):
+        ids: NDArray[np.uint64] = manager.id_of_many(np.arange(manager.data.n))
+        return ids
+    return np.array(manager.data.entity)
+
+
+def numbers(
+    how: str, stem: int, first: int, count: int, bounds: Sequence[list[Any]]
+) -> Any:
+    """Return so many numbers of a row, from the first one on."""
+    words = [mix(stem + (first + k + 1) * STEP & ALL) for k in range(count)]
+    if how == "random":
+        return [np.float64((word >> 11) * 2.0**-53) for word in words]
+    if how == "normal":
+        return [np.float64(INVERSE(((word >> 12) + 0.5) * 2.0**-52)) for word in words]
+    (given,) = bounds
+    several = [int(bound) for bound in given] * (count if len(given) == 1 else 1)
+    pairs = zip(words, several, strict=True)
+    return [np.int64((word >> 32) * bound >> 32) for word, bound in pairs]
+
+
+# --- Managers with a seed, and the calls of each kernel -------------------------------
+
+
+class SeededCases(Cases):
+    """What calls of kernels have in common."""
+
+    def keys(self, m: Any) -> list[int]:
+        """Count a call of each kernel that draws, and return what its numbers have in common."""
+        return [int(m._draw_key(kernel)) for kernel in m._DRAWING]
+
+    def expected(self, m: Any, call: int) -> list[int]:
+        """Return the same as the definition has it."""
+        hashes = [name_hash(f"{self.subject.label}.{name}") for name in m._DRAWING]
+        return [mix(mix(m.seed ^ h) + call * STEP & ALL) for h in hashes]
+
+    def test_keys_of_calls(self) -> None:
+        _, m = self.new()
+        assert m.seed == 0
+        for seed in (0, 1, ALL):
+            m.seed = seed
+            assert m.seed == seed
+            for call in range(3):
+                assert self.keys(m) == self.expected(m, call)
+
+    def test_seeds_that_are_none(self) -> None:
+        _, m = self.new()
+        m.seed = 7
+        self.keys(m)
+        for seed in (-1, ALL + 1, 1.0, "1", True, None):
+            with pytest.raises((ValueError, OverflowError, TypeError), match="seed"):
+                m.seed = seed
+        assert m.seed == 7
+        assert self.keys(m) == self.expected(m, 1)
+
+    def test_copies_go_on(self) -> None:
+        _, m = self.new()
+        for seed in (0, 9):
+            m.seed = seed
+            for call in range(2):
+                others = [copied(m) for copied in COPIES]
+                assert self.keys(m) == self.expected(m, call)
+                for other in others:
+                    assert other.seed == seed
+                    assert self.keys(other) == self.expected(m, call)
+
+
+# --- A world whose kernels, or whose managers' kernels, draw random numbers -----------
+
+
+class WorldSeededCases:
+    """The seed of a world."""
+
+    world: ClassVar[Any]
+
+    def seeded(self, w: Any) -> list[Any]:
+        """Return the world and the managers that have a seed."""
+        managers = (getattr(w, name) for name in w.MANAGERS)
+        return [w, *(manager for manager in managers if hasattr(manager, "_chance"))]
+
+    def keys(self, w: Any) -> list[int]:
+        """Count a call of each kernel that draws, and return what its numbers have in common."""
+        return [int(m._draw_key(name)) for m in self.seeded(w) for name in m._DRAWING]
+
+    def test_one_seed_for_all(self) -> None:
+        w = self.world()
+        first = self.keys(w)
+        assert first != self.keys(w)
+        w.seed = 5
+        assert {m.seed for m in self.seeded(w)} == {5}
+        other = self.keys(w)
+        assert not set(first) & set(other)
+        w.seed = 0
+        assert self.keys(w) == first
+        with pytest.raises((OverflowError, ValueError), match="seed"):
+            w.seed = 2**64
+        assert {m.seed for m in self.seeded(w)} == {0}
+
+    def test_copies_and_files_go_on(self) -> None:
+        w = self.world()
+        for seed in (0, 2**64 - 1):
+            w.seed = seed
+            self.keys(w)
+            others = [copied(w) for copied in (*COPIES, loaded)]
+            expected = self.keys(w)
+            for other in others:
+                assert other.seed == seed
+                assert self.keys(other) == expected
+
+    def test_nothing_is_saved_of_a_new_seed(self) -> None:
+        w = self.world()
+        before = w.to_bytes(codecs=CODECS)
+        self.keys(w)
+        assert w.to_bytes(codecs=CODECS) != before
+        w.seed = 0
+        assert w.to_bytes(codecs=CODECS) == before

@@ -1,25 +1,28 @@
-"""Kernels, row by row: what their steps say in plain Python, one scalar after another.
-
-A value is a list of numpy scalars, one per element of its shape. Nothing is fast here.
-"""
+"""What a kernel does to all rows is what its steps do to each, in plain Python."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from . import chance, kernel_inputs, spaces
-from .chance import Drawing as Drawing
+from . import kernel_inputs, spaces
 from .kernel_inputs import (
     Columns,
     Inputs,
+    Rng,
     columns_of,
     filled,
+    flat,
     in_order,
     move_buffer,
+    put,
     put_columns,
     related,
     run,
@@ -27,22 +30,433 @@ from .kernel_inputs import (
     same_cells,
     used_rows,
 )
+from .kernel_inputs import Drawing as Drawing
 from .kernel_inputs import Each as Each
 from .kernel_inputs import Value as Value
-from .kernel_rows import Asked, Others, handles, link
-from .kernel_rows import Row as Row
-from .kernel_rows import apply as apply
-from .kernel_rows import cast as cast
-from .kernel_rows import cross as cross
-from .kernel_rows import dot as dot
-from .kernel_rows import element as element
-from .kernel_rows import matrix as matrix
-from .kernel_rows import norm as norm
-from .kernel_rows import normalize as normalize
-from .kernel_rows import number as number
-from .searching import SEARCH as SEARCH
+from .machine import SEARCH as SEARCH
+from .spaces import Crowd
 from .spaces import Neighbour as Neighbour
-from .subject import Subject
+from .subject import Handle, Subject
+
+# --- The operations of kernels in plain Python, one scalar after another --------------
+
+
+def number(scalar: str, value: Any) -> Value:
+    """Return a literal."""
+    return [np.dtype(scalar).type(value)]
+
+
+def element(value: Value, shape: tuple[int, ...], *index: int) -> Value:
+    """Return an element of a shape, or what is left of it."""
+    places = np.arange(math.prod(shape)).reshape(shape)[index]
+    return [value[place] for place in np.ravel(places).tolist()]
+
+
+def cast(value: Value, scalar: str) -> Value:
+    """Return a value in another type: integers wrap, floats are cut, NaN is 0."""
+    return [_converted(one, np.dtype(scalar)) for one in value]
+
+
+def apply(name: str, *operands: Value) -> Value:
+    """Return what an operation makes of each element."""
+    longest = max(map(len, operands))
+    spread = [value * longest if len(value) == 1 else value for value in operands]
+    return [SCALARS[name](*one) for one in zip(*spread, strict=True)]
+
+
+def dot(left: Value, right: Value) -> Value:
+    """Return the sum of products, from left to right."""
+    total = left[0] * right[0]
+    for x, y in zip(left[1:], right[1:], strict=True):
+        total = total + x * y
+    return [total]
+
+
+def norm(vector: Value) -> Value:
+    """Return the length."""
+    return [np.sqrt(dot(vector, vector)[0])]
+
+
+def normalize(vector: Value) -> Value:
+    """Return a vector of length 1, or the vector itself if it has none."""
+    length = norm(vector)[0]
+    return [x / length for x in vector] if length != 0 else vector
+
+
+def cross(a: Value, b: Value) -> Value:
+    """Return the cross product."""
+    turns = ((1, 2), (2, 0), (0, 1))
+    return [a[i] * b[j] - a[j] * b[i] for i, j in turns]
+
+
+def matrix(left: Value, right: Value, inner: int) -> Value:
+    """Return the matrix product over `inner` columns of the left and rows of the right side."""
+    columns = len(right) // inner
+    rows = [left[start : start + inner] for start in range(0, len(left), inner)]
+    return [dot(row, right[i::columns])[0] for row in rows for i in range(columns)]
+
+
+def _converted(value: Any, dtype: np.dtype[Any]) -> Any:
+    if dtype.kind in "fb" or value.dtype.kind != "f":
+        return value.astype(dtype)
+    limits = np.iinfo(dtype)
+    if value != value:
+        return dtype.type(0)
+    clipped = min(max(value, float(limits.min)), float(limits.max))
+    return dtype.type(min(max(math.trunc(float(clipped)), limits.min), limits.max))
+
+
+def _power(a: Any, b: Any) -> Any:
+    return np.power(a, b)
+
+
+def _sign(a: Any) -> Any:
+    return a if a != a else type(a)(int(a > 0) - int(a < 0))
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    if a != a:
+        return a
+    return b if b != b or b < a else a
+
+
+def _larger(a: Any, b: Any) -> Any:
+    if a != a:
+        return a
+    return b if b != b or b > a else a
+
+
+def _exactly(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    """Return a comparison that is exact for an i64 and a u64 too, which numpy takes as f64."""
+
+    def compared(a: Any, b: Any) -> Any:
+        is_whole = isinstance(a, np.integer) and isinstance(b, np.integer)
+        return np.bool_(compare(int(a), int(b)) if is_whole else compare(a, b))
+
+    return compared
+
+
+SCALARS: dict[str, Callable[..., Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": np.floor_divide,
+    "%": np.remainder,
+    "**": _power,
+    "neg": operator.neg,
+    "square": lambda a: a * a,
+    "<": _exactly(operator.lt),
+    "<=": _exactly(operator.le),
+    ">": _exactly(operator.gt),
+    ">=": _exactly(operator.ge),
+    "==": _exactly(operator.eq),
+    "!=": _exactly(operator.ne),
+    "and": operator.and_,
+    "or": operator.or_,
+    "not": operator.invert,
+    "if": lambda c, a, b: a if c else b,
+    "abs": abs,
+    "min": _smaller,
+    "max": _larger,
+    "sqrt": np.sqrt,
+    "hypot": np.hypot,
+    "exp": np.exp,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan2": np.arctan2,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "sign": _sign,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round": np.rint,
+}
+
+
+# --- The rows that kernels refer and send messages to, in plain Python ----------------
+
+
+NIL = 2**32 - 1
+
+
+class Others:
+    """The rows of some managers, by component, and their columns as a kernel leaves them.
+
+    References read what was there before, and messages wait for `deliver`; in turns all is as
+    it is now, and messages arrive at once.
+    """
+
+    def __init__(
+        self,
+        managers: Mapping[str, Any],
+        columns: Mapping[str, Columns],
+        alive: Callable[[int], bool],
+        *,
+        in_turns: bool,
+        crowd: Crowd | None = None,
+    ) -> None:
+        self._managers = managers
+        self._columns = columns
+        self._alive = alive
+        self._crowd = crowd
+        self._before = columns if in_turns else _copied(columns)
+        self._in_turns = in_turns
+        self._held: list[Callable[[], None]] = []
+
+    def refer(
+        self, text: str, by: str, handle: Value, default: tuple[Any, ...]
+    ) -> Value:
+        """Return a field of the row that a handle leads to."""
+        component, name = text.split(".")
+        row, column = self._found(component, by, handle), self._before[component][name]
+        if row is None:
+            return flat(np.array(default, column.dtype))
+        return flat(column[row])
+
+    def exists(self, component: str, by: str, handle: Value) -> Value:
+        """Return whether a handle leads to a row; without a component, whether one is alive."""
+        if component:
+            return [np.bool_(self._found(component, by, handle) is not None)]
+        return [np.bool_(self._alive(int(handle[0])))]
+
+    def send(
+        self, text: str, by: str, handle: Value, how: str, value: Value, *index: int
+    ) -> None:
+        """Do something with a field, or an element of it, of the row that a handle leads to."""
+        component, name = text.split(".")
+        row, column = self._found(component, by, handle), self._columns[component][name]
+        if row is None:
+            return
+
+        def arrive() -> None:
+            there = flat(column[(row, *index)])
+            put(
+                column, (row, *index), value if how == "=" else apply(how, there, value)
+            )
+
+        if self._in_turns:
+            arrive()
+            if self._crowd is not None:
+                self._crowd.moved(column, row)
+        else:
+            self._held.append(arrive)
+
+    def deliver(self) -> None:
+        """Let the messages that were sent arrive, in order."""
+        for arrive in self._held:
+            arrive()
+        self._held.clear()
+
+    def hears_from(self, component: str, row: int) -> bool:
+        """Whether a row's messages arrive: not those of dead entities."""
+        data = self._managers[component].data
+        return not hasattr(data, "entity") or self._alive(int(data.entity[row]))
+
+    def _found(self, component: str, by: str, handle: Value) -> int | None:
+        row = int(getattr(self._managers[component], by)(int(handle[0])))
+        return row if row != NIL and self.hears_from(component, row) else None
+
+
+def _copied(columns: Mapping[str, Columns]) -> dict[str, dict[str, NDArray[Any]]]:
+    return {
+        component: {name: column.copy() for name, column in of_one.items()}
+        for component, of_one in columns.items()
+    }
+
+
+def handles(managers: Iterable[Any]) -> NDArray[np.uint64]:
+    """Return the owners and ids of all rows, and what leads to nothing."""
+    found = [np.array([0, 1, 2**64 - 1, 77 << 32], np.uint64)]
+    for manager in managers:
+        if hasattr(manager.data, "entity"):
+            found.append(manager.data.entity)
+        if hasattr(manager, "id_of_many"):
+            found.append(manager.id_of_many(used_rows(manager)))
+    return np.concatenate(found)
+
+
+def link(subject: Subject, manager: Any, pool: NDArray[np.uint64], rng: Rng) -> None:
+    """Let the fields with handles lead to rows of a pool."""
+    for f in subject.whole:
+        if isinstance(f, Handle):
+            column = getattr(manager.data, f.name)
+            column[...] = rng.choice(pool, column.shape)
+
+
+# --- A row as its kernel's steps see it, in plain Python ------------------------------
+
+
+@dataclass
+class Row:
+    """One row of the columns that a kernel runs over."""
+
+    columns: Columns
+    row: int
+    above: int = -1
+    """The parent's row; less than 0 for roots."""
+    stem: int = 0
+    crowd: Crowd | None = None
+    others: Others | None = None
+    is_heard: bool = True
+
+    def place(self, name: str) -> int:
+        """Return which row of a field's column it is."""
+        return self.row
+
+    def __getitem__(self, name: str) -> Value:
+        return flat(self.columns[name][self.place(name)])
+
+    def parent(self, name: str, root: tuple[Any, ...]) -> Value:
+        """Return a field of the parent; of a root what is above the roots."""
+        column = self.columns[name]
+        if self.above < 0:
+            return flat(np.array(root, column.dtype))
+        return flat(column[self.above])
+
+    def draw(self, how: str, first: int, count: int, *bounds: Value) -> Value:
+        """Return random numbers of this row, from the first one on."""
+        found: Value = kernel_inputs.numbers(how, self.stem, first, count, bounds)
+        return found
+
+    def put(self, name: str, value: Value, *index: int) -> None:
+        """Write a field, or an element of it."""
+        column, row = self.columns[name], self.place(name)
+        put(column, (row, *index), value)
+        if self.crowd is not None:
+            self.crowd.moved(column, row)
+
+    def refer(
+        self, text: str, by: str, handle: Value, default: tuple[Any, ...]
+    ) -> Value:
+        """Return a field of the row that a handle leads to; by default, what nothing has."""
+        assert self.others is not None
+        return self.others.refer(text, by, handle, default)
+
+    def exists(self, component: str, by: str, handle: Value) -> Value:
+        """Return whether a handle leads to a row, or an entity is alive."""
+        assert self.others is not None
+        return self.others.exists(component, by, handle)
+
+    def send(
+        self, text: str, by: str, handle: Value, how: str, value: Value, *index: int
+    ) -> None:
+        """Send a message, if anybody hears of it."""
+        assert self.others is not None
+        if self.is_heard:
+            self.others.send(text, by, handle, how, value, *index)
+
+    @property
+    def neighbours(self) -> list[Neighbour]:
+        """Who is near now."""
+        assert self.crowd is not None
+        with np.errstate(all="ignore"):
+            return self.crowd.around(self.place(self.crowd.place))
+
+    def answer(
+        self, how: str, scalar: str, shape: tuple[int, ...], values: list[Value]
+    ) -> Value:
+        """Return what comes of what each neighbour answers."""
+        squares = [one.square for one in self.neighbours]
+        found: Value = spaces.answer(how, scalar, math.prod(shape), values, squares)
+        return found
+
+
+class Asked(Row):
+    """A row that is only asked whether it matches: nothing is written."""
+
+    def put(self, name: str, value: Value, *index: int) -> None:
+        """Write nothing."""
+
+
+# --- Reductions, compared with what Python makes of the values of all rows ------------
+
+
+def check_reduction(
+    subject: Subject,
+    name: str,
+    value: Callable[[Row], Value],
+    how: str,
+    rows: int,
+    seed: int,
+    *,
+    all_rows: bool = False,
+) -> None:
+    """Compare a reduction with what Python makes of the values of all rows.
+
+    Also with the row of the greatest value, and that of the least, in the last place.
+    `value` gives nothing for rows that the reduction leaves out.
+    """
+    rng = np.random.default_rng(seed)
+    rows = min(rows, subject.reserve or rows)
+    manager = filled(subject, rows, rng, name, Inputs({}, rng), tame=True)
+    if hasattr(manager, "deactivate_many"):
+        manager.deactivate_many(rng.random(manager.data.n) < 0.3)
+
+    def values() -> list[Value]:
+        columns = columns_of(subject, manager)
+        bound = manager.data.n if all_rows else running(manager)
+        with np.errstate(all="ignore"):
+            return [
+                value(Row(columns, int(row), -1))
+                for row in used_rows(manager)
+                if row < bound
+            ]
+
+    found = values()
+    matching = [one for one in found if one]
+    _compare_reduction(run(manager, name, {}), matching, how)
+    for choose in (max, min) if matching else ():
+        found = values()
+        places = [k for k in range(len(found)) if found[k]]
+        last = choose(places, key=lambda k: found[k][0])
+        _rotate(subject, manager, len(found) - 1 - last)
+        matching = [one for one in values() if one]
+        _compare_reduction(run(manager, name, {}), matching, how)
+
+
+def _compare_reduction(found: Any, values: list[Value], how: str) -> None:
+    if how == "count":
+        assert found == sum(bool(one[0]) for one in values)
+    elif not values:
+        assert np.isnan(found).all() if how != "sum" else not np.any(found)
+    else:
+        for got, given in zip(np.ravel(found), zip(*values, strict=True), strict=True):
+            wanted, slack = _reduced(how, [float(one) for one in given])
+            assert abs(float(got) - wanted) <= slack
+
+
+def _rotate(subject: Subject, manager: Any, places: int) -> None:
+    """Let the fields of all rows go some places on, those of the last ones to the first."""
+    names = [f.name for f in subject.whole]
+    used = used_rows(manager)
+    for name in (*names, *(part for parts in subject.split.values() for part in parts)):
+        column = getattr(manager.data, name)
+        column[used] = np.roll(column[used], places, axis=0)
+
+
+def _reduced(how: str, values: list[float]) -> tuple[float, float]:
+    """Return what a reduction should give, and how far off it may be."""
+    if how in ("min", "max"):
+        return (min if how == "min" else max)(values), 0.0
+    divisor = len(values) if how == "mean" else 1
+    slack = 1e-12 * math.fsum(map(abs, values))
+    return math.fsum(values) / divisor, slack
+
+
+# --- Kernels, row by row, one scalar after another ------------------------------------
+#
+# A value is a list of numpy scalars, one per element of its shape. Nothing is fast
+# here.
+
 
 Act: TypeAlias = tuple[int, list[Value]]
 """A row, and what its steps take."""
@@ -199,8 +613,8 @@ class _Comparison:
         if (drawing := self.kernel.drawing) is None:
             return [0] * int(self.manager.data.n)
         self.manager.seed = self.seed
-        who = chance.who_of(self.manager, columns, drawing)
-        return chance.stems(self.seed, drawing.name, 0, who)
+        who = kernel_inputs.who_of(self.manager, columns, drawing)
+        return kernel_inputs.stems(self.seed, drawing.name, 0, who)
 
     def _approach(self, order: list[int]) -> None:
         """Let the condition turn between some of the rows."""
@@ -219,4 +633,6 @@ class _Comparison:
 
 def in_turns(acts: Sequence[Act], stems: Sequence[int]) -> list[Act]:
     """Return rows in the order of their first words, those of the same word by row."""
-    return sorted(acts, key=lambda act: (chance.first_word(stems[act[0]]), act[0]))
+    return sorted(
+        acts, key=lambda act: (kernel_inputs.first_word(stems[act[0]]), act[0])
+    )

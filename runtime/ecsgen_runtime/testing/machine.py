@@ -1,12 +1,7 @@
-"""A state machine: random calls of a manager and of a naive model, compared each time.
-
-The model is a list of rows. What depends on a policy (whom rows belong to, where they go,
-what leaves with them) is in that policy's `Rules`.
-"""
+"""The state machine of one manager, which compares it with a naive model."""
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
@@ -14,8 +9,7 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
-import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -27,10 +21,26 @@ from hypothesis.stateful import (
 
 from ..errors import StaleInstanceError, StructureLockedError
 from ..handles import NIL
-from .fields import Field
 from .proxies import Followed
-from .searching import EXAMPLES
-from .subject import Subject, same, through_snapshot
+from .subject import Field, Subject, refuses, same, through_pickle, through_snapshot
+
+# --- How long tests search: a tenth of what Hypothesis' profile says ------------------
+
+
+EXAMPLES: Final = max(5, settings().max_examples // 10)
+SEARCH: Final = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    # Each package that is tested has a class with the same method.
+    suppress_health_check=[HealthCheck.differing_executors],
+)
+
+
+# --- Random calls of a manager and of a naive model, compared each time ---------------
+#
+# The model is a list of rows. What depends on a policy (whom rows belong to, where
+# they go, what leaves with them) is in that policy's `Rules`.
+
 
 SETTINGS = settings(
     max_examples=EXAMPLES,
@@ -60,11 +70,6 @@ class Record:
         if known is None or known[0] is not value:
             known = self._stored[field.name] = (value, field.stored(value))
         return known[1]
-
-
-def through_pickle(value: Any) -> Any:
-    """Return what is left of a value after saving and loading."""
-    return pickle.loads(pickle.dumps(value))
 
 
 class Machine(RuleBasedStateMachine):
@@ -185,6 +190,13 @@ class Machine(RuleBasedStateMachine):
             return st.just([])
         return st.lists(st.sampled_from(items), max_size=8, unique=unique)
 
+    def chosen(self, data: st.DataObject, as_mask: bool) -> tuple[list[int], Any]:
+        """Draw rows, and how they are given: themselves, or a mask."""
+        rows = data.draw(self.some(self.used()))
+        if not as_mask:
+            return rows, rows
+        return sorted(rows), np.isin(np.arange(len(self.table)), rows)
+
     def shifted(self, values: dict[str, Any], k: int) -> dict[str, Any]:
         """Return the values of row k: those given, then samples, so that rows differ."""
         if k == 0:
@@ -199,6 +211,16 @@ class Machine(RuleBasedStateMachine):
                 values = [row[field.name] for row in rows]
                 columns[field.name] = field.array(values) if as_array else values
         return columns
+
+    def given(
+        self, values: dict[str, Any], count: int, form: str
+    ) -> tuple[list[dict[str, Any]], dict[str, Any] | None, dict[str, Any]]:
+        """Return rows of some values, and how a creation takes them: a table, or by name."""
+        if form == "one for all":
+            return [values] * count, None, values
+        rows = [self.shifted(values, k) for k in range(count)]
+        columns = self.columns(rows, form == "array")
+        return (rows, columns, {}) if form == "table" else (rows, None, columns)
 
     # --- instances come ------------------------------------------------------------
 
@@ -222,10 +244,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(data=st.data(), as_mask=st.booleans())
     def destroy_many(self, data: st.DataObject, as_mask: bool) -> None:
-        rows = data.draw(self.some(self.used()))
-        given: Any = rows
-        if as_mask:
-            given = np.isin(np.arange(len(self.table)), rows)
+        rows, given = self.chosen(data, as_mask)
         self.leave(rows)
         self.manager.destroy_many(given)
 
@@ -290,24 +309,20 @@ class Machine(RuleBasedStateMachine):
             calls = [m.destroy, m.row]
             calls += [getattr(m, field.name) for field in self.subject.fields]
             for call in calls:
-                with pytest.raises(StaleInstanceError):
-                    call(row)
-            with pytest.raises(StaleInstanceError):
-                m.destroy_many([*self.used(), row])
+                refuses(StaleInstanceError, call, row)
+            refuses(StaleInstanceError, m.destroy_many, [*self.used(), row])
 
     @precondition(lambda self: self.used())
     @rule(data=st.data())
     def repeated_rows_are_refused(self, data: st.DataObject) -> None:
         row = data.draw(st.sampled_from(self.used()))
-        with pytest.raises(StaleInstanceError):
-            self.manager.destroy_many([*self.used(), row])
+        refuses(StaleInstanceError, self.manager.destroy_many, [*self.used(), row])
 
     @rule()
     def locked_refuses_changes(self) -> None:
         with self.manager.locked():
             for call in self.structural_calls():
-                with pytest.raises(StructureLockedError):
-                    call()
+                refuses(StructureLockedError, call)
 
     # --- what must hold ------------------------------------------------------------
 

@@ -1,21 +1,24 @@
-"""Who is near whom, as the definition has it: place by place, in plain Python."""
+"""Neighbours, found by looking at all pairs; and cases of managers that find them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
-from .kernel_inputs import columns_of, put_columns
-from .subject import Subject
+from .cases import Cases
+from .kernel_inputs import Columns, Rng, Value, columns_of, put_columns
+from .subject import COPIES, Subject, refuses
+
+# --- Who is near whom, as the definition has it: place by place, in plain Python ------
+
 
 Cell = tuple[int, ...]
-Columns = Mapping[str, NDArray[Any]]
-Value = list[Any]
 
 
 class Space:
@@ -237,9 +240,7 @@ def _folded(how: str, kind: Any, values: list[Any]) -> Any:
     return kind(added / len(values) if how == "mean" else added)
 
 
-def gather(
-    subject: Subject, manager: Any, field: str, radius: float, rng: np.random.Generator
-) -> None:
+def gather(subject: Subject, manager: Any, field: str, radius: float, rng: Rng) -> None:
     """Let some places be near others, in a space that goes around or does not."""
     columns = columns_of(subject, manager)
     places = columns[field]
@@ -253,9 +254,111 @@ def gather(
     manager.wrap = tuple(sizes.tolist())
 
 
-def kill_some(manager: Any, rng: np.random.Generator) -> None:
+def kill_some(manager: Any, rng: Rng) -> None:
     """Let some owners die; their rows stay, or go at once."""
     if hasattr(manager.data, "entity"):
         owners = np.unique(manager.data.entity)
         owners = owners[owners != 0]
         manager._entities.destroy_many(owners[rng.random(len(owners)) < 0.2])
+
+
+# --- Rows have places: who is near a point, and around what the space goes ------------
+
+
+COUNT = 40
+
+
+class SpacedCases(Cases):
+    """What rows are found around points."""
+
+    def placed(self) -> tuple[Any, Any, list[int]]:
+        """Return rows at random places in a square of 10, two of them at none."""
+        source, m = self.new(COUNT)
+        axes = len(m.wrap)
+        places = np.random.default_rng(1).random((COUNT, axes)) * 10
+        places[3, 0], places[4, axes - 1] = np.nan, np.inf
+        places[5:7] = 1  # two just in reach of each other
+        places[6, 0] = 3
+        rows = self.add(source, m, COUNT, **{m._SPACE.field: places})
+        return source, m, rows
+
+    def seen(self, source: Any, m: Any) -> list[bool]:
+        """Return which rows others see."""
+        found = []
+        for row in range(m.data.n):
+            owner = int(m.data.entity[row]) if hasattr(m.data, "entity") else None
+            is_active = row < getattr(m, "n_active", m.data.n)
+            found.append(is_active and (owner is None or source.alive(owner)))
+        return found
+
+    def places(self, m: Any) -> NDArray[Any]:
+        """Return all rows' places, shape (n, axes)."""
+        field = m._SPACE.field
+        if field in self.subject.split:
+            parts = self.subject.split[field]
+            return np.stack([getattr(m.data, name) for name in parts], axis=1)
+        return np.array(getattr(m.data, field))
+
+    def check(self, source: Any, m: Any, radius: float) -> None:
+        """Compare with the definition, for points among the rows and others."""
+        places = self.places(m)
+        some = np.vstack([places, places[:5] * 0.5, places[:5] - 11])
+        space = Space(radius, m.wrap, places.dtype)
+        expected = neighbours(space, some, places, self.seen(source, m))
+        starts, rows = m.near(some, radius)
+        assert (starts.dtype, rows.dtype) == (np.intp, np.intp)
+        pairs = pairwise(starts)
+        assert [rows[start:end].tolist() for start, end in pairs] == expected
+
+    def test_who_is_near(self) -> None:
+        source, m, rows = self.placed()
+        axes = len(m.wrap)
+        same = ((size,) * axes for size in (0, 10, 5))
+        for wrap in (*same, (0, 2.5, 10)[:axes], (20, 3, 0)[:axes]):
+            m.wrap = wrap
+            for radius in (0.5, 2, 30):
+                self.check(source, m, radius)
+        if hasattr(source, "destroy_many"):
+            owners = [self.owner(m, row) for row in rows]
+            source.destroy_many(owners[::3])
+            self.check(source, m, 2)
+        if hasattr(m, "deactivate_many"):
+            m.deactivate_many(range(1, m.data.n, 4))
+            self.check(source, m, 2)
+
+    def test_near_nothing(self) -> None:
+        _, m = self.new()
+        axes = len(m.wrap)
+        starts, rows = m.near(np.zeros((2, axes)), 1.0)
+        assert (starts.tolist(), rows.tolist()) == ([0, 0, 0], [])
+        assert m.near(np.empty((0, axes)), 1.0).starts.tolist() == [0]
+
+    def test_what_is_no_point_or_radius(self) -> None:
+        _, m, _ = self.placed()
+        axes = len(m.wrap)
+        points = np.zeros((2, axes))
+        for radius in (0, -1.0, np.nan, np.inf, "1", None, True):
+            refuses(ValueError, "radius", m.near, points, radius)
+        shapes = (2, axes + 1), (1, 2, axes)
+        for wrong in (0.0, [0.0] * axes, *map(np.zeros, shapes)):
+            refuses(ValueError, "points", m.near, wrong, 1.0)
+
+    def test_what_is_no_wrap(self) -> None:
+        _, m = self.new()
+        axes = len(m.wrap)
+        for wrap in (-1, np.nan, np.inf, "x", None, True):
+            with pytest.raises(ValueError, match="wrap"):
+                m.wrap = (wrap,) * axes
+        for other in ((), (1,) * (axes + 1), 7, None, "abc"):
+            with pytest.raises(ValueError, match="wrap"):
+                m.wrap = other
+        assert m.wrap == m._SPACE.wrap
+        m.wrap = np.arange(axes)
+        assert m.wrap == tuple(map(float, range(axes)))
+        assert all(type(size) is float for size in m.wrap)
+
+    def test_copies_are_as_wide(self) -> None:
+        _, m = self.new()
+        wrap = tuple(m._SPACE.wrap[::-1])
+        m.wrap = wrap = tuple(size + 0.1 for size in wrap)
+        assert [copied(m).wrap for copied in COPIES] == [wrap, wrap]

@@ -1,0 +1,636 @@
+"""Components whose rows live in chunks: what is found of them, proxies, structure."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from itertools import combinations, product
+from typing import Any, ClassVar
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from ..errors import (
+    DuplicateInstanceError,
+    MissingInstanceError,
+    StaleEntityError,
+    StructureLockedError,
+)
+from ..handles import EntityArray
+from .cases import check_fields, check_shown
+from .subject import (
+    COPIES,
+    Float,
+    Int,
+    Subject,
+    handles_with,
+    lack,
+    methods_of,
+    reborn,
+    refuses,
+    same,
+    skipped_if_full,
+)
+
+# --- Components in chunks: rows to store, and what is found of them -------------------
+
+
+class Chunked:
+    """The components in chunks of a world."""
+
+    world: ClassVar[Any]
+    module: ClassVar[Any]
+    """The module of the archetypes."""
+    members: ClassVar[Mapping[str, Subject]]
+    """By their attribute of chunks."""
+
+    def small_chunks(self) -> Any:
+        """Return a patch: worlds made meanwhile have chunks that a few rows fill."""
+        store = self.world().archetypes
+        parts = store._table.parts
+        columns = 1 + sum(len(part.LAYOUT) for part in parts)
+        wide = sum(c.nbytes for part in parts for c in part.LAYOUT)
+        module = sys.modules[type(store).__module__]
+        return patch.object(module, "CHUNK_BYTES", 64 * columns + 4 * wide)
+
+    def row_class(self, module: str) -> Any:
+        return self.members[module].row
+
+    def rows(self, modules: Iterable[str]) -> list[Any]:
+        """Return the row classes of components."""
+        return [self.row_class(module) for module in modules]
+
+    def created(self, w: Any, modules: Iterable[str], count: int) -> EntityArray:
+        """Create entities with samples of some components."""
+        names = list(modules)
+        given = {module: self.members[module].samples(count) for module in names}
+        with skipped_if_full():
+            es: EntityArray = w.archetypes.create(self.rows(names), count, **given)
+        return es
+
+    def check_samples(
+        self, w: Any, module: str, es: Iterable[int], ks: Iterable[int]
+    ) -> None:
+        """Check that entities have those samples of a component."""
+        subject = self.members[module]
+        for e, k in zip(es, ks, strict=True):
+            assert same(w.archetypes.get(e, subject.row), subject.expected(k))
+
+    def wrong(self, module: str) -> dict[str, Any]:
+        """Return a field with a value that it refuses, or a field that there is not."""
+        for field, value, _ in self.members[module].wrong():
+            return {field.name: value}
+        return {"no_such_field": 0}
+
+    def columns(self, chunk: Any, module: str) -> list[Any]:
+        """Return the rows of a component as its columns have them."""
+        subject, data = self.members[module], getattr(chunk, module)
+        columns = [subject.read_column(data, field) for field in subject.fields]
+        if not columns:
+            return [()] * len(chunk)
+        return list(zip(*columns, strict=True))
+
+    def stored(self, module: str, row: Any) -> Any:
+        """Return a row as the columns have it."""
+        fields = self.members[module].fields
+        return tuple(
+            field.stored(value) for field, value in zip(fields, row, strict=True)
+        )
+
+    def subsets(self) -> list[tuple[str, ...]]:
+        """Return some sets of components: none, each, pairs, all."""
+        names = sorted(self.members)
+        sizes = sorted({0, 1, 2, len(names)})
+        found = [s for size in sizes for s in combinations(names, size)]
+        return list(dict.fromkeys(found))[:20]
+
+
+# --- Archetypes: entities one at a time, whose rows go from chunk to chunk ------------
+
+
+class ChunkProxyCases(Chunked):
+    """Proxies of rows in chunks, and rows that are given by entity."""
+
+    def check_proxy(self, proxy: Any, w: Any, entity: int, module: str) -> None:
+        """Check that all attributes of a proxy are those of an entity's row."""
+        row = w.archetypes.get(entity, self.row_class(module))
+        assert proxy.entity == entity
+        assert repr(row) in repr(proxy)
+        for field in self.members[module].fields:
+            value, expected = getattr(proxy, field.name), getattr(row, field.name)
+            if field.shape and isinstance(field, Int | Float):
+                assert isinstance(value, np.ndarray)
+                assert value.dtype == np.dtype(field.dtype)
+                value, expected = value.tolist(), field.stored(expected)
+            assert same(value, expected)
+
+    def test_proxies_follow_their_entities(self) -> None:
+        for module, subject in self.members.items():
+            w = self.world()
+            es = self.created(w, self.members, 3).tolist()
+            proxies = [getattr(w[e], module) for e in es]
+            for e, proxy in zip(es, proxies, strict=True):
+                self.check_proxy(proxy, w, e, module)
+            w.destroy(es[0])
+            for other in self.members.keys() - {module}:
+                w.archetypes.remove(es[1], self.row_class(other))
+            for e, proxy in list(zip(es, proxies, strict=True))[1:]:
+                self.check_proxy(proxy, w, e, module)
+            w.archetypes.remove(es[1], subject.row)
+            for field in subject.fields:
+                for proxy, error in (
+                    (proxies[0], StaleEntityError),
+                    (proxies[1], MissingInstanceError),
+                ):
+                    refuses(error, getattr, proxy, field.name)
+                    refuses(error, setattr, proxy, field.name, field.sample(0))
+                    assert type(proxy).__name__ in repr(proxy)
+            refuses(MissingInstanceError, getattr, w[es[1]], module)
+
+    def test_proxies_write(self) -> None:
+        for module, subject in self.members.items():
+            w = self.world()
+            es = self.created(w, self.members, 3).tolist()
+            proxy = getattr(w[es[1]], module)
+            for field in subject.fields:
+                setattr(proxy, field.name, field.sample(5))
+                assert same(
+                    getattr(w.archetypes.get(es[1], subject.row), field.name),
+                    field.read(field.sample(5)),
+                )
+                for value, error in field.wrong():
+                    with pytest.raises(error, match=f"{subject.label}.{field.name}"):
+                        setattr(proxy, field.name, value)
+                if field.shape and isinstance(field, Int | Float):
+                    setattr(proxy, field.name, np.full(field.shape, 5, field.dtype))
+                    exec(f"proxy.{field.name} += 2", {"proxy": proxy})
+                    getattr(proxy, field.name)[(0,) * len(field.shape)] = 3
+                self.check_proxy(proxy, w, es[1], module)
+            with pytest.raises(AttributeError, match="no_such_field"):
+                _ = proxy.no_such_field
+            self.check_samples(w, module, (es[0], es[2]), (0, 2))
+
+    def test_rows_by_entity(self) -> None:
+        for modules in self.subsets():
+            w = self.world()
+            rows = [self.members[m].row(**self.members[m].sample(1)) for m in modules]
+            one, other = w.create(*rows), w.create()
+            w[other].add(*rows)
+            for e in (one, other):
+                assert set(w[e]) == set(self.rows(modules))
+                for module in modules:
+                    subject = self.members[module]
+                    expected = subject.expected(1)
+                    assert same(w.get(e, subject.row), expected)
+                    assert subject.row in w[e]
+                    assert repr(expected) in repr(w[e])
+            for module in modules:
+                row = self.row_class(module)
+                assert (w[one].remove(row), w[one].remove(row)) == (1, 0)
+            assert len(w[one]) == 0
+            assert [w.get(one, row) for row in self.rows(modules)] == [None] * len(rows)
+
+    def test_rows_are_added_together_or_not_at_all(self) -> None:
+        names = sorted(self.members)
+        for module in names:
+            subject = self.members[module]
+            row = subject.row(**subject.sample(0))
+            rest = [self.members[m].row() for m in names if m != module]
+            w = self.world()
+            x = w[w.create(row)]
+            version = w.archetypes.version
+            refuses(DuplicateInstanceError, x.add, *rest, row)
+            refuses(DuplicateInstanceError, w.create, *rest, row, row)
+            for field, value, error in subject.wrong():
+                bad = subject.row(**{field.name: value})
+                with pytest.raises(error, match=f"{subject.label}.{field.name}"):
+                    w.create(*rest, bad)
+                refuses(error, w[x.entity].add, *rest, bad)
+            other = w.create()
+            with w.archetypes.locked():
+                refuses(StructureLockedError, w.create, row)
+                refuses(StructureLockedError, w[other].add, row)
+            assert list(x) == [subject.row]
+            assert w.archetypes.version == version
+            assert list(w) == [x.entity, other]
+
+
+# --- Archetypes: chunks, their buffers, and what changes them -------------------------
+
+
+class ChunkStructureCases(Chunked):
+    """Chunks: which there are, what they hold, when they change."""
+
+    def test_fields_are_those_of_the_schema(self) -> None:
+        w = self.world()
+        self.created(w, self.members, 1)
+        (chunk,) = w.archetypes.chunks()
+        for module, subject in self.members.items():
+            check_fields(subject, getattr(chunk, module).FIELDS)
+
+    def test_reprs_say_how_many(self) -> None:
+        w = self.world()
+        assert repr(w.archetypes).startswith("<Archetypes: 0 rows in 0 chunks, ")
+        self.created(w, self.members, 3)
+        assert repr(w.archetypes).startswith("<Archetypes: 3 rows in 1 chunk, ")
+        (chunk,) = w.archetypes.chunks()
+        assert repr(chunk).startswith("<ArchetypeChunk: 3 rows, room for ")
+        for module in self.members:
+            data = getattr(chunk, module)
+            assert repr(data).startswith(f"<{type(data).__name__}: 3 rows")
+            check_shown(data, 3)
+
+    def test_one_buffer_for_each_chunk(self) -> None:
+        w = self.world()
+        for modules in self.subsets():
+            self.created(w, modules, 2)
+        buffers = []
+        for chunk in w.archetypes.chunks():
+            start = chunk.buffer.__array_interface__["data"][0]
+            assert chunk.buffer.dtype == np.uint8
+            assert chunk.buffer.nbytes == self.module.CHUNK_BYTES
+            assert chunk.capacity >= chunk.n == 2
+            taken = []
+            for column in chunk._columns:
+                if column.dtype.hasobject:
+                    continue
+                first = column.__array_interface__["data"][0] - start
+                assert (first + start) % 64 == 0
+                assert 0 <= first <= first + column.nbytes <= chunk.buffer.nbytes
+                taken.append((first, first + column.nbytes))
+            ordered = sorted(taken)
+            ends = [end for _, end in ordered[:-1]]
+            assert all(e <= s for e, (s, _) in zip(ends, ordered[1:], strict=True))
+            with pytest.raises(ValueError, match="read-only"):
+                chunk.entity[0] = 0
+            buffers.append(start)
+        assert len(set(buffers)) == len(buffers)
+        assert w.archetypes.nbytes > len(buffers) * self.module.CHUNK_BYTES
+
+    def test_chunks_by_signature(self) -> None:
+        w = self.world()
+        subsets = self.subsets()
+        for modules in subsets:
+            self.created(w, modules, 2)
+        with_rows = [set(s) for s in subsets if s]
+        for all_of in subsets[:8]:
+            for any_of in subsets[:8]:
+                for none_of in subsets[:8]:
+                    chunks = w.archetypes.chunks(
+                        all=self.rows(all_of),
+                        any=self.rows(any_of),
+                        none=self.rows(none_of),
+                    )
+                    expected = [
+                        s
+                        for s in with_rows
+                        if s >= set(all_of)
+                        and (not any_of or s & set(any_of))
+                        and not s & set(none_of)
+                    ]
+                    found = [set(chunk.components) for chunk in chunks]
+                    assert found == [set(self.rows(s)) for s in expected]
+
+    def test_what_a_chunk_lacks(self) -> None:
+        w = self.world()
+        for module, subject in self.members.items():
+            self.created(w, [module], 1)
+            (chunk,) = w.archetypes.chunks(all=[subject.row])
+            for other, others in self.members.items():
+                assert chunk.has(others.row) == (other == module)
+                assert hasattr(chunk, other) == (other == module)
+            with pytest.raises(AttributeError):
+                _ = chunk.no_such_component
+
+    def test_what_is_no_component_here(self) -> None:
+        w = self.world()
+        (e,) = w.spawn(1).tolist()
+        wrong: Any
+        for wrong in (int, "Health", None, []):
+            refuses(TypeError, w.archetypes.create, [wrong])
+            refuses(TypeError, w.archetypes.chunks, none=[wrong])
+            for name in ("add", "remove", "get", "set", "has"):
+                refuses(TypeError, getattr(w.archetypes, name), e, wrong)
+        for module, subject in self.members.items():
+            with pytest.raises(DuplicateInstanceError):
+                w.archetypes.create([subject.row, subject.row])
+            refuses(TypeError, w.archetypes.create, [], **{module: {}})
+            refuses(ValueError, "-1", w.archetypes.create, [subject.row], -1)
+        assert len(w.entities) == 1
+
+    def test_a_change_ends_an_iteration(self) -> None:
+        for subject in self.members.values():
+            w = self.world()
+            w.archetypes.create([subject.row], 2)
+            chunks = w.archetypes.chunks()
+            w.archetypes.create([subject.row])
+            refuses(RuntimeError, "changed", next, chunks)
+
+    def test_locked(self) -> None:
+        for module, subject in self.members.items():
+            w = self.world()
+            (e,) = w.archetypes.create([subject.row]).tolist()
+            with w.archetypes.locked():
+                for call in (
+                    partial(w.archetypes.create, [subject.row]),
+                    partial(w.archetypes.remove, e, subject.row),
+                    partial(w.archetypes.remove_many, [e], subject.row),
+                    partial(w.spawn, 1, **{module: {}}),
+                    partial(w.destroy, e),
+                    w.archetypes.clear,
+                    w.archetypes.shrink_to_fit,
+                ):
+                    refuses(StructureLockedError, call)
+                with w.archetypes.locked():
+                    pass
+                refuses(StructureLockedError, w.archetypes.clear)
+            assert len(w.entities) == 1
+            w.archetypes.remove(e, subject.row)
+
+    def test_the_last_row_fills_the_hole(self) -> None:
+        modules = sorted(self.members)
+        w = self.world()
+        self.created(w, modules, 1)
+        (chunk,) = w.archetypes.chunks()
+        count = min(2 * chunk.capacity + 1, 200)
+        w = self.world()
+        es = self.created(w, modules, count)
+        w.destroy(es[1])
+        order = [*es[:1], es[-1], *es[2:-1]]
+        assert [e for c in w.archetypes.chunks() for e in c.entity] == order
+        for module in modules:
+            ks = [0, *range(2, count)]
+            self.check_samples(w, module, es[ks], ks)
+
+    def test_empty_chunks_are_used_again(self) -> None:
+        w = self.world()
+        for subject in self.members.values():
+            es = w.archetypes.create([subject.row], 3)
+            assert w.archetypes._table.pool.nbytes == self.module.CHUNK_BYTES
+            w.archetypes.remove_many(es, subject.row)
+        w.archetypes.shrink_to_fit()
+        assert w.archetypes._table.pool.nbytes == 0
+
+    def test_stale_handles_find_nothing(self) -> None:
+        for subject in self.members.values():
+            w = self.world()
+            old = w.archetypes.create([subject.row], 3)
+            new = reborn(w.entities, old)
+            assert not w.archetypes.has_many(new, subject.row).any()
+            w.archetypes.add_many(new, subject.row)
+            assert w.archetypes.has_many(new, subject.row).all()
+            assert not w.archetypes.has_many(old, subject.row).any()
+            assert not any(w.archetypes.has(e, subject.row) for e in old)
+            assert w.components(old[0]) == ()
+            assert w.components(new[0]) == (subject.row,)
+
+    def test_without_memory_nothing_changes(self) -> None:
+        for module, subject in self.members.items():
+            w = self.world()
+            (e,) = w.spawn(1).tolist()
+            with methods_of(w.archetypes._table.pool, take=lack):
+                for call in (
+                    partial(w.archetypes.create, [subject.row], 2),
+                    partial(w.archetypes.add, e, subject.row),
+                    partial(w.archetypes.add_many, [e], subject.row),
+                    partial(w.spawn, 2, **{module: {}}),
+                ):
+                    refuses(MemoryError, call)
+            assert len(w.entities) == 1
+            assert (len(w.archetypes), w.archetypes.version) == (0, 0)
+            assert not w.archetypes.has(e, subject.row)
+            w.archetypes.add(e, subject.row)
+            assert same(w.archetypes.get(e, subject.row), subject.read({}))
+
+    def test_objects_are_let_go(self) -> None:
+        class Thing:
+            pass
+
+        for module, subject in self.members.items():
+            for field in subject.fields:
+                if field.dtype != "O":
+                    continue
+                w = self.world()
+                things = [Thing() for _ in range(3)]
+                alive = weakref.WeakSet(things)
+                columns = {module: {field.name: things}}
+                es = w.archetypes.create([subject.row], 3, **columns)
+                del things, columns
+                w.destroy(es[0])
+                assert len(alive) == 2
+                w.archetypes.remove_many(es[1:2], subject.row)
+                assert len(alive) == 1
+                w.archetypes.clear()
+                assert len(alive) == 0
+
+    @pytest.mark.parametrize("copied", COPIES)
+    def test_copies_go_their_own_way(self, copied: Callable[[Any], Any]) -> None:
+        w = self.world()
+        es = self.created(w, self.members, 3)
+        other = copied(w)
+        assert other.archetypes.version == w.archetypes.version
+        other.destroy(es[0])
+        assert (len(w.archetypes), len(other.archetypes)) == (3, 2)
+        w.destroy_many(es)
+        assert (len(w.archetypes), len(other.archetypes)) == (0, 2)
+        assert len(list(w.archetypes.chunks())) == 0
+        for module in self.members:
+            self.check_samples(other, module, es[2:], [2])
+
+
+# --- Archetypes: rows and columns of components in chunks -----------------------------
+
+
+class ChunkCases(ChunkProxyCases):
+    """Rows and columns of components in chunks, one thing at a time."""
+
+    def test_rows_are_taken_as_they_are(self) -> None:
+        """By all that makes rows; what is wrong changes nothing."""
+        for module, subject in self.members.items():
+            w = self.world()
+            row = subject.row(**subject.sample(1))
+            created = w.archetypes.create([subject.row], 2, **{module: row})
+            spawned = w.spawn(2, **{module: row})
+            added = w.spawn(4)
+            w.archetypes.add(added[0], row)
+            w.archetypes.add_many(added[1:3], row)
+            self.check_samples(w, module, (*created, *spawned, *added[:3]), [1] * 7)
+            refused: list[tuple[Any, type[Exception]]] = [((1, 2), TypeError)]
+            refused += [
+                (subject.row(**{field.name: value}), error)
+                for field in subject.fields
+                for value, error in field.wrong()
+            ]
+            for given, error in refused:
+                for call in (
+                    partial(w.archetypes.add, added[3], given),
+                    partial(w.archetypes.add_many, added[3:], given),
+                    partial(w.archetypes.create, [subject.row], **{module: given}),
+                    partial(w.spawn, 2, **{module: given}),
+                ):
+                    refuses(error, call)
+            refuses(TypeError, w.archetypes.add, added[3], row, no_such_field=1)
+            assert len(w.entities) == 8
+            assert w.components(added[3]) == ()
+
+    def succeed(self, w: Any, entity: int, /, **components: Any) -> int:
+        """Let an entity die, and spawn another of the same index."""
+        w.destroy(entity)
+        with handles_with(w.entities, MIN_FREE=0):
+            successor: int = w.spawn(1, **components).tolist()[0]
+        return successor
+
+    def watched(self) -> list[str]:
+        """Return the managers that tell of a dead entity's row as its successor gets one."""
+        found = []
+        for name in self.world().MANAGERS:
+            w = self.world()
+            manager = getattr(w, name)
+            if getattr(manager.data, "UNIQUE", ()):
+                continue  # two rows of defaults, where the dead keep theirs
+            if hasattr(manager, "collect") and hasattr(manager, "on_release"):
+                entity = w.spawn(1, **{name: {}}).tolist()[0]
+                self.succeed(w, entity, **{name: {}})
+                if entity not in manager:
+                    found.append(name)
+        return found
+
+    def test_arrays_that_callbacks_write_were_copied(self) -> None:
+        for (module, subject), name in product(self.members.items(), self.watched()):
+            w = self.world()
+            (entity,) = w.spawn(1, **{name: {}}).tolist()
+            given, others = subject.own_arrays(0), subject.own_arrays(1)
+
+            def write(_: object, to: Any = given, what: Any = others) -> None:
+                for field, array in to.items():
+                    array[:] = what[field]
+
+            getattr(w, name).on_release(write)
+            successor = self.succeed(w, entity, **{name: {}, module: given})
+            self.check_samples(w, module, [successor], [0])
+
+    def test_callbacks_may_create_what_is_spawned(self) -> None:
+        """Then the spawn fails, and nothing of it is left, nor of what they created."""
+        for (module, subject), name in product(self.members.items(), self.watched()):
+            w = self.world()
+            (entity,) = w.spawn(1, **{name: {}}).tolist()
+
+            def create(_: object, w: Any = w, row: Any = subject.row) -> None:
+                w.archetypes.add_many(w.entities.live(), row)
+
+            getattr(w, name).on_release(create)
+            with pytest.raises(DuplicateInstanceError):
+                self.succeed(w, entity, **{name: {}, module: {}})
+            assert len(w.archetypes) == len(w.entities) == len(getattr(w, name)) == 0
+
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_successors_drive_out_rows_of_the_dead(self, at_once: bool) -> None:
+        """Callbacks that were there before the archetypes hear of a death before they do."""
+        first, *others = sorted(self.members)
+        for other in others:
+            self.check_successor(first, other, at_once)
+
+    def check_successor(self, first: str, other: str, at_once: bool) -> None:
+        """Let the successor of a dead entity get a component before its rows have gone."""
+        had, got = self.members[first], self.members[other]
+        entities = had.entities()
+
+        def succeed(dead: EntityArray) -> None:
+            with handles_with(entities, MIN_FREE=0):
+                es[0] = entities.create()
+            assert entities.index(es[0]) == entities.index(dead[0])
+            if at_once:
+                store.add_many([es[3], es[0]], got.row, **got.samples(2))
+            else:
+                store.add(es[3], got.row, **got.sample(0))
+                store.add(es[0], got.row, **got.sample(1))
+
+        entities.on_destroy(succeed)
+        store = type(self.world().archetypes)(entities)
+        es = store.create([had.row], 4, **{first: had.samples(4)}).tolist()
+        entities.destroy(es[0])
+        assert sorted(e for c in store.chunks() for e in c.entity) == sorted(es)
+        assert [set(store.components(e)) for e in es] == [
+            {got.row},
+            {had.row},
+            {had.row},
+            {had.row, got.row},
+        ]
+        for k in (1, 2, 3):
+            assert same(store.get(es[k], had.row), had.expected(k))
+        for k, sample in ((3, 0), (0, 1)):
+            assert same(store.get(es[k], got.row), got.expected(sample))
+
+    def test_fields_are_set(self) -> None:
+        for module, subject in self.members.items():
+            w = self.world()
+            es = self.created(w, self.members, 3)
+            expected = subject.sample(1)
+            for field in subject.fields:
+                expected[field.name] = field.sample(5)
+                w.archetypes.set(es[1], subject.row, **{field.name: field.sample(5)})
+                assert same(
+                    w.archetypes.get(es[1], subject.row), subject.read(expected)
+                )
+            with pytest.raises(TypeError):
+                w.archetypes.set(
+                    es[1], subject.row, **self.wrong(module), no_such_field=1
+                )
+            assert same(w.archetypes.get(es[1], subject.row), subject.read(expected))
+            self.check_samples(w, module, (es[0], es[2]), (0, 2))
+
+    def test_columns_are_assigned(self) -> None:
+        for module, subject in self.members.items():
+            w = self.world()
+            self.created(w, self.members, 3)
+            (chunk,) = w.archetypes.chunks(all=[subject.row])
+            data = getattr(chunk, module)
+            for field in subject.whole:
+                setattr(data, field.name, [field.sample(k) for k in (4, 5, 6)])
+                expected = [field.stored(field.sample(k)) for k in (4, 5, 6)]
+                assert same(getattr(data, field.name).tolist(), expected)
+                setattr(data, field.name, getattr(data, field.name)[::-1])
+                assert same(getattr(data, field.name).tolist(), expected[::-1])
+                view = getattr(data, field.name)
+                setattr(data, field.name, view)
+                for value, error in field.wrong():
+                    with pytest.raises(error):
+                        setattr(data, field.name, [field.sample(0), value, value])
+                assert same(getattr(data, field.name).tolist(), expected[::-1])
+            for tag, names in subject.tagged.items():
+                assert data.tagged(tag)._fields == names
+            refuses(ValueError, "no_such_tag", data.tagged, "no_such_tag")
+
+    def test_an_old_view_is_checked_as_any_array(self) -> None:
+        for module, subject in self.members.items():
+            for field in subject.whole:
+                w = self.world()
+                self.created(w, [module], 3)
+                (chunk,) = w.archetypes.chunks()
+                view = getattr(getattr(chunk, module), field.name)
+                self.created(w, [module], 1)
+                data = getattr(chunk, module)
+                refuses(ValueError, field.name, setattr, data, field.name, view)
+
+    def test_own_columns_as_arguments(self) -> None:
+        for module, subject in self.members.items():
+            w = self.world()
+            es = self.created(w, [module], 3)
+            (chunk,) = w.archetypes.chunks()
+            data = getattr(chunk, module)
+            own = {f.name: getattr(data, f.name)[::-1] for f in subject.whole}
+            others = w.archetypes.create([subject.row], 3, **{module: own})
+            for k in range(3):
+                for field in subject.whole:
+                    found = getattr(
+                        w.archetypes.get(others[k], subject.row), field.name
+                    )
+                    assert same(found, field.read(field.sample(2 - k)))
+            w.archetypes.remove_many(chunk.entity[:3], subject.row)
+            assert w.archetypes.has_many([*es, *others], subject.row).tolist() == [
+                *[False] * 3,
+                *[True] * 3,
+            ]

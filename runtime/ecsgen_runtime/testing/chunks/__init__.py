@@ -1,1 +1,0 @@
-"""The pieces of components whose rows live in chunks."""

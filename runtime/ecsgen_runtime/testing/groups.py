@@ -1,0 +1,529 @@
+"""Groups: the rows of entities that have all members, aligned in each, whatever happens."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import permutations, product
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from ..errors import BrokenManagerError, StructureLockedError
+from ..handles import EntityArray
+from .cases import INTERRUPTED, check_shown, sortable
+from .machine import SEARCH
+from .memory import Thing
+from .subject import (
+    COPIES,
+    Object,
+    Roomy,
+    Subject,
+    handles_with,
+    refuses,
+    same,
+    skipped_if_full,
+)
+
+# --- A group of a world and its members: what cases and rules have in common ----------
+
+
+MANY = 60
+"""No rule adds entities or rows beyond these."""
+
+
+class Grouped:
+    """A group of a world, and its members' managers."""
+
+    world: ClassVar[Any]
+    kind: ClassVar[Any]
+    """The group's class."""
+    group: ClassVar[str]
+    members: ClassVar[Mapping[str, Subject]]
+    """By the attribute of the world that holds the manager."""
+
+    def grouped(self, w: Any) -> Any:
+        """Return the group of a world."""
+        group = getattr(w, self.group)
+        assert type(group) is self.kind
+        return group
+
+    def managers(self, w: Any) -> list[Any]:
+        """Return the members of a world."""
+        return [getattr(w, module) for module in self.members]
+
+    def samples(self, module: str, ks: Sequence[int]) -> dict[str, Any]:
+        """Return columns whose row i is sample ks[i]."""
+        fields = self.members[module].fields
+        return {f.name: [f.sample(k) for k in ks] for f in fields}
+
+    def spawn(self, w: Any, ks: Sequence[int], modules: Iterable[str]) -> EntityArray:
+        """Spawn an entity for each k, with sample k of some members."""
+        columns = {module: self.samples(module, ks) for module in modules}
+        with skipped_if_full():
+            es: EntityArray = w.spawn(len(ks), **columns)
+        return es
+
+    def check_aligned(self, w: Any) -> None:
+        """Check that the first n rows of every member are those of the same entities."""
+        group = self.grouped(w)
+        owners = [list(manager) for manager in self.managers(w)]
+        whole = set.intersection(*map(set, owners))
+        assert group.n == len(group) == len(whole)
+        for module, found in zip(self.members, owners, strict=True):
+            part = getattr(group, module)
+            assert part.n == group.n
+            assert found[: group.n] == group.entity.tolist() == part.entity.tolist()
+        assert set(group.entity.tolist()) == whole
+
+
+# --- Joining, leaving, order, locks and copies ----------------------------------------
+
+
+class GroupCases(Roomy, Grouped):
+    """Joining, leaving, order, locks and copies, one at a time."""
+
+    def bounded(self) -> Iterable[Subject]:
+        return self.members.values()
+
+    def filled(self, count: int, others: int = 1) -> tuple[Any, EntityArray]:
+        """Return a world with a whole group, and entities that have one member before it."""
+        w = self.world()
+        for module in self.members:
+            self.spawn(w, range(100, 100 + others), [module])
+        return w, self.spawn(w, range(count), self.members)
+
+    def check(self, w: Any, es: Iterable[int], ks: Sequence[int]) -> None:
+        """Check who is in the group, in order, and that sample ks[i] is in row i of each."""
+        self.check_aligned(w)
+        assert self.grouped(w).entity.tolist() == [int(e) for e in es]
+        for subject, manager in zip(
+            self.members.values(), self.managers(w), strict=True
+        ):
+            for field in subject.fields:
+                expected = [field.stored(field.sample(k)) for k in ks]
+                assert same(subject.column(manager, field)[: len(ks)], expected)
+
+    def test_who_has_all_members_is_in(self) -> None:
+        w, es = self.filled(3, others=2)
+        self.check(w, es, range(3))
+        group = self.grouped(w)
+        for e in w.entities:
+            assert (e in group) == (e in es)
+        assert "nobody" not in group
+
+    def test_reprs_say_how_many(self) -> None:
+        w, _ = self.filled(3, others=2)
+        group = self.grouped(w)
+        members = ", ".join(self.members)
+        kind = type(group).__name__
+        assert repr(group) == f"<{kind}: 3 entities with {members}>"
+        for module in self.members:
+            part = getattr(group, module)
+            assert repr(part).startswith(
+                f"<{type(part).__name__}: 3 rows of entity u64"
+            )
+            check_shown(part, 3)
+
+    def test_the_last_member_joins(self) -> None:
+        for module in self.members:
+            w, es = self.filled(2, others=2)
+            lacking = [other for other in self.members if other != module]
+            new = self.spawn(w, [2, 3, 4], lacking)
+            versions = [manager.version for manager in self.managers(w)]
+            self.check(w, es, range(2))
+            manager = getattr(w, module)
+            row = manager.create(new[2], **self.members[module].sample(4))
+            assert row == manager.lookup(new[2]) == 2
+            self.check(w, [*es, new[2]], [0, 1, 4])
+            for member, version in zip(self.managers(w), versions, strict=True):
+                assert member.version == version + 1
+
+    def test_many_join_in_the_order_given(self) -> None:
+        for module in self.members:
+            w, es = self.filled(2, others=2)
+            lacking = [other for other in self.members if other != module]
+            new = self.spawn(w, [2, 3, 4, 5], lacking)
+            fresh = self.spawn(w, [6], [])
+            some = self.spawn(w, [7], lacking[1:])
+            order = [5, 1, 3, 4, 0]
+            given = np.concatenate((new, fresh, some))[order]
+            manager = getattr(w, module)
+            versions = [member.version for member in self.managers(w)]
+            rows = manager.create_many(
+                given, **self.samples(module, [k + 2 for k in order])
+            )
+            assert rows.tolist() == manager.lookup_many(given).tolist()
+            self.check(w, [*es, new[1], new[3], new[0]], [0, 1, 3, 5, 2])
+            for member, version in zip(self.managers(w), versions, strict=True):
+                assert member.version == version + 1
+
+    def test_leaving_takes_the_last_into_the_hole(self) -> None:
+        for module in self.members:
+            w, es = self.filled(5, others=2)
+            manager = getattr(w, module)
+            lengths = [len(member) for member in self.managers(w)]
+            versions = [member.version for member in self.managers(w)]
+            manager.destroy(1)
+            self.check(w, es[[0, 4, 2, 3]], [0, 4, 2, 3])
+            manager.destroy_many([0, 2])
+            self.check(w, es[[3, 4]], [3, 4])
+            for member, length, version in zip(
+                self.managers(w), lengths, versions, strict=True
+            ):
+                assert member.version == version + 2
+                assert len(member) == length - (3 if member is manager else 0)
+
+    def test_rows_behind_the_group_leave_nobody_out(self) -> None:
+        for module in self.members:
+            w, es = self.filled(3, others=4)
+            manager = getattr(w, module)
+            versions = [member.version for member in self.managers(w)]
+            manager.destroy(len(manager) - 2)
+            manager.destroy_many([3, 4])
+            self.check(w, es, range(3))
+            for member, version in zip(self.managers(w), versions, strict=True):
+                assert member.version == version + 2 * (member is manager)
+
+    def test_clearing_a_member_empties_the_group(self) -> None:
+        for module in self.members:
+            w, _ = self.filled(3)
+            getattr(w, module).clear()
+            assert self.grouped(w).n == 0
+            for member in self.managers(w):
+                assert len(member) == (0 if member is getattr(w, module) else 4)
+
+    def test_joining_in_full_buffers(self) -> None:
+        """A swap without a spare row."""
+        w, es = self.filled(62)
+        first, *others = self.members
+        (late,) = self.spawn(w, [70], [first])
+        for member in self.managers(w):
+            member.shrink_to_fit()
+        for module in others:
+            getattr(w, module).create(late, **self.members[module].sample(70))
+        self.check(w, [*es, late], [*range(62), 70])
+
+    def test_columns_are_slices_of_the_first_rows(self) -> None:
+        w, _ = self.filled(2, others=2)
+        for module, subject in self.members.items():
+            part, manager = getattr(self.grouped(w), module), getattr(w, module)
+            for field in subject.whole:
+                behind = subject.column(manager, field)[2:]
+                setattr(part, field.name, [field.sample(7), field.sample(8)])
+                expected = [field.stored(field.sample(k)) for k in (7, 8)]
+                assert same(getattr(part, field.name).tolist(), expected)
+                assert same(subject.column(manager, field), expected + behind)
+
+    def alike(self) -> Iterator[tuple[str, str, str, str]]:
+        """Return pairs of members with fields whose columns hold the same kind of values."""
+        for (one, mine), (two, others) in permutations(self.members.items(), 2):
+            for field, other in product(mine.whole, others.whole):
+                w = self.world()
+                data, theirs = getattr(w, one).data, getattr(w, two).data
+                a, b = getattr(data, field.name), getattr(theirs, other.name)
+                if (a.dtype, a.shape) == (b.dtype, b.shape) and a.dtype.kind == "f":
+                    yield one, two, field.name, other.name
+
+    def test_columns_of_another_member_are_read_before_its_rows_move(self) -> None:
+        for module, mate, field, other in self.alike():
+            w, es = self.filled(4)
+            w.destroy(es[0])
+            with handles_with(
+                w.entities, MIN_FREE=0
+            ):  # its successor drives its row out
+                new = self.spawn(w, [0], [])
+            manager = getattr(w, module)
+            given = getattr(getattr(w, mate).data, other)[:1]
+            expected = given.tolist()
+            (row,) = manager.create_many(new, **{field: given})
+            assert getattr(manager.data, field)[row : row + 1].tolist() == expected
+            self.check_aligned(w)
+
+    def test_sorting_by_a_key_sorts_all(self) -> None:
+        for module in self.members:
+            w, es = self.filled(4, others=2)
+            versions = [member.version for member in self.managers(w)]
+            self.grouped(w).sort(module, [2.0, np.nan, 1.0, 2.0])
+            self.check(w, es[[2, 0, 3, 1]], [2, 0, 3, 1])
+            self.grouped(w).reorder([1, 2, 3, 0])
+            self.check(w, es[[0, 3, 1, 2]], [0, 3, 1, 2])
+            for member, version in zip(self.managers(w), versions, strict=True):
+                assert member.version == version + 2
+
+    def test_sorting_by_a_field_sorts_all(self) -> None:
+        for module, subject in self.members.items():
+            for field in sortable(subject.fields):
+                w, es = self.filled(4)
+                stored = field.array([field.sample(k) for k in range(4)])
+                order = np.argsort(stored, kind="stable")
+                self.grouped(w).sort(module, field.name)
+                self.check(w, es[order], order.tolist())
+
+    def test_columns_are_not_replaced(self) -> None:
+        w, _ = self.filled(2)
+        group = self.grouped(w)
+        for module in self.members:
+            refuses(AttributeError, f"{module} is its", setattr, group, module, 3)
+
+    def test_what_a_group_is_not_sorted_by(self) -> None:
+        w, es = self.filled(3)
+        group, (module, *_) = self.grouped(w), self.members
+        for given in ((module, "no_field"), (module, [1, 2]), ("no_member", [1, 2, 3])):
+            refuses(ValueError, r"no_|shape", group.sort, *given)
+        for order in ([0, 1], [0, 1, 1], [0, 1, 2, 3]):
+            refuses(ValueError, "permutation", group.reorder, order)
+        for member in self.managers(w):
+            for call in (member.sort, member.reorder):
+                with pytest.raises(StructureLockedError, match=f"{self.group}.sort"):
+                    call(range(len(member)))
+        self.check(w, es, range(3))
+
+    def refused(self, w: Any, holder: Any) -> None:
+        """Check that a lock of one member holds for all, and that errors say whose it is."""
+        for member in self.managers(w):
+            refuses(StructureLockedError, type(holder).__name__, member.destroy, 0)
+            refuses(StructureLockedError, member.create_many, [])
+        group = self.grouped(w)
+        refuses(StructureLockedError, type(holder).__name__, group.reorder, [1, 0])
+        refuses(StructureLockedError, group.sort, next(iter(self.members)), [1, 0])
+
+    def test_a_lock_on_one_locks_all(self) -> None:
+        w, es = self.filled(2)
+        for holder in (*self.managers(w), *self.managers(w)):
+            with holder.locked():
+                self.refused(w, holder)
+            for member in self.managers(w):
+                member.create_many([])
+            self.check(w, es, range(2))
+        self.managers(w)[0].destroy(0)
+        self.check(w, es[1:], [1])
+
+    def test_a_callback_locks_all(self) -> None:
+        w, _ = self.filled(len(self.members))
+        managers = self.managers(w)
+        for holder in managers:
+            if not hasattr(holder, "on_release"):
+                continue
+            told = holder.on_release(lambda _, it=holder: self.refused(w, it))
+            holder.destroy(0)
+            told.cancel()
+            other = managers[managers[0] is holder]
+            with other.locked():
+                self.refused(w, other)
+
+    def test_a_lock_outlasts_those_within(self) -> None:
+        w, es = self.filled(2)
+        for locked in self.managers(w):
+            with locked.locked():
+                for member in self.managers(w):
+                    with member.locked():
+                        pass
+                for member in self.managers(w):
+                    refuses(StructureLockedError, member.destroy, 0)
+            self.check(w, es, range(2))
+
+    def test_a_swap_keeps_no_objects(self) -> None:
+        for module, subject in self.members.items():
+            names = [f.name for f in subject.fields if isinstance(f, Object)]
+            w, _ = self.filled(1)
+            things = {name: Thing() for name in names}
+            watched = [weakref.ref(thing) for thing in things.values()]
+            (new,) = self.spawn(w, [5], [module])
+            manager = getattr(w, module)
+            for name in names:
+                getattr(manager, f"set_{name}")(manager.lookup(new), things[name])
+            things.clear()
+            for other in self.members:
+                getattr(w, other).ensure(new)  # it joins, over the spare row
+            manager.remove(new)
+            gc.collect()
+            assert [thing() for thing in watched] == [None] * len(names)
+
+    def test_copies_have_groups_of_their_own(self) -> None:
+        for copied in COPIES:
+            w, es = self.filled(3)
+            other = copied(w)
+            self.check(other, es, range(3))
+            self.managers(other)[0].destroy(0)
+            self.grouped(other).reorder([1, 0])
+            self.check(other, es[[1, 2]], [1, 2])
+            self.check(w, es, range(3))
+            self.managers(w)[-1].destroy(1)
+            self.check(w, es[[0, 2]], [0, 2])
+
+    def test_all_members_break_together(self) -> None:
+        for module in self.members:
+            w, _ = self.filled(3)
+            members = self.managers(w)
+            columns = [member.data for member in members]
+            manager = getattr(w, module)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(
+                    type(manager.data), "_version", INTERRUPTED, raising=False
+                )
+                refuses(ZeroDivisionError, manager.destroy, 3)
+            for broken in (*members, *columns):
+                with pytest.raises(BrokenManagerError):
+                    _ = broken.n
+
+    def test_a_member_on_its_own(self) -> None:
+        w, es = self.filled(3)
+        for member in self.managers(w):
+            for alone in (type(member)(w.entities), *(copy(member) for copy in COPIES)):
+                alone.clear()
+                alone.create_many(es)
+                alone.reorder([2, 0, 1])
+                assert list(alone) == es[[2, 0, 1]].tolist()
+        self.check(w, es, range(3))
+
+
+SETTINGS = settings(SEARCH, stateful_step_count=40)
+
+
+class GroupRules(Grouped, RuleBasedStateMachine):
+    """Entities and rows come and go; who has all members is in the group."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = self.world()
+        self.k = 0
+        self.rows: dict[str, dict[int, int]] = {module: {} for module in self.members}
+        """By member and entity: which sample its row is."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.spawned(3, list(self.members))
+        for module in self.members:
+            self.spawned(2, [module])
+
+    def room(self, modules: Iterable[str]) -> int:
+        """Return how many rows can be added at once."""
+        return min(
+            [MANY, *(self.members[module].most_rows or MANY for module in modules)]
+        )
+
+    def spawned(self, count: int, modules: list[str]) -> None:
+        count = min(count, self.room(modules))
+        rows = (len(manager) for manager in self.managers(self.w))
+        if max(len(self.w.entities), *rows) + count > MANY:
+            return
+        with handles_with(self.w.entities, MIN_FREE=0):  # the dead have successors
+            es = self.spawn(self.w, range(self.k, self.k + count), modules)
+        self.know(modules, es.tolist())
+
+    def know(self, modules: list[str], es: list[int]) -> None:
+        """Tell the model of new rows, and which rows of the dead they drove out."""
+        for module in modules:
+            ks = range(self.k, self.k + len(es))
+            self.rows[module] |= dict(zip(es, ks, strict=True))
+        self.k += len(es)
+        self.forget_collected()
+
+    def forget_collected(self) -> None:
+        """Forget the rows of dead entities, and those that made way, that are there no more."""
+        for module, rows in self.rows.items():
+            held = set(getattr(self.w, module))
+            by_age, gone = list(rows), [e for e in rows if e not in held]
+            made_way = [e for e in gone if self.w.entities.alive(e)]
+            if made_way:
+                assert len(held) == self.members[module].most_rows
+                assert held.isdisjoint(by_age[: by_age.index(made_way[-1])])
+            for e in gone:
+                del rows[e]
+
+    def lacking(self, module: str) -> list[int]:
+        """Return live entities without a member, no more than there is room for."""
+        room = min(MANY - len(getattr(self.w, module)), self.room([module]))
+        return [e for e in self.w.entities if e not in self.rows[module]][:room]
+
+    def some(self, data: st.DataObject, values: list[int]) -> list[int]:
+        return (
+            data.draw(st.lists(st.sampled_from(values), unique=True)) if values else []
+        )
+
+    def member(self, data: st.DataObject) -> str:
+        return data.draw(st.sampled_from(sorted(self.members)))
+
+    @rule(count=st.integers(0, 6), data=st.data())
+    def spawn_some(self, count: int, data: st.DataObject) -> None:
+        modules = st.lists(st.sampled_from(sorted(self.members)), unique=True)
+        self.spawned(count, data.draw(modules))
+
+    @rule(data=st.data())
+    def create(self, data: st.DataObject) -> None:
+        module = self.member(data)
+        for e in self.some(data, self.lacking(module))[:2]:
+            manager, sample = getattr(self.w, module), self.samples(module, [self.k])
+            row = manager.create(e, **{name: v[0] for name, v in sample.items()})
+            assert row == manager.lookup(e)
+            self.know([module], [e])
+
+    @rule(data=st.data())
+    def create_many(self, data: st.DataObject) -> None:
+        module = self.member(data)
+        es = self.some(data, self.lacking(module))
+        manager = getattr(self.w, module)
+        ks = range(self.k, self.k + len(es))
+        rows = manager.create_many(es, **self.samples(module, ks))
+        assert rows.tolist() == manager.lookup_many(es).tolist()
+        self.know([module], es)
+
+    @rule(data=st.data(), by_entity=st.booleans(), at_once=st.booleans())
+    def destroy(self, data: st.DataObject, by_entity: bool, at_once: bool) -> None:
+        module = self.member(data)
+        manager = getattr(self.w, module)
+        es = self.some(data, list(manager))
+        if at_once and by_entity:
+            assert manager.remove_many(es) == len(es)
+        elif at_once:
+            manager.destroy_many(manager.lookup_many(es))
+        for e in () if at_once else es:
+            if by_entity:
+                assert manager.remove(e) == 1
+            else:
+                manager.destroy(manager.lookup(e))
+        for e in es:
+            del self.rows[module][e]
+
+    @rule(data=st.data())
+    def die(self, data: st.DataObject) -> None:
+        self.w.destroy_many(self.some(data, list(self.w.entities)))
+        self.forget_collected()
+
+    @rule(call=st.sampled_from(["gc", "collect"]))
+    def collect(self, call: str) -> None:
+        getattr(self.w, call)()
+        self.forget_collected()
+
+    @rule(data=st.data())
+    def order(self, data: st.DataObject) -> None:
+        group = self.grouped(self.w)
+        key = data.draw(st.lists(st.integers(0, 2), min_size=group.n, max_size=group.n))
+        expected = group.entity[np.argsort(key, kind="stable")].tolist()
+        group.sort(self.member(data), key)
+        assert group.entity.tolist() == expected
+
+    @rule(copied=st.sampled_from(COPIES))
+    def copy(self, copied: Callable[[Any], Any]) -> None:
+        self.w = copied(self.w)
+
+    @invariant()
+    def rows_are_those_of_the_model(self) -> None:
+        for module, subject in self.members.items():
+            manager, rows = getattr(self.w, module), self.rows[module]
+            owners = list(manager)
+            assert set(owners) == set(rows)
+            assert manager.lookup_many(owners).tolist() == list(range(len(owners)))
+            for field in subject.fields:
+                expected = [field.stored(field.sample(rows[e])) for e in owners]
+                assert same(subject.column(manager, field), expected)
+
+    @invariant()
+    def members_are_aligned(self) -> None:
+        self.check_aligned(self.w)

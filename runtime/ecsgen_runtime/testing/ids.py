@@ -1,0 +1,478 @@
+"""Rows have ids that last, beside entities or instead of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, rule
+
+from ..errors import (
+    CapacityError,
+    StaleIdError,
+    StaleInstanceError,
+)
+from ..handles import NIL
+from .cases import LINE, Cases
+from .machine import FORMS, Machine, Record
+from .subject import need, refuses, skip_without, through_pickle
+
+# --- Ids find their instance, or say that it is gone ----------------------------------
+
+
+class StableIdsRules(Machine):
+    """Ids stay with their instance through every move, and never come again."""
+
+    def __init__(self) -> None:
+        self.instances: dict[int, Record] = {}  # by id, whoever had one
+        super().__init__()
+
+    def structural_calls(self) -> list[Callable[[], object]]:
+        m, rows = self.manager, self.used()
+        ids = m.id_of_many(rows).tolist()
+        return [
+            *super().structural_calls(),
+            *(lambda id=id: m.destroy_id(id) for id in ids[:1]),
+            lambda: m.destroy_id_many(ids),
+        ]
+
+    @rule(data=st.data(), at_once=st.booleans())
+    def destroy_id(self, data: st.DataObject, at_once: bool) -> None:
+        rows = data.draw(self.some(self.used()))
+        rows = rows if at_once else rows[:1]
+        ids = self.manager.id_of_many(rows)
+        self.leave(rows)
+        if at_once:
+            self.manager.destroy_id_many(ids)
+        for id in () if at_once else ids.tolist():
+            self.manager.destroy_id(id)
+            refuses(StaleIdError, self.manager.destroy_id, id)
+
+    @rule(data=st.data())
+    def stale_ids_are_refused(self, data: st.DataObject) -> None:
+        m = self.manager
+        live = m.id_of_many(self.used()).tolist()
+        gone = [id for id in self.instances if id not in live]
+        id = data.draw(st.sampled_from([*gone, 0, 2**64 - 1]))
+        refuses(StaleIdError, m.destroy_id, id)
+        refuses(StaleIdError, m.destroy_id_many, [*live, id])
+        if live:
+            refuses(StaleIdError, m.destroy_id_many, [*live, live[0]])
+
+    @invariant()
+    def ids_agree(self) -> None:
+        m, used = self.manager, self.used()
+        ids = m.id_of_many(used).tolist()
+        for row, id in zip(used, ids, strict=True):
+            assert self.instances.setdefault(id, self.at(row)) is self.at(row)
+        assert len(set(ids)) == len(used)
+        assert [m.id_of(row) for row in used] == ids
+        rows = dict(zip(ids, used, strict=True))
+        known = [*self.instances, 0, 1, 2**64 - 1]
+        expected = [rows.get(id, NIL) for id in known]
+        assert [m.resolve(id) for id in known] == expected
+        assert m.resolve_many(known).tolist() == expected
+
+
+class StableIdsCases(Cases):
+    """Ids of those that are there, and of those that went."""
+
+    def one(self) -> int:
+        """Return what stands above the slot in an id of the first generation."""
+        _, m, _ = self.filled(1)
+        first: int = m.id_of(0) >> 32
+        return first
+
+    def wear_out(self, m: Any, rows: list[int]) -> None:
+        """Let the slots of rows be in their last generation, by way of the buffer."""
+        column = next(c for c in m.LAYOUT if c.name == "id_generation")
+        start = column.offset(m.capacity)
+        cells = m.data.buffer[start : start + 4 * m.capacity].view(column.dtype)
+        cells[[m.id_of(row) & 0xFFFF_FFFF for row in rows]] = 2**32 - self.one()
+
+    def test_ids_are_numbers(self) -> None:
+        _, m, _ = self.filled(3)
+        ids = m.id_of_many([2, 0])
+        assert (ids.dtype, ids.tolist()) == (np.uint64, [m.id_of(2), m.id_of(0)])
+        assert type(m.id_of(np.int8(1))) is int
+        assert m.id_of_many(np.ones(3, np.bool_)).tolist() == [
+            m.id_of(row) for row in range(3)
+        ]
+        assert {id >> 32 for id in ids.tolist()} == {self.one()}
+        assert m.resolve(ids[0]) == m.resolve(int(ids[0])) == 2
+        assert type(m.resolve(ids[0])) is int
+
+    def test_numbers_that_are_no_ids(self) -> None:
+        _, m, _ = self.filled(3)
+        id = m.id_of(1)
+        odd = [0, 1, -1, NIL, 2**64 - 1, 2**64, 2**70, id + 2**32, id - 2**32, id + 100]
+        assert [m.resolve(number) for number in odd] == [NIL] * len(odd)
+        assert m.resolve_many(odd).tolist() == [NIL] * len(odd)
+        for number in odd:
+            refuses(StaleIdError, m.destroy_id, number)
+        for wrong in ("1", None, 1.5):
+            refuses(TypeError, m.resolve, wrong)
+        assert len(m) == 3
+
+    def test_nothing_to_resolve(self) -> None:
+        _, m = self.new()
+        assert m.resolve(2**32) == m.resolve(0) == NIL
+        assert m.resolve_many([2**32, 0]).tolist() == [NIL, NIL]
+        assert m.resolve_many([]).tolist() == []
+        assert m.id_of_many([]).tolist() == []
+        m.destroy_id_many([])
+        assert m.version == 0
+
+    def test_ids_follow_their_row(self) -> None:
+        _, m, owners = self.filled(5)
+        ids = m.id_of_many(range(5)).tolist()
+        m.destroy_id(ids[0])
+        m.destroy_id_many([ids[3]])
+        assert m.resolve(ids[0]) == m.resolve(ids[3]) == NIL
+        for k in (1, 2, 4):
+            assert m.resolve(ids[k]) == self.found(m, owners[k])
+            self.check_values(m, [m.resolve(ids[k])], [k])
+
+    def test_destroying_twice(self) -> None:
+        _, m, _ = self.filled(4)
+        ids = m.id_of_many(range(4)).tolist()
+        m.destroy_id(ids[1])
+        with self.unchanged(m):
+            for call, given in (
+                (m.destroy_id, ids[1]),
+                (m.destroy_id_many, [ids[1]]),
+                (m.destroy_id_many, [ids[0], ids[1]]),
+                (m.destroy_id_many, [ids[2], ids[0], ids[2]]),
+            ):
+                refuses(StaleIdError, f"{self.subject.label}Manager", call, given)
+
+    def test_ids_never_come_again(self) -> None:
+        source, m = self.new(80)
+        seen: set[int] = set()
+        for count in (5, 1, 70, 3):
+            self.add(source, m, count)
+            ids = {m.id_of(self.found(m, owner)) for owner in m}
+            assert len(ids) == count
+            assert not ids & seen
+            seen |= ids
+            m.clear()
+            m.shrink_to_fit()
+        assert m.resolve_many(list(seen)).tolist() == [NIL] * len(seen)
+
+    def test_saving_keeps_ids(self) -> None:
+        source, m, _ = self.filled(6)
+        ids = m.id_of_many(range(6)).tolist()
+        m.destroy_id_many([ids[1], ids[4]])
+        other_source, other = through_pickle((source, m))
+        assert other.resolve_many(ids).tolist() == m.resolve_many(ids).tolist()
+        rows = [self.add_one(source, m) for _ in range(4)]
+        others = [self.add_one(other_source, other) for _ in range(4)]
+        assert m.id_of_many(rows).tolist() == other.id_of_many(others).tolist()
+
+    def test_only_rows_in_use_have_ids(self) -> None:
+        _, m, _ = self.filled(2)
+        for row in (-1, 2, NIL, 2**70):
+            refuses(StaleInstanceError, m.id_of, row)
+            refuses(StaleInstanceError, m.id_of_many, [0, row])
+
+
+# --- An id is a slot, which is used again, and its generation -------------------------
+
+
+class IdsRules(StableIdsRules):
+    """Slots are few: what is free is used before there are new ones."""
+
+    def smallest(self) -> int:
+        slots = [self.manager.id_of(row) & 0xFFFF_FFFF for row in self.used()]
+        return max(slots, default=-1) + 1
+
+
+class IdsCases(StableIdsCases):
+    """Slots that are free, used again, or worn out."""
+
+    def test_slots_are_used_again(self) -> None:
+        source, m = self.new()
+        self.add(source, m, 10)
+        slots = set(self.slots(m))
+        m.destroy_many(range(3, 9))
+        self.add_one(source, m)
+        self.add(source, m, 5)
+        assert set(self.slots(m)) == slots == set(range(10))
+
+    def test_rows_that_make_room_keep_their_ids(self) -> None:
+        source, m, _ = self.filled(4)
+        m.destroy_many([1, 2])
+        if hasattr(m, "deactivate_many"):
+            m.deactivate_many(range(len(m)))
+        kept = set(self.rows_of(m))
+        self.add_one(source, m)
+        assert len(set(self.rows_of(m)) - kept) == 1
+        assert len(m) == len(set(self.rows_of(m))) == len(kept) + 1
+
+    def test_rows_that_swap_lose_no_free_slot(self) -> None:
+        source, m, _ = self.filled(4)
+        skip_without(m, "deactivate", "rows have no sides to change")
+        m.destroy(3)
+        m.activate_many(range(3))
+        assert m.deactivate(0) == 2
+        self.add_one(source, m)
+        assert set(self.slots(m)) == set(range(4))
+
+    def slots(self, m: Any) -> list[int]:
+        """Return the slot of each row."""
+        ids: list[int] = m.id_of_many(range(len(m))).tolist()
+        return [id & 0xFFFF_FFFF for id in ids]
+
+    def test_slots_need_no_memory_of_their_own(self) -> None:
+        source, m = self.new()
+        m.reserve(LINE)
+        held = m.capacity
+        for _ in range(3):
+            self.add(source, m, held)
+            m.clear()
+        assert m.capacity == held
+
+    @pytest.mark.parametrize("others", [0, 1, 5])
+    def test_worn_out_slots_are_retired(self, others: int) -> None:
+        source, m, _ = self.filled(4 + others)
+        self.wear_out(m, [0, 2])
+        worn = m.id_of_many([0, 2]).tolist()
+        m.destroy_many([0, 1, 2])
+        self.check_retired(source, m, worn)
+        source, m, _ = self.filled(4 + others)
+        self.wear_out(m, [3])
+        worn = [m.id_of(3)]
+        m.destroy(3)
+        self.check_retired(source, m, worn)
+
+    def check_retired(self, source: Any, m: Any, worn: list[int]) -> None:
+        """Check that worn out ids and their slots never come again, and others do."""
+        retired = {id & 0xFFFF_FFFF for id in worn}
+        left = set(m.id_of_many(range(len(m))).tolist())
+        for _ in range(3):
+            self.add_one(source, m)
+            self.add(source, m, 6)
+            assert m.resolve_many(worn).tolist() == [NIL] * len(worn)
+            slots = self.slots(m)
+            assert len(set(slots)) == len(slots) == len(m)
+            assert not retired & set(slots)
+            assert left <= set(m.id_of_many(range(len(m))).tolist())
+            m.destroy_many([k for k, s in enumerate(self.rows_of(m)) if s not in left])
+            m.shrink_to_fit()
+
+    def rows_of(self, m: Any) -> list[int]:
+        """Return the id of each row."""
+        ids: list[int] = m.id_of_many(range(len(m))).tolist()
+        return ids
+
+    def test_shrinking_forgets_no_generation(self) -> None:
+        source, m = self.new(200)
+        seen: set[int] = set()
+        for count in (100, 3, 70, 1):
+            self.add(source, m, count)
+            ids = set(self.rows_of(m))
+            assert not ids & seen
+            seen |= ids
+            m.destroy_many(range(len(m) - len(m) // 3))
+            m.shrink_to_fit()
+            seen |= set(self.rows_of(m))
+            kept = self.rows_of(m)
+            assert m.resolve_many(kept).tolist() == list(range(len(m)))
+            m.clear()
+            m.shrink_to_fit()
+            assert m.resolve_many(list(seen)).tolist() == [NIL] * len(seen)
+
+
+# --- An id is a row, which stays where it is, and the generation of what is in it -----
+
+
+class DirectIdsRules(StableIdsRules):
+    """Generations must be kept for every row that was ever in use."""
+
+    def __init__(self) -> None:
+        self.peak = 0
+        super().__init__()
+
+    def smallest(self) -> int:
+        return self.peak
+
+    def join(self, records: list[Record]) -> list[int]:
+        rows = super().join(records)
+        self.peak = max(self.peak, len(self.table))
+        return rows
+
+
+class DirectIdsCases(StableIdsCases):
+    """Rows that are used again."""
+
+    least = LINE
+
+    def test_ids_name_their_row(self) -> None:
+        _, m, es = self.filled(4)
+        m.destroy(2)
+        m.create(es[2])
+        assert [m.id_of(row) & 0xFFFF_FFFF for row in range(4)] == [0, 1, 2, 3]
+        one = self.one()
+        assert [m.id_of(row) >> 32 for row in range(4)] == [one, one, 2 * one, one]
+
+    def test_holes_have_no_ids(self) -> None:
+        _, m, es = self.filled(4)
+        ids = m.id_of_many(range(4)).tolist()
+        m.destroy_many([1, 3])
+        assert m.resolve_many(ids).tolist() == [0, NIL, 2, NIL]
+        assert [m.resolve(id) for id in ids] == [0, NIL, 2, NIL]
+        refuses(StaleInstanceError, m.id_of, 1)
+        refuses(StaleInstanceError, m.id_of_many, [1])
+        m.create_many(es[[1, 3]])
+        assert m.resolve_many(ids).tolist() == [0, NIL, 2, NIL]
+
+    def test_shrinking_forgets_no_generation(self) -> None:
+        _, m, es = self.filled(min(3000, self.subject.reserve or 3000))
+        before = set(m.id_of_many(range(len(m))).tolist())
+        m.clear()
+        m.shrink_to_fit()
+        m.create_many(es)
+        assert not before & set(m.id_of_many(range(len(m))).tolist())
+
+    def test_worn_out_rows_take_nothing(self) -> None:
+        _, m, es = self.filled(3)
+        self.wear_out(m, [1])
+        id = m.id_of(1)
+        m.destroy(1)
+        with self.unchanged(m):
+            refuses(CapacityError, "generation", m.create, es[1])
+            refuses(CapacityError, "generation", m.create_many, [es[1]])
+        assert m.resolve(id) == NIL
+
+    def test_worn_out_rows_are_found_before_others_are_taken(self) -> None:
+        _, m, es = self.filled(3)
+        self.wear_out(m, [1])
+        m.destroy_many([0, 1])
+        with self.unchanged(m):
+            refuses(CapacityError, "generation", m.create_many, es[[0, 1]])
+        m.create_many(es[[0]])
+
+
+# --- Rows belong to nobody: they are made in return for an id -------------------------
+
+
+class UnownedRules(Machine):
+    """Instances come and are known by their id."""
+
+    def made(self) -> Any:
+        return self.subject.manager()
+
+    def owner_of(self, row: int) -> int:
+        id: int = self.manager.id_of(row)
+        return id
+
+    def structural_calls(self) -> list[Callable[[], object]]:
+        m = self.manager
+        return [*super().structural_calls(), m.create, lambda: m.create_many(2)]
+
+    @rule(data=st.data())
+    def create(self, data: st.DataObject) -> None:
+        values = data.draw(self.subject.some_values)
+        create = self.manager.create
+        self.arrive([values], lambda: [create(**values)])
+
+    @rule(data=st.data(), count=st.integers(0, 8), form=st.sampled_from(FORMS))
+    def create_many(self, data: st.DataObject, count: int, form: str) -> None:
+        values = data.draw(self.subject.some_values)
+        rows, table, named = self.given(values, count, form)
+        create = self.manager.create_many
+        self.arrive(rows, lambda: create(count, table, **named).tolist())
+
+    def born(self, rows: list[dict[str, Any]]) -> None:
+        columns = self.columns(rows, as_array=False)
+        create = self.manager.create_many
+        self.arrive(rows, lambda: create(len(rows), **columns).tolist())
+
+    def arrive(
+        self, rows: list[dict[str, Any]], create: Callable[[], list[int]]
+    ) -> None:
+        """Create rows and add them to the model, or see that there is no room."""
+        if not self.has_room([0] * len(rows)):
+            refuses(CapacityError, create)
+            return
+        ids = create()
+        read = [self.subject.read(values)._asdict() for values in rows]
+        records = [Record(*pair) for pair in zip(ids, read, strict=True)]
+        assert self.manager.resolve_many(ids).tolist() == self.join(records)
+
+    @rule()
+    def bad_values_are_refused(self) -> None:
+        m = self.manager
+        for field, value, error in self.subject.wrong():
+            refuses(error, m.create, **{field.name: value})
+            with pytest.raises(error):
+                m.create_many(2, **{field.name: [field.sample(0), value]})
+
+    @rule(copied=st.sampled_from([-1, 2**63, 1.0, None]))
+    def bad_counts_are_refused(self, copied: Any) -> None:
+        with pytest.raises((ValueError, TypeError, OverflowError, MemoryError)):
+            self.manager.create_many(copied)
+
+    @invariant()
+    def ids_are_the_way_back(self) -> None:
+        ids = list(self.manager)
+        assert self.manager.resolve_many(ids).tolist() == list(range(len(self.table)))
+        assert all(id in self.manager for id in ids)
+
+
+class UnownedCases(Cases):
+    """Creation in return for ids."""
+
+    def new(self, room: int = 0) -> tuple[None, Any]:
+        need(self.subject, room)
+        return None, self.subject.manager()
+
+    def add_one(self, source: None, m: Any, /, **values: Any) -> int:
+        row: int = m.resolve(m.create(**values))
+        return row
+
+    def add(self, source: None, m: Any, count: int, /, **columns: Any) -> list[int]:
+        rows: list[int] = m.resolve_many(m.create_many(count, **columns)).tolist()
+        return rows
+
+    def owner(self, m: Any, row: int) -> int:
+        id: int = m.id_of(row)
+        return id
+
+    def found(self, m: Any, owner: int) -> int:
+        row: int = m.resolve(owner)
+        return row
+
+    def test_creation_returns_ids(self) -> None:
+        _, m = self.new()
+        one = m.create()
+        assert type(one) is int
+        many = m.create_many(3, **self.subject.samples(3))
+        assert (many.dtype, many.shape) == (np.uint64, (3,))
+        assert len({one, *many.tolist()}) == 4
+        assert list(m) == [one, *many.tolist()]
+        self.check_values(m, [1, 2, 3], range(3))
+
+    def test_counts_are_whole_numbers(self) -> None:
+        _, m = self.new()
+        refuses(ValueError, "can't create -1 instances", m.create_many, -1)
+        for count in (1.0, "1"):
+            refuses(TypeError, m.create_many, count)
+        assert len(m.create_many(np.int8(2))) == 2
+
+    def test_ids_are_contained(self) -> None:
+        _, m, ids = self.filled(2)
+        assert int(ids[0]) in m
+        assert ids[1] in m
+        m.destroy(0)
+        for absent in (int(ids[0]), 0, NIL, -1, 2**70, "text", 1.5, None):
+            assert absent not in m
+
+    def test_there_are_no_owners(self) -> None:
+        _, m, _ = self.filled(1)
+        for name in ("entity", "lookup", "remove", "ensure", "collect"):
+            assert not hasattr(m, name)
+        assert not hasattr(m.data, "entity")

@@ -1,0 +1,699 @@
+"""Rows lie without holes, in an order: as they come, active first, grouped, or in a ring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, precondition, rule
+
+from ..errors import CapacityError, StaleInstanceError, StructureLockedError
+from ..handles import NIL
+from .cases import Cases, sortable
+from .machine import MANY_ROWS, Machine, Record
+from .subject import (
+    Object,
+    fail,
+    handles_with,
+    need,
+    refuses,
+    same,
+    skip_without,
+    through_pickle,
+)
+
+# --- Rows without holes: the last row moves into the place of one that goes -----------
+
+
+class PackedRules(Machine):
+    """Where rows go when others leave, and orders."""
+
+    def append(self, records: list[Record]) -> list[int]:
+        rows = range(len(self.table), len(self.table) + len(records))
+        self.table += records
+        return list(rows)
+
+    def close(self, rows: list[int]) -> None:
+        self.fill(rows, len(self.table))
+        del self.table[len(self.table) - len(rows) :]
+
+    def fill(self, holes: list[int], end: int) -> None:
+        """Let the last rows before `end` fill ascending holes."""
+        kept = end - len(holes)
+        moving = (row for row in range(kept, end) if row not in holes)
+        for hole in holes:
+            if hole < kept:
+                self.table[hole] = self.table[next(moving)]
+
+    def parts(self) -> list[slice]:
+        """Return the rows that orders keep apart: all are one part."""
+        return [slice(0, len(self.table))]
+
+    def structural_calls(self) -> list[Callable[[], object]]:
+        m = self.manager
+        order = np.arange(len(self.table))
+        return [
+            *super().structural_calls(),
+            lambda: m.sort(order),
+            lambda: m.reorder(order),
+        ]
+
+    @rule(data=st.data())
+    def sort_by_field(self, data: st.DataObject) -> None:
+        names = sortable(self.subject.fields)
+        if names:
+            field = data.draw(st.sampled_from(names))
+            self.manager.sort(field.name)
+            self.permute_by(lambda record: record.stored(field))
+
+    @rule(data=st.data())
+    def sort_by_key(self, data: st.DataObject) -> None:
+        count = len(self.table)
+        seed = data.draw(st.integers(0, 3))
+        key = [(row * 7 + seed) % 5 - 0.5 for row in range(count)]
+        self.manager.sort(key)
+        keys = {id(self.at(row)): value for row, value in enumerate(key)}
+        self.permute_by(lambda record: keys[id(record)])
+
+    def permute_by(self, key: Callable[[Record], Any]) -> None:
+        """Sort the model, NaN last."""
+        for part in self.parts():
+            rows = [self.at(row) for row in range(part.start, part.stop)]
+            rows.sort(key=lambda record: _nan_last(key(record)))
+            self.table[part] = rows
+        self.version += 1
+
+    @precondition(lambda self: len(self.table) < MANY_ROWS)
+    @rule(data=st.data())
+    def reorder(self, data: st.DataObject) -> None:
+        random = data.draw(st.randoms(use_true_random=True))
+        order: list[int] = []
+        for part in self.parts():
+            rows = list(range(part.start, part.stop))
+            random.shuffle(rows)
+            order += rows
+        self.manager.reorder(order)
+        self.table = [self.table[row] for row in order]
+        self.version += 1
+
+    @rule()
+    def bad_orders_are_refused(self) -> None:
+        count = len(self.table)
+        for order in ([*range(count), count], [*range(1, count), count], [-1] * count):
+            if order:
+                refuses(ValueError, "permutation", self.manager.reorder, order)
+        refuses(ValueError, "key of shape", self.manager.sort, np.zeros(count + 1))
+        refuses(ValueError, self.subject.label, self.manager.sort, "no such field")
+
+
+def _nan_last(value: Any) -> tuple[bool, Any]:
+    is_nan = isinstance(value, float) and isnan(value)
+    return is_nan, 0.0 if is_nan else value
+
+
+class PackedCases(Cases):
+    """Swap-remove, sorting and reordering, case by case."""
+
+    def changes(self) -> list[Callable[[Any, Any], object]]:
+        return [*super().changes(), lambda _, m: m.sort([2, 0, 1])]
+
+    @pytest.mark.parametrize("gone", [0, 2, 4])
+    def test_the_last_row_fills_the_hole(self, gone: int) -> None:
+        _, m, es = self.filled(5)
+        m.destroy(gone)
+        expected = [0, 1, 2, 3, 4]
+        expected[gone] = 4
+        self.check_rows(m, es, expected[:4])
+
+    def test_ascending_holes_take_ascending_survivors(self) -> None:
+        _, m, es = self.filled(9)
+        m.destroy_many([7, 1, 0, 5])
+        self.check_rows(m, es, [6, 8, 2, 3, 4])
+
+    def test_sorting_is_stable_and_puts_nan_last(self) -> None:
+        _, m, es = self.filled(6)
+        m.sort([1.0, float("nan"), 0.0, 1.0, float("-inf"), 0.0])
+        self.check_rows(m, es, [4, 2, 5, 0, 3, 1])
+
+    def test_other_fields_are_no_keys(self) -> None:
+        _, m, es = self.filled(2)
+        others = [
+            f.name for f in self.subject.fields if f.shape or isinstance(f, Object)
+        ]
+        for name in (*others, "no_field", "entity", "n", "_n"):
+            refuses(ValueError, self.subject.label, m.sort, name)
+        self.check_rows(m, es, [0, 1])
+
+    def test_a_key_has_one_value_per_row(self) -> None:
+        _, m, es = self.filled(2)
+        for key in ([1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]]):
+            refuses(ValueError, "key", m.sort, key)
+        self.check_rows(m, es, [0, 1])
+
+
+# --- Members of a group on their own, without a world that tells of mates -------------
+
+
+class GroupedRules(PackedRules):
+    """Nothing is in the group."""
+
+
+class GroupedCases(PackedCases):
+    """Nothing is in the group; the world's tests have the rest."""
+
+
+# --- Active rows in front, kept there by swaps ----------------------------------------
+
+
+class PartitionRules(PackedRules):
+    """Two parts: rows come and go in each, and change sides."""
+
+    def __init__(self) -> None:
+        self.active = 0
+        super().__init__()
+
+    def parts(self) -> list[slice]:
+        return [slice(0, self.active), slice(self.active, len(self.table))]
+
+    def append(self, records: list[Record]) -> list[int]:
+        if not self.subject.starts_active:
+            return super().append(records)
+        start, end, n = self.active, self.active + len(records), len(self.table)
+        displaced = self.table[start:end]
+        self.table += [None] * len(records)
+        self.table[max(n, end) :] = displaced
+        self.table[start:end] = records
+        self.active = end
+        return list(range(start, end))
+
+    def close(self, rows: list[int]) -> None:
+        gone = [row for row in rows if row < self.active]
+        self.fill(gone, self.active)
+        given_up = range(self.active - len(gone), self.active)
+        self.active -= len(gone)
+        super().close([*given_up, *rows[len(gone) :]])
+
+    def cross(self, rows: list[int], start: int) -> list[int]:
+        """Swap rows to where a part ends, and return where they are now."""
+        wanted = range(start, start + len(rows))
+        coming = sorted(row for row in rows if row not in wanted)
+        leaving = [row for row in wanted if row not in rows]
+        now = {row: row for row in rows}
+        for one, other in zip(coming, leaving, strict=True):
+            self.table[one], self.table[other] = self.table[other], self.table[one]
+            now[one] = other
+        self.version += bool(rows)
+        return [now[row] for row in rows]
+
+    def structural_calls(self) -> list[Callable[[], object]]:
+        m, rows = self.manager, self.used()
+        return [
+            *super().structural_calls(),
+            *(lambda row=row: m.activate(row) for row in rows[-1:]),
+            *(lambda row=row: m.deactivate(row) for row in rows[:1]),
+            lambda: m.activate_many(rows),
+            lambda: m.deactivate_many(rows),
+        ]
+
+    @precondition(lambda self: self.table)
+    @rule(data=st.data(), side=st.sampled_from(["activate", "deactivate"]))
+    def change_side(self, data: st.DataObject, side: str) -> None:
+        row = data.draw(st.sampled_from(self.used()))
+        (now,) = getattr(self, f"{side}d")([row])
+        assert getattr(self.manager, side)(row) == now
+
+    @rule(
+        data=st.data(),
+        side=st.sampled_from(["activate", "deactivate"]),
+        as_mask=st.booleans(),
+    )
+    def change_sides(self, data: st.DataObject, side: str, as_mask: bool) -> None:
+        rows, given = self.chosen(data, as_mask)
+        now = getattr(self, f"{side}d")(rows)
+        assert getattr(self.manager, f"{side}_many")(given).tolist() == now
+
+    def activated(self, rows: list[int]) -> list[int]:
+        """Let rows of the model be active and return where they are now."""
+        crossing = [row for row in rows if row >= self.active]
+        now = dict(zip(crossing, self.cross(crossing, self.active), strict=True))
+        self.active += len(crossing)
+        return [now.get(row, row) for row in rows]
+
+    def deactivated(self, rows: list[int]) -> list[int]:
+        """Let rows of the model be inactive and return where they are now."""
+        crossing = [row for row in rows if row < self.active]
+        self.active -= len(crossing)
+        now = dict(zip(crossing, self.cross(crossing, self.active), strict=True))
+        return [now.get(row, row) for row in rows]
+
+    @precondition(lambda self: self.active and self.subject.whole)
+    @rule(data=st.data())
+    def assign_active(self, data: st.DataObject) -> None:
+        field = data.draw(st.sampled_from(self.subject.whole))
+        values = [data.draw(field.values)]
+        values += [field.sample(k) for k in range(1, self.active)]
+        setattr(self.manager.data.active, field.name, values)
+        for row, value in enumerate(values):
+            self.at(row).values[field.name] = field.read(value)
+
+    @precondition(lambda self: 0 < self.active < len(self.table))
+    @rule()
+    def orders_across_the_bound_are_refused(self) -> None:
+        order = np.arange(len(self.table))
+        order[[0, -1]] = order[[-1, 0]]
+        refuses(ValueError, "active", self.manager.reorder, order)
+
+    @invariant()
+    def parts_agree(self) -> None:
+        m, active = self.manager, self.manager.data.active
+        assert m.n_active == active.n == self.active
+        rows = {0, self.active - 1, self.active, len(self.table) - 1}
+        for row in rows & set(self.used()):
+            assert m.is_active(row) == (row < self.active)
+        for column in self.subject.columns:
+            if hasattr(active, column.name):
+                every = getattr(m.data, column.name)[: self.active].tolist()
+                assert same(getattr(active, column.name).tolist(), every)
+
+
+class PartitionCases(PackedCases):
+    """Changing sides, and what keeps to its side."""
+
+    def parted(self, active: int, inactive: int) -> tuple[Any, Any, Any]:
+        """Return a manager whose row k is sample k, the first rows active."""
+        source, m, owners = self.filled(active + inactive)
+        m.activate_many(range(active))
+        m.deactivate_many(range(active, active + inactive))
+        self.check_rows(m, owners, range(active + inactive))
+        assert m.n_active == active
+        return source, m, owners
+
+    def changes(self) -> list[Callable[[Any, Any], object]]:
+        name = "deactivate" if self.subject.starts_active else "activate"
+        return [
+            *super().changes(),
+            lambda _, m: getattr(m, name)(1),
+            lambda _, m: getattr(m, f"{name}_many")([0, 2]),
+        ]
+
+    def test_what_new_rows_are(self) -> None:
+        source, m, owners = self.parted(2, 2)
+        new = self.add_one(source, m, **self.subject.sample(7))
+        more = self.add(source, m, 3, **self.subject.samples(3))
+        starts_active = self.subject.starts_active
+        assert [m.is_active(row) for row in (new, *more)] == [starts_active] * 4
+        assert m.n_active == (6 if starts_active else 2)
+        self.check_values(m, [new, *more], [7, 0, 1, 2])
+        rows = [self.found(m, owner) for owner in owners]
+        assert [m.is_active(row) for row in rows] == [True, True, False, False]
+        self.check_values(m, rows, range(4))
+
+    def test_new_rows_come_where_others_went(self) -> None:
+        source, m, owners = self.parted(2, 3)
+        m.destroy_many([0, 2])
+        m.destroy(0)
+        more = [self.owner(m, self.add_one(source, m)) for _ in range(4)]
+        rows = [self.found(m, owner) for owner in [*owners[3:], *more]]
+        assert sorted(rows) == list(range(6))
+        self.check_values(m, rows[:2], [3, 4])
+
+    def test_one_swap_changes_sides(self) -> None:
+        _, m, owners = self.parted(2, 3)
+        version = m.version
+        assert m.activate(4) == 2
+        self.check_rows(m, owners, [0, 1, 4, 3, 2])
+        assert m.deactivate(0) == 2
+        self.check_rows(m, owners, [4, 1, 0, 3, 2])
+        assert (m.n_active, m.version) == (2, version + 2)
+
+    def test_many_change_sides(self) -> None:
+        _, m, owners = self.parted(2, 4)
+        assert m.activate_many([5, 0, 4]).tolist() == [3, 0, 2]
+        self.check_rows(m, owners, [0, 1, 4, 5, 2, 3])
+        assert m.deactivate_many([1, 5, 0]).tolist() == [3, 5, 2]
+        self.check_rows(m, owners, [4, 5, 0, 1, 2, 3])
+        assert m.n_active == 2
+
+    def test_a_few_of_many_change_sides(self) -> None:
+        _, m, owners = self.parted(40, 40)
+        assert m.activate_many([79, 3, 41]).tolist() == [40, 3, 41]
+        assert m.deactivate_many([3, 50, 0]).tolist() == [41, 50, 40]
+        expected = [*range(80)]
+        for one, other in ((40, 79), (0, 40), (3, 41)):
+            expected[one], expected[other] = expected[other], expected[one]
+        self.check_rows(m, owners, expected)
+
+    def test_swaps_in_a_full_buffer(self) -> None:
+        _, m, owners = self.filled(64)
+        m.shrink_to_fit()
+        m.deactivate_many(range(64))
+        assert m.activate(9) == 0
+        expected = list(range(64))
+        expected[0], expected[9] = 9, 0
+        self.check_rows(m, owners, expected)
+
+    def test_orders_keep_to_their_side(self) -> None:
+        _, m, owners = self.parted(3, 3)
+        m.sort([5, 4, 3, 2, 1, 0])
+        self.check_rows(m, owners, [2, 1, 0, 5, 4, 3])
+        m.reorder([1, 0, 2, 3, 5, 4])
+        self.check_rows(m, owners, [1, 2, 0, 5, 3, 4])
+        with self.unchanged(m):
+            refuses(ValueError, "active", m.reorder, [0, 1, 3, 2, 4, 5])
+
+    def test_columns_of_active_rows(self) -> None:
+        for field in self.subject.whole:
+            _, m, _ = self.parted(2, 2)
+            setattr(m.data.active, field.name, [field.sample(7), field.sample(8)])
+            self.check_column(m, field, [field.sample(k) for k in (7, 8, 2, 3)])
+            setattr(m.data.active, field.name, field.sample(4))
+            self.check_column(m, field, [field.sample(k) for k in (4, 4, 2, 3)])
+            if isinstance(field, Object):  # then it is one object for all
+                continue
+            with pytest.raises(ValueError, match=field.name):
+                setattr(m.data.active, field.name, field.array([field.sample(0)] * 3))
+
+    def test_parts_of_active_rows(self) -> None:
+        split = self.subject.split.items()
+        whole = [parts for name, parts in split if name not in self.subject.indirect]
+        for part in sum(whole, ()):
+            _, m, _ = self.parted(2, 2)
+            first, *others = getattr(m.data, part).tolist()
+            setattr(m.data.active, part, first)
+            assert same(getattr(m.data, part).tolist(), [first, first, *others[1:]])
+
+    def test_only_rows_in_use_change_sides(self) -> None:
+        _, m, _ = self.parted(1, 1)
+        for row in (-1, 2, NIL):
+            for call in (m.activate, m.deactivate, m.is_active):
+                refuses(StaleInstanceError, call, row)
+        for rows in ([0, 2], [1, 1]):
+            for call in (m.activate_many, m.deactivate_many):
+                refuses(StaleInstanceError, call, rows)
+        assert m.n_active == 1
+
+    def test_locked_rows_keep_their_side(self) -> None:
+        _, m, _ = self.parted(1, 1)
+        with m.locked():
+            for call, given in (
+                (m.activate, 1),
+                (m.activate, 0),
+                (m.deactivate, 0),
+                (m.activate_many, [1]),
+                (m.deactivate_many, [0]),
+            ):
+                refuses(StructureLockedError, call, given)
+        assert m.n_active == 1
+
+
+# --- At most so many instances: the oldest ones make room for new ones ----------------
+
+
+SIZE = 64
+"""Rings are that large in tests: full after a few rows, and no larger than any reserve."""
+
+
+class RingRules(PackedRules):
+    """Rows have an age, which no move changes."""
+
+    def __init__(self) -> None:
+        self.ages: list[Record] = []  # the oldest first
+        self.room = ExitStack()
+        self.room.enter_context(self.subject.room_for(SIZE))
+        super().__init__()
+
+    def teardown(self) -> None:
+        """Let the ring be as large as it was."""
+        super().teardown()
+        self.room.close()
+
+    def displaced(self, records: Sequence[Record]) -> Sequence[int]:
+        gone = self.expanded(super().displaced(records))
+        over = max(0, len(self.table) - len(gone) + len(records) - SIZE)
+        others = [row for row in map(self.table.index, self.ages) if row not in gone]
+        return [*gone, *others[:over]]
+
+    def join(self, records: list[Record]) -> list[int]:
+        rows = super().join(records)
+        self.ages += records
+        return rows
+
+    def leaving(self, rows: list[int]) -> None:
+        super().leaving(rows)
+        for row in rows:
+            self.ages.remove(self.at(row))
+
+    def rows_needed(self, owners: Sequence[int]) -> int:
+        return min(super().rows_needed(owners), SIZE)
+
+    def has_room(self, owners: Sequence[int]) -> bool:
+        return len(owners) <= SIZE and super().has_room(owners)
+
+    @rule()
+    def ring_is_filled(self) -> None:
+        missing = SIZE - len(self.table)
+        self.born([self.subject.sample(k) for k in range(missing)])
+
+    @invariant()
+    def ages_agree(self) -> None:
+        rows = self.manager.by_age()
+        assert rows.dtype == np.intp
+        assert rows.tolist() == [self.table.index(record) for record in self.ages]
+        assert len(rows) <= SIZE
+
+
+class RingCases(PackedCases):
+    """Rings that are full, and who is the oldest."""
+
+    def setup_method(self) -> None:
+        """Let the ring be of a handy size."""
+        self.room = ExitStack()
+        self.room.enter_context(self.subject.room_for(SIZE))
+
+    def teardown_method(self) -> None:
+        """Let the ring be as large as it was."""
+        self.room.close()
+
+    def new(self, room: int = 0) -> tuple[Any, Any]:
+        self.keep(room)
+        source, m = super().new(room)
+        return source, m
+
+    def add_one(self, source: Any, m: Any, /, **values: Any) -> int:
+        self.keep(len(m) + 1)
+        return super().add_one(source, m, **values)
+
+    def add(self, source: Any, m: Any, count: int, /, **columns: Any) -> list[int]:
+        self.keep(len(m) + count)
+        return super().add(source, m, count, **columns)
+
+    def keep(self, rows: int) -> None:
+        """Skip a test that is not about rings where it would lose rows."""
+        if rows > SIZE:
+            pytest.skip(f"a ring of {SIZE} rows keeps no {rows}")
+
+    def push(self, source: Any, m: Any, count: int) -> list[int]:
+        """Create instances, whoever must go for them, and return by what they are known."""
+        rows = super().add(source, m, count)
+        return [self.owner(m, row) for row in rows]
+
+    def push_one(self, source: Any, m: Any) -> int:
+        """Create one instance, whoever must go for it, and return by what it is known."""
+        return self.owner(m, super().add_one(source, m))
+
+    def full(self) -> tuple[Any, Any, list[int]]:
+        """Return a manager in which no row is free, and by what its rows are known, by age."""
+        source, m = self.new()
+        return source, m, self.push(source, m, SIZE)
+
+    def check_ages(self, m: Any, owners: list[int]) -> None:
+        """Check who is there, the oldest first, and that they are found."""
+        assert [self.owner(m, row) for row in m.by_age()] == owners
+        assert sorted(m) == sorted(owners)
+        found = [self.found(m, owner) for owner in owners]
+        assert m.by_age().tolist() == found
+
+    def test_the_oldest_makes_room_for_one(self) -> None:
+        source, m, owners = self.full()
+        version = m.version
+        for count in range(1, 4):
+            owners.append(self.push_one(source, m))
+            assert self.found(m, owners[count - 1]) == NIL
+            self.check_ages(m, owners[count:])
+            assert m.version == version + 2 * count
+
+    @pytest.mark.parametrize("count", [1, 2, 10])
+    def test_the_oldest_make_room_for_many(self, count: int) -> None:
+        source, m, owners = self.full()
+        for _ in range(3):
+            owners = [*owners[count:], *self.push(source, m, count)]
+            self.check_ages(m, owners)
+
+    def test_rows_that_are_free_come_first(self) -> None:
+        source, m, owners = self.full()
+        m.destroy_many(sorted(self.found(m, owner) for owner in owners[5:8]))
+        owners[5:8] = []
+        owners = [*owners[2:], *self.push(source, m, 5)]
+        self.check_ages(m, owners)
+
+    def test_all_can_be_replaced(self) -> None:
+        source, m, _ = self.full()
+        owners = self.push(source, m, SIZE)
+        self.check_ages(m, owners)
+        assert len(m) == SIZE
+
+    def test_values_stay_with_their_rows(self) -> None:
+        source, m, es = self.filled(SIZE)
+        self.push_one(source, m)
+        self.push(source, m, 4)
+        kept = range(5, SIZE)
+        self.check_values(m, [self.found(m, es[k]) for k in kept], kept)
+
+    def test_moves_make_nobody_older(self) -> None:
+        source, m, owners = self.full()
+        gone = [owners.pop(k) for k in (30, 20, 10)]
+        m.destroy_many(sorted(self.found(m, owner) for owner in gone))
+        self.check_ages(m, owners)
+        m.sort(np.arange(len(m))[::-1])
+        self.check_ages(m, owners)
+        for k in (-1, 0, 7):
+            m.destroy(self.found(m, owners.pop(k)))
+            self.check_ages(m, owners)
+        owners = [*owners[2:], *self.push(source, m, 8)]
+        self.check_ages(m, owners)
+
+    def test_the_oldest_and_the_newest_go(self) -> None:
+        source, m, owners = self.full()
+        for ends in ([0, 1], [-1], [0, -1], slice(0, 5)):
+            gone = np.array(owners)[ends].tolist()
+            owners = [owner for owner in owners if owner not in gone]
+            m.destroy_many(sorted(self.found(m, owner) for owner in gone))
+            self.check_ages(m, owners)
+            owners.append(self.push_one(source, m))
+            self.check_ages(m, owners)
+        m.clear()
+        self.check_ages(m, self.push(source, m, 2))
+
+    def test_saving_keeps_ages(self) -> None:
+        source, m, owners = self.full()
+        m.sort(np.arange(len(m))[::-1])
+        source, other = through_pickle((source, m))
+        self.check_ages(other, owners)
+        owners = [
+            *owners[4:],
+            *self.push(source, other, 3),
+            self.push_one(source, other),
+        ]
+        self.check_ages(other, owners)
+
+    def test_more_than_fit_change_nothing(self) -> None:
+        for source, m, _ in (self.full(), (*self.new(), [])):
+            add, named = super().add, f"{self.subject.label}Manager"
+            with self.unchanged(m):
+                refuses(CapacityError, named, add, source, m, SIZE + 1)
+
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_parents_move_while_the_oldest_goes(self, at_once: bool) -> None:
+        source, m, owners = self.full()
+        skip_without(m, "set_parent", "rows have no parents")
+        last = len(m) - 1
+        above = self.owner(m, last)
+        assert above != owners[0]
+        if at_once:
+            (row,) = super().add(source, m, 1, parents=last)
+        else:
+            row = super().add_one(source, m, parent=last)
+        assert self.owner(m, m.parent(row)) == above
+        assert list(m.children(self.found(m, above))) == [row]
+
+    def test_no_more_go_than_must(self) -> None:
+        """The dead make room, and so does all below them that goes with them."""
+        with handles_with(self.subject.entities, MIN_FREE=0):
+            entities, m, es = self.full()
+            if not (hasattr(m, "lookup") and hasattr(m, "set_parent")):
+                pytest.skip("rows have no owners, or no parents")
+            m.set_parent(self.found(m, es[10]), self.found(m, es[9]))
+            entities.destroy(es[9])
+            successors = entities.create_many(3).tolist()
+            m.create_many(successors)
+        assert len(m) == SIZE
+        assert [self.owner(m, row) for row in m.by_age()[-3:]] == successors
+
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_failures_of_callbacks_stop_nobody(self, at_once: bool) -> None:
+        source, m, owners = self.full()
+        skip_without(m, "on_release", "nobody is told")
+        come: Callable[[], object] = partial(super().add, source, m, 1)
+        if not at_once:
+            come = partial(super().add_one, source, m)
+        m.on_release(fail)
+        refuses(ExceptionGroup, come)
+        assert len(m) == SIZE
+        assert self.found(m, owners[0]) == NIL
+
+    def test_a_full_ring_does_not_grow(self) -> None:
+        source, m = self.new()
+        m.reserve(SIZE)
+        held = m.capacity
+        for _ in range(3):
+            self.push(source, m, SIZE)
+            self.push(source, m, SIZE // 2)
+            for _ in range(3):
+                self.push_one(source, m)
+        assert m.capacity == m.data.allocated == held
+
+    @pytest.mark.parametrize("count", [2, SIZE])
+    def test_a_ring_that_is_nearly_full_does_not_grow(self, count: int) -> None:
+        source, m = self.new()
+        m.reserve(SIZE)
+        held = m.capacity
+        self.push(source, m, SIZE - 1)
+        owners = self.push(source, m, count)
+        assert m.capacity == m.data.allocated == held
+        assert [self.owner(m, row) for row in m.by_age()[-count:]] == owners
+
+    def test_callbacks_give_values_to_those_that_stay(self) -> None:
+        source, m = self.new()
+        if not (hasattr(m, "on_release") and self.subject.indirect):
+            pytest.skip("no callback takes room that is meant for new rows")
+        need(self.subject, 2 * SIZE)
+        field = self.subject.cold_fields[0]
+        samples = (field.sample(k) for k in range(2))
+        other = next(value for value in samples if not field.is_default(value))
+        self.room.close()
+        with self.subject.room_for(2 * SIZE):
+            super().add(source, m, 2 * SIZE)
+
+            def take_places(rows: Any) -> None:
+                for row in sorted({*range(len(m))} - {*rows.tolist()})[-SIZE:]:
+                    getattr(m, f"set_{field.name}")(row, other)
+
+            m.on_release(take_places)
+            rows = super().add(source, m, 10, **{field.name: [other] * 10})
+            cells = [getattr(m, field.name)(row) for row in rows]
+        assert same(cells, [field.read(other)] * 10)
+        assert m.data.cold.n >= SIZE + 10
+
+    @pytest.mark.parametrize("count", [1, 3])
+    def test_ids_of_the_oldest_wear_out(self, count: int) -> None:
+        """Slots that are worn out make no room."""
+        cases: Any = self
+        skip_without(cases, "wear_out", "instances have no ids")
+        if self.subject.reserve == SIZE:
+            pytest.skip("there is no room for other slots")
+        source, m, owners = self.full()
+        m.shrink_to_fit()
+        cases.wear_out(m, m.by_age()[:count].tolist())
+        worn = m.id_of_many(m.by_age()[:count]).tolist()
+        if count == 1:
+            owners.append(self.push_one(source, m))
+        else:
+            owners += self.push(source, m, count)
+        self.check_ages(m, owners[count:])
+        assert not {id & 0xFFFF_FFFF for id in worn} & set(cases.slots(m))

@@ -1,0 +1,553 @@
+"""What every world does: entities with instances come, and go at once or later."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from copy import deepcopy
+from itertools import permutations
+from typing import Any, ClassVar
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from ..errors import (
+    DuplicateInstanceError,
+    StaleEntityError,
+    StructureLockedError,
+)
+from .cases import check_shown
+from .subject import (
+    COPIES,
+    Roomy,
+    Subject,
+    born,
+    deaths,
+    fail,
+    handles_with,
+    lack,
+    refuses,
+    same,
+    through_pickle,
+)
+
+# --- The world: spawning, destroying and looking at whole entities --------------------
+
+
+class WorldCases(Roomy):
+    """A world with all its components."""
+
+    world: ClassVar[Any]
+
+    def managers(self, w: Any) -> dict[str, Any]:
+        """Return the managers of a world."""
+        return {module: getattr(w, module) for module in self.subjects}
+
+    def lazy(self, w: Any) -> list[Any]:
+        """Return the managers in which the rows of the dead stay until they are collected."""
+        return [m for m in self.managers(w).values() if hasattr(m, "collect")]
+
+    def check_nothing(self, w: Any) -> None:
+        """Check that nothing is left, and that nobody will notice that something was there."""
+        assert not any(map(len, (w.entities, *self.managers(w).values())))
+        assert w.entities.create() == self.world().entities.create()
+
+    def test_a_manager_for_each_component(self) -> None:
+        w = self.world()
+        for module, subject in self.subjects.items():
+            manager = getattr(w, module)
+            assert type(manager) is subject.manager
+            assert manager.ensure(w.entities.create()) == manager.data.n - 1
+
+    def test_names_of_its_parts(self) -> None:
+        w = self.world()
+        assert {*w.MANAGERS} == {*self.subjects, *self.unowned}
+        for name in (*w.MANAGERS, *w.QUERIES, *w.GROUPS):
+            assert name in vars(w)
+        assert all(callable(getattr(w, name)) for name in w.BUNDLES)
+
+    def test_its_repr_says_how_much_there_is(self) -> None:
+        w = self.world()
+        name = type(w).__name__
+        assert repr(w) == f"<{name}: 0 entities>"
+        for module in self.subjects:
+            w.spawn(2, **{module: {}})
+        each = [f"{module} 2" for module in self.subjects]
+        more = ["…"] if len(each) > 8 else []
+        expected = f"{2 * len(each)} entities; {', '.join([*each[:8], *more])}"
+        if each:
+            assert repr(w) == f"<{name}: {expected}>"
+        check_shown(w, w._repr_html_().count("<tr>") - 1)
+
+    def test_parts_are_not_replaced(self) -> None:
+        for w in (self.world(), deepcopy(self.world())):
+            for name, part in list(vars(w).items()):
+                refuses(AttributeError, type(part).__name__, setattr, w, name, part)
+                refuses(AttributeError, type(part).__name__, delattr, w, name)
+            w._turns = 0
+            w._turns += 1
+            assert deepcopy(w)._turns == 1
+            del w._turns
+            assert not hasattr(w, "_turns")
+
+    def test_managers_without_owners_stand_beside(self) -> None:
+        w = self.world()
+        w.spawn(2, **self.everything())
+        for module, subject in self.unowned.items():
+            manager = getattr(w, module)
+            assert type(manager) is subject.manager
+            assert len(manager) == 0
+            id = manager.create(**subject.sample(0))
+            copy = getattr(deepcopy(w), module)
+            assert same(copy.row(copy.resolve(id)), subject.expected(0))
+            refuses(TypeError, w.spawn, 1, **{module: {}})
+
+    def test_spawn_gives_what_is_asked_for(self) -> None:
+        for module in self.subjects:
+            w = self.world()
+            es = self.populate(w, 3, [module])
+            manager = getattr(w, module)
+            assert list(manager) == es.tolist()
+            assert w.entities.alive_many(es).all()
+            self.check_samples(w, module, es, range(3))
+            for other, others in self.managers(w).items():
+                assert len(others) == (3 if other == module else 0)
+
+    def test_spawn_takes_rows(self) -> None:
+        """One value for all new rows, and nothing at all if one is wrong."""
+        for module, subject in self.subjects.items():
+            w = self.world()
+            manager = getattr(w, module)
+            for row in (subject.row(), subject.row(**subject.sample(1))):
+                rows = manager.require_many(w.spawn(3, **{module: row})).tolist()
+                expected = subject.read(row._asdict())
+                assert all(same(manager.row(k), expected) for k in rows)
+            for field in subject.fields:
+                for value, error in field.wrong():
+                    with pytest.raises(error):
+                        w.spawn(2, **{module: subject.row(**{field.name: value})})
+                if field.shape == () and field.refused:  # not an object
+                    column = [field.sample(0), field.sample(1)]
+                    with pytest.raises((TypeError, ValueError)):
+                        w.spawn(2, **{module: subject.row(**{field.name: column})})
+            refuses(TypeError, w.spawn, 2, **{module: (1, 2)})
+            assert len(manager) == len(w.entities) == 6
+
+    def test_spawn_of_nothing(self) -> None:
+        w = self.world()
+        assert len(w.spawn(0, **self.everything())) == 0
+        es = w.spawn(2)
+        assert w.empty_entities().tolist() == es.tolist()
+        refuses(ValueError, "-1", w.spawn, -1)
+        refuses(TypeError, "'no_such_component'", w.spawn, 1, no_such_component={})
+
+    def test_a_failing_spawn_changes_nothing(self) -> None:
+        for module, subject in self.subjects.items():
+            bad: list[tuple[str, Any, type[Exception]]] = [
+                ("no_such_field", 0, TypeError)
+            ]
+            bad += [(f.name, *f.wrong()[0]) for f in subject.fields if f.wrong()]
+            for name, value, error in bad:
+                w = self.world()
+                everything: dict[str, Any] = {other: {} for other in self.subjects}
+                everything[module] = {name: [value, value]}
+                refuses(error, w.spawn, 2, **everything)
+                self.check_nothing(w)
+
+    def test_components_of_an_entity(self) -> None:
+        w = self.world()
+        (everything,) = w.spawn(1, **self.everything()).tolist()
+        rows = tuple(subject.row for subject in self.subjects.values())
+        assert w.components(everything) == rows
+        (nothing,) = w.spawn(1).tolist()
+        assert w.components(nothing) == ()
+        for module, subject in self.subjects.items():
+            (entity,) = w.spawn(1, **{module: {}}).tolist()
+            assert w.components(entity) == (subject.row,)
+
+    def test_empty_entities(self) -> None:
+        w = self.world()
+        empty = w.spawn(2).tolist()
+        for module in self.subjects:
+            es = self.populate(w, 2, [module])
+            getattr(w, module).remove(es[0])
+            empty.append(int(es[0]))
+        assert sorted(w.empty_entities().tolist()) == sorted(empty)
+        w.destroy(empty[0])
+        assert sorted(w.empty_entities().tolist()) == sorted(empty[1:])
+
+    def test_destroying(self) -> None:
+        w = self.world()
+        es = w.spawn(3, **self.everything())
+        w.destroy(es[0])
+        w.destroy_many(es[1:])
+        assert len(w.entities) == 0
+        refuses(StaleEntityError, w.destroy, es[0])
+        refuses(StaleEntityError, w.destroy_many, es)
+
+    def test_every_lazy_manager_collects(self) -> None:
+        w = self.world()
+        es = w.spawn(4, **self.everything())
+        w.destroy_many(es[:3])
+        lazy = self.lazy(w)
+        assert w.collect() == 3 * len(lazy)
+        assert all(list(m) == [es[3]] for m in lazy)
+        assert w.collect() == w.gc() == 0
+
+    def test_every_lazy_manager_picks_at_random(self) -> None:
+        w = self.world()
+        es = w.spawn(4, **self.everything())
+        w.destroy_many(es)
+        lazy = self.lazy(w)
+        went = w.gc()
+        assert went == sum(4 - len(m) for m in lazy)
+        assert all(len(m) < 4 for m in lazy)
+
+    @pytest.mark.parametrize("copied", COPIES)
+    def test_copies_go_their_own_way(self, copied: Any) -> None:
+        w = self.world()
+        es = w.spawn(3, **self.everything())
+        other = copied(w)
+        other.destroy(es[0])
+        other.collect()
+        w.spawn(1, **self.everything())
+        assert (len(w.entities), len(other.entities)) == (4, 2)
+        assert w.entities.alive(es[0])
+        for manager in self.managers(w).values():
+            assert len(manager) == 4
+        for manager in self.managers(other).values():
+            assert set(es[1:].tolist()) <= set(manager) <= set(es.tolist())
+
+
+# --- Deaths that wait until somebody flushes ------------------------------------------
+
+
+class LaterCases(WorldCases):
+    """Entities are noted, and die together."""
+
+    def crowd(self, w: Any) -> list[int]:
+        """Return a few entities with all components."""
+        es: list[int] = self.populate(w, 4, list(self.subjects)).tolist()
+        return es
+
+    def test_nobody_was_noted(self) -> None:
+        w = self.world()
+        assert w.flush() == w.collect() == 0
+
+    @pytest.mark.parametrize("times", [1, 20])
+    def test_noted_entities_die_together(self, times: int) -> None:
+        w = self.world()
+        es = self.crowd(w)
+        died = deaths(w.entities)
+        w.destroy_later(es[2])
+        w.destroy_later(np.array(es[:1], np.uint64))
+        for _ in range(times):
+            w.destroy_later([es[2], 0, 2**70])
+        assert w.gc() == 0
+        assert w.entities.alive_many(es).all()
+        assert w.flush() == 2
+        assert died[0] == [es[2], es[0]]
+        assert w.flush() == 0
+
+    @pytest.mark.parametrize("is_clean", [False, True])
+    def test_collect_flushes(self, is_clean: bool) -> None:
+        w = self.world()
+        es = self.crowd(w)
+        if is_clean:
+            w.collect()
+        w.destroy_later(es[0])
+        w.collect()
+        assert not w.entities.alive(es[0])
+        assert not any(es[0] in manager for manager in self.lazy(w))
+
+    def test_successors_are_not_meant(self) -> None:
+        w = self.world()
+        (entity,) = w.spawn(1).tolist()
+        w.destroy_later(entity)
+        w.destroy(entity)
+        with handles_with(w.entities, MIN_FREE=0):
+            (successor,) = w.spawn(1).tolist()
+        assert w.flush() == 0
+        assert w.entities.alive(successor)
+
+    def test_notes_are_saved(self) -> None:
+        w = self.world()
+        es = w.spawn(2).tolist()
+        w.destroy_later(es[0])
+        other = through_pickle(w)
+        w.destroy_later(es[1])
+        assert (other.flush(), w.flush()) == (1, 2)
+
+    def test_notes_stay_while_nobody_may_die(self) -> None:
+        for module, manager in self.managers(self.world()).items():
+            if not hasattr(manager, "_before_destroy"):
+                continue
+            w = self.world()
+            es = self.crowd(w)
+            w.destroy_later(es[0])
+            with getattr(w, module).locked():
+                for call in (w.flush, w.collect):
+                    refuses(StructureLockedError, call)
+            assert w.entities.alive_many(es).all()
+            assert w.flush() == 1
+
+    def test_failures_of_callbacks_stop_no_collection(self) -> None:
+        w = self.world()
+        es = self.crowd(w)
+
+        w.entities.on_destroy(fail)
+        w.destroy_later(es)
+        refuses(ExceptionGroup, w.collect)
+        assert not any(map(len, self.lazy(w)))
+
+    def test_entities_given_twice_die_once(self) -> None:
+        w = self.world()
+        es = self.crowd(w)
+        refuses(StaleEntityError, w.destroy_many, [es[0], es[0]])
+        w.destroy_many([es[0], es[1], es[0]], repeats=True)
+        assert w.entities.alive_many(es).tolist() == [False, False, True, True]
+
+
+# --- Spawning when values move, rows go, or something fails ---------------------------
+
+
+class SpawningCases(LaterCases):
+    """A spawn is done as a whole, or not at all."""
+
+    def releasing(self, w: Any) -> list[str]:
+        """Return the modules whose rows of dead entities wait, and are announced as they go."""
+        return [
+            module
+            for module, manager in self.managers(w).items()
+            if hasattr(manager, "collect") and hasattr(manager, "on_release")
+        ]
+
+    def alike(self, subject: Subject, source: Subject) -> tuple[str, str] | None:
+        """Return a field of each that the other's columns fit, if there are such."""
+        kinds = {(f.dtype, f.shape): f.name for f in source.whole if f.dtype[0] == "f"}
+        for field in subject.whole:
+            name = kinds.get((field.dtype, field.shape))
+            if name is not None:
+                return field.name, name
+        return None
+
+    def locks(self, w: Any, first: str, module: str) -> bool:
+        """Return whether a manager is locked with another, whose rows move with its own."""
+        with getattr(w, first).locked():
+            try:
+                getattr(w, module).clear()
+            except StructureLockedError:
+                return True
+        return False
+
+    def makes_way(self, module: str) -> bool:
+        """Return whether a row of the dead goes when its entity has a successor."""
+        w = self.world()
+        (entity,) = w.spawn(1, **{module: {}}).tolist()
+        self.succeed(w, entity, **{module: {}})
+        return entity not in getattr(w, module)
+
+    def succeed(self, w: Any, entity: int, /, **components: Any) -> int:
+        """Let an entity die, and spawn another of the same index."""
+        w.destroy(entity)
+        with handles_with(w.entities, MIN_FREE=0):
+            successor: int = w.spawn(1, **components).tolist()[0]
+        return successor
+
+    def test_own_columns_can_be_spawned(self) -> None:
+        for module, subject in self.subjects.items():
+            w = self.world()
+            manager = getattr(w, module)
+            if subject.reserve:  # it does not grow, and two more must fit
+                self.populate(w, min(64, subject.reserve - 2), [module])
+            else:
+                self.populate(w, 64, [module])
+                self.populate(w, manager.capacity - len(manager), [module])
+            expected = [manager.row(0), manager.row(1)]
+            columns = subject.own_columns(manager, slice(0, 2))
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                es = w.spawn(2, **{module: columns})
+            rows = manager.require_many(es)
+            assert same([manager.row(row) for row in rows], expected)
+
+    def test_columns_of_another_can_be_spawned(self) -> None:
+        """Also while it grows: the call's own arguments are no views held outside."""
+        for (module, subject), (other, source) in permutations(
+            self.subjects.items(), 2
+        ):
+            both = self.alike(subject, source)
+            if both is None or source.reserve:
+                continue
+            w = self.world()
+            manager = getattr(w, other)
+            self.populate(w, manager.capacity or 64, [other])
+            self.populate(w, manager.capacity - len(manager), [other])
+            column = getattr(manager.data, both[1])[:2]
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                w.spawn(2, **{other: {}, module: {both[0]: column}})
+
+    def test_columns_whose_rows_go_can_be_spawned(self) -> None:
+        for module, subject in self.subjects.items():
+            w = self.world()
+            es = self.populate(w, 3, [module])
+            manager = getattr(w, module)
+            expected = manager.row(0)
+            own = subject.own_columns(manager, slice(0, 1))
+            if hasattr(manager, "collect"):
+                successor = self.succeed(w, es[0], **{module: own})
+                assert same(manager.row(manager.require(successor)), expected)
+
+    def test_columns_of_others_whose_rows_go_can_be_spawned(self) -> None:
+        """Others move into their place before the new rows are filled."""
+        for (module, subject), (other, source) in permutations(
+            self.subjects.items(), 2
+        ):
+            both = self.alike(subject, source)
+            if both is None or not hasattr(source.manager, "collect"):
+                continue
+            w = self.world()
+            es = self.populate(w, 6, [other])
+            column = getattr(getattr(w, other).data, both[1])[:3]
+            expected = column.tolist()
+            w.destroy_many(es[:3])
+            with handles_with(w.entities, MIN_FREE=0):
+                es = w.spawn(3, **{other: {}, module: {both[0]: column}})
+            manager = getattr(w, module)
+            found = getattr(manager.data, both[0])[manager.require_many(es)]
+            assert same(found.tolist(), expected)
+
+    def announced(self) -> Iterator[tuple[Any, str, str, int]]:
+        """Yield worlds with an entity whose row is announced as it goes: its module, another."""
+        for first in self.releasing(self.world()):
+            for module in sorted({*self.subjects} - {first}):
+                w = self.world()
+                (entity,) = w.spawn(1, **{first: {}}).tolist()
+                yield w, first, module, entity
+
+    @pytest.mark.parametrize("is_part", [False, True])
+    def test_arrays_that_callbacks_write_were_copied(self, is_part: bool) -> None:
+        """Also if they are parts of others."""
+        for w, first, module, entity in self.announced():
+            fields = self.subjects[module].fields
+            both = {f.name: f.array([f.sample(0), f.sample(1)]) for f in fields}
+            given = {name: array[:1] for name, array in both.items()}
+            if not is_part:
+                given = {name: array.copy() for name, array in given.items()}
+
+            def write(_: object, to: Any = given, what: Any = both) -> None:
+                for name, array in to.items():
+                    array[:] = what[name][1:]
+
+            getattr(w, first).on_release(write)
+            successor = self.succeed(w, entity, **{first: {}, module: given})
+            self.check_samples(w, module, [successor], [0])
+
+    def test_callbacks_may_create_what_is_spawned(self) -> None:
+        """Then the spawn fails, and nothing of it is left, nor of what they created."""
+        for w, first, module, entity in self.announced():
+            manager = getattr(w, module)
+            if self.locks(w, first, module) or hasattr(manager, "first"):
+                continue
+            if not self.makes_way(first):
+                continue
+
+            def create(_: object, w: Any = w, m: Any = manager) -> None:
+                m.create_many(w.entities.live())
+
+            getattr(w, first).on_release(create)
+            parts: dict[str, Any] = {first: {}, module: {}}
+            refuses(DuplicateInstanceError, self.succeed, w, entity, **parts)
+            assert not any(len(m) for m in (w.entities, *self.managers(w).values()))
+
+    def test_callbacks_may_use_the_room(self) -> None:
+        for w, first, module, entity in self.announced():
+            subject, manager = self.subjects[module], getattr(w, module)
+            if subject.reserve or self.locks(w, first, module):
+                continue
+            if not subject.takes_repeats:  # rows are of defaults alone
+                continue
+            manager.reserve(1)
+            others = born(w.entities, manager.capacity)
+
+            def fill(_: object, m: Any = manager, es: Any = others) -> None:
+                m.create_many(es[m.data.n :])
+
+            getattr(w, first).on_release(fill)
+            parts: dict[str, Any] = {first: {}, module: {}}
+            successor = self.succeed(w, entity, **parts)
+            assert all(successor in getattr(w, part) for part in parts)
+            assert manager.data.n <= manager.capacity
+            assert manager.entity(manager.require(successor)) == successor
+
+    def test_rows_that_make_way_fail_after_the_spawn(self) -> None:
+        w = self.world()
+        for module in self.releasing(w):
+            if not self.makes_way(module):
+                continue
+            w = self.world()
+            (entity,) = w.spawn(1, **{module: {}}).tolist()
+            getattr(w, module).on_release(fail)
+            refuses(ExceptionGroup, self.succeed, w, entity, **self.everything())
+            (successor,) = w.entities
+            assert len(w.components(successor)) == len(self.subjects)
+
+    def test_nothing_is_left_of_who_dies_of_a_collection(self) -> None:
+        for module, manager in self.managers(self.world()).items():
+            if not (manager._KILLS and hasattr(manager, "collect")):
+                continue
+            w = self.world()
+            es = self.populate(w, 3, list(self.subjects))
+            rows = getattr(w, module).require_many(es)
+            getattr(w, module).set_parent(rows[1], rows[0])
+            w.destroy(es[0])
+            w.collect()
+            assert list(w.entities) == [es[2]]
+            assert all(list(each) == [es[2]] for each in self.lazy(w))
+
+    @pytest.mark.parametrize("method", ["gc", "collect"])
+    def test_failing_callbacks_stop_no_sweep(self, method: str) -> None:
+        w = self.world()
+        for module in self.releasing(w):
+            w = self.world()
+            w.destroy_many(w.spawn(4, **self.everything()))
+            getattr(w, module).on_release(fail)
+            refuses(ExceptionGroup, getattr(w, method))
+            assert max(map(len, self.lazy(w))) < 4
+
+    @pytest.mark.parametrize("count", [1, 2])
+    def test_a_failure_at_the_last_row_leaves_nothing(self, count: int) -> None:
+        for module, subject in self.subjects.items():
+            w = self.world()
+            create = subject.manager.create
+
+            def create_others(
+                m: Any, *given: Any, create: Any = create, **fields: Any
+            ) -> Any:
+                return lack() if len(m) == count - 1 else create(m, *given, **fields)
+
+            with (
+                patch.object(subject.manager, "create", create_others),
+                patch.object(subject.manager, "_append_many", lack),
+                pytest.raises(MemoryError),
+            ):
+                w.spawn(count, **{module: {}})
+            self.check_nothing(w)
+
+    def test_a_failure_on_the_way_leaves_nothing(self) -> None:
+        for subject in self.subjects.values():
+            w = self.world()
+            with patch.object(subject.manager, "_append_many", lack):
+                refuses(MemoryError, w.spawn, 2, **self.everything())
+            self.check_nothing(w)
+
+    def test_without_room_nothing_begins(self) -> None:
+        for subject in self.subjects.values():
+            w = self.world()
+            managers = self.managers(w).values()
+            with patch.object(subject.manager, "_make_room", lack):
+                refuses(MemoryError, w.spawn, 2, **self.everything())
+            assert [manager.version for manager in managers] == [0] * len(managers)
+            assert w.entities.create() == self.world().entities.create()

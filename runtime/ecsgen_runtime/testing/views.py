@@ -1,0 +1,455 @@
+"""What worlds show of entities, and keep: signatures, entities one by one, bundles, files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ..errors import (
+    CapacityError,
+    DuplicateInstanceError,
+    MissingInstanceError,
+    SnapshotError,
+    StaleEntityError,
+    StructureLockedError,
+)
+from .machine import SEARCH
+from .subject import (
+    CODECS,
+    Roomy,
+    Subject,
+    handles_with,
+    refuses,
+    same,
+    skipped_if_full,
+)
+
+# --- Signatures: the components of entities as flags ----------------------------------
+
+
+class SignatureCases(Roomy):
+    """The signatures of a world."""
+
+    world: ClassVar[Any]
+    signature: ClassVar[Any]
+
+    def flag(self, module: str) -> Any:
+        """Return the flag of a component."""
+        return self.signature[module.upper()]
+
+    def test_each_component_has_a_bit_of_its_own(self) -> None:
+        flags = [self.flag(module) for module in self.subjects]
+        assert [int(flag) for flag in flags] == [1 << k for k in range(len(flags))]
+
+    @SEARCH
+    @given(st.data())
+    def test_equal_to_what_the_managers_say(self, data: st.DataObject) -> None:
+        if not self.subjects:
+            return
+        w = self.world()
+        everywhere: list[int] = []
+        sets = st.lists(st.sampled_from(sorted(self.subjects)), unique=True)
+        for modules in data.draw(st.lists(sets, max_size=6)):
+            try:
+                es = w.spawn(2, **{module: {} for module in modules}).tolist()
+            except CapacityError:  # the handles of this project are small
+                break
+            everywhere += es
+            expected = self.signature(0)
+            for module in modules:
+                expected |= self.flag(module)
+            for e in es:
+                assert w.signature(e) == expected
+                assert type(w.signature(e)) is self.signature
+        many = w.signatures(everywhere)
+        assert many.shape == (len(everywhere),)
+        assert many.tolist() == [int(w.signature(e)) for e in everywhere]
+        for module in self.subjects:
+            getattr(w, module).remove_many(np.array(everywhere[:3], np.uint64))
+        assert w.signatures(everywhere).tolist() == [0] * len(everywhere[:3]) + [
+            *many[3:].tolist()
+        ]
+
+    def test_asking_sets(self) -> None:
+        flags = [self.flag(module) for module in self.subjects]
+        nothing = self.signature(0)
+        assert nothing.none_of(nothing)
+        assert nothing.all_of(nothing)
+        assert not nothing.any_of(nothing)
+        for flag, other in pairwise([*flags, nothing]):
+            both = flag | other
+            assert both.any_of(flag)
+            assert both.all_of(both)
+            assert not flag.none_of(both)
+            assert flag.any_of(both)
+            assert flag.all_of(both) == (other == nothing)
+            assert flag.none_of(other)
+
+    def test_nobody_has_nothing(self) -> None:
+        w = self.world()
+        assert w.signatures([]).tolist() == []
+        assert w.signature(0) == 0
+        assert w.signatures([0, 1 << 63]).tolist() == [0, 0]
+
+
+# --- Entities one at a time: made from rows, read, and shown with their components ----
+
+
+class EntityViewCases(Roomy):
+    """`world[entity]`, and what worlds do with rows of one entity."""
+
+    world: ClassVar[Any]
+    view: ClassVar[Any]
+
+    def row(self, subject: Subject, k: int = 0) -> Any:
+        """Return the k-th sample as a row."""
+        return subject.row(**subject.sample(k))
+
+    def state(self, w: Any) -> list[Any]:
+        """Return what a failed call must not have changed."""
+        managers = [getattr(w, module) for module in self.subjects]
+        return [list(w), [(list(m), m.version) for m in managers]]
+
+    def test_worlds_contain_live_entities(self) -> None:
+        w = self.world()
+        es = w.spawn(3).tolist()
+        w.destroy(es[1])
+        assert (len(w), list(w)) == (2, [es[0], es[2]])
+        assert es[0] in w
+        for absent in (es[1], 0, -1, 2**64, "text", 1.5, None):
+            assert absent not in w
+
+    def test_creating_from_rows(self) -> None:
+        w = self.world()
+        rows = [self.row(subject) for subject in self.subjects.values()]
+        e = w.create(*rows)
+        assert type(e) is int
+        assert w.components(e) == tuple(s.row for s in self.subjects.values())
+        for subject in self.subjects.values():
+            assert same(w.get(e, subject.row), subject.expected(0))
+        bare = w.create()
+        assert w.components(bare) == ()
+        for subject in self.subjects.values():
+            assert w.get(bare, subject.row) is None
+
+    def test_classes_and_rows_are_told_apart(self) -> None:
+        w = self.world()
+        e = w.create()
+        for subject in self.subjects.values():
+            name = subject.row.__name__
+            refuses(TypeError, f"{name} is a class: give a row", w.create, subject.row)
+            with pytest.raises(TypeError, match=f"wanted the class {name}, not a row"):
+                w.get(e, self.row(subject))
+        assert len(w) == 1
+
+    def test_a_row_twice(self) -> None:
+        for module, subject in self.subjects.items():
+            if not subject.takes_repeats:
+                continue  # two rows of defaults
+            w = self.world()
+            rows = [self.row(subject, 0), self.row(subject, 1)]
+            if not hasattr(subject.manager, "instances"):
+                before = self.state(w)
+                refuses(DuplicateInstanceError, subject.label, w.create, *rows)
+                assert self.state(w) == before
+                continue
+            manager = getattr(w, module)
+            found = [manager.row(row) for row in manager.instances(w.create(*rows))]
+            assert same(found, [subject.expected(k) for k in (0, 1)])
+
+    def test_a_failing_creation_changes_nothing(self) -> None:
+        w = self.world()
+        x = w[w.create()]
+        before = self.state(w)
+        for subject in self.subjects.values():
+            others = [self.row(o) for o in self.subjects.values() if o is not subject]
+            for field in subject.fields:
+                named = f"{subject.label}.{field.name}"
+                for value, error in field.wrong():
+                    bad = subject.row(**{**subject.sample(0), field.name: value})
+                    refuses(error, named, w.create, *others, bad)
+                    refuses(error, named, x.add, *others, bad)
+        assert self.state(w) == before
+        assert w.create() == x.entity + 1
+
+    def test_classes_that_entities_cannot_have(self) -> None:
+        w = self.world()
+        e = w.create()
+        wrong = [(), (1, 2), *(self.row(s) for s in self.unowned.values())]
+        for row in wrong:
+            refuses(TypeError, "no component", w.create, row)
+            refuses(TypeError, "no component", w[e].add, row)
+            refuses(TypeError, "no component", w.get, e, type(row))
+            refuses(TypeError, "no component", w[e].remove, type(row))
+            assert type(row) not in w[e]
+        assert list(w) == [e]
+
+    def test_dead_entities_have_no_views(self) -> None:
+        w = self.world()
+        e = w.create(*(self.row(subject) for subject in self.subjects.values()))
+        x = w[e]
+        w.destroy(e)
+        calls: list[Any] = [lambda: w[e], lambda: len(x), lambda: list(x), x.add]
+        calls += [x.destroy, lambda: tuple in x]
+        for module, subject in self.subjects.items():
+            calls.append(lambda module=module: getattr(x, module))
+            calls.append(lambda row=subject.row: w.get(e, row))
+            calls.append(lambda row=subject.row: x.remove(row))
+        for call in calls:
+            refuses(StaleEntityError, call)
+        assert x.entity == e
+        assert "dead" in repr(x)
+
+    def test_components_are_attributes(self) -> None:
+        for module, subject in self.subjects.items():
+            w = self.world()
+            x = w[w.create(self.row(subject, 1))]
+            assert type(x) is self.view
+            found = getattr(x, module)
+            assert found.entity == x.entity
+            assert same(getattr(w, module).row(found.row), w.get(x.entity, subject.row))
+            assert (list(x), len(x)) == ([subject.row], 1)
+            assert subject.row in x
+            assert repr(w.get(x.entity, subject.row)) in repr(x)
+            for other in self.subjects.keys() - {module}:
+                refuses(MissingInstanceError, getattr, x, other)
+        w = self.world()
+        x = w[w.create()]
+        for name in ("no_such_component", *self.unowned):
+            refuses(AttributeError, name, getattr, x, name)
+
+    def test_adding_and_removing(self) -> None:
+        for module, subject in self.subjects.items():
+            w = self.world()
+            x = w[w.create()]
+            others = [self.row(s) for s in self.subjects.values() if s is not subject]
+            x.add(self.row(subject, 1))
+            assert same(w.get(x.entity, subject.row), subject.expected(1))
+            if not hasattr(subject.manager, "instances"):
+                before = self.state(w)
+                refuses(DuplicateInstanceError, x.add, *others, self.row(subject))
+                assert self.state(w) == before
+            bare = w[w.create()]
+            with getattr(w, module).locked(), pytest.raises(StructureLockedError):
+                bare.add(*others, self.row(subject, 2))
+            assert len(bare) == 0
+            assert len(x) == 1
+            assert (x.remove(subject.row), x.remove(subject.row)) == (1, 0)
+            assert len(x) == 0
+            x.destroy()
+            assert x.entity not in w
+
+    def test_managers_of_ones_own(self) -> None:
+        world = type(self.world())
+        for module, plain in world._KINDS.items():
+            body = {"__slots__": (), "_own_size": lambda m: len(m)}
+            own = type("Own", (plain,), body)
+            kind: Any = type("World", (world,), {}, managers={module: own})
+            w = kind()
+            assert type(getattr(w, module)) is own
+            assert getattr(w, module)._own_size() == 0
+            assert type(getattr(deepcopy(w), module)) is own
+            assert type(getattr(world(), module)) is plain
+
+    def test_managers_of_ones_own_are_checked(self) -> None:
+        world = type(self.world())
+        wrong: list[Any] = [{"no_such_component": object}, 3]
+        wrong += [{module: object} for module in world._KINDS]
+        wrong += [{module: len} for module in world._KINDS]
+        for managers in wrong:
+            refuses(TypeError, type, "World", (world,), {}, managers=managers)
+        for plain in world._KINDS.values():
+            for taken in ("create", "data", "__len__"):
+                with pytest.raises(
+                    TypeError, match=f"has '{taken}' and does not always"
+                ):
+                    type("Own", (plain,), {taken: len})
+
+
+# --- Bundles: spawning sets of components ---------------------------------------------
+
+
+class BundleCases(Roomy):
+    """The bundles of a world."""
+
+    world: ClassVar[Any]
+    signature: ClassVar[Any]
+    bundles: ClassVar[Mapping[str, tuple[str, ...]]]
+    """By bundle, the components that it spawns."""
+
+    def test_a_bundle_spawns_its_components(self) -> None:
+        for bundle, modules in self.bundles.items():
+            w = self.world()
+            es = getattr(w, f"spawn_{bundle}")(3)
+            flags = self.signature(0)
+            for module in modules:
+                flags |= self.signature[module.upper()]
+            assert w.signatures(es).tolist() == [int(flags)] * 3
+            assert self.signature[bundle.upper()] == flags
+            for module in modules:
+                if module in self.subjects:
+                    manager = getattr(w, module)
+                    rows = manager.require_many(es).tolist()
+                    default = self.subjects[module].read({})
+                    assert all(same(manager.row(row), default) for row in rows)
+
+    def test_a_bundle_takes_columns_for_each_component(self) -> None:
+        for bundle, modules in self.bundles.items():
+            for module in modules:
+                if module not in self.subjects:
+                    continue
+                subject = self.subjects[module]
+                w = self.world()
+                es = getattr(w, f"spawn_{bundle}")(3, **{module: subject.samples(3)})
+                self.check_samples(w, module, es, range(3))
+
+    def test_a_bundle_takes_rows(self) -> None:
+        for bundle, modules in self.bundles.items():
+            given = {
+                module: subject.row(**subject.sample(1))
+                for module, subject in self.subjects.items()
+                if module in modules
+            }
+            w = self.world()
+            es = getattr(w, f"spawn_{bundle}")(2, **given)
+            for module in given:
+                self.check_samples(w, module, es, [1, 1])
+
+    def test_a_failing_bundle_changes_nothing(self) -> None:
+        for bundle, modules in self.bundles.items():
+            w = self.world()
+            spawn = getattr(w, f"spawn_{bundle}")
+            refuses(TypeError, "'no_such_component'", spawn, 2, no_such_component={})
+            refuses(ValueError, "-1", spawn, -1)
+            for module in modules:
+                refuses(TypeError, spawn, 2, **{module: {"no_such_field": 0}})
+            assert len(w.entities) == 0
+            assert len(spawn(0)) == 0
+
+
+# --- Worlds saved and loaded ----------------------------------------------------------
+
+
+class SavingCases(Roomy):
+    """A world goes into a file, and comes back as it was."""
+
+    world: ClassVar[Any]
+
+    def loaded(self, source: Any, **options: Any) -> Any:
+        """Return a world made of a snapshot."""
+        return type(self.world()).load(source, codecs=CODECS, **options)
+
+    def filled(self) -> Any:
+        """Return a world with a few rows of everything, some of which are gone again."""
+        w = self.world()
+        es = w.entities.create_many(4).tolist()
+        for module, subject in self.subjects.items():
+            manager = getattr(w, module)
+            for k, entity in enumerate(es):
+                manager.create(entity, **subject.sample(k))
+            manager.remove(es[1])
+        for module, subject in self.unowned.items():
+            manager = getattr(w, module)
+            ids = [manager.create(**subject.sample(k)) for k in range(4)]
+            manager.destroy_id(ids[1])
+        w.destroy(es[3])
+        one = w.entities.create()
+        with handles_with(w.entities, LAST_GENERATION=one - w.entities.index(one)):
+            w.destroy(one)  # the last one of its index
+        w.destroy_later(es[0])
+        w.turns = 3
+        return w
+
+    def test_an_empty_world(self) -> None:
+        w = self.world()
+        data = w.to_bytes(codecs=CODECS)
+        again = self.loaded(data)
+        assert again.to_bytes(codecs=CODECS) == data
+
+    def test_it_comes_back_as_it_was(self) -> None:
+        w = self.filled()
+        data = w.to_bytes(codecs=CODECS)
+        again = self.loaded(data)
+        assert again.to_bytes(codecs=CODECS) == data
+        assert again.turns == 3
+        assert [*again.entities] == [*w.entities]
+        assert len(again.entities) == len(w.entities)
+        for module in w.MANAGERS:
+            manager, other = getattr(w, module), getattr(again, module)
+            assert [*other] == [*manager]
+            assert other.version == manager.version
+        assert again.flush() == w.flush() == 1
+
+    def test_saving_goes_on_alike(self) -> None:
+        w = self.filled()
+        again = self.loaded(w.to_bytes(codecs=CODECS))
+        for each in (w, again):
+            each.gc()
+            each.collect()
+            each.spawn(3, **{module: {} for module in self.plain()})
+        assert again.to_bytes(codecs=CODECS) == w.to_bytes(codecs=CODECS)
+
+    @pytest.mark.parametrize("verify", [None, False])
+    def test_picks_go_on_alike(self, verify: bool | None) -> None:
+        w = self.world()
+        with skipped_if_full():
+            es = w.spawn(8, **{module: {} for module in self.plain()})
+        w.gc()
+        w.destroy_many(es[:5])
+        again = self.loaded(w.to_bytes(codecs=CODECS), verify=verify)
+        for _ in range(3):
+            assert again.gc() == w.gc()
+            for module in self.plain():
+                assert [*getattr(again, module)] == [*getattr(w, module)]
+
+    def plain(self) -> list[str]:
+        """Return the components that any number of entities can have by default."""
+        return [m for m, s in self.subjects.items() if s.takes_repeats]
+
+    def test_paths_and_files(self, tmp_path: Path) -> None:
+        w = self.filled()
+        w.save(tmp_path / "world.snap", codecs=CODECS)
+        data = (tmp_path / "world.snap").read_bytes()
+        assert data == w.to_bytes(codecs=CODECS)
+        with open(tmp_path / "other.snap", "wb") as file:
+            w.save(file, codecs=CODECS)
+        with open(tmp_path / "other.snap", "rb") as file:
+            again = self.loaded(file)
+        assert again.to_bytes(codecs=CODECS) == data
+
+    def test_mapped(self, tmp_path: Path) -> None:
+        w = self.filled()
+        path = tmp_path / "world.snap"
+        w.save(path, codecs=CODECS)
+        data = path.read_bytes()
+        for verify in (None, True):
+            again = self.loaded(path, mmap=True, verify=verify)
+            assert again.to_bytes(codecs=CODECS) == data
+            again.spawn(3, **{module: {} for module in self.plain()})
+            again.collect()
+        assert path.read_bytes() == data
+        refuses(ValueError, "mapped", self.loaded, data, mmap=True)
+
+    def test_locked_and_told(self) -> None:
+        w = self.world()
+        with pytest.raises(StructureLockedError):
+            w.entities.dispatch.run(w.to_bytes, codecs=CODECS)
+        for module in w.MANAGERS:
+            with getattr(w, module).locked():
+                assert w.to_bytes(codecs=CODECS) == w.to_bytes(codecs=CODECS)
+
+    def test_damage_is_noticed(self) -> None:
+        data = bytearray(self.filled().to_bytes(codecs=CODECS))
+        refuses(SnapshotError, "<bytes>", self.loaded, data[:-1])
+        for place in range(0, len(data), max(1, len(data) // 50)):
+            broken = data.copy()
+            broken[place] ^= 4
+            refuses(SnapshotError, self.loaded, broken)

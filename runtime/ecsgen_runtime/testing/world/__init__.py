@@ -1,1 +1,0 @@
-"""The pieces of the world, a module for each of its features."""

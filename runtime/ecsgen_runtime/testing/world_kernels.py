@@ -1,0 +1,651 @@
+"""Kernels of worlds: over groups, queries and chunks, whole and step by step; schedules."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ..errors import CapacityError, StructureLockedError
+from ..sizes import Sizes
+from . import kernel_inputs, spaces
+from .chunks import Chunked
+from .kernel_inputs import (
+    Columns,
+    Inputs,
+    Rng,
+    choose_members,
+    columns_of,
+    put_columns,
+    random_cells,
+    run,
+    running,
+    same_cells,
+    used_rows,
+)
+from .kernels import Asked, Others, Row, handles, in_turns, link
+from .spaces import Crowd, Members, Rows
+from .subject import COPIES, Roomy, refuses, same, skipped_if_full
+
+# --- Changes of managers that kernels of the world run over ---------------------------
+
+
+def shuffle(w: Any, over: str, modules: tuple[str, ...]) -> None:
+    """Let the orders of managers, or of the group, differ."""
+    for seed, module in enumerate(modules):
+        shuffle_one(getattr(w, module), seed)
+    if hasattr(getattr(w, over), "reorder"):
+        shuffle_one(getattr(w, over), 0)
+
+
+def shuffle_one(holder: Any, seed: int) -> None:
+    """Change the order of a manager that has one of its own, or of a group."""
+    if hasattr(holder, "reorder") and not hasattr(holder, "is_active"):
+        with suppress(StructureLockedError):  # a member of a group
+            holder.reorder(np.random.default_rng(seed).permutation(rows_of(holder)))
+
+
+def rows_of(holder: Any) -> int:
+    """Return how many rows a manager or a group has."""
+    return int(holder.data.n if hasattr(holder, "data") else holder.n)
+
+
+def move(manager: Any) -> None:
+    """Give a manager a larger buffer, and a smaller one, if it can have another."""
+    with warnings.catch_warnings(), suppress(CapacityError):
+        warnings.simplefilter("error")  # nobody holds a view
+        manager.reserve(manager.data.allocated + 64)
+        manager.shrink_to_fit()
+
+
+# --- What there is to know of a kernel of the world, and one of its rows --------------
+
+
+Whole: TypeAlias = Mapping[str, Mapping[str, NDArray[Any]]]
+"""By component: all columns of its manager."""
+
+
+class Case(NamedTuple):
+    """A kernel of the world, and what there is to know of it."""
+
+    over: str
+    steps: Callable[..., object]
+    modules: Mapping[str, str]
+    """The components that its rows have: the attributes of the world."""
+    arguments: Mapping[str, tuple[Any, ...]]
+    is_exact: bool
+    kinds: Sequence[tuple[str, ...]]
+    """What entities have that it runs over; then others that it has to do with."""
+    has_border: bool
+    """Whether there is a condition; then `steps` return whether it holds."""
+    leads: Mapping[str, str] = {}
+    """Those that it refers or sends to, likewise."""
+    drawing: kernel_inputs.Drawing | None = None
+    turns: str = ""
+    near: str | float = 0.0
+    """The radius for neighbours, or the argument that it is."""
+    place: str = ""
+    """The field with their places."""
+    among: str = ""
+    """Who is asked, if these are others than it runs over."""
+    asked: Mapping[str, str] = {}
+    """The components that these have, likewise."""
+
+    @property
+    def every(self) -> dict[str, str]:
+        """All components that it has to do with."""
+        return {**self.modules, **self.leads, **self.asked}
+
+
+class Place(Row):
+    """A row of each of several components."""
+
+    def __init__(self, columns: Columns, rows: Mapping[str, int], **told: Any) -> None:
+        super().__init__(columns, 0, **told)
+        self._rows = rows
+
+    def place(self, name: str) -> int:
+        """Return which row of a field's column it is."""
+        return self._rows[name.partition(".")[0]]
+
+
+def flat_names(whole: Whole) -> dict[str, NDArray[Any]]:
+    """Return the same columns by the names that steps have for them."""
+    return {
+        f"{component}.{name}": column
+        for component, columns in whole.items()
+        for name, column in columns.items()
+    }
+
+
+# --- Kernels of the world, row by row: what their steps say in plain Python -----------
+
+
+SEVERAL = 21
+
+
+class WorldKernelStepsCases(Roomy):
+    """The kernels of a world."""
+
+    world: ClassVar[Any]
+    kernels: ClassVar[Mapping[str, Case]]
+
+    def filled(self, case: Case, seed: int) -> Any:
+        """Return a world of entities with all components, behind some that lack one of them."""
+        w = self.world()
+        with skipped_if_full():
+            for kind in case.kinds:
+                count = SEVERAL if kind == case.kinds[0] else SEVERAL // 2
+                owned = [module for module in kind if self.is_owned(w, module)]
+                for k, module in enumerate(owned if seed else ()):
+                    w.spawn(k + 1, **{name: {} for name in owned if name != module})
+                if owned:
+                    w.spawn(count, **{name: {} for name in owned})
+                for module in set(kind).difference(owned):
+                    getattr(w, module).create_many(count)
+        for module in case.every.values():
+            self.part(getattr(w, module))
+        return w
+
+    def part(self, manager: Any) -> None:
+        """Let most rows be active, and some inactive, where there is such a thing."""
+        if hasattr(manager, "activate_many"):
+            manager.activate_many(np.arange(manager.data.n))
+            manager.deactivate_many(np.arange(0, manager.data.n, 7))
+
+    def is_owned(self, w: Any, module: str) -> bool:
+        """Whether rows belong to entities."""
+        return hasattr(getattr(w, module).data, "entity")
+
+    def rows(self, w: Any, case: Case) -> list[Rows]:
+        """Return the rows that a kernel runs over, in order."""
+        return self.rows_of(w, case.over, case.modules)
+
+    def rows_of(self, w: Any, name: str, modules: Mapping[str, str]) -> list[Rows]:
+        """Return the rows of a group, query or component, in order."""
+        over = getattr(w, name)
+        if name in self.subjects:
+            used = used_rows(over)
+            rows = used[used < running(over)].tolist()
+            return [dict.fromkeys(modules, row) for row in rows]
+        found = over.rows().entity if hasattr(over, "rows") else over.entity
+        managers = [getattr(w, module) for module in modules.values()]
+        places = [manager.require_many(found).tolist() for manager in managers]
+        return [
+            dict(zip(modules, row, strict=True)) for row in zip(*places, strict=True)
+        ]
+
+    def whole(self, w: Any, case: Case) -> dict[str, dict[str, NDArray[Any]]]:
+        """Return copies of all columns of the components."""
+        return {
+            component: columns_of(self.subjects[module], getattr(w, module))
+            for component, module in case.every.items()
+        }
+
+    def randomize(self, w: Any, case: Case, inputs: Inputs, rng: Rng) -> None:
+        """Fill the fields with random bits, and lead handles to rows."""
+        every = case.every.values()
+        pool = handles(getattr(w, module) for module in every)
+        for module in every:
+            manager, subject = getattr(w, module), self.subjects[module]
+            columns = columns_of(subject, manager)
+            for name, column in columns.items():
+                if name != "entity" and column.dtype.kind in "biuf":
+                    column[...] = random_cells(column.dtype, column.shape, rng)
+            choose_members(subject, columns, rng)
+            put_columns(subject, manager, columns)
+            if case.leads:
+                link(subject, manager, pool, rng)
+        if case.leads:
+            inputs.lead(pool)
+
+    def gather(self, w: Any, case: Case, inputs: Inputs, rng: Rng) -> float:
+        """Let some be near others, and return the radius."""
+        if not case.near:
+            return 0.0
+        radius = case.near
+        if isinstance(radius, str):
+            radius = inputs.one_of(radius, (1, 5, 20))
+        component, _, name = case.place.partition(".")
+        subject = self.subjects[case.every[component]]
+        spaces.gather(subject, self.holder(w, case), name, radius, rng)
+        return radius
+
+    def holder(self, w: Any, case: Case) -> Any:
+        """Return the manager of the places."""
+        return getattr(w, case.every[case.place.partition(".")[0]])
+
+    def crowd(
+        self, w: Any, case: Case, columns: Columns, radius: float
+    ) -> Crowd | None:
+        """Return who is near, if that is asked."""
+        if not radius:
+            return None
+        component, manager = case.place.partition(".")[0], self.holder(w, case)
+        others, names = case.asked or case.modules, None
+        if case.among:
+            names = columns[f"{component}.entity"]
+        members = {
+            one[component]: one
+            for one in self.rows_of(w, case.among or case.over, others)
+            if all(row < running(getattr(w, others[of])) for of, row in one.items())
+        }
+        return Crowd(
+            manager,
+            columns,
+            radius,
+            case.place,
+            in_turns=bool(case.turns),
+            members=Members(members, names),
+        )
+
+    def check(self, w: Any, kernel: str, seed: int) -> None:
+        """Run a kernel, and its steps row by row: nothing may differ."""
+        case, rng = self.kernels[kernel], np.random.default_rng(seed)
+        rows = self.rows(w, case)
+        inputs = Inputs(case.arguments, rng, len(rows))
+        self.randomize(w, case, inputs, rng)
+        radius = self.gather(w, case, inputs, rng)
+        if case.has_border:
+            self.approach(w, case, rows, inputs, rng)
+        before, expected = self.whole(w, case), self.whole(w, case)
+        stems = self.stems(w, case, rows, flat_names(expected), seed)
+        versions = [getattr(w, module).version for module in case.every.values()]
+        with np.errstate(all="ignore"):
+            crowd = self.crowd(w, case, flat_names(expected), radius)
+            run(w, kernel, inputs.plain)
+            self.act(w, case, rows, expected, inputs, stems, crowd)
+        assert versions == [getattr(w, m).version for m in case.every.values()]
+        found = self.whole(w, case)
+        for component, module in case.every.items():
+            used = used_rows(getattr(w, module))
+            others = np.setdiff1d(used, [row.get(component, -1) for row in rows])
+            for name, column in expected[component].items():
+                new, old = found[component][name], before[component][name]
+                assert same_cells(new[used], column[used], case.is_exact), name
+                if component not in case.leads:
+                    assert new[others].tobytes() == old[others].tobytes(), name
+
+    def act(
+        self,
+        w: Any,
+        case: Case,
+        rows: Sequence[Rows],
+        cells: Whole,
+        inputs: Inputs,
+        stems: Sequence[int],
+        crowd: Crowd | None,
+    ) -> None:
+        """Let the steps change copies of all columns."""
+        managers = {name: getattr(w, module) for name, module in case.every.items()}
+        alive, columns = w.entities.alive, flat_names(cells)
+        turns = bool(case.turns)
+        others = Others(managers, cells, alive, in_turns=turns, crowd=crowd)
+        acts = [(k, inputs.cells(k)) for k in range(len(rows))]
+        for k, given in in_turns(acts, stems) if case.turns == "random" else acts:
+            one = Place(
+                columns,
+                rows[k],
+                stem=stems[k],
+                crowd=crowd,
+                others=others,
+                is_heard=all(others.hears_from(*place) for place in rows[k].items()),
+            )
+            case.steps(one, *given)
+        others.deliver()
+
+    def stems(
+        self, w: Any, case: Case, rows: Sequence[Rows], columns: Columns, seed: int
+    ) -> list[int]:
+        """Return what the random numbers of each row have in common in the next call."""
+        if (drawing := case.drawing) is None:
+            return [0] * len(rows)
+        w.seed = seed
+        component, module = next(iter(case.modules.items()))
+        who = kernel_inputs.who_of(getattr(w, module), columns, drawing)
+        component = drawing.key.partition(".")[0] or component
+        chosen = [row[component] for row in rows]
+        return kernel_inputs.stems(seed, drawing.name, 0, who[chosen])
+
+    def approach(
+        self,
+        w: Any,
+        case: Case,
+        rows: Sequence[Rows],
+        inputs: Inputs,
+        rng: Rng,
+    ) -> None:
+        """Let the condition turn between some of the rows."""
+        whole = self.whole(w, case)
+        columns = flat_names(whole)
+        places = {
+            name: [row[name.partition(".")[0]] for row in rows]
+            for name in columns
+            if not name.endswith(".entity")
+        }
+        cells = {name: columns[name][place] for name, place in places.items()}
+
+        def matches(k: int) -> bool:
+            return bool(case.steps(Asked(cells, k), *inputs.cells(k)))
+
+        with np.errstate(all="ignore"):
+            kernel_inputs.approach(cells, range(len(rows)), matches, rng)
+        for name, place in places.items():
+            columns[name][place] = cells[name]
+        for component, module in case.every.items():
+            put_columns(self.subjects[module], getattr(w, module), whole[component])
+
+    def test_over_nobody(self) -> None:
+        for kernel in self.kernels:
+            self.check(self.world(), kernel, 0)
+
+    def test_radii_are_checked(self) -> None:
+        """They are finite and above 0, or nothing is done."""
+        for kernel, case in self.kernels.items():
+            if not isinstance(case.near, str):
+                continue
+            w, rng = self.filled(case, 0), np.random.default_rng(0)
+            inputs = Inputs(case.arguments, rng, len(self.rows(w, case)))
+            before = flat_names(self.whole(w, case))
+            with pytest.raises(ValueError, match="radius"):
+                run(w, kernel, {**inputs.plain, case.near: 0})
+            for name, column in flat_names(self.whole(w, case)).items():
+                assert column.tobytes() == before[name].tobytes()
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_as_their_steps_say(self, seed: int) -> None:
+        """First of rows in step, then of rows behind others, then of scattered ones."""
+        for kernel, case in self.kernels.items():
+            w = self.filled(case, seed)
+            owned = [m for m in case.modules.values() if self.is_owned(w, m)]
+            if seed > 1:
+                shuffle(w, case.over, tuple(owned))
+                self.destroy_one(w, case, SEVERAL // 2)
+            assert len(self.rows(w, case)) > SEVERAL // 2
+            self.check(w, kernel, seed)
+            self.check(w, kernel, seed + 1)
+            self.destroy_one(w, case, 0)
+            self.check(w, kernel, seed)
+            for module in case.every.values():
+                move(getattr(w, module))
+            self.check(w, kernel, seed)
+            w.collect()
+            shuffle(w, case.over, tuple(owned))
+            self.check(w, kernel, seed)
+            if owned:
+                self.remove_one(w, case)
+                self.check(w, kernel, seed)
+                w.spawn(2, **{name: {} for name in owned})
+                self.check(w, kernel, seed)
+
+    def remove_one(self, w: Any, case: Case) -> None:
+        """Take a component from the owner of the last row."""
+        component, row = list(self.rows(w, case)[-1].items())[-1]
+        manager = getattr(w, case.modules[component])
+        manager.remove(manager.entity(row))
+
+    def destroy_one(self, w: Any, case: Case, k: int) -> None:
+        """Let the owner of a row die, or a row that has none."""
+        (component, row), *_ = self.rows(w, case)[k].items()
+        manager = getattr(w, case.modules[component])
+        if hasattr(manager.data, "entity"):
+            w.destroy(manager.entity(row))
+        else:
+            manager.destroy(row)
+
+
+# --- Kernels over chunks: each row as if it were alone, whatever chunk it is in -------
+
+
+IN_CHUNKS = 150
+
+
+class ChunkKernelCases(Chunked):
+    """The kernels over chunks of a world."""
+
+    kernels: ClassVar[Mapping[str, tuple[str, tuple[str, ...], tuple[Any, ...]]]]
+    """What each runs over, components with which it runs, and some arguments."""
+    written: ClassVar[Mapping[str, tuple[tuple[str, str], ...]]]
+    """By kernel: the fields that it may change, with their components."""
+
+    def filled(self, modules: Iterable[str]) -> Any:
+        """Return a world of entities that have some components, in chunks of a few rows."""
+        with self.small_chunks():
+            w = self.world()
+        self.created(w, modules, IN_CHUNKS)
+        return w
+
+    def rows_of(self, w: Any) -> dict[int, list[Any]]:
+        """Return each entity's rows."""
+        return {e: self.rows_of_one(w, e) for e in w.entities}
+
+    def rows_of_one(self, w: Any, e: int) -> list[Any]:
+        store = w.archetypes
+        return [store.get(e, row) for row in store.components(e)]
+
+    def expected(self, kernel: str, w: Any) -> dict[int, list[Any]]:
+        """Return what each row becomes on its own, in a world without any other."""
+        found, alone = self.rows_of(w), self.world()
+        modules = {subject.row: module for module, subject in self.members.items()}
+        for e, rows in found.items():
+            given = {modules[type(row)]: row._asdict() for row in rows}
+            (one,) = alone.archetypes.create(map(type, rows), 1, **given).tolist()
+            self.run(kernel, alone)
+            found[e] = self.rows_of_one(alone, one)
+            alone.destroy(one)
+        return found
+
+    def run(self, kernel: str, w: Any) -> None:
+        with np.errstate(all="ignore"):  # whatever numbers the samples grow to
+            getattr(w, kernel)(*self.kernels[kernel][2])
+
+    def check(self, kernel: str, w: Any) -> None:
+        """Run a kernel and compare with what it does to each row on its own."""
+        expected = self.expected(kernel, w)
+        version = w.archetypes.version
+        with w.archetypes.locked():
+            self.run(kernel, w)
+        assert w.archetypes.version == version
+        found = self.rows_of(w)
+        assert all(same(found[e], rows) for e, rows in expected.items())
+
+    def others(self, kernel: str, row: Any) -> list[Any]:
+        """Return the fields of a row that a kernel leaves alone."""
+        written = self.written[kernel]
+        named = row._asdict().items()
+        return [v for name, v in named if (type(row).__name__, name) not in written]
+
+    def test_other_fields_stay(self) -> None:
+        for kernel, (_, modules, _) in self.kernels.items():
+            w = self.filled(modules)
+            before = self.rows_of(w)
+            self.run(kernel, w)
+            for e, rows in self.rows_of(w).items():
+                for row, old in zip(rows, before[e], strict=True):
+                    assert same(self.others(kernel, row), self.others(kernel, old))
+
+    def test_whatever_else_they_have(self) -> None:
+        for kernel, (query, modules, _) in self.kernels.items():
+            w = self.filled(modules)
+            refused = getattr(w, query)._NONE
+            w.archetypes.clear()
+            more = [m for m, s in self.members.items() if s.row not in refused]
+            self.created(w, more, IN_CHUNKS)
+            self.check(kernel, w)
+            self.created(w, modules, IN_CHUNKS)
+            self.check(kernel, w)
+            w = self.filled(modules)
+            for module in sorted(set(self.members) - set(modules)):
+                row, entities = self.row_class(module), list(w.entities)
+                w.archetypes.add_many(entities[::3], row)
+                self.check(kernel, w)
+                outside = set(entities) - set(getattr(w, query).rows().entity.tolist())
+                before = self.rows_of(w)
+                self.run(kernel, w)
+                after = self.rows_of(w)
+                assert all(same(after[e], before[e]) for e in outside)
+                w.archetypes.remove_many(entities[::3], row)
+
+    def test_after_any_change(self) -> None:
+        for kernel, (query, modules, _) in self.kernels.items():
+            w = self.filled(modules)
+            self.check(kernel, w)
+            self.created(w, modules, 1)
+            self.check(kernel, w)
+            w.destroy_many(list(w.entities)[3::2])
+            self.check(kernel, w)
+            self.created(w, modules, IN_CHUNKS // 2)
+            self.check(kernel, w)
+            found = getattr(w, query).rows().entity
+            w.archetypes.remove_many(found[::4], self.row_class(modules[0]))
+            self.check(kernel, w)
+            w.archetypes.shrink_to_fit()
+            self.check(kernel, w)
+            w.archetypes.clear()
+            self.check(kernel, w)
+            self.created(w, modules, 3)
+            self.check(kernel, w)
+
+    def test_copies_have_chunks_of_their_own(self) -> None:
+        for kernel, (_, modules, _) in self.kernels.items():
+            w = self.filled(modules)
+            self.run(kernel, w)
+            before = self.rows_of(w)
+            for other in (copied(w) for copied in COPIES):
+                self.check(kernel, other)
+            assert all(same(rows, before[e]) for e, rows in self.rows_of(w).items())
+
+    def test_memory_is_given_back(self) -> None:
+        for kernel, (_, modules, _) in self.kernels.items():
+            w = self.filled(modules)
+            w.archetypes.shrink_to_fit()
+            before = w.archetypes.nbytes
+            self.run(kernel, w)
+            kept = w.archetypes._kept[kernel]
+            assert w.archetypes.nbytes == before + kept.nbytes
+            w.archetypes.shrink_to_fit()
+            assert w.archetypes.nbytes == before
+            self.run(kernel, w)
+            buffers = [weakref.ref(c.buffer.base) for c in w.archetypes.chunks()]
+            w.archetypes.clear()
+            w.archetypes.shrink_to_fit()
+            gc.collect()
+            assert not any(buffer() is not None for buffer in buffers)
+
+
+# --- Schedules do what their kernels do one after the other ---------------------------
+
+
+COUNTS = (0, 3, 41, 1100)
+"""None, few, several blocks of numpy, and of compiled code."""
+
+
+class Call(NamedTuple):
+    """One entry of a schedule."""
+
+    holder: str
+    """The attribute of the world with the manager whose kernel it is; empty for the world's."""
+    kernel: str
+    arguments: tuple[str, ...]
+    modules: tuple[str, ...]
+    """What the entities have that it runs over."""
+
+
+class Schedule(NamedTuple):
+    """A schedule, with values for its arguments in order."""
+
+    arguments: Mapping[str, Any]
+    calls: Sequence[Call]
+
+
+class ScheduleCases(Roomy):
+    """The schedules of a world."""
+
+    world: ClassVar[Any]
+    schedules: ClassVar[Mapping[str, Schedule]]
+
+    def filled(self, schedule: Schedule, count: int) -> Any:
+        """Return a world with entities for each kernel."""
+        w = self.world()
+        with skipped_if_full():
+            for modules in dict.fromkeys(call.modules for call in schedule.calls):
+                if not modules:
+                    continue
+                known = self.subjects.get
+                samples = (
+                    s.samples(count) if (s := known(m)) and count < 100 else {}
+                    for m in modules
+                )
+                w.spawn(count, **dict(zip(modules, samples, strict=True)))
+        for call in schedule.calls:
+            if call.holder and not call.modules:
+                getattr(w, call.holder).create_many(count)
+        rng = np.random.default_rng(count)
+        for module in w.MANAGERS:
+            m = getattr(w, module)
+            for column in m.LAYOUT:
+                if column.dtype.kind == "f":
+                    cells = getattr(m.data, f"_{column.name}_column")[: m.data.n]
+                    cells[...] = random_cells(cells.dtype, cells.shape, rng, tame=True)
+        return w
+
+    def add_more(self, w: Any, schedule: Schedule) -> None:
+        """Add a few more to each kernel's, if there is room for them."""
+        with suppress(CapacityError):
+            for modules in dict.fromkeys(call.modules for call in schedule.calls):
+                if modules:
+                    w.spawn(2, **{module: {} for module in modules})
+        for call in schedule.calls:
+            if call.holder and not call.modules:
+                with suppress(CapacityError):
+                    getattr(w, call.holder).create_many(2)
+
+    def columns(self, w: Any) -> dict[tuple[str, str], bytes]:
+        """Return the cells of all managers."""
+        return {
+            (module, column.name): getattr(m.data, f"_{column.name}_column")[
+                : m.data.n
+            ].tobytes()
+            for module in w.MANAGERS
+            for m in [getattr(w, module)]
+            for column in m.LAYOUT
+        }
+
+    @pytest.mark.parametrize("count", COUNTS)
+    @pytest.mark.parametrize("is_shuffled", [False, True])
+    def test_as_the_calls(self, count: int, is_shuffled: bool) -> None:
+        """Twice, and of a few more rows the second time."""
+        for name, schedule in self.schedules.items():
+            w = self.filled(schedule, count)
+            if is_shuffled:
+                for seed, module in enumerate(w.MANAGERS):
+                    shuffle_one(getattr(w, module), seed)
+            other = deepcopy(w)
+            with np.errstate(all="ignore"):
+                for _ in range(2):
+                    with Sizes.of(block_rows=(8, 8)):
+                        getattr(w, name)(*schedule.arguments.values())
+                    for call in schedule.calls:
+                        holder = getattr(other, call.holder) if call.holder else other
+                        given = [schedule.arguments[key] for key in call.arguments]
+                        getattr(holder, call.kernel)(*given)
+                    assert self.columns(w) == self.columns(other)
+                    for each in (w, other):
+                        self.add_more(each, schedule)
+
+    def test_what_is_wrong_changes_nothing(self) -> None:
+        for name, schedule in self.schedules.items():
+            w = self.filled(schedule, 5)
+            before = self.columns(w)
+            for wrong in schedule.arguments:
+                given = {**schedule.arguments, wrong: "wrong"}
+                refuses((TypeError, ValueError), getattr(w, name), **given)
+                assert self.columns(w) == before
