@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
+from ecsgen_runtime.archetypes.chunk_proxies import ChunkProxy
 from ecsgen_runtime.archetypes.chunks import ChunkColumns, RowCount
-from ecsgen_runtime.columns.buffers import Column
-from ecsgen_runtime.columns.rows import HotColumns
-from ecsgen_runtime.proxies.chunks import ChunkProxy
+from ecsgen_runtime.buffers import Column
+from ecsgen_runtime.columns import HotColumns
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import NDArray
 

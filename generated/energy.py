@@ -18,19 +18,19 @@ from operator import index
 from typing import ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.arrow.columns import GivenTable
-from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.fields import described
-from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
-from ecsgen_runtime.convert.numbers import FloatField
+from ecsgen_runtime.buffers import Column, cells, is_same_view
+from ecsgen_runtime.cells import RowField
+from ecsgen_runtime.columns import HotColumns, OwnedRows
+from ecsgen_runtime.field_types import FloatField
+from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
 from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies.cells import RowField
-from ecsgen_runtime.proxies.proxy import EntityProxy
-from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
+from ecsgen_runtime.proxies import EntityProxy
+from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

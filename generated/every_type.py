@@ -43,25 +43,21 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.arrow.columns import GivenTable
-from ecsgen_runtime.columns.buffers import (
-    Column,
-    cells,
-    is_same_view,
-    nested,
-    put_cells,
-)
-from ecsgen_runtime.columns.buffers import word as _word
-from ecsgen_runtime.columns.fields import described
-from ecsgen_runtime.columns.rows import OwnedRows
-from ecsgen_runtime.convert.numbers import (
+from ecsgen_runtime.buffers import Column, cells, is_same_view, nested, put_cells
+from ecsgen_runtime.buffers import word as _word
+from ecsgen_runtime.cells import ArrayField, RowField
+from ecsgen_runtime.columns import OwnedRows
+from ecsgen_runtime.field_types import (
     BoolField,
+    BytesField,
     EnumField,
     FloatField,
     HandleField,
     IntField,
+    ObjectField,
+    TextField,
 )
-from ecsgen_runtime.convert.text import BytesField, ObjectField, TextField
+from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
@@ -71,13 +67,12 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.policies.destroy import Gc, Release
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
 from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies.arrays import ArrayField
-from ecsgen_runtime.proxies.cells import RowField
-from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.proxies import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -25,21 +25,19 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.arrow.columns import GivenTable
-from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns.fields import described
-from ecsgen_runtime.columns.rows import HotColumns
-from ecsgen_runtime.convert.numbers import FloatField
+from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
+from ecsgen_runtime.cells import ArrayField, RowField
+from ecsgen_runtime.columns import HotColumns
+from ecsgen_runtime.field_types import FloatField
+from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import Blocks, KernelRows, chosen_blocks
-from ecsgen_runtime.kernels.chosen import ChosenRows
+from ecsgen_runtime.interchange import GivenTable
+from ecsgen_runtime.kernels.blocks import Blocks, ChosenRows, KernelRows, chosen_blocks
 from ecsgen_runtime.policies.instances import LinkedRows, Many
 from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owned import ensured
 from ecsgen_runtime.policies.ring import Ring, RingRows
-from ecsgen_runtime.proxies.arrays import ArrayField
-from ecsgen_runtime.proxies.cells import RowField
-from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.proxies import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -20,14 +20,16 @@ from operator import index
 from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.arrow.columns import GivenTable
-from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.fields import described
-from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
-from ecsgen_runtime.convert.numbers import BoolField, EnumField, FloatField, IntField
+from ecsgen_runtime.buffers import Column, cells, is_same_view
+from ecsgen_runtime.cells import RowField
+from ecsgen_runtime.columns import HotColumns, OwnedRows
+from ecsgen_runtime.field_types import BoolField, EnumField, FloatField, IntField
+from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.kernels.blocks import (
     Blocks,
+    ChosenRows,
     JoinedRows,
     KernelRows,
     added,
@@ -35,13 +37,11 @@ from ecsgen_runtime.kernels.blocks import (
     put_where,
 )
 from ecsgen_runtime.kernels.chance import Seeded, draw_random, draw_stems
-from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
 from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies.cells import RowField
-from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.proxies import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -17,14 +17,14 @@ from operator import index
 from typing import ClassVar, Final
 
 import numpy as np
-from ecsgen_runtime.columns.buffers import Column, cells
-from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
+from ecsgen_runtime.buffers import Column, cells
+from ecsgen_runtime.columns import HotColumns, OwnedRows
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
 from ecsgen_runtime.policies.owned import Tag
-from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.proxies import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 
 from .entities import INDEX_MASK, EntityManager

@@ -23,10 +23,10 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.arrow.columns import GivenTable
-from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns.fields import described
-from ecsgen_runtime.convert.numbers import BoolField, FloatField, IntField
+from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
+from ecsgen_runtime.cells import ArrayField, RowField
+from ecsgen_runtime.field_types import BoolField, FloatField, IntField
+from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import (
     NULL_ENTITY,
     Columns,
@@ -35,15 +35,14 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.direct import DirectIdRows, DirectIds
 from ecsgen_runtime.policies.growth import ReservedRows
 from ecsgen_runtime.policies.ids import WORN_OUT, worn_out
 from ecsgen_runtime.policies.maps import indices, rows_spanned
 from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies.arrays import ArrayField
-from ecsgen_runtime.proxies.cells import RowField
-from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.proxies import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

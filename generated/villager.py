@@ -30,13 +30,13 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.arrow.columns import GivenTable
-from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns.fields import described
-from ecsgen_runtime.columns.rows import FrontColumns
-from ecsgen_runtime.convert.numbers import EnumField, FloatField
-from ecsgen_runtime.convert.text import TextField
+from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
+from ecsgen_runtime.cells import ArrayField, ColdArray, RowField
+from ecsgen_runtime.columns import FrontColumns
+from ecsgen_runtime.field_types import EnumField, FloatField, TextField
+from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.policies.cold import (
     ColdRows,
     Indirect,
@@ -49,9 +49,7 @@ from ecsgen_runtime.policies.groups import Grouped, GroupedRows
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
 from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies.arrays import ArrayField, ColdArray
-from ecsgen_runtime.proxies.cells import RowField
-from ecsgen_runtime.proxies.proxy import EntityProxy
+from ecsgen_runtime.proxies import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

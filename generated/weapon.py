@@ -28,15 +28,21 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
+from ecsgen_runtime.archetypes.chunk_proxies import ChunkArray, ChunkProxy, ChunkValue
 from ecsgen_runtime.archetypes.chunks import ChunkColumns, RowCount
-from ecsgen_runtime.columns.buffers import Column, cells, nested
-from ecsgen_runtime.columns.fields import described
-from ecsgen_runtime.convert.numbers import BoolField, EnumField, FloatField, HandleField
-from ecsgen_runtime.convert.text import BytesField, ObjectField, TextField
+from ecsgen_runtime.buffers import Column, cells, nested
+from ecsgen_runtime.cells import ArrayField, ProxyField
+from ecsgen_runtime.field_types import (
+    BoolField,
+    BytesField,
+    EnumField,
+    FloatField,
+    HandleField,
+    ObjectField,
+    TextField,
+)
+from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import NULL_ENTITY, Entity
-from ecsgen_runtime.proxies.arrays import ArrayField
-from ecsgen_runtime.proxies.cells import ProxyField
-from ecsgen_runtime.proxies.chunks import ChunkArray, ChunkProxy, ChunkValue
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -7,11 +7,19 @@ from typing import Any, ClassVar, Final, Never
 
 import numpy as np
 from ecsgen_runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
+from ecsgen_runtime.archetypes.view import QueriedChunks
 from ecsgen_runtime.archetypes.world import ArchetypeWorld
-from ecsgen_runtime.columns.fields import unknown_component
-from ecsgen_runtime.convert.numbers import FloatField
+from ecsgen_runtime.field_types import FloatField
+from ecsgen_runtime.fields import unknown_component
 from ecsgen_runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.kernels.blocks import BlockColumn, beside, put_where, rows_last
+from ecsgen_runtime.kernels.blocks import (
+    BlockColumn,
+    beside,
+    check_unchanged,
+    each_value,
+    put_where,
+    rows_last,
+)
 from ecsgen_runtime.kernels.chance import (
     Chance,
     draw_normal,
@@ -19,24 +27,22 @@ from ecsgen_runtime.kernels.chance import (
     draw_stems,
     turn_order,
 )
-from ecsgen_runtime.kernels.chosen import check_unchanged, each_value
 from ecsgen_runtime.kernels.references import Messages, living_rows, take_others
 from ecsgen_runtime.kernels.scalars import row_at
 from ecsgen_runtime.policies.groups import Group, GroupMember
 from ecsgen_runtime.policies.ids import ids_of
-from ecsgen_runtime.queries.chunks import QueriedChunks
 from ecsgen_runtime.queries.join import QueryMatch
 from ecsgen_runtime.queries.joined import JoinedBlocks
 from ecsgen_runtime.queries.query import QueriedRows
-from ecsgen_runtime.queries.rows import joined_rows
+from ecsgen_runtime.queries.query_rows import joined_rows
 from ecsgen_runtime.spaces.blocks import NearBlocks
 from ecsgen_runtime.spaces.search import NearSearch
 from ecsgen_runtime.spaces.spaced import joined_given, joined_turn_given
 from ecsgen_runtime.spaces.turns import TurnCells, move_to, near_now, turn_cells
 from ecsgen_runtime.typed import NamedTuple
+from ecsgen_runtime.world.base import ComponentFlags
 from ecsgen_runtime.world.entities import ChunkedPart, EntityViewBase, ManagedPart
 from ecsgen_runtime.world.seeded import SeededWorld
-from ecsgen_runtime.world.signatures import ComponentFlags
 from ecsgen_runtime.world.signed import SignedWorld
 from numpy.typing import ArrayLike, NDArray
 

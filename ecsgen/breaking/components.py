@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ecsgen_runtime.snapshots.cell_types import CellType, cell_type
 from ecsgen_runtime.snapshots.convert import MAY_NOT_FIT, NO_RULE, change_of, verdict
+from ecsgen_runtime.snapshots.facts import CellType, cell_type
 
 from ecsgen.breaking.calls import compare_component_calls
 from ecsgen.breaking.comparison import Comparison, candidate, now, report_missing

@@ -13,7 +13,7 @@ from enum import IntEnum, IntFlag
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from ecsgen_runtime.columns.fields import FieldInfo
+from ecsgen_runtime.fields import FieldInfo
 from numpy.typing import NDArray
 
 Json: TypeAlias = Any

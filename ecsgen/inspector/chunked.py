@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
-from ecsgen_runtime.columns.fields import FieldInfo
+from ecsgen_runtime.fields import FieldInfo
 from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any, Final
 
 import numpy as np
-from ecsgen_runtime.columns.fields import FieldInfo
+from ecsgen_runtime.fields import FieldInfo
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import RefusedError

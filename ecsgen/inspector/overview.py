@@ -8,7 +8,7 @@ from operator import attrgetter
 from time import perf_counter
 from typing import Any, Final, TypeAlias
 
-from ecsgen_runtime.columns.fields import FieldInfo
+from ecsgen_runtime.fields import FieldInfo
 
 from ecsgen.inspector.cells import Json, json_value
 from ecsgen.inspector.chunked import Chunked, store_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from ecsgen_runtime.columns.fields import FieldInfo
+from ecsgen_runtime.fields import FieldInfo
 from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ecsgen_runtime
-from ecsgen_runtime.fast import methods_in_c
+from ecsgen_runtime.per_class import methods_in_c
 
 
 def main() -> None:

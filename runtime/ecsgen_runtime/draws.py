@@ -9,8 +9,8 @@ from typing import Any, Final, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrow.library import plain_array
-from .convert.numbers import IntField
+from .field_types import IntField
+from .interchange import plain_array
 from .kernels.chance import (
     DrawnWords,
     draw_key,

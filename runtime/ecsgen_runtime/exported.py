@@ -5,7 +5,6 @@ While a program runs it comes from `package.EXPORTED`, when it is asked for.
 
 from __future__ import annotations
 
-from .columns.fields import FieldInfo
 from .errors import (
     BrokenManagerError,
     CapacityError,
@@ -21,6 +20,7 @@ from .errors import (
     StaleViewWarning,
     StructureLockedError,
 )
+from .fields import FieldInfo
 from .handles import NIL, NULL_ENTITY, Entity, EntityArray, Id, Instance, RowArray
 from .snapshots.tables import Snapshot, SnapshotTable
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn, Self
 from weakref import ref
 
 from .errors import BrokenManagerError, StructureLockedError
-from .state import NO_SLOTS
+from .per_class import NO_SLOTS
 
 # --- Managers that failed in the middle of a change: from then on every call says so.
 

@@ -9,21 +9,20 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike, NDArray
 
-from .arrow.columns import GivenTable
+from .buffers import Column
+from .bulk import FEW_GONE, few_numbers, few_values
 from .callbacks import Dispatch
-from .columns.buffers import Column
-from .columns.fields import FieldInfo, unexpected_keyword
-from .columns.rows import Rows
-from .convert.base import FieldTable
+from .columns import Rows
+from .converters import FieldTable
 from .errors import EcsError, StaleInstanceError, StructureLockedError
-from .fast import speed_up
+from .fields import FieldInfo, unexpected_keyword
 from .handles import Columns, EntityArray, Instance, RowArray
+from .interchange import GivenTable
 from .locks import MARK, Lockable, break_down, break_since
 from .parts import FixedParts, refuse_overriding
-from .per_class import copy_methods, hooks_of, per_class
+from .per_class import copy_methods, hooks_of, per_class, speed_up
 from .placement import locked, unused
 from .reprs import count_text, holder_repr
-from .sizes import FEW_GONE, few_numbers, few_values
 
 _Made = TypeVar("_Made")
 
@@ -310,7 +309,7 @@ class Manager(Lockable, FixedParts):
         self, given: Mapping[str, Any], table: GivenTable, count: int
     ) -> Mapping[str, Any]:
         """Return a table's columns for `count` rows beside those given, which win."""
-        from .arrow.given import table_columns  # for tables alone
+        from .arrow_reading import table_columns
 
         component = self.data.MANAGER.removesuffix("Manager")
         fields, buffer = self._CONVERTERS, self.data._buffer

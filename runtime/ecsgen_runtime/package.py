@@ -16,7 +16,7 @@ from . import INTERFACES, __version__
 PACKAGES: Final[set[str]] = set()
 """Who has asked: the names of generated packages that are loaded."""
 EXPORTED: Final = {
-    ".columns.fields": "FieldInfo",
+    ".fields": "FieldInfo",
     ".errors": "BrokenManagerError CapacityError DuplicateInstanceError DuplicateValueError"
     " EcsError HierarchyError MissingInstanceError SnapshotError StaleEntityError StaleIdError"
     " StaleInstanceError StaleViewWarning StructureLockedError",

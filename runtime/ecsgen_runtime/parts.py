@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from .columns.fields import nearest_name
+from .fields import nearest_name
 
 # --- Parts of worlds, groups and managers: nothing else is put in their place by
 # mistake.

@@ -1,19 +1,44 @@
-"""One-row methods, which each class has for itself.
-
-CPython fits the machine code of a function to the types that it meets. A function that twenty
-managers share meets twenty, and fits none: a lookup takes a third longer.
-
-And the numbers of handles, which each package has for itself, are globals of such methods.
-"""
+"""What each class has for itself: slots of its policies, one-row methods, and these in C."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
-from .entities.layout import HandleLayout
+from . import __version__
+from .handle_layout import HandleLayout
+
+# --- How the state of policies is declared: where it lies, and what of it is saved ----
+
+
+NO_SLOTS: Final = ()
+"""A policy's attributes are slots of the generated class, which has those of all its policies:
+Python allows for one base class with slots."""
+
+
+@cache
+def numbers_of(kind: type[Any]) -> tuple[str, ...]:
+    """Return the names of the numbers that a class and its bases say are to be saved."""
+    return tuple(
+        name
+        for base in reversed(kind.__mro__)
+        for name in vars(base).get("_NUMBERS", ())
+    )
+
+
+# --- One-row methods, which each class has for itself ---------------------------------
+#
+# CPython fits the machine code of a function to the types that it meets. A function
+# that twenty managers share meets twenty, and fits none: a lookup takes a third
+# longer.
+#
+# And the numbers of handles, which each package has for itself, are globals of such
+# methods.
+
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _MARK = "_is_per_class"
@@ -83,3 +108,41 @@ def with_own_code(
     copy.__annotations__ = method.__annotations__
     copy.__kwdefaults__ = method.__kwdefaults__
     return copy
+
+
+# --- One-row methods in C, if the installed ecsgen-runtime has some; ECSGEN_PURE=1
+# leaves them out.
+#
+# A copy of this module in a vendored package looks there, too, and takes those of its
+# version only.
+
+
+LIBRARY: Final = "ecsgen_runtime"
+
+_Installer: TypeAlias = Callable[[type], object]
+
+
+def methods_in_c() -> tuple[_Installer | None, str]:
+    """Return what puts functions in C before the methods of a class, or why there is nothing."""
+    if os.environ.get("ECSGEN_PURE", "0") not in ("", "0"):
+        return None, "left out by ECSGEN_PURE"
+    try:
+        installed = import_module(LIBRARY).__version__
+        if installed != __version__:
+            return None, f"this is {__version__}, and ecsgen-runtime {installed}"
+        install: _Installer = import_module(f"{LIBRARY}.accelerator").install
+    except ImportError as error:
+        is_there = (
+            getattr(error, "name", "") != f"{LIBRARY}.accelerator._fast" or error.path
+        )
+        return None, str(error) if is_there else "not compiled"
+    return install, ""
+
+
+_INSTALL: Final = methods_in_c()[0]
+
+
+def speed_up(kind: type) -> None:
+    """Let a class have its one-row methods in C, if there are such."""
+    if _INSTALL is not None:
+        _INSTALL(kind)

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypeAlias, TypeGuar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrow.library import plain_array, refuse_nulls, table_hint
-from .convert.arrays import shown
-from .entities.arrays import as_count
-from .entities.layout import HandleLayout
 from .errors import (
     DuplicateInstanceError,
     MissingInstanceError,
     StaleInstanceError,
     StructureLockedError,
 )
+from .given_arrays import as_count, shown
+from .handle_layout import HandleLayout
 from .handles import NIL, EntityArray, RowArray
+from .interchange import plain_array, refuse_nulls, table_hint
 
 if TYPE_CHECKING:
     from .manager import Manager

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from .columns.fields import FieldInfo
-from .convert.arrays import shown
-from .entities.layout import HandleLayout
+from .fields import FieldInfo
+from .given_arrays import shown
+from .handle_layout import HandleLayout
 from .handles import NIL
 
 # --- What a `repr` shows: how many rows of what, in short; O(columns), never an

@@ -35,9 +35,9 @@ LEFT_TO_PYTHON = {"ring", "unique", "indirect", "objects"}
 """Policies with a part in methods that C does not stand for."""
 
 CALLED = """
-    entities.manager:Entities _destroy_one _die
-    entities.living:LivingEntities _free_index
-    entities.deaths:Deaths check run_one
+    entity_manager:Entities _destroy_one _die
+    living:LivingEntities _free_index
+    living:Deaths check run_one
     callbacks:Dispatch tell run is_open
     policies.owned:Owned _create_many _proxy _proxies
     world.base:WorldBase _spawn _spawn_one _few _spawn_few _removed _collected

@@ -20,7 +20,7 @@ def test_every_mutant_breaks_something(tmp_path: Path) -> None:
         assert sum(f"{job.file}/".startswith(f"{file}/") for job in todo) >= count, file
     without = [job for job in todo if job.mutant.says != "the dead stay alive"]
     assert [line.split(":")[:2] for line in idle(without)] == [
-        ["_runtime/entities/manager.py", " the dead stay alive"]
+        ["_runtime/entity_manager.py", " the dead stay alive"]
     ]
 
 

@@ -116,7 +116,7 @@ def test_the_runtime_is_copied_as_it_is() -> None:
 
 def test_only_what_is_imported_is_copied() -> None:
     assert runtime.copies(["import numpy as np\n"]) == {}
-    found = runtime.copies(["from ._runtime.world.signatures import Signatures\n"])
+    found = runtime.copies(["from ._runtime.world.base import Signatures\n"])
     names = ("__init__", "handles", "world/__init__", "world/signatures")
     assert list(found) == [f"_runtime/{name}.py" for name in names]
     found = runtime.copies(["from ._runtime.compiled.bulk import CompiledBulk\n"])

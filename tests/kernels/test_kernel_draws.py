@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.bulk import Sizes
 from ecsgen_runtime.kernels.chance import draw_key, normal_into
-from ecsgen_runtime.sizes import Sizes
 from ecsgen_runtime.testing import kernel_inputs
 from numpy.typing import NDArray
 

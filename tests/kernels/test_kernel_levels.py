@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.sizes import Sizes
+from ecsgen_runtime.bulk import Sizes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

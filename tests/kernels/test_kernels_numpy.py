@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.sizes import Sizes
+from ecsgen_runtime.bulk import Sizes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

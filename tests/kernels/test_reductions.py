@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.sizes import Sizes
+from ecsgen_runtime.bulk import Sizes
 
 from ecsgen.config import BACKENDS, Backend
 from tests.models.kernel_scalars import wrapped

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from ecsgen_runtime.sizes import Sizes
+from ecsgen_runtime.bulk import Sizes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

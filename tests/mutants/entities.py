@@ -6,7 +6,7 @@ ENTITIES = ("test_entities.py",)
 
 GROUPS = (
     module(
-        "_runtime/entities/manager.py",
+        "_runtime/entity_manager.py",
         ENTITIES,
         Mutant(
             "a used-up index is used again",
@@ -63,7 +63,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/entities/living.py",
+        "_runtime/living.py",
         ENTITIES,
         Mutant("a used-up index is used again", r">= LAST_GENERATION", "> LAST_GENERATION"),
         Mutant("a used-up index stays alive", r"self\._cells\[index\] = index \^ 1", "pass"),
@@ -83,7 +83,7 @@ GROUPS = (
         Mutant("the retired count as living", r" - self\._n_retired", ""),
     ),
     module(
-        "_runtime/entities/living.py",
+        "_runtime/living.py",
         ENTITIES,
         Mutant(
             "the queue is short for one", r"if count > self\._mask:", "if count > self._mask + 1:"
@@ -103,7 +103,7 @@ GROUPS = (
         Mutant("growing loses what waits", r"_fill\(cells, self\._head.*\)", "pass"),
     ),
     module(
-        "_runtime/entities/arrays.py",
+        "_runtime/given_arrays.py",
         ENTITIES,
         Mutant(
             "stale handles are held",

@@ -9,14 +9,14 @@ WORLD = ("test_world.py", "test_archetypes.py")
 
 GROUPS = (
     module(
-        "_runtime/proxies/proxy.py",
+        "_runtime/proxies.py",
         ROWS,
         Mutant("a proxy stays where it was", r"self\._row = self\._found\(.*\)", "pass"),
         Mutant("rows of lists are followed", r"if self\._owner is None:", "if False:"),
         Mutant("a row of an id that is gone", r"if row == NIL:", "if False:"),
     ),
     module(
-        "_runtime/proxies/cells.py",
+        "_runtime/cells.py",
         ROWS,
         Mutant(
             "fields are read where the row was",
@@ -36,14 +36,14 @@ GROUPS = (
         Mutant("who has none has the last row", r"if row == NIL:", "if False:"),
     ),
     module(
-        "_runtime/proxies/arrays.py",
+        "_runtime/cells.py",
         ROWS,
         Mutant("views are not written", r"cell\[\.\.\.\] = value", "pass"),
         Mutant("views of where the row was", r"_version != self\._version", "_version < 0"),
         Mutant("a step too far", r"\[step \* n for n", "[2 * step * n for n"),
     ),
     module(
-        "_runtime/proxies/arrays.py",
+        "_runtime/cells.py",
         COLD,
         Mutant("defaults can be written to", r"cell\.flags\.writeable = False", "pass"),
         Mutant("what is written to a default is lost", r"self\._field\.__set__\(.*\)", "pass"),
@@ -51,13 +51,13 @@ GROUPS = (
         Mutant("a cold row is not looked for", r"if place != NIL:", "if False:"),
     ),
     module(
-        "_runtime/proxies/proxy.py",
+        "_runtime/proxies.py",
         ROWS,
         Mutant("rows that go are not skipped", r"if now != version:", "if False:"),
         Mutant("lists go on behind a change", r"if data\._version != version:", "if False:"),
     ),
     module(
-        "_runtime/proxies/chunks.py",
+        "_runtime/archetypes/chunk_proxies.py",
         CHUNKS,
         Mutant("a row in a chunk is not followed", r"_version != self\._version:", "_version < 0:"),
         Mutant("a field in a chunk is not written", r"self\._manager\._set\(.*\)", "pass"),
@@ -91,7 +91,7 @@ GROUPS = (
         Mutant("nobody's managers are one's own", r"own\[base\] = kind", "pass"),
     ),
     module(
-        "_runtime/world/spawning.py",
+        "_runtime/world/base.py",
         ("test_world.py",),
         Mutant("one row of several", r"np\.repeat\(entities, self\._count\)", "entities"),
     ),

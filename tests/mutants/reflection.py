@@ -7,7 +7,7 @@ WORLD = ("test_world.py",)
 
 GROUPS = (
     module(
-        "_runtime/columns/fields.py",
+        "_runtime/fields.py",
         FIELDS,
         Mutant("no field has an enum", r"field\.enum", "None"),
         Mutant("all fields are scalars", r"field\.shape", "()"),
@@ -15,18 +15,18 @@ GROUPS = (
         Mutant("tags are lost", r"doc, tags$", "doc, ()"),
     ),
     module(
-        "_runtime/columns/fields.py",
+        "_runtime/fields.py",
         WORLD,
         Mutant("rows are refused", r"if not isinstance\(given, component\):", "if True:"),
         Mutant("any row will do", r"if not isinstance\(given, component\):", "if False:"),
     ),
     module(
-        "_runtime/convert/base.py",
+        "_runtime/converters.py",
         WORLD,
         Mutant("values of rows are not checked", r"self\.one\(value\)\n +return", "return"),
     ),
     module(
-        "_runtime/entities/layout.py",
+        "_runtime/handle_layout.py",
         FIELDS,
         Mutant(
             "the generation comes first",

@@ -7,7 +7,7 @@ FIELDS = ("test_every_type.py",)
 
 GROUPS = (
     module(
-        "_runtime/columns/buffers.py",
+        "_runtime/buffers.py",
         FEW,
         Mutant(
             "buffers start anywhere",
@@ -29,7 +29,7 @@ GROUPS = (
         Mutant("held views are not reported", r"if views > 0:", "if False:"),
     ),
     module(
-        "_runtime/columns/buffers.py",
+        "_runtime/buffers.py",
         ("test_archetypes.py",),
         Mutant(
             "buffers of chunks start anywhere",
@@ -38,7 +38,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/columns/rows.py",
+        "_runtime/columns.py",
         FEW,
         Mutant("rows are lost when the buffer moves", r"copy_rows\(.*\)", "pass"),
         Mutant("held views are not reported", r"warn_if_viewed\(.*\)", "pass"),
@@ -76,7 +76,7 @@ GROUPS = (
         Mutant("the buffer takes no memory", r"self\._buffer\.nbytes \+ ", ""),
     ),
     module(
-        "_runtime/state.py",
+        "_runtime/per_class.py",
         ("test_status_effect.py", "test_spark.py"),
         Mutant("only the last class says what is saved", r"reversed\(kind\.__mro__\)", "(kind,)"),
         Mutant(
@@ -170,7 +170,7 @@ GROUPS = (
         Mutant("a cancelled callback runs", r"if entry\.is_active:", "if True:"),
     ),
     module(
-        "_runtime/convert/numbers.py",
+        "_runtime/field_types.py",
         FIELDS,
         Mutant("integers that do not fit", r"if self\._low <= number <= self\._high:", "if True:"),
         Mutant(
@@ -180,23 +180,23 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/convert/text.py",
+        "_runtime/field_types.py",
         FIELDS,
         Mutant("NUL in text", r" and 0 not in text", ""),
         Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
     ),
     module(
-        "_runtime/convert/numbers.py",
+        "_runtime/field_types.py",
         FIELDS,
         Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
     ),
     module(
-        "_runtime/convert/base.py",
+        "_runtime/converters.py",
         FIELDS,
         Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
     ),
     module(
-        "_runtime/convert/base.py",
+        "_runtime/converters.py",
         ("test_particle.py",),
         Mutant(
             "values may be views of what they change",

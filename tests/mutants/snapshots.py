@@ -14,7 +14,7 @@ GROUPS = (
         Mutant("columns lie in no buffer", r"rows\.ROW_BYTES \* capacity", "0"),
     ),
     module(
-        "_runtime/snapshots/loading.py",
+        "_runtime/snapshots/strategy.py",
         ALL,
         Mutant("retired indices are forgotten", r"n_retired\)$", "0)"),
         Mutant("groups have to be made anew", r"_n_grouped = .*", "_n_grouped = 0"),

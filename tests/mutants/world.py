@@ -66,7 +66,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/world/spawning.py",
+        "_runtime/world/base.py",
         ("test_world.py",),
         Mutant(
             "values change while they wait",

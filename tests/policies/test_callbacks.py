@@ -11,8 +11,8 @@ from weakref import ref
 import numpy as np
 import pytest
 from ecsgen_runtime.callbacks import Callbacks, Dispatch, Subscription, flattened
-from ecsgen_runtime.entities.deaths import Deaths, only
 from ecsgen_runtime.handles import Entity
+from ecsgen_runtime.living import Deaths, only
 from hypothesis import given
 from hypothesis import strategies as st
 

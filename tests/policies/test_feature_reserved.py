@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.columns.buffers import Column
+from ecsgen_runtime.buffers import Column
 from ecsgen_runtime.errors import CapacityError
 from ecsgen_runtime.policies.growth import give_back, reserve_pages, untouched_objects
 from hypothesis import given, settings

@@ -256,7 +256,7 @@ def test_queries_of_nothing() -> None:
 
 @pytest.fixture
 def without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    library = sys.modules["ecsgen_runtime.arrow.library"]
+    library = sys.modules["ecsgen_runtime.interchange"]
     monkeypatch.setattr(library, "import_module", lambda name: __import__("no_such_module"))
     library.pyarrow_if_there.cache_clear()
     yield

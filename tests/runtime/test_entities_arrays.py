@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.entities.arrays import all_different, are_held, as_entities, first_repeat
-from ecsgen_runtime.entities.living import IndexQueue
+from ecsgen_runtime.given_arrays import all_different, are_held, as_entities, first_repeat
+from ecsgen_runtime.living import IndexQueue
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -109,7 +109,7 @@ def test_only_flat_arrays(es: Any) -> None:
 
 def test_an_exact_array_does_not_load_masked_arrays() -> None:
     code = (
-        "import sys, numpy; from ecsgen_runtime.entities.arrays import as_entities;"
+        "import sys, numpy; from ecsgen_runtime.given_arrays import as_entities;"
         "as_entities(numpy.zeros(3, numpy.uint64)); assert 'numpy.ma' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

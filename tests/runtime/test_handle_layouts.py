@@ -13,7 +13,7 @@ from typing import Any
 
 import ecsgen_runtime
 import pytest
-from ecsgen_runtime.entities.layout import NUMBERS
+from ecsgen_runtime.handle_layout import NUMBERS
 from ecsgen_runtime.handles import NIL
 
 from ecsgen.config import Backend

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.convert.numbers import EnumField
+from ecsgen_runtime.field_types import EnumField
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp

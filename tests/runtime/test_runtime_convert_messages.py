@@ -7,10 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.convert.arrays import shown
-from ecsgen_runtime.convert.base import Field
-from ecsgen_runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
-from ecsgen_runtime.convert.text import BytesField, TextField
+from ecsgen_runtime.converters import Field
+from ecsgen_runtime.field_types import (
+    BoolField,
+    BytesField,
+    FloatField,
+    HandleField,
+    IntField,
+    TextField,
+)
+from ecsgen_runtime.given_arrays import shown
 
 
 class Colour(Enum):

@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.convert.base import Field
-from ecsgen_runtime.convert.numbers import BoolField, FloatField, HandleField, IntField
-from ecsgen_runtime.convert.text import BytesField, TextField
+from ecsgen_runtime.converters import Field
+from ecsgen_runtime.field_types import (
+    BoolField,
+    BytesField,
+    FloatField,
+    HandleField,
+    IntField,
+    TextField,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.convert.text import BytesField, ObjectField, TextField
+from ecsgen_runtime.field_types import BytesField, ObjectField, TextField
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

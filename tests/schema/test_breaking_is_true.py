@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.snapshots.cell_types import CellType, cell_type
+from ecsgen_runtime.snapshots.facts import CellType, cell_type
 
 from ecsgen.model.saved import saved_schema
 from tests.schema.test_breaking import CASES

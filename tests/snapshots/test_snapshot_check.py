@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 from ecsgen_runtime.errors import SnapshotError
 from ecsgen_runtime.snapshots.check import check_content, checked_documents
-from ecsgen_runtime.snapshots.checks.chains import row_on_way_round
-from ecsgen_runtime.snapshots.checks.schema import check_schema
-from ecsgen_runtime.snapshots.checks.state import check_state
-from ecsgen_runtime.snapshots.checks.tensors import check_tensors
+from ecsgen_runtime.snapshots.checked_links import row_on_way_round
+from ecsgen_runtime.snapshots.checked_tensors import check_state, check_tensors
 from ecsgen_runtime.snapshots.documents import Document, Saved
 from ecsgen_runtime.snapshots.reading import SnapshotFile, read_snapshot
+from ecsgen_runtime.snapshots.schema_documents import check_schema
 from ecsgen_runtime.snapshots.strategy import Saving
 from ecsgen_runtime.snapshots.writing import Plan, single
 

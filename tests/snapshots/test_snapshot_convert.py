@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.snapshots.cell_types import NUMBERS, cell_type, default_cell
 from ecsgen_runtime.snapshots.convert import (
     MAY_NOT_FIT,
     NO_RULE,
@@ -18,6 +17,7 @@ from ecsgen_runtime.snapshots.convert import (
     converted,
     verdict,
 )
+from ecsgen_runtime.snapshots.facts import NUMBERS, cell_type, default_cell
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray

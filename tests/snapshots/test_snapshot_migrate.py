@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.snapshots.documents import Document, Saved
-from ecsgen_runtime.snapshots.migrate import migrate_saved
+from ecsgen_runtime.snapshots.evolution import migrate_saved
 from ecsgen_runtime.snapshots.strategy import Saving
 
 from ecsgen.model.saved import saved_schema

@@ -11,13 +11,12 @@ import numpy as np
 from ecsgen_runtime.errors import SnapshotError
 from ecsgen_runtime.handles import NIL
 from ecsgen_runtime.snapshots.check import check_content, checked_documents
-from ecsgen_runtime.snapshots.checks.schema import check_schema
-from ecsgen_runtime.snapshots.checks.state import check_state
-from ecsgen_runtime.snapshots.checks.tensors import check_tensors
+from ecsgen_runtime.snapshots.checked_tensors import check_state, check_tensors
 from ecsgen_runtime.snapshots.documents import Document, Saved
-from ecsgen_runtime.snapshots.evolution.chains import ranks
-from ecsgen_runtime.snapshots.migrate import migrate_saved
+from ecsgen_runtime.snapshots.evolution import migrate_saved
+from ecsgen_runtime.snapshots.evolved_links import ranks
 from ecsgen_runtime.snapshots.reading import read_snapshot
+from ecsgen_runtime.snapshots.schema_documents import check_schema
 from ecsgen_runtime.snapshots.strategy import Saving
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from ecsgen_runtime.entities.layout import HandleLayout
-from ecsgen_runtime.entities.manager import Entities
+from ecsgen_runtime.entity_manager import Entities
+from ecsgen_runtime.handle_layout import HandleLayout
 
 
 @cache

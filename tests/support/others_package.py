@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from ecsgen_runtime.sizes import Sizes
+from ecsgen_runtime.bulk import Sizes
 
 from ecsgen.config import Backend
 from ecsgen.model import Field, Kernel, Project

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from ecsgen_runtime.archetypes.places import NOWHERE, EntityPlaces, by_archetype
+from ecsgen_runtime.archetypes.table import NOWHERE, EntityPlaces, by_archetype
 
 
 def test_places_by_archetype() -> None:

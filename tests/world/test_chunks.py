@@ -15,7 +15,7 @@ from ecsgen_runtime.archetypes.chunks import (
     ChunkPool,
     RowCount,
 )
-from ecsgen_runtime.columns.buffers import Column
+from ecsgen_runtime.buffers import Column
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.queries.columns import is_operand
+from ecsgen_runtime.queries.query_columns import is_operand
 
 from tests.support.queried_camp import COUNT, ORDERS, together
 

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.blocks import Cells, block_rows, rows_last, working_memory
-from ..queries.chunks import QueriedChunks
 from ..typed import NamedTuple
-from .chunks import ChunkBase, ChunkLayout
-from .rows import Archetype
+from .chunks import Archetype, ChunkBase, ChunkLayout
+from .view import QueriedChunks
 
 
 class ChunkField(NamedTuple):

@@ -8,13 +8,13 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.fields import GivenRows, fields_given, given_columns
-from ..entities.arrays import as_entities, entity_count
 from ..errors import DuplicateInstanceError
+from ..fields import GivenRows, fields_given, given_columns
+from ..given_arrays import as_entities, entity_count
 from ..handles import Entity, EntityArray, RowClass
 from ..locks import is_broken
 from ..placement import duplicate_instance, first_repeated, missing
-from ..world.spawning import undo_creation
+from ..world.base import undo_creation
 from .table import NewColumns
 from .view import ArchetypeView, ChunkT
 

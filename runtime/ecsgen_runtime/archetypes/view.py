@@ -1,30 +1,33 @@
-"""What can be seen of components in chunks: which entities have them, and the chunks."""
+"""What can be seen of components in chunks: entities, chunks, and queries of these."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from operator import index
-from typing import Any, Generic, Protocol, SupportsIndex, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, SupportsIndex, TypeVar
 from weakref import ref
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.fields import component_name
-from ..entities.arrays import as_entities
-from ..entities.layout import HandleLayout
 from ..errors import StructureLockedError
+from ..fields import component_name
+from ..given_arrays import as_entities
+from ..handle_layout import HandleLayout
 from ..handles import Entity, EntityArray, RowClass
 from ..locks import Lockable
 from ..placement import locked, missing
-from ..proxies.chunks import chunk_proxy
-from ..proxies.proxy import ProxyT
-from ..reprs import bytes_text, count_text
-from .chunks import ChunkBase, ChunkColumns
-from .places import EntityPlaces
-from .rows import Archetype
-from .table import ArchetypeTable, load_archetypes, saved_archetypes
+from ..proxies import ProxyT
+from ..queries.join import QueryBase, RowsT, RowT, changed_in_loop
+from ..reprs import bytes_text, count_text, query_text
+from .chunk_proxies import chunk_proxy
+from .chunks import Archetype, ChunkBase, ChunkColumns
+from .table import ArchetypeTable, EntityPlaces, load_archetypes, saved_archetypes
+
+# --- What can be seen of components in chunks: which entities have them, and the
+# chunks.
+
 
 ChunkT = TypeVar("ChunkT", bound=ChunkBase)
 
@@ -227,3 +230,98 @@ class ArchetypeView(Lockable, Generic[ChunkT]):
             raise
         columns, row = self._find(entity, component)
         columns._set(row, values)
+
+
+# --- Queries whose components live in archetypes: the chunks and entities with certain
+# ones.
+
+
+class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
+    """The archetypes with certain components; the generated class says which.
+
+    They are found once, and again when an archetype is new. Their rows are those of live entities:
+    a row goes with its entity.
+    """
+
+    __slots__ = ("_all", "_any", "_entities", "_none", "_store", "_version")
+
+    _ALL: ClassVar[tuple[RowClass, ...]] = ()
+    _ANY: ClassVar[tuple[RowClass, ...]] = ()
+    """Where there are none, nothing is asked for."""
+    _NONE: ClassVar[tuple[RowClass, ...]] = ()
+    _OPTIONAL: ClassVar[tuple[RowClass, ...]] = ()
+
+    def __init__(self, store: ArchetypeView[ChunkT]) -> None:
+        self._store = store
+        self._all = store._bits(self._ALL)
+        self._any = store._bits(self._ANY)
+        self._none = store._bits(self._NONE)
+        self._version = -1
+        self._entities: EntityArray = np.empty(0, np.uint64)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without what is kept."""
+        return type(self), (self._store,)
+
+    def __repr__(self) -> str:
+        """Show how many entities there are; O(matching archetypes)."""
+        clauses = (self._ALL, self._ANY, self._NONE, self._OPTIONAL)
+        asked = query_text(*([row.__name__ for row in rows] for rows in clauses))
+        count = count_text(len(self), "entity", "entities")
+        return f"<{type(self).__name__}: {count}; {asked}>"
+
+    def __len__(self) -> int:
+        """Return how many entities there are; O(matching archetypes)."""
+        return sum(archetype.n for archetype in self._archetypes())
+
+    def chunks(self) -> Iterator[ChunkT]:
+        """Iterate over the chunks, as the archetypes' `chunks` does.
+
+        A structural change ends the iteration with RuntimeError; `with archetypes.locked()`
+        refuses the change itself.
+        """
+        return self._store._chunks(self._archetypes())
+
+    def _archetypes(self) -> list[Archetype]:
+        return self._store._table.matching(self._all, self._any, self._none)
+
+    @property
+    def _layout(self) -> HandleLayout:
+        return self._store._entities._LAYOUT
+
+    def _arrays(self) -> tuple[EntityArray]:
+        return (self._owners(),)
+
+    def _arrow_schema(self, flat: bool) -> Any:
+        from ..arrow_tables import chunk_structs, struct_schema
+
+        return struct_schema(chunk_structs(self._columns(), flat))
+
+    def _arrow_batches(self, copy: bool, flat: bool) -> Iterator[Any]:
+        from ..arrow_tables import chunk_batches
+
+        return chunk_batches(self._columns(), self.chunks(), copy, flat)
+
+    def _columns(self) -> dict[int, type[ChunkColumns]]:
+        """Return the classes of the columns that rows can have, by component number."""
+        store = self._store
+        numbers = map(store._number, (*self._ALL, *self._OPTIONAL))
+        return {number: store._table.parts[number] for number in numbers}
+
+    def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
+        store, version = self._store, self._version
+        for row in rows:
+            if store._version != version:
+                raise changed_in_loop()
+            yield row
+        if store._version != version:
+            raise changed_in_loop()
+
+    def _owners(self) -> EntityArray:
+        """Return the entities, read-only, chunk by chunk; O(entities) after a structural change."""
+        if self._version != self._store.version:
+            owners = [archetype.whole(0) for archetype in self._archetypes()]
+            self._entities = np.concatenate([*owners, np.empty(0, np.uint64)])
+            self._entities.flags.writeable = False
+            self._version = self._store.version
+        return self._entities

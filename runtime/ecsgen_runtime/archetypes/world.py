@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.fields import GivenRows
-from ..convert.base import check_values
-from ..entities.arrays import as_entities
+from ..converters import check_values
+from ..fields import GivenRows
+from ..given_arrays import as_entities
 from ..handles import NIL, Columns, Entity, EntityArray, RowClass
 from ..placement import first_present
+from ..world.base import ComponentHolder, RowTaker, SpawnPart
 from ..world.entities import EntityWorld, RowsByClass, columns_of
-from ..world.signatures import ComponentHolder
-from ..world.spawning import RowTaker, SpawnPart
-from .places import NOWHERE
 from .store import ArchetypeStore
+from .table import NOWHERE
 
 if TYPE_CHECKING:
     from ..snapshots.chunked import ChunkedRows

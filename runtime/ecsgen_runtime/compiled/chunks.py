@@ -13,8 +13,8 @@ from numba.np.numpy_support import carray
 from numpy.typing import NDArray
 
 from ..archetypes.chunk_blocks import ChunkField, KeptOfChunks
-from ..archetypes.rows import Archetype
-from ..queries.chunks import QueriedChunks
+from ..archetypes.chunks import Archetype
+from ..archetypes.view import QueriedChunks
 from .kernel import kernel
 
 

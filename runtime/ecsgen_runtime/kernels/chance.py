@@ -16,10 +16,10 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..convert.numbers import IntField
+from ..field_types import IntField
 from ..handles import RowArray
 from ..manager import Manager
-from ..state import NO_SLOTS
+from ..per_class import NO_SLOTS
 
 DrawnWords = NDArray[np.uint64]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.living import LivingEntities
 from ..handles import NIL, EntityArray, IdArray, RowArray
+from ..living import LivingEntities
 from ..policies.maps import Mapped
 from ..policies.owned import Owned
 from .blocks import BlockColumn, put_where, row_cells, working_memory

@@ -10,14 +10,13 @@ from typing import Any, ClassVar, Final, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrow.columns import GivenTable
-from ..columns.rows import OwnedRows
+from ..columns import OwnedRows
 from ..errors import EcsError, StaleInstanceError
 from ..handles import NIL, Columns, Entity, EntityArray, Id, IdArray, Instance, RowArray
+from ..interchange import GivenTable
 from ..locks import break_since
-from ..per_class import per_class
+from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, Planned, Remap, put, whole_count
-from ..state import NO_SLOTS
 from .hierarchy import FamilyRows, Hierarchy, OrphansDestroy
 from .links import among, new_parents, parent_numbers, parents_given
 from .owned import Owned

@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import Column, copied_if_view, items
-from ..columns.rows import Rows
-from ..convert.base import Field
+from ..buffers import Column, copied_if_view, items
+from ..columns import Rows
+from ..converters import Field
 from ..handles import NIL, Columns, RowArray
+from ..per_class import NO_SLOTS
 from ..placement import fill
-from ..state import NO_SLOTS
 from ..typed import NamedTuple
 from .packed import Packed
 

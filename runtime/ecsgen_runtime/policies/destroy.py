@@ -12,13 +12,12 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bulk import FEW_GONE
 from ..callbacks import Callbacks, Subscription
 from ..handles import NULL_ENTITY, Columns, EntityArray, Instance, RowArray
 from ..locks import is_broken
 from ..manager import Manager
-from ..per_class import per_class
-from ..sizes import FEW_GONE
-from ..state import NO_SLOTS
+from ..per_class import NO_SLOTS, per_class
 from .owned import Owned
 
 # --- destroy: callback: the entity manager says at once which entities died -----------

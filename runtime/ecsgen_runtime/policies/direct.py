@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.rows import OwnedRows
-from ..entities.arrays import as_entities
-from ..entities.layout import INDEX_MASK
+from ..columns import OwnedRows
 from ..errors import StaleInstanceError
+from ..given_arrays import as_entities
+from ..handle_layout import INDEX_MASK
 from ..handles import (
     NIL,
     NULL_ENTITY,
@@ -24,9 +24,8 @@ from ..handles import (
     Instance,
     RowArray,
 )
-from ..per_class import per_class
+from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, row_in_use, rows_in_use
-from ..state import NO_SLOTS
 from .ids import (
     SLOT_BITS,
     SLOT_MASK,

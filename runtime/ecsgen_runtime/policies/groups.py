@@ -12,12 +12,12 @@ from weakref import ref
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.rows import OwnedRows
+from ..columns import OwnedRows
 from ..errors import StructureLockedError
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..locks import break_down
 from ..parts import not_replaced
-from ..per_class import per_class
+from ..per_class import NO_SLOTS, per_class
 from ..placement import (
     Moves,
     Planned,
@@ -33,7 +33,6 @@ from ..placement import (
     sort_order,
 )
 from ..reprs import count_text, list_text
-from ..state import NO_SLOTS
 from ..typed import NamedTuple
 from .owned import Owned
 from .packed import Bounded, Closing

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import PAGE, Column, allocate, whole_pages
-from ..columns.rows import Rows
+from ..buffers import PAGE, Column, allocate, whole_pages
+from ..columns import Rows
 from ..errors import CapacityError
-from ..state import NO_SLOTS
+from ..per_class import NO_SLOTS
 
 # --- Reserved buffers: address space taken once, to which the system gives memory page
 # by page.

@@ -14,12 +14,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.rows import Rows
+from ..bulk import FEW
+from ..columns import Rows
 from ..handles import NIL, Instance, RowArray
-from ..per_class import per_class
+from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, Planned, put
-from ..sizes import FEW
-from ..state import NO_SLOTS
 from .chains import ROUNDS, walk
 from .links import (
     FamilyLinks,

@@ -11,13 +11,12 @@ from typing import Any, ClassVar, Final, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.rows import Rows
-from ..entities.arrays import as_entities
+from ..columns import Rows
 from ..errors import CapacityError, StaleIdError
+from ..given_arrays import as_entities
 from ..handles import NIL, EntityArray, Id, IdArray, Instance, RowArray
 from ..manager import Manager
-from ..per_class import per_class
-from ..state import NO_SLOTS
+from ..per_class import NO_SLOTS, per_class
 from .packed import Packed
 
 # --- Stable ids: a slot and the generation of what is in it ---------------------------

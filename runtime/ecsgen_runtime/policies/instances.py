@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.rows import OwnedRows
-from ..entities.arrays import as_entities
+from ..columns import OwnedRows
+from ..given_arrays import as_entities
 from ..handles import NIL, Entity, EntityArray, Instance, RowArray
-from ..per_class import per_class
+from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, Planned, Write, first_present, first_repeated, put
-from ..proxies.proxy import ProxyT, standing
-from ..queries.members import QueryListMember, QueryMember
-from ..state import NO_SLOTS
+from ..proxies import ProxyT, standing
+from ..queries.query_rows import QueryListMember, QueryMember
 from ..typed import NamedTuple
 from .chains import (
     Redirect,

@@ -12,15 +12,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.buffers import cells, whole_rows
-from ..entities.arrays import as_entities
-from ..entities.layout import INDEX_MASK, whole_mask
+from ..buffers import cells, whole_rows
+from ..bulk import few_numbers
+from ..given_arrays import as_entities
+from ..handle_layout import INDEX_MASK, whole_mask
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ..per_class import per_class
+from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, is_integer
-from ..queries.members import QueryMember, QuerySparseMember
-from ..sizes import few_numbers
-from ..state import NO_SLOTS
+from ..queries.query_rows import QueryMember, QuerySparseMember
 from .owned import Owned
 from .packed import Packed
 

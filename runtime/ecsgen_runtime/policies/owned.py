@@ -11,18 +11,19 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrow.columns import GivenTable
+from ..bulk import FEW_GONE, few_numbers
 from ..callbacks import Dispatch
-from ..columns.fields import unexpected_keyword
-from ..columns.rows import OwnedRows
-from ..convert.base import check_values
-from ..entities.arrays import as_entities
-from ..entities.manager import Entities
+from ..columns import OwnedRows
+from ..converters import check_values
+from ..entity_manager import Entities
 from ..errors import DuplicateInstanceError, EcsError, StaleInstanceError
+from ..fields import unexpected_keyword
+from ..given_arrays import as_entities
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ..interchange import GivenTable
 from ..locks import break_since
 from ..manager import Manager
-from ..per_class import per_class, with_own_code
+from ..per_class import NO_SLOTS, per_class, with_own_code
 from ..placement import (
     NO_ROWS,
     duplicate_instance,
@@ -31,10 +32,8 @@ from ..placement import (
     is_integer,
     missing,
 )
-from ..proxies.proxy import ProxyT, following, new_proxy
-from ..queries.members import QueryMember
-from ..sizes import FEW_GONE, few_numbers
-from ..state import NO_SLOTS
+from ..proxies import ProxyT, following, new_proxy
+from ..queries.query_rows import QueryMember
 
 # --- owner: entity: every row belongs to an entity, which is alive or dead ------------
 

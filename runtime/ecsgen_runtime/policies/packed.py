@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..handles import Instance, RowArray
 from ..manager import Manager
-from ..per_class import per_class
+from ..per_class import NO_SLOTS, per_class
 from ..placement import (
     NO_ROWS,
     Planned,
@@ -23,7 +23,6 @@ from ..placement import (
     sort_key,
     sort_order,
 )
-from ..state import NO_SLOTS
 
 # --- Packed rows: [0, n) are in use; the last row moves into a hole (Bitsquid's swap-
 # remove).

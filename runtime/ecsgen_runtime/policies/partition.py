@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.rows import Rows
+from ..columns import Rows
 from ..handles import Instance, RowArray
-from ..per_class import per_class
+from ..per_class import NO_SLOTS, per_class
 from ..placement import Remap, exchange, fill_parts, parts_sorted, within_parts
-from ..state import NO_SLOTS
 from .packed import Bounded, Closing
 
 

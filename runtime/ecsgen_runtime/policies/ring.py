@@ -13,12 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.rows import Rows
+from ..columns import Rows
 from ..errors import CapacityError
 from ..handles import NIL, Columns, Instance, RowArray
-from ..per_class import per_class
+from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, Planned, Write, put
-from ..state import NO_SLOTS
 from .chains import Rewiring
 from .packed import Packed
 

@@ -11,16 +11,16 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.rows import Rows
-from ..convert.arrays import is_array_like, shown
-from ..convert.base import Field
-from ..convert.text import TextField
-from ..entities.manager import Entities
+from ..columns import Rows
+from ..converters import Field
+from ..entity_manager import Entities
 from ..errors import DuplicateValueError
+from ..field_types import TextField
+from ..given_arrays import is_array_like, shown
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..locks import break_down
 from ..manager import Manager
-from ..state import NO_SLOTS
+from ..per_class import NO_SLOTS
 
 GoingRows: TypeAlias = Callable[[RowArray], NDArray[np.bool_]]
 """Tells which of some rows will be gone before new ones come."""

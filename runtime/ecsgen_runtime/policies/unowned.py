@@ -9,15 +9,15 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from ..arrow.columns import GivenTable
+from ..bulk import FEW
 from ..callbacks import Dispatch
 from ..errors import EcsError
 from ..handles import NIL, Columns, Id, IdArray
+from ..interchange import GivenTable
 from ..locks import break_since
+from ..per_class import NO_SLOTS
 from ..placement import NO_ROWS, is_integer, whole_count
-from ..proxies.proxy import ProxyT, following, new_proxy, resolved
-from ..sizes import FEW
-from ..state import NO_SLOTS
+from ..proxies import ProxyT, following, new_proxy, resolved
 from .ids import IdCalls
 
 

@@ -21,7 +21,7 @@ from ..kernels.blocks import (
     working_memory,
 )
 from ..typed import NamedTuple
-from .rows import RowOrder, member_rows
+from .query_rows import RowOrder, member_rows
 
 
 class JoinedBlocks:

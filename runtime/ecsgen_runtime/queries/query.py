@@ -7,15 +7,13 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from ..entities.layout import HandleLayout
-from ..fast import speed_up
-from ..per_class import copy_methods, per_class
+from ..bulk import Sizes
+from ..handle_layout import HandleLayout
+from ..per_class import copy_methods, per_class, speed_up
 from ..reprs import count_text
-from ..sizes import Sizes
-from .base import QueryBase, RowsT, RowT, changed_in_loop
-from .columns import QueryColumns
-from .join import QueryJoin
-from .members import QueriedEntities, QueriedManager
+from .join import QueryBase, QueryJoin, RowsT, RowT, changed_in_loop
+from .query_columns import QueryColumns
+from .query_rows import QueriedEntities, QueriedManager
 
 
 class QueriedRows(QueryBase[RowsT, RowT]):
@@ -73,13 +71,12 @@ class QueriedRows(QueryBase[RowsT, RowT]):
         return self._join.arrays()
 
     def _arrow_schema(self, flat: bool) -> Any:
-        from ..arrow.joins import join_structs
-        from ..arrow.tables import struct_schema
+        from ..arrow_tables import join_structs, struct_schema
 
         return struct_schema(join_structs(self._join, self._components, flat))
 
     def _arrow_batches(self, copy: bool, flat: bool) -> Iterator[Any]:
-        from ..arrow.joins import join_batch
+        from ..arrow_tables import join_batch
 
         yield join_batch(self._join, self._components, copy, flat)
 

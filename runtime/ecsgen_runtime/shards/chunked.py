@@ -9,11 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..archetypes.chunks import ChunkColumns
-from ..archetypes.places import NOWHERE, POSITION_BITS, EntityPlaces, by_archetype
 from ..archetypes.store import ArchetypeStore
-from ..archetypes.table import ArchetypeTable
+from ..archetypes.table import (
+    NOWHERE,
+    POSITION_BITS,
+    ArchetypeTable,
+    EntityPlaces,
+    by_archetype,
+)
 from ..archetypes.view import ChunkT
-from ..columns.buffers import Column
+from ..buffers import Column
 from ..handles import EntityArray
 from ..typed import NamedTuple
 from .arriving import ParcelPlaces

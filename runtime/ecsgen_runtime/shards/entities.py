@@ -10,26 +10,21 @@ from typing import Any, ClassVar, Final, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.arrays import (
-    all_different,
-    as_entities,
-    first_repeat,
-    without_repeats,
-)
-from ..entities.layout import (
+from ..bulk import few_numbers
+from ..entity_manager import Entities
+from ..errors import CapacityError, StaleEntityError
+from ..given_arrays import all_different, as_entities, first_repeat, without_repeats
+from ..handle_layout import (
     INDEX_COUNT,
     INDEX_MASK,
     MIN_FREE,
     ONE_GENERATION,
     HandleLayout,
 )
-from ..entities.living import IndexQueue, LivingEntities
-from ..entities.manager import Entities
-from ..errors import CapacityError, StaleEntityError
 from ..handles import Entity, EntityArray, RowArray
+from ..living import IndexQueue, LivingEntities
 from ..locks import break_down
 from ..per_class import per_class
-from ..sizes import few_numbers
 from .lookup import HandleMap, ShardedBulk
 
 # --- The bits of a handle where worlds are several: generation, shard and index, from

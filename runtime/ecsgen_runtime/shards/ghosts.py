@@ -7,11 +7,12 @@ from typing import Any, ClassVar, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns.buffers import grown_capacity
-from ..columns.fields import FieldInfo
-from ..columns.rows import OwnedRows
-from ..entities.arrays import as_entities
+from ..buffers import grown_capacity
+from ..columns import OwnedRows
+from ..fields import FieldInfo
+from ..given_arrays import as_entities
 from ..handles import NIL, EntityArray, RowArray
+from ..per_class import NO_SLOTS
 from ..placement import NO_ROWS
 from ..policies.owned import Owned
 from ..spaces.cells import Places
@@ -23,7 +24,6 @@ from ..spaces.spaced import (
     checked_radius,
     joined_given,
 )
-from ..state import NO_SLOTS
 from ..typed import NamedTuple
 from .entities import ShardedEntities
 from .lockstep import LockStep

@@ -9,13 +9,12 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.arrays import as_entities
+from ..given_arrays import as_entities
 from ..handles import NIL, Columns, EntityArray, Id, IdArray, Instance, RowArray
 from ..manager import Manager
-from ..per_class import per_class
+from ..per_class import NO_SLOTS, per_class
 from ..policies.direct import DirectIdRows, DirectIds
 from ..policies.ids import SLOT_BITS, IdRows, Ids, worn_out
-from ..state import NO_SLOTS
 from .entities import ID_LAST, ID_SHARD_BITS, ID_VISITOR, ShardedEntities
 from .lookup import HandleMap, ShardedBulk
 from .managers import ShardedDirect

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..callbacks import Callbacks, Dispatch, flattened
-from ..entities.arrays import as_entities, first_repeat
 from ..errors import HierarchyError, StaleEntityError, StaleIdError
+from ..given_arrays import as_entities, first_repeat
 from ..handles import NIL, EntityArray, IdArray, RowArray
 from ..locks import break_down, is_broken
 from ..typed import NamedTuple

@@ -7,9 +7,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..buffers import unfilled
 from ..bulk import Bulk, sparse_lookup
-from ..columns.buffers import unfilled
-from ..entities.arrays import are_held
+from ..given_arrays import are_held
 from ..handles import NIL, EntityArray, RowArray
 
 # --- Where numbers of 64 bits lead: open addressing in numpy arrays, for many at once.

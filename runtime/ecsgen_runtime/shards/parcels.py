@@ -16,10 +16,10 @@ from typing import Any, ClassVar, Final, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import Column
-from ..columns.fields import FieldInfo
-from ..columns.rows import field_of
+from ..buffers import Column
+from ..columns import field_of
 from ..errors import EcsError
+from ..fields import FieldInfo
 from ..handles import EntityArray
 from ..typed import NamedTuple
 from .lookup import are_distinct
@@ -359,7 +359,7 @@ class ParcelBase:
 
         OSError as for every file.
         """
-        from .files import save_parcel
+        from .packing import save_parcel
 
         save_parcel(self, path)
 
@@ -371,7 +371,7 @@ class ParcelBase:
             ParcelError: it is none, is damaged, or of other schemas.
             OSError: as for every file.
         """
-        from .files import load_parcel
+        from .packing import load_parcel
 
         return cls(load_parcel(cls._plan(), path))
 

@@ -9,26 +9,22 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entities.arrays import all_different
+from ..given_arrays import all_different
 from ..handles import NIL, EntityArray, RowArray
 from ..policies.ids import WORN_OUT
-from ..snapshots.checks.chains import check_direct_ids, check_slots
-from ..snapshots.checks.rows import CheckedRows, KnownEntities, refuse_wrong
-from ..snapshots.checks.schema import check_schema
-from ..snapshots.checks.state import check_state
-from ..snapshots.checks.tensors import check_tensors
-from ..snapshots.codecs import Codecs
+from ..snapshots.checked_links import check_direct_ids, check_slots
+from ..snapshots.checked_rows import CheckedRows, KnownEntities, refuse_wrong
+from ..snapshots.checked_tensors import check_state, check_tensors
 from ..snapshots.contents import parts_of, state_of
-from ..snapshots.documents import Document, Saved, refuse
-from ..snapshots.evolution.handles import Handles
-from ..snapshots.evolution.ids import Numbers, had_ids, id_columns
-from ..snapshots.evolution.managers import Evolving
-from ..snapshots.evolution.old import OldComponent
-from ..snapshots.evolution.rows import RowPlan
+from ..snapshots.documents import Codecs, Document, Saved, refuse
+from ..snapshots.evolution import Evolving
+from ..snapshots.evolved_fields import Numbers, had_ids, id_columns
+from ..snapshots.evolved_rows import Handles, RowPlan
 from ..snapshots.facts import Columns, Evolved, Facts
-from ..snapshots.loading import Loading
+from ..snapshots.old_snapshots import OldComponent
 from ..snapshots.policies import DIRECT_IDS, POLICIES, SLOT_IDS
-from ..snapshots.strategy import Saving
+from ..snapshots.schema_documents import check_schema
+from ..snapshots.strategy import Loading, Saving
 from ..snapshots.writing import Part, single
 from .entities import ID_LAST, ID_SHARD_BITS, ID_VISITOR
 from .ids import IDS

@@ -12,13 +12,20 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..entities.arrays import as_entities
+from ..given_arrays import as_entities
 from ..handles import EntityArray, RowArray
 from .arriving import absorb
 from .ghosts import Watch
 from .leaving import Leaving, checked_ranks, departures, leave, refuse_locks, united
-from .lockstep import LockStep, agreed, transport_of
-from .messages import SentGhosts, entities_by_rank, received_ghosts, take_ghosts
+from .lockstep import (
+    LockStep,
+    SentGhosts,
+    agreed,
+    entities_by_rank,
+    received_ghosts,
+    take_ghosts,
+    transport_of,
+)
 from .packing import packed
 from .parcels import ShardError
 from .restart import begun_again, save_shard

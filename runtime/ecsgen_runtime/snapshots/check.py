@@ -1,24 +1,183 @@
-"""Verified content: whether what a snapshot says can be true.
-
-A file that has passed makes a world that no call can make run astray, compiled kernels included.
-All of it takes time in proportion to the file, links and what is sorted times the logarithm.
-"""
+"""Verified content: whether what a snapshot says can be true."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks.cells import check_cells, check_lengths
-from .checks.owners import check_chunked, check_generator, check_group, check_owned
-from .checks.rows import CheckedRows, KnownEntities
-from .checks.tensors import check_room, field_tensors
+from ..given_arrays import all_different, first_repeat
+from ..handles import NIL, EntityArray, RowArray
+from .checked_links import check_chains
+from .checked_rows import CheckedRows, KnownEntities, check_cells, check_lengths
+from .checked_tensors import RNG_WORDS, check_room, field_tensors
 from .documents import Document, Saved, parsed_json, state_key
 from .policies import policies_of, policies_of_field
 from .reading import SnapshotFile
 from .strategy import Saving
+
+# --- Owners of rows in a snapshot, in managers, groups and chunks; generators ---------
+
+
+# --- Owners of rows in a snapshot: each finds its own, by its index or by its handle.
+
+
+def check_owned(rows: CheckedRows, known: KnownEntities) -> None:
+    """Refuse rows whose owners cannot be, or cannot find them; O(n), chains O(n log length)."""
+    if rows.component["lookup"] == "direct":
+        _check_direct(rows, known)
+        return
+    owners = rows.column("entity")
+    known.check_owners(f"{rows.module}.entity", owners, is_followed(rows))
+    firsts: RowArray | None = None
+    if rows.component["instances"] == "many":
+        firsts = check_chains(rows, "next", "previous", owners)
+        owners = owners[firsts]
+    if rows.component["lookup"] == "sparse":
+        _check_map(rows, known.indices(owners), firsts)
+    elif not all_different(known.indices(owners), len(known)):
+        _check_different(rows, owners, firsts)
+
+
+def is_followed(rows: CheckedRows) -> bool:
+    """Return whether rows go as soon as their entities die, so that all owners live."""
+    return bool(rows.component["destroy"] == "callback")
+
+
+def _check_direct(rows: CheckedRows, known: KnownEntities) -> None:
+    """Refuse rows that are not their owners' indices; those without an owner are holes."""
+    owners: EntityArray = rows.column("entity")
+    n = rows.n
+    present = np.flatnonzero(owners)
+    count = rows.numbers.get("count", len(present))
+    if count != len(present):
+        rows.refuse(f"{len(present)} rows have owners, not {count}", "entity")
+    if n and (not len(present) or int(present[-1]) != n - 1):
+        rows.refuse("the last row has no owner", "entity", n - 1)
+    misplaced = known.indices(owners[present]) != present
+    if misplaced.any():
+        row = int(present[misplaced.argmax()])
+        rows.refuse(f"entity {int(owners[row]):#x} has another row", "entity", row)
+    if len(present) == n:
+        known.check_owners(f"{rows.module}.entity", owners, is_followed(rows))
+        return
+    # a hole counts as whoever is at the row of the first owner
+    owners = np.where(owners, owners, owners[present[0]])
+    known.check_owners(f"{rows.module}.entity", owners, is_followed(rows))
+
+
+def _check_map(
+    rows: CheckedRows, indices: NDArray[np.intp], firsts: RowArray | None
+) -> None:
+    """Refuse a map that is not that of the owners' first rows, nor as short as can be.
+
+    So no two owners have the same index.
+    """
+    places = rows.column("_map")
+    count = len(indices)
+    span = int(indices.max()) + 1 if count else 0
+    if len(places) != span:
+        rows.refuse(f"{len(places)} cells, the highest owner needs {span}", "_map")
+    wanted = np.arange(count) if firsts is None else firsts
+    other = places.take(indices) != wanted
+    if other.any():
+        at = int(other.argmax())
+        rows.refuse(f"the row of this index is {wanted[at]}", "_map", int(indices[at]))
+    if int(np.count_nonzero(places != NIL)) != count:
+        left = places.copy()
+        left[indices] = NIL
+        rows.refuse(
+            "no row has an owner of this index", "_map", int((left != NIL).argmax())
+        )
+
+
+def _check_different(
+    rows: CheckedRows, owners: EntityArray, firsts: RowArray | None
+) -> None:
+    """Refuse an owner that is there twice: some have the same index, as the dead may."""
+    order = np.argsort(owners, kind="stable")
+    ordered = owners[order]
+    again = ordered[1:] == ordered[:-1]
+    if again.any():
+        at = int(order[1:][again][0])
+        row = at if firsts is None else int(firsts[at])
+        rows.refuse(f"entity {int(owners[at]):#x} is there twice", "entity", row)
+
+
+# --- Components in chunks, in a snapshot: each owner lives, and has one row in all
+# tables.
+
+
+def check_chunked(saved: Saved, known: KnownEntities) -> None:
+    """Refuse owners that are dead, or there twice; O(n)."""
+    tensor = "archetypes.entity"
+    owners = saved.arrays[tensor]
+    known.check_owners(tensor, owners, living=True)
+    if not all_different(known.indices(owners), len(known)):
+        row = first_repeat(owners)
+        saved.refuse(f"entity {int(owners[row]):#x} is there twice", tensor, row)
+
+
+# --- Members of groups in a snapshot, which are in step, and generators of random
+# numbers.
+
+
+_FEW: Final = 16
+"""Where fewer than one index in 16 is concerned, none of the others is touched."""
+
+
+def check_generator(rows: CheckedRows) -> None:
+    """Refuse the state of a Mersenne Twister that can be none."""
+    words = rows.saved.arrays.get(f"{rows.module}._rng")
+    if words is None:
+        return
+    last = RNG_WORDS - 1
+    if int(words[last]) > last:
+        rows.refuse(f"{words[last]} is no position among {last} words", "_rng", last)
+    if not words[:last].any():
+        rows.refuse("no generator ever gets there", "_rng", 0)
+
+
+def check_group(
+    members: Sequence[CheckedRows], known: KnownEntities, name: str, n: int
+) -> None:
+    """Refuse a group whose rows are not in step, or that lacks who has all members; O(n)."""
+    first, *others = members
+    owners: EntityArray = first.column("entity")
+    for member in others:
+        other = member.column("entity")[:n] != owners[:n]
+        if other.any():
+            row = int(other.argmax())
+            member.refuse(f"not in step with {first.module} in {name}", "entity", row)
+    outside: EntityArray = min((m.column("entity")[n:] for m in members), key=len)
+    for member in members:
+        outside = _among(outside, member.column("entity")[n:], known)
+    if len(outside):
+        row = int((owners == outside[0]).argmax())
+        first.refuse(f"has all of {name}, but is not in it", "entity", row)
+
+
+def _among(
+    wanted: EntityArray, owners: EntityArray, known: KnownEntities
+) -> EntityArray:
+    """Return those of the wanted entities that are owners; nearly all others by their index."""
+    if not len(wanted):
+        return wanted
+    if (len(wanted) + len(owners)) * _FEW < len(known):
+        return wanted[np.isin(wanted, owners)]
+    is_owner = np.zeros(len(known), np.bool_)
+    is_owner[known.indices(owners)] = True
+    near = wanted[is_owner[known.indices(wanted)]]
+    return near[np.isin(near, owners)]
+
+
+# --- Verified content: whether what a snapshot says can be true -----------------------
+#
+# A file that has passed makes a world that no call can make run astray, compiled
+# kernels included. All of it takes time in proportion to the file, links and what is
+# sorted times the logarithm.
 
 
 def checked_documents(

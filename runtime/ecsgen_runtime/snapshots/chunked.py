@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..archetypes.rows import Archetype
+from ..archetypes.chunks import Archetype
 from ..archetypes.table import load_archetypes
 from ..archetypes.view import ArchetypeView
-from ..columns.buffers import Column
-from .codecs import Codecs
+from ..buffers import Column
 from .contents import as_cells, loaded_objects, object_parts
-from .documents import Document, Saved
+from .documents import Codecs, Document, Saved
 from .writing import Part, single
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .cell_types import HANDLES, NUMBERS, TEXTS, CellType, bits
+from .facts import HANDLES, NUMBERS, TEXTS, CellType, bits
 
 # --- Numbers and bools of one type as another: exactly, or not at all -----------------
 #

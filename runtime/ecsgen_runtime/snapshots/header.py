@@ -18,8 +18,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import PAGE, whole_pages
-from ..convert.arrays import shown
+from ..buffers import PAGE, whole_pages
+from ..given_arrays import shown
 from .documents import parsed_json, refuse
 
 FORMAT: Final = 1

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import PAGE, unfilled
+from ..buffers import PAGE, unfilled
 from .documents import refuse
 from .header import (
     LENGTH_BYTES,

@@ -11,25 +11,33 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..placement import locked
 from .atomic import replacing
-from .attributes import (
+from .check import check_content, check_field_cells, checked_documents
+from .contents import (
+    LENGTHS,
     attribute_columns,
     load_attributes,
+    object_columns,
     saved_attributes,
     too_many_values,
     without_attributes,
 )
-from .check import check_content, check_field_cells, checked_documents
-from .codecs import Codecs, check_codecs, json_text, require_codecs
-from .contents import LENGTHS, object_columns
-from .documents import Document, Saved, why_too_many
-from .migrate import migrate_saved
+from .documents import (
+    Codecs,
+    Document,
+    Saved,
+    check_codecs,
+    json_text,
+    require_codecs,
+    why_too_many,
+)
+from .evolution import migrate_saved
 from .reading import NAMELESS, read_snapshot
 from .strategy import Saving
 from .tables import Snapshot
 from .writing import Plan
 
 if TYPE_CHECKING:
-    from ..world.saving import SavedWorld
+    from ..saved_world import SavedWorld
 
 _WorldT = TypeVar("_WorldT", bound="SavedWorld")
 

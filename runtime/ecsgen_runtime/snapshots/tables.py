@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..handles import EntityArray
-from .cell_types import CellType, bits, cell_type
-from .checks.cells import check_cells
+from .checked_rows import check_cells
 from .documents import Document, Saved, state_key
-from .evolution.chains import chained
-from .evolution.fields import tensors_of
-from .evolution.handles import Handles
-from .evolution.old import OldComponent
-from .evolution.rows import kept_plan
+from .evolved_fields import tensors_of
+from .evolved_links import chained
+from .evolved_rows import Handles, kept_plan
+from .facts import CellType, bits, cell_type
+from .old_snapshots import OldComponent
 from .policies import OF_FIELDS
 from .strategy import Saving
 

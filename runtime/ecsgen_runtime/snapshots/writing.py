@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns.buffers import CACHE_LINE, PAGE
+from ..buffers import CACHE_LINE, PAGE
 from .documents import refuse
 from .header import (
     LENGTH_BYTES,

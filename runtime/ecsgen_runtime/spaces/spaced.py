@@ -9,14 +9,14 @@ from typing import Any, ClassVar, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrow.library import plain_array
-from ..convert.arrays import shown
-from ..convert.numbers import FloatField
+from ..field_types import FloatField
+from ..given_arrays import shown
 from ..handles import EntityArray, RowArray
+from ..interchange import plain_array
 from ..manager import Manager
+from ..per_class import NO_SLOTS
 from ..placement import NO_ROWS
 from ..policies.owned import Owned
-from ..state import NO_SLOTS
 from ..typed import NamedTuple
 from .cells import CellNumbers, Places
 from .search import NearSearch, PlaceNames

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from ..entities.manager import Entities
+from ..entity_manager import Entities
 from ..errors import CapacityError, StaleEntityError, StructureLockedError
 from ..handles import NULL_ENTITY
 from .machine import EXAMPLES

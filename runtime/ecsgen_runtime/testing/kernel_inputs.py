@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ..entities.manager import Entities
+from ..bulk import Sizes
+from ..entity_manager import Entities
 from ..handles import EntityArray
-from ..sizes import Sizes
 from .cases import Cases
 from .subject import CODECS, COPIES, Enum, Subject, born, loaded
 

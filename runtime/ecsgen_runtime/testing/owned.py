@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from ..entities.manager import Entities
+from ..entity_manager import Entities
 from ..errors import (
     CapacityError,
     EcsError,

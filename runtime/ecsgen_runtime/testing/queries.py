@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from ..bulk import Sizes
 from ..errors import CapacityError, StructureLockedError
 from ..handles import NIL
-from ..sizes import Sizes
 from .cases import check_shown
 from .chunks import Chunked
 from .machine import SEARCH

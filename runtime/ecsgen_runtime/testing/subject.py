@@ -20,7 +20,7 @@ import pytest
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ..entities.manager import Entities
+from ..entity_manager import Entities
 from ..errors import CapacityError
 from ..handles import EntityArray
 from ..world.base import WorldBase

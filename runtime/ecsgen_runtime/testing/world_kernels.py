@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ..bulk import Sizes
 from ..errors import CapacityError, StructureLockedError
-from ..sizes import Sizes
 from . import kernel_inputs, spaces
 from .chunks import Chunked
 from .kernel_inputs import (

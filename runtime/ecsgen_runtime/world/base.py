@@ -3,33 +3,226 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import IntFlag
 from itertools import starmap
 from typing import Any, ClassVar, Final, Never, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ..columns.fields import GivenRows, given_columns, unknown_component
-from ..convert.base import FieldTable
-from ..entities.arrays import entity_count
+from ..bulk import FEW, are_cells, few_values
+from ..converters import FieldTable
 from ..errors import CapacityError
-from ..fast import speed_up
+from ..fields import GivenRows, given_columns, unknown_component
+from ..given_arrays import entity_count
 from ..handles import Columns, Entity, EntityArray, RowClass
+from ..locks import is_broken
 from ..parts import own_managers
+from ..per_class import speed_up
 from ..reprs import count_text, list_text
-from ..sizes import FEW, are_cells, few_values
+from ..saved_world import SavedWorld
 from .later import LaterDeaths
-from .saving import SavedWorld
-from .signatures import ComponentHolder
-from .spawning import (
-    ONCE,
-    RowTaker,
-    SpawnPart,
-    SpawnStore,
-    append_parts,
-    own_columns,
-    undo_creation,
-)
+
+# --- Signatures: which components an entity has, as one number with a bit for each ----
+
+
+WORD_BITS: Final = 64
+
+
+class ComponentFlags(IntFlag):
+    """What a set of components is asked: flags of one world, or numbers from `signatures`."""
+
+    def any_of(self, other: int, /) -> bool:
+        """Return whether this has one of the other's components at least."""
+        return self & other != 0
+
+    def all_of(self, other: int, /) -> bool:
+        """Return whether this has all of the other's components."""
+        return self & other == other
+
+    def none_of(self, other: int, /) -> bool:
+        """Return whether this has none of the other's components."""
+        return self & other == 0
+
+
+class ComponentHolder(Protocol):
+    """Knows who has a component."""
+
+    def has(self, entity: Entity, /) -> bool: ...
+
+    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]: ...
+
+
+def signature_words(
+    holders: Sequence[ComponentHolder], entities: EntityArray
+) -> NDArray[np.uint64]:
+    """Return the signature of each entity, over 64 components at most; O(k) per component."""
+    found = np.zeros(len(entities), np.uint64)
+    bits = np.empty(len(entities), np.uint64)
+    for place, holder in enumerate(holders):
+        np.multiply(holder.has_many(entities), np.uint64(1 << place), out=bits)
+        found |= bits
+    return found
+
+
+def wide_signatures(
+    holders: Sequence[ComponentHolder], entities: EntityArray
+) -> NDArray[np.object_]:
+    """Return the signature of each entity as an int of any size; O(k) per component."""
+    found: NDArray[Any] = np.zeros(len(entities), np.object_)
+    for start, word in _words(holders, entities):
+        found |= word.astype(np.object_) << start
+    return found
+
+
+def _words(
+    holders: Sequence[ComponentHolder], entities: EntityArray
+) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+    for start in range(0, len(holders), WORD_BITS):
+        yield start, signature_words(holders[start : start + WORD_BITS], entities)
+
+
+# --- Spawning: new entities with rows in several places, or nothing at all ------------
+
+
+ONCE: Final = ((),)
+"""For `starmap`, which calls what takes no arguments: no interrupt comes between the call and who
+keeps what it returns, as one may behind a call of ours."""
+
+
+class SpawnStore(Protocol):
+    """Takes the rows of new entities."""
+
+    def remove_many(self, entities: ArrayLike, /) -> int: ...
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
+    ) -> None: ...
+
+    def _evict_many(self, entities: EntityArray, /) -> int: ...
+
+    def _admit_many(self, entities: EntityArray, /) -> None: ...
+
+    def _append_many(self, entities: EntityArray, columns: Columns, /) -> object: ...
+
+
+class RowTaker(Protocol):
+    """Has rows of entities that can be taken back."""
+
+    def _remove_rows(self, entities: EntityArray, /) -> None: ...
+
+    def _remove_each(self, entities: EntityArray, /) -> None: ...
+
+
+def undo_creation(
+    living: Any, takers: Iterable[RowTaker], entities: EntityArray
+) -> None:
+    """Take entities back with all rows that they have; who cannot do that is broken.
+
+    Nothing is raised but what is meant for others, an interrupt say.
+    """
+    interrupt: BaseException | None = None
+    for taker in takers:
+        try:
+            _undo_rows(taker, entities)
+        except Exception:
+            continue  # it is broken
+        except BaseException as error:
+            interrupt = error
+    if not is_broken(living):
+        living._uncreate(entities)
+    if interrupt is not None:
+        raise interrupt
+
+
+def _undo_rows(taker: RowTaker, entities: EntityArray) -> None:
+    """Remove what rows entities have, if need be one by one, which takes no memory."""
+    if is_broken(taker):
+        return
+    try:
+        taker._remove_rows(entities)
+    except BaseException as error:
+        if not is_broken(taker):
+            taker._remove_each(entities)
+        if not isinstance(error, Exception):
+            raise
+
+
+class SeveralRows:
+    """Gives each entity several rows of one component."""
+
+    __slots__ = ("_count", "_store")
+
+    def __init__(self, store: SpawnStore, count: int) -> None:
+        self._store = store
+        self._count = count
+
+    def remove_many(self, entities: ArrayLike, /) -> int:
+        """Remove all rows of the entities."""
+        return self._store.remove_many(entities)
+
+    def _each(self, entities: EntityArray) -> EntityArray:
+        return np.repeat(entities, self._count)
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
+    ) -> None:
+        self._store._make_room(self._each(entities), columns, borrowed)
+
+    def _evict_many(self, entities: EntityArray, /) -> int:
+        return self._store._evict_many(self._each(entities))
+
+    def _admit_many(self, entities: EntityArray, /) -> None:
+        self._store._admit_many(self._each(entities))
+
+    def _append_many(self, entities: EntityArray, columns: Columns, /) -> object:
+        return self._store._append_many(self._each(entities), columns)
+
+
+SpawnPart: TypeAlias = tuple[SpawnStore, Columns]
+"""What takes rows, and the checked columns of these."""
+
+
+def append_parts(
+    entities: EntityArray, parts: Sequence[SpawnPart], borrowed: tuple[object, ...]
+) -> None:
+    """Give new entities their rows; O(k) for each part.
+
+    What is in the way goes first, until nothing is, for callbacks may then change anything:
+    only behind them is it certain who has what. `borrowed`: the caller's arguments.
+    """
+    for store, columns in parts:
+        store._make_room(entities, columns, borrowed)
+    while _evict(entities, parts):
+        for store, columns in parts:
+            store._admit_many(entities)
+            store._make_room(entities, columns, ())
+    for store, columns in parts:
+        store._append_many(entities, columns)
+
+
+def _evict(entities: EntityArray, parts: Sequence[SpawnPart]) -> int:
+    """Remove what is in the way of the entities' rows; return how many went."""
+    gone = 0
+    for store, _ in parts:
+        gone += store._evict_many(entities)
+    return gone
+
+
+def own_columns(columns: Columns, is_watched: bool) -> Columns:
+    """Copy views, for what they look at may move before the new rows are filled.
+
+    `is_watched`: callbacks may run before that, and write to the caller's own arrays, too.
+    """
+    own: dict[str, NDArray[Any]] = {}
+    for name, c in columns.items():
+        own[name] = c.copy() if is_watched or c.base is not None else c
+    return own
+
+
+# --- What every world does alike: spawning, destroying, collecting, asking who has
+# what.
+
 
 _ManagerT = TypeVar("_ManagerT")
 

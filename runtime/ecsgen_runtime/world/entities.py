@@ -18,14 +18,13 @@ from typing import (
 
 import numpy as np
 
-from ..columns.fields import component_name, nearest_name
-from ..convert.base import FieldTable
+from ..converters import FieldTable
 from ..errors import CapacityError, DuplicateInstanceError
+from ..fields import component_name, nearest_name
 from ..handles import Entity, RowClass
 from ..placement import duplicate_instance, is_integer
-from ..proxies.proxy import ProxyT
-from .base import WorldBase
-from .spawning import ONCE, SeveralRows, SpawnPart, append_parts
+from ..proxies import ProxyT
+from .base import ONCE, SeveralRows, SpawnPart, WorldBase, append_parts
 
 # --- Worlds one entity at a time: creating it from rows, adding rows, reading them ----
 

@@ -10,12 +10,12 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..entities.arrays import as_entities, without_repeats
-from ..entities.manager import Entities
+from ..bulk import FEW, few_numbers
+from ..entity_manager import Entities
+from ..given_arrays import as_entities, without_repeats
 from ..handles import Entity, EntityArray
 from ..parts import FixedParts
 from ..placement import is_integer
-from ..sizes import FEW, few_numbers
 
 _Note: TypeAlias = int | EntityArray
 """One entity, or several."""

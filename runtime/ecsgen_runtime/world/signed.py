@@ -7,10 +7,9 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..entities.arrays import as_entities
+from ..given_arrays import as_entities
 from ..handles import Entity
-from .base import WorldBase
-from .signatures import ComponentFlags, signature_words, wide_signatures
+from .base import ComponentFlags, WorldBase, signature_words, wide_signatures
 
 FlagsT = TypeVar("FlagsT", bound=ComponentFlags)
 

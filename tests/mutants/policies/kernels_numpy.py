@@ -10,7 +10,7 @@ GROUPS = (
         Mutant("all rows match", r"put_where\((\w+), _where, ", r"put_where(\1, True, "),
     ),
     module(
-        "_runtime/kernels/chosen.py",
+        "_runtime/kernels/blocks.py",
         ("test_contact.py",),
         Mutant("rows that rest take part", r"given\[running\]", "given"),
         Mutant(

@@ -59,7 +59,7 @@ GROUPS = (
         Mutant("rows ask themselves", r"manager\.wrap, True, None", "manager.wrap, False, None"),
     ),
     module(
-        "_runtime/queries/rows.py",
+        "_runtime/queries/query_rows.py",
         ("test_world.py",),
         Mutant(
             "rows that follow each other are the first",

@@ -8,7 +8,7 @@ GROUPS = (
         Mutant("objects are kept", r"^( +)data\._\w+_column\[.*\] = None", r"\1pass"),
     ),
     module(
-        "_runtime/convert/text.py",
+        "_runtime/field_types.py",
         ("test_skinned_mesh.py",),
         Mutant("lists of any length", r"if len\(value\) != rows:", "if False:"),
         Mutant(
@@ -22,7 +22,7 @@ GROUPS = (
         Mutant("arrays are one for all", r" and value\.ndim > 0", " and False"),
     ),
     module(
-        "_runtime/columns/rows.py",
+        "_runtime/columns.py",
         ("test_skinned_mesh.py",),
         Mutant("objects do not count as memory", r" \+ objects$", ""),
         Mutant(

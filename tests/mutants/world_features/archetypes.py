@@ -49,7 +49,7 @@ GROUPS = (
         Mutant("archetypes: nothing is loaded", r"^        self\._load\(state\)", "        pass"),
     ),
     module(
-        "_runtime/archetypes/rows.py",
+        "_runtime/archetypes/chunks.py",
         ("test_archetypes.py",),
         Mutant("archetypes: a hole stays", r"target\[place\] = source\[row\]", "pass"),
         Mutant("archetypes: an object is kept", r"chunk\._columns\[column\]\[row\] = None", "pass"),
@@ -108,7 +108,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/archetypes/places.py",
+        "_runtime/archetypes/table.py",
         ("test_archetypes.py",),
         Mutant(
             "archetypes: stale handles find a row", r"self\._owner_cells\[index\] == entity", "True"

@@ -14,7 +14,7 @@ GROUPS = (
         Mutant("those that it must not have do not matter", r"_NONE: ClassVar = .*", "pass"),
     ),
     module(
-        "_runtime/queries/chunks.py",
+        "_runtime/archetypes/view.py",
         ("test_world.py",),
         Mutant(
             "queries of chunks: other entities",

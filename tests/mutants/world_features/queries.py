@@ -31,7 +31,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/queries/base.py",
+        "_runtime/queries/join.py",
         ("test_world.py",),
         Mutant("rows of a class without fields", r"repeat\(self\._ROW\)", "repeat(tuple)"),
         Mutant(
@@ -48,7 +48,7 @@ GROUPS = (
         Mutant("unions have entities twice", r"match\.drop\(earlier\)", "pass"),
     ),
     module(
-        "_runtime/queries/members.py",
+        "_runtime/queries/query_rows.py",
         ("test_world.py",),
         Mutant(
             "queries do not forget who is alive", r"if deaths != self\._deaths:", "if not deaths:"
@@ -69,7 +69,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/queries/columns.py",
+        "_runtime/queries/query_columns.py",
         ("test_world.py",),
         Mutant("what is read can be written", r"cells\.setflags\(False\).*", "pass"),
         Mutant("what is read changes", r"return cells\.copy\(\)", "return cells"),
@@ -79,14 +79,14 @@ GROUPS = (
         Mutant("assigning writes nothing", r"scatter_cells\(column, rows, given\)", "pass"),
     ),
     module(
-        "_runtime/queries/columns.py",
+        "_runtime/queries/query_columns.py",
         ("test_world.py",),
         Mutant("nobody augments", r"return Reader\.AUGMENTED", "return Reader.PLAIN"),
         Mutant("all readers are plain", r"return Reader\.UNKNOWN", "return Reader.PLAIN"),
         Mutant("operators write to what was read", r"np\.array\(self\)", "self"),
     ),
     module(
-        "_runtime/queries/rows.py",
+        "_runtime/queries/query_rows.py",
         ("test_world.py",),
         Mutant("absent rows make a slice", r" or rows\[0\] == NIL:", ":"),
         Mutant("cells are put in other places", r"(np\.put\(out, )(self\.places)", r"\1\2[::-1]"),

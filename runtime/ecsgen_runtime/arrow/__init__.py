@@ -1,1 +1,0 @@
-"""Arrow: columns to other libraries and back. What needs pyarrow is imported at the first use."""

@@ -1,1 +1,0 @@
-"""Columns: the buffers that they are cut from, and the names of fields."""

@@ -1,1 +1,0 @@
-"""Values of users to cells of columns."""

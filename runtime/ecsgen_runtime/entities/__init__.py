@@ -1,1 +1,0 @@
-"""Entities: handles, arrays of them, and the queue of free indices."""

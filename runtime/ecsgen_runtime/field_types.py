@@ -1,0 +1,554 @@
+"""Fields of numbers, handles, enums, text, bytes and objects."""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum, IntFlag
+from math import frexp, inf, isfinite, isinf, isnan, nextafter
+from operator import index
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .converters import Field, ShapedField
+from .given_arrays import shown
+
+# --- Fields of bools, integers, handles, floats, enums and flags ----------------------
+
+
+# --- Fields of bools, integers, handles and floats ------------------------------------
+
+
+_EXACT: Final = 2**53
+"""Up to here every integer is a float of 64 bits."""
+
+_ROUNDS_TO_INF: Final = {"f32": float.fromhex("0x1.ffffffp127"), "f64": inf}
+"""Where rounding makes a finite number infinite: half a step over the largest finite one."""
+
+
+_NOT_REAL: Final = (
+    bool,
+    np.bool_,
+    np.complexfloating,
+    np.flexible,
+    np.datetime64,
+    np.timedelta64,
+)
+"""Types that have `__float__` or `__index__` all the same."""
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a number says so: `float` makes large Decimals infinite without an error."""
+    try:
+        return bool(-inf < value < inf)
+    except TypeError:
+        return False
+
+
+class BoolField(Field):
+    """Bools, and nothing that merely looks like one."""
+
+    __slots__ = ()
+
+    _kinds: ClassVar[str] = "b"
+    takes_all: ClassVar[bool] = True
+
+    def __new__(cls, name: str, shape: tuple[int, ...] = ()) -> BoolField:
+        return super().__new__(_ShapedBoolField if shape else cls)
+
+    def __init__(self, name: str, shape: tuple[int, ...] = ()) -> None:
+        super().__init__(name, "bool", shape, "bool")
+
+    def cell(self, value: Any) -> Any:
+        if value is True or value is False:
+            return value
+        value = self._element(value)
+        if isinstance(value, (bool, np.bool_)):
+            return bool(value)
+        raise self._wrong_type(value)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array
+
+
+class _ShapedBoolField(ShapedField, BoolField):
+    __slots__ = ()
+
+
+class IntField(Field):
+    """Integers of 8 to 64 bits: whatever has `__index__`, bools apart, if it fits."""
+
+    __slots__ = ("_high", "_low")
+
+    _kinds: ClassVar[str] = "iu"
+    takes_all: ClassVar[bool] = True
+
+    def __new__(cls, name: str, scalar: str, shape: tuple[int, ...] = ()) -> IntField:
+        return super().__new__(_ShapedIntField if shape else cls)
+
+    def __init__(
+        self, name: str, scalar: str, shape: tuple[int, ...] = (), wanted: str = ""
+    ) -> None:
+        bits = int(scalar[1:])
+        super().__init__(name, f"{scalar[0]}{bits // 8}", shape, wanted or scalar)
+        signed = scalar[0] == "i"
+        self._low = -(2 ** (bits - 1)) if signed else 0
+        self._high = 2 ** (bits - signed) - 1
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is int and self._low <= value <= self._high:
+            return value
+        number = self._integer(value)
+        if self._low <= number <= self._high:
+            return number
+        raise self._does_not_fit(number)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype == self.dtype:
+            return array
+        if not self._holds(array):
+            self._blame(array)
+        return array.astype(self.dtype)
+
+    def _holds(self, array: NDArray[Any]) -> bool:
+        given, own = array.dtype, self.dtype
+        is_narrower = given.itemsize < own.itemsize and given.kind in ("u", own.kind)
+        if is_narrower or array.size == 0:
+            return True
+        return self._low <= int(array.min()) and int(array.max()) <= self._high
+
+
+class _ShapedIntField(ShapedField, IntField):
+    __slots__ = ()
+
+
+class HandleField(IntField):
+    """Handles of entities and ids: integers of 64 bits, alive or not.
+
+    `wanted` is the schema's type: `entity` or `id<…>`.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls, name: str, wanted: str, shape: tuple[int, ...] = ()
+    ) -> HandleField:
+        return object.__new__(_ShapedHandleField if shape else cls)
+
+    def __init__(self, name: str, wanted: str, shape: tuple[int, ...] = ()) -> None:
+        super().__init__(name, "u64", shape, wanted)
+
+    def _does_not_fit(self, value: object) -> OverflowError:
+        return OverflowError(f"{self.name}: wanted {self.wanted}, not {shown(value)}")
+
+
+class _ShapedHandleField(ShapedField, HandleField):
+    __slots__ = ()
+
+
+class FloatField(Field):
+    """Real numbers, rounded to the float's precision; finite ones never become infinite."""
+
+    __slots__ = ("_limit", "_low")
+
+    _kinds: ClassVar[str] = "fiu"
+    takes_all: ClassVar[bool] = True
+
+    def __new__(cls, name: str, scalar: str, shape: tuple[int, ...] = ()) -> FloatField:
+        shaped = _FLOATS_BY_SHAPE.get(shape, _ShapedFloatField)
+        return super().__new__(shaped if shape else cls)
+
+    def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
+        super().__init__(name, f"f{int(scalar[1:]) // 8}", shape, scalar)
+        self._limit = _ROUNDS_TO_INF[scalar]
+        self._low = -self._limit
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is float and self._low < value < self._limit:
+            return value
+        if type(value) is int and -_EXACT <= value <= _EXACT:
+            return float(value)
+        return self._real(value)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype == self.dtype:
+            return array
+        if array.dtype.kind != "f" or array.dtype.itemsize <= self.dtype.itemsize:
+            return array.astype(self.dtype)
+        with np.errstate(all="ignore"):
+            rounded = array.astype(self.dtype)
+        # Counting is the fastest way to ask for all, in small arrays by a microsecond.
+        if np.count_nonzero(np.isfinite(rounded)) < rounded.size:
+            self._check_infinite(array, rounded)
+        return rounded
+
+    def _check_infinite(self, array: NDArray[Any], rounded: NDArray[Any]) -> None:
+        if (np.isinf(rounded) & np.isfinite(array)).any():
+            self._blame(array)
+
+    def _real(self, value: Any) -> float:
+        value = self._element(value)
+        if isinstance(value, np.longdouble):
+            return self._from_longdouble(value)
+        try:
+            number = self._nearest(value)
+        except TypeError:
+            raise self._wrong_type(value) from None
+        except OverflowError:
+            raise self._does_not_fit(value) from None
+        except ValueError as error:  # a signalling NaN
+            raise ValueError(
+                f"{self.name}: wanted {self.wanted}, not {shown(value)}"
+            ) from error
+        if self._low < number < self._limit or isnan(number):
+            return number
+        if isinf(number) and not _is_finite(value):
+            return number
+        raise self._does_not_fit(value)
+
+    def _from_longdouble(self, value: np.longdouble) -> float:
+        with np.errstate(all="ignore"):
+            number = float(value.astype(self.dtype))
+        if isinf(number) and not np.isinf(value):
+            raise self._does_not_fit(value)
+        return number
+
+    def _nearest(self, value: Any) -> float:
+        kind = type(value)
+        if hasattr(kind, "__index__") and not issubclass(kind, _NOT_REAL):
+            value = index(value)
+        elif not hasattr(kind, "__float__") or issubclass(kind, _NOT_REAL):
+            raise TypeError
+        return self._once(float(value), value)
+
+    def _once(self, number: float, value: Any) -> float:
+        """Return the float of 64 bits that rounds on as `value` itself does: of the two next to an
+        inexact one the odd one, so that f32 is not rounded twice."""
+        if self.dtype.itemsize == 8 or number == value or not isfinite(number):
+            return number
+        if int(frexp(number)[0] * _EXACT) & 1:
+            return number
+        try:
+            return nextafter(number, inf if value > number else -inf)
+        except (
+            TypeError
+        ):  # a class that has `__float__` alone: what it returns is its value
+            return number
+
+
+class _ShapedFloatField(ShapedField, FloatField):
+    __slots__ = ()
+
+
+class _FloatPairField(_ShapedFloatField):
+    __slots__ = ()
+
+    def one(self, value: Any) -> Any:
+        if type(value) is tuple:
+            try:
+                x, y = value
+            except ValueError:  # another length
+                return super().one(value)
+            if type(x) is type(y) is float:
+                low, high = self._low, self._limit
+                if low < x < high and low < y < high:
+                    return value
+        return super().one(value)
+
+
+class _FloatTripleField(_ShapedFloatField):
+    __slots__ = ()
+
+    def one(self, value: Any) -> Any:
+        if type(value) is tuple:
+            try:
+                x, y, z = value
+            except ValueError:  # another length
+                return super().one(value)
+            if type(x) is type(y) is type(z) is float:
+                low, high = self._low, self._limit
+                if low < x < high and low < y < high and low < z < high:
+                    return value
+        return super().one(value)
+
+
+class _FloatQuadField(_ShapedFloatField):
+    __slots__ = ()
+
+    def one(self, value: Any) -> Any:
+        if type(value) is tuple:
+            try:
+                x, y, z, w = value
+            except ValueError:  # another length
+                return super().one(value)
+            if type(x) is type(y) is type(z) is type(w) is float:
+                low, high = self._low, self._limit
+                finite = low < x < high and low < y < high
+                if finite and low < z < high and low < w < high:
+                    return value
+        return super().one(value)
+
+
+# Tuples of the common sizes are taken apart by hand: a loop costs half as much again.
+_FLOATS_BY_SHAPE: Final[dict[tuple[int, ...], type[_ShapedFloatField]]] = {
+    (2,): _FloatPairField,
+    (3,): _FloatTripleField,
+    (4,): _FloatQuadField,
+}
+
+
+# --- Fields of enums and flags --------------------------------------------------------
+
+
+class EnumField(Field):
+    """Members of one enum, or their numbers; for flags any combination of the members' bits."""
+
+    __slots__ = ("_enum", "_has_gaps", "_mask", "_members", "_sorted")
+
+    _kinds: ClassVar[str] = "iu"
+
+    def __new__(
+        cls,
+        name: str,
+        enum: type[IntEnum | IntFlag],
+        scalar: str,
+        shape: tuple[int, ...] = (),
+    ) -> EnumField:
+        return super().__new__(_ShapedEnumField if shape else cls)
+
+    def __init__(
+        self,
+        name: str,
+        enum: type[IntEnum | IntFlag],
+        scalar: str,
+        shape: tuple[int, ...] = (),
+    ) -> None:
+        super().__init__(name, f"u{int(scalar[1:]) // 8}", shape, enum.__name__)
+        numbers = sorted({member.value for member in enum.__members__.values()})
+        self._enum = enum
+        self._mask = 0
+        if issubclass(enum, IntFlag):
+            for number in numbers:
+                self._mask |= number
+        self._members = frozenset(numbers)
+        self._sorted: NDArray[Any] = np.array(numbers, self.dtype)
+        self._has_gaps = len(numbers) <= numbers[-1]
+
+    @property
+    def enum(self) -> type[IntEnum | IntFlag]:
+        return self._enum
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is self._enum:
+            number = value._value_
+        elif type(value) is int:
+            number = value
+        else:
+            number = self._number(value)
+        if number in self._members or (number & self._mask == number and self._mask):
+            return number
+        what = "has bits outside" if self._mask else "is no member of"
+        raise ValueError(f"{self.name}: {shown(value)} {what} {self.wanted}")
+
+    one = cell
+
+    def _number(self, value: Any) -> int:
+        value = self._element(value)
+        if type(value) is self._enum:
+            return int(value)
+        if isinstance(value, Enum):
+            raise self._wrong_type(value)
+        return self._integer(value)
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.size == 0:
+            return array.astype(self.dtype)
+        largest = self._mask or int(self._sorted[-1])
+        if int(array.min()) < 0 or int(array.max()) > largest:
+            self._blame(array)
+        numbers = array.astype(self.dtype, copy=False)
+        if self._mask:
+            bad = bool((numbers & ~self.dtype.type(self._mask)).any())
+        elif self._has_gaps:
+            bad = bool(
+                (self._sorted[self._sorted.searchsorted(numbers)] != numbers).any()
+            )
+        else:
+            bad = False
+        if bad:
+            self._blame(array)
+        return numbers
+
+
+class _ShapedEnumField(ShapedField, EnumField):
+    __slots__ = ()
+
+
+# --- Fields of text and bytes, columns of dtype S, and of objects, beside the buffer.
+
+
+# --- Fields of text and of bytes: columns of dtype S, padded with zeros ---------------
+
+
+def _characters(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return an array of dtype S as one row of bytes per element."""
+    size = array.dtype.itemsize
+    return np.frombuffer(array.tobytes(), np.uint8).reshape(array.size, size)
+
+
+def _is_utf8(characters: NDArray[np.uint8]) -> bool:
+    """Return whether each row is UTF-8: all together are, and none begins amid a letter."""
+    if (characters[:, 0] & 0xC0 == 0x80).any():
+        return False
+    try:
+        characters.tobytes().decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _decoded(array: NDArray[Any]) -> NDArray[np.object_]:
+    """Return an array of dtype S as text; what is not UTF-8 becomes surrogates."""
+    texts = (
+        encoded.decode(errors="surrogateescape") for encoded in array.ravel().tolist()
+    )
+    return np.fromiter(texts, object, array.size).reshape(array.shape)
+
+
+class TextField(Field):
+    """Text of at most `size` bytes of UTF-8, without NUL."""
+
+    __slots__ = ("_size",)
+
+    _kinds: ClassVar[str] = "UTS"
+
+    def __init__(self, name: str, size: int) -> None:
+        super().__init__(name, f"S{size}", (), f"str[{size}]")
+        self._size = size
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is not str:
+            value = self._element(value)
+            if not isinstance(value, str):
+                raise self._wrong_type(value)
+        try:
+            text = str.encode(value)
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"{self.name}: {shown(value)} is not valid UTF-8"
+            ) from None
+        if len(text) <= self._size and 0 not in text:
+            return text
+        if 0 in text:
+            raise ValueError(
+                f"{self.name}: {shown(value)} has a NUL, wanted {self.wanted}"
+            )
+        raise ValueError(
+            f"{self.name}: {shown(value)} takes {len(text)} bytes of UTF-8, wanted {self.wanted}"
+        )
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype.kind != "S":
+            return self._from_elements(array)
+        if array.size and array.dtype.itemsize:
+            characters = _characters(array)
+            ends = characters[:, :-1] == 0
+            if (
+                (characters.max() >= 128 and not _is_utf8(characters))
+                or characters[:, self._size :].any()
+                or (ends & (characters[:, 1:] != 0)).any()
+            ):
+                return self._from_elements(_decoded(array))
+        return array.astype(self.dtype, copy=False)
+
+
+class BytesField(Field):
+    """At most `size` bytes; what is shorter is padded with zeros."""
+
+    __slots__ = ("_size",)
+
+    _kinds: ClassVar[str] = "S"
+
+    def __init__(self, name: str, size: int) -> None:
+        super().__init__(name, f"S{size}", (), f"bytes[{size}]")
+        self._size = size
+
+    def cell(self, value: Any) -> Any:
+        if type(value) is bytes and len(value) <= self._size:
+            return value
+        value = self._element(value)
+        if not isinstance(value, bytes | bytearray):
+            raise self._wrong_type(value)
+        if len(value) > self._size:
+            raise ValueError(
+                f"{self.name}: {shown(value)} has {len(value)} bytes, wanted {self.wanted}"
+            )
+        return bytes(value)
+
+    one = cell
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        longer = array.size > 0 and array.dtype.itemsize > self._size
+        if longer and _characters(array)[:, self._size :].any():
+            self._blame(array)
+        return array.astype(self.dtype, copy=False)
+
+
+# --- Fields of Python objects, kept in a column beside the buffer ---------------------
+
+
+class ObjectField:
+    """Any objects, never looked into."""
+
+    __slots__ = ("name",)
+
+    dtype: ClassVar[None] = None
+    shape: ClassVar[tuple[int, ...]] = ()
+    enum: ClassVar[None] = None
+
+    takes_all: ClassVar[bool] = False
+    """As in other fields; an operator may fail halfway through a column."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def one(self, value: Any) -> Any:
+        """Return the object itself."""
+        return value
+
+    def same(self, value: Any, rows: int) -> Any:
+        """Return one object for all of so many rows as `many` takes it."""
+        return [value] * rows if isinstance(value, list | np.ndarray) else value
+
+    def many(
+        self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.object_]:
+        """Return a new object array of shape `(rows,)`, or `(1,)` with one object for all; O(rows).
+
+        A list or an array is one object per row, anything else is one for all.
+
+        Raises:
+            ValueError: a list or an array of another length.
+        """
+        is_array = isinstance(value, np.ndarray) and value.ndim > 0
+        if not is_array and not isinstance(value, list):
+            return np.fromiter((value,), object, 1)
+        if len(value) != rows:
+            raise self._wrong_length(len(value), rows)
+        if is_array and buffer is not None and np.may_share_memory(value, buffer):
+            value = value.copy()
+        return np.fromiter(value, object, rows)
+
+    def _wrong_length(self, given: int, rows: int) -> ValueError:
+        return ValueError(
+            f"{self.name}: wanted {rows} objects in a list or an array, one per row, "
+            f"not {given}; for the same list in each row write [x] * {rows}"
+        )

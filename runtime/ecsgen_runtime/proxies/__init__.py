@@ -1,1 +1,0 @@
-"""Rows one at a time: objects that follow a row wherever it goes."""

@@ -1,1 +1,0 @@
-"""What must be true of a snapshot before a world is made of it, one module per structure."""

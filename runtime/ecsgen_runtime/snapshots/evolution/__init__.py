@@ -1,1 +1,0 @@
-"""Snapshots of one schema as those of another, policy by policy."""
