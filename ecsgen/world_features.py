@@ -171,7 +171,12 @@ FEATURES: Final = (
         test_support=("groups",),
     ),
     # Saving worlds into files that outlive the code, and loading them.
-    WorldFeature(name="saving", applies=lambda project: True, test_support=("views",)),
+    WorldFeature(
+        name="saving",
+        applies=lambda project: True,
+        base=lambda project: "SavedWorld",
+        test_support=("views",),
+    ),
 )
 """All features, in the order in which their blocks stand."""
 

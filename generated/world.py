@@ -35,6 +35,7 @@ from ecsgen_runtime.queries.join import QueryMatch
 from ecsgen_runtime.queries.joined import JoinedBlocks
 from ecsgen_runtime.queries.query import QueriedRows
 from ecsgen_runtime.queries.query_rows import joined_rows
+from ecsgen_runtime.saved_world import SavedWorld
 from ecsgen_runtime.spaces.blocks import NearBlocks
 from ecsgen_runtime.spaces.search import NearSearch
 from ecsgen_runtime.spaces.spaced import joined_given, joined_turn_given
@@ -918,7 +919,7 @@ class ActorsGroup(Group):
         self.villager = VillagerGroupedData(villager.data)
 
 
-class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld):
+class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld, SavedWorld):
     """A small game of all shipped components.
 
     `entities` gives out entities; each component's manager is an attribute. Pickles and

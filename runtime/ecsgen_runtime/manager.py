@@ -17,7 +17,7 @@ from .converters import FieldTable
 from .errors import EcsError, StaleInstanceError, StructureLockedError
 from .fields import FieldInfo, unexpected_keyword
 from .handles import Columns, EntityArray, Instance, RowArray
-from .interchange import GivenTable
+from .interchange import GivenTable, read_table
 from .locks import MARK, Lockable, break_down, break_since
 from .parts import FixedParts, refuse_overriding
 from .per_class import copy_methods, hooks_of, per_class, speed_up
@@ -309,11 +309,9 @@ class Manager(Lockable, FixedParts):
         self, given: Mapping[str, Any], table: GivenTable, count: int
     ) -> Mapping[str, Any]:
         """Return a table's columns for `count` rows beside those given, which win."""
-        from .arrow_reading import table_columns
-
         component = self.data.MANAGER.removesuffix("Manager")
         fields, buffer = self._CONVERTERS, self.data._buffer
-        return {**table_columns(component, fields, table, count, buffer), **given}
+        return {**read_table(component, fields, table, count, buffer), **given}
 
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
         """Check columns for `count` new rows; fields that are not given take their defaults."""

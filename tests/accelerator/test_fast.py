@@ -72,7 +72,7 @@ def test_compiled_packages_have_the_same_methods(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("ECSGEN_PURE", "0")
     compiled = importlib.import_module("compiled_yard")
-    importlib.import_module("compiled_yard._runtime.fast")
+    importlib.import_module("compiled_yard._runtime.per_class")
     for kind in managers(quick):
         same = getattr(compiled, kind.__name__)
         assert methods_in_c(same).keys() == methods_in_c(kind).keys(), kind
@@ -217,7 +217,7 @@ def test_without_methods_in_c(packages: Packages, monkeypatch: pytest.MonkeyPatc
     """Whatever the reason, there is one, and Python does it all."""
     from ecsgen_runtime.accelerator import install
 
-    fast = importlib.import_module("quick._runtime.fast")
+    fast = importlib.import_module("quick._runtime.per_class")
     for is_pure in ("", "0"):
         monkeypatch.setenv("ECSGEN_PURE", is_pure)
         assert fast.methods_in_c() == (install, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,17 @@ ABOVE = {
     "render/loops": ("ecsgen.render.blocks",),
 }
 """By folder of the generator, what its modules may not import, not even inside functions."""
+CORE = (
+    "buffers",
+    "columns",
+    "entity_manager",
+    "fields",
+    "living",
+    "manager",
+    "placement",
+    "world/*",
+)
+EXTENSIONS = re.compile(r"\b(arrow_|inspector|shards|snapshots)")
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -80,6 +92,14 @@ def test_no_circles(root: Path) -> None:
         free = {name for name, others in needed.items() if not others & needed.keys()}
         assert free, {name: others & needed.keys() for name, others in needed.items()}
         needed = {name: others for name, others in needed.items() if name not in free}
+
+
+def test_the_core_names_no_extension() -> None:
+    """Files, other processes and other libraries are additions: the core does without them."""
+    paths = [path for name in CORE for path in LIBRARY.glob(f"{name}.py")]
+    assert len(paths) > len(CORE)
+    for path in paths:
+        assert not EXTENSIONS.search(path.read_text(encoding="utf-8")), path
 
 
 def name_of(path: Path, root: Path) -> str:

@@ -72,7 +72,7 @@ def both(package: Path, folder: Path, names: tuple[str, str]) -> Packages:
             shutil.copytree(package, folder / name, ignore=ignored)
             patch.setenv("ECSGEN_PURE", is_pure)
             found.append(importlib.import_module(name))
-            importlib.import_module(f"{name}._runtime.fast")  # which asks for it
+            importlib.import_module(f"{name}._runtime.per_class")  # which asks for it
     return found[0], found[1]
 
 

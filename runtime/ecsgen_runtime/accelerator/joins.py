@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -57,4 +56,4 @@ def install_loop(kind: Kind) -> None:
 
 
 def _base(kind: Kind) -> Any:
-    return import_module(f"{kind.__module__.rpartition('.')[0]}.base")
+    return sys.modules[kind.__module__]

@@ -409,7 +409,8 @@ class Subject:
         if not self.most_rows:
             yield
             return
-        data, schema = self.manager._ROWS, self.world._schema()
+        world: Any = self.world
+        data, schema = self.manager._ROWS, world._schema()
         assert self.most_rows == data._MOST_ROWS
         # files with more rows than their schema says are refused
         document = json.loads(schema.SCHEMA)

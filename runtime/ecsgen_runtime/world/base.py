@@ -20,7 +20,6 @@ from ..locks import is_broken
 from ..parts import own_managers
 from ..per_class import speed_up
 from ..reprs import count_text, list_text
-from ..saved_world import SavedWorld
 from .later import LaterDeaths
 
 # --- Signatures: which components an entity has, as one number with a bit for each ----
@@ -274,7 +273,7 @@ class CollectingManager(Protocol):
     def collect(self) -> int: ...
 
 
-class WorldBase(LaterDeaths, SavedWorld):
+class WorldBase(LaterDeaths):
     """All entities, and the managers of their components."""
 
     __slots__ = ("_collecting", "_managers")

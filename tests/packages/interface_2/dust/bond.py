@@ -22,11 +22,11 @@ from operator import index
 from typing import ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.arrow.columns import GivenTable
-from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.fields import described
-from ecsgen_runtime.columns.rows import HotColumns
-from ecsgen_runtime.convert.numbers import FloatField, HandleField
+from ecsgen_runtime.buffers import Column, cells, is_same_view
+from ecsgen_runtime.cells import RowField
+from ecsgen_runtime.columns import HotColumns
+from ecsgen_runtime.field_types import FloatField, HandleField
+from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
@@ -36,15 +36,15 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.kernels.blocks import JoinedRows
 from ecsgen_runtime.policies.destroy import Callback, Release
 from ecsgen_runtime.policies.ids import IdRows, Ids
 from ecsgen_runtime.policies.instances import LinkedRows, Many
 from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies.cells import RowField
-from ecsgen_runtime.proxies.proxy import EntityProxy
-from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
+from ecsgen_runtime.proxies import EntityProxy
+from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
@@ -287,7 +287,7 @@ class BondManager(Many, Sparse, Ids, Callback, Release):
         if data._n == data._slots and data._peak == data._allocated:
             data._grow(data._peak + 1)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead entity had the same index
+            _gone = self._evict, _found, self.create  # a dead one had this index
             return self._make_way(*_gone, entity, strength=strength, to=to)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:

@@ -22,30 +22,28 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.arrow.columns import GivenTable
-from ecsgen_runtime.columns.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.columns.fields import described
-from ecsgen_runtime.columns.rows import HotColumns, OwnedRows
-from ecsgen_runtime.convert.numbers import FloatField
-from ecsgen_runtime.convert.text import TextField
+from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells
+from ecsgen_runtime.cells import ArrayField, RowField
+from ecsgen_runtime.columns import HotColumns, OwnedRows
+from ecsgen_runtime.field_types import FloatField, TextField
+from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.kernels.blocks import (
     Blocks,
+    ChosenRows,
     JoinedRows,
     KernelRows,
     added,
     chosen_blocks,
     rows_last,
 )
-from ecsgen_runtime.kernels.chosen import ChosenRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
 from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies.arrays import ArrayField
-from ecsgen_runtime.proxies.cells import RowField
-from ecsgen_runtime.proxies.proxy import EntityProxy
-from ecsgen_runtime.queries.columns import QueryColumn, QueryColumns
+from ecsgen_runtime.proxies import EntityProxy
+from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
@@ -392,7 +390,7 @@ class MoteManager(Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead entity had the same index
+            _gone = self._evict, _found, self.create  # a dead one had this index
             return self._make_way(
                 *_gone,
                 entity,

@@ -18,19 +18,18 @@ from collections.abc import Iterator
 from typing import ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.arrow.columns import GivenTable
-from ecsgen_runtime.columns.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns.fields import described
-from ecsgen_runtime.columns.rows import FrontColumns, HotColumns
-from ecsgen_runtime.convert.numbers import IntField
-from ecsgen_runtime.convert.text import TextField
+from ecsgen_runtime.buffers import Column, cells, is_same_view
+from ecsgen_runtime.cells import RowField
+from ecsgen_runtime.columns import FrontColumns, HotColumns
+from ecsgen_runtime.field_types import IntField, TextField
+from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import NIL, Columns, Id, IdArray, Instance, RowArray
+from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.placement import room_at
 from ecsgen_runtime.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
 from ecsgen_runtime.policies.partition import Partition, PartitionedRows
 from ecsgen_runtime.policies.unowned import Unowned
-from ecsgen_runtime.proxies.cells import RowField
-from ecsgen_runtime.proxies.proxy import IdProxy
+from ecsgen_runtime.proxies import IdProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

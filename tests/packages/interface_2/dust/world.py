@@ -6,16 +6,17 @@ from types import ModuleType
 from typing import ClassVar, Final, Never
 
 import numpy as np
-from ecsgen_runtime.columns.fields import unknown_component
+from ecsgen_runtime.fields import unknown_component
 from ecsgen_runtime.handles import Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.kernels.blocks import BlockColumn, rows_last
 from ecsgen_runtime.kernels.references import living_rows, take_others
 from ecsgen_runtime.queries.join import QueryMatch
 from ecsgen_runtime.queries.joined import JoinedBlocks
 from ecsgen_runtime.queries.query import QueriedRows
+from ecsgen_runtime.saved_world import SavedWorld
 from ecsgen_runtime.typed import NamedTuple
+from ecsgen_runtime.world.base import ComponentFlags
 from ecsgen_runtime.world.entities import EntityViewBase, EntityWorld, ManagedPart
-from ecsgen_runtime.world.signatures import ComponentFlags
 from ecsgen_runtime.world.signed import SignedWorld
 
 from .bond import Bond, BondColumns, BondFields, BondManager, BondRef
@@ -87,7 +88,7 @@ class BoundQuery(QueriedRows[BoundRows, BoundRow]):
         return self._columns[1]
 
 
-class Dust(SignedWorld[Signature], EntityWorld):
+class Dust(SignedWorld[Signature], EntityWorld, SavedWorld):
     """All entities and their components.
 
     `entities` gives out entities; each component's manager is an attribute. Pickles and
