@@ -40,7 +40,7 @@ LAYOUTS = {
     "mixed": "records of 128 bytes, hot and cold mixed",
     "objects": "the same, through pointers in random order",
 }
-FEW, MORE = 1, 5
+SMALL_BATCH, MORE = 1, 5
 TIMED = 20
 RUNS = 5
 # The same machine code on every machine, which cachegrind understands, and the same dicts.
@@ -110,8 +110,8 @@ def kernel(folder: Path, backend: Backend) -> Program:
 
 def cells(program: Program, rows: int, folder: Path) -> str:
     """Return the table's figures, each per row and step."""
-    few, more = (misses(program, rows, steps, folder) for steps in (FEW, MORE))
-    row_steps = rows * (MORE - FEW)
+    few, more = (misses(program, rows, steps, folder) for steps in (SMALL_BATCH, MORE))
+    row_steps = rows * (MORE - SMALL_BATCH)
     first, last = (more.first - few.first) / row_steps, (more.last - few.last) / row_steps
     ns = min(program.run(rows, TIMED) for _ in range(RUNS))
     return f"{first:.2f} | {last:.2f} | {64 * last:.0f} | {ns:.2f}"

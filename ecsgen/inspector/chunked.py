@@ -24,7 +24,7 @@ from ecsgen.inspector.subjects import (
 
 CHUNKS: Final = 100
 """Chunks that a tick reads: each takes a few microseconds."""
-FEW: Final = 500
+SMALL_BATCH: Final = 500
 """Rows that are found one by one: as many as an answer has."""
 
 
@@ -91,7 +91,7 @@ class Chunked(Subject):
             return self._window(column, rows, dtype, shape)
         wanted = row_numbers(rows, self.n)
         cells = np.empty((len(wanted), *shape), dtype)
-        if len(wanted) <= FEW:
+        if len(wanted) <= SMALL_BATCH:
             self._take_few(column, wanted, cells)
             return cells
         start = base = 0

@@ -11,23 +11,23 @@ def _settings(component: Component) -> str:
     return f"_GHOSTS: ClassVar = ({names}{end})"
 
 
-HAUNTED = Policy(
-    name="haunted",
+GHOST_HOLDER = Policy(
+    name="ghost_holder",
     applies=lambda c: c.ghosts is not None,
     order=-20,
-    base="Haunted",
-    state=("_haunt",),
+    base="GhostHolder",
+    state=("_ghost_state",),
     calls={"settings": _settings},
 )
 """Ghosts: copies of other shards' rows behind the own ones."""
 
 
-HAUNTED_SPACE = Policy(
-    name="haunted_space",
+GHOST_SPACE = Policy(
+    name="ghost_space",
     applies=lambda c: c.sees_ghosts,
     order=-21,  # before the two that it is made of
-    base="HauntedSpace",
+    base="GhostSpace",
 )
 """Spaces in which kernels find ghosts as well as own rows."""
 
-POLICIES = (HAUNTED, HAUNTED_SPACE)
+POLICIES = (GHOST_HOLDER, GHOST_SPACE)

@@ -140,10 +140,10 @@ class Sizes:
 # here, and goes the bulk way, which knows all that there is and says what is wrong.
 
 
-FEW: Final = 16
+SMALL_BATCH: Final = 16
 """Up to so many are looked up one by one, or created of the same values."""
 
-FEW_GONE: Final = 6
+SMALL_REMOVAL: Final = 6
 """Up to so many are removed one by one."""
 
 _FEW_VALUES: Final = 2
@@ -155,7 +155,7 @@ _PLAIN: Final = frozenset((bool, int, float, str, bytes, tuple))
 _SEVERAL: Final = frozenset((list, tuple))
 
 
-def few_numbers(given: Any, most: int = FEW) -> list[int] | None:
+def small_batch(given: Any, most: int = SMALL_BATCH) -> list[int] | None:
     """Return a few plain integers as a list."""
     if type(given) is np.ndarray:
         if given.ndim != 1 or len(given) > most or given.dtype.kind not in "iu":
@@ -183,7 +183,7 @@ def are_cells(table: FieldTable, given: Mapping[str, Any]) -> bool:
     return True
 
 
-def few_values(
+def small_values(
     table: FieldTable, given: Mapping[str, Any], count: int
 ) -> Sequence[Mapping[str, Any]] | None:
     """Return the fields of each of a few new rows, all of which are checked."""

@@ -14,7 +14,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bulk import few_numbers
+from .bulk import small_batch
 from .callbacks import Dispatch, Subscription, flattened
 from .errors import CapacityError, StaleEntityError
 from .given_arrays import all_different, entity_count, first_repeat, without_repeats
@@ -159,8 +159,8 @@ class Entities(LivingEntities):
         With `repeats`, entities may be given more than once and die once: O(k log k).
         Raises what `destroy` does; StaleEntityError for a repeated entity, too.
         """
-        few = few_numbers(es)
-        if few and self._destroy_few(few, repeats):
+        few = small_batch(es)
+        if few and self._destroy_small_batch(few, repeats):
             return
         es = self.require_many(es)
         ascending = bool((es[1:] > es[:-1]).all())
@@ -175,10 +175,10 @@ class Entities(LivingEntities):
         else:
             self._kill(es)
 
-    def _destroy_few(self, es: list[int], repeats: bool = False) -> bool:
+    def _destroy_small_batch(self, es: list[int], repeats: bool = False) -> bool:
         """Destroy a few entities, together and in this order, and return True; if one is dead or,
         without `repeats`, given twice, do nothing."""
-        distinct = self._few_living(es)
+        distinct = self._small_batch_living(es)
         if distinct is None or (len(distinct) < len(es) and not repeats):
             return False
         if self.dispatch.depth or self._callbacks.entries:

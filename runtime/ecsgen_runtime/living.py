@@ -202,7 +202,7 @@ class LivingEntities:
         return self._require_handles(as_entities(es), es)
 
     @per_class
-    def _are_few_alive(self, es: list[int]) -> bool:
+    def _all_alive(self, es: list[int]) -> bool:
         """Return whether a few entities are all alive."""
         cells, count = self._cells, self._n_cells
         for e in es:
@@ -211,9 +211,9 @@ class LivingEntities:
                 return False
         return True
 
-    def _few_living(self, es: list[int]) -> list[int] | None:
+    def _small_batch_living(self, es: list[int]) -> list[int] | None:
         """Return a few entities, each once, in this order; None if one is dead."""
-        if not self._are_few_alive(es):
+        if not self._all_alive(es):
             return None
         return es if len(es) == 1 else [*dict.fromkeys(es)]
 

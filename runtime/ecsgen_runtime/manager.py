@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 from numpy.typing import ArrayLike, NDArray
 
 from .buffers import Column
-from .bulk import FEW_GONE, few_numbers, few_values
+from .bulk import SMALL_REMOVAL, small_batch, small_values
 from .callbacks import Dispatch
 from .columns import Rows
 from .converters import FieldTable
@@ -193,8 +193,8 @@ class Manager(Lockable, FixedParts):
         """
         if self._locks:
             self._refuse_locked()
-        few = few_numbers(rows, FEW_GONE)
-        if not few or not self._destroy_few(few):
+        few = small_batch(rows, SMALL_REMOVAL)
+        if not few or not self._destroy_small_batch(few):
             given = self._rows_given(rows)
             self._destroy_rows(self._distinct(given))
 
@@ -339,11 +339,11 @@ class Manager(Lockable, FixedParts):
         return self.data._n + count <= self.data._allocated
 
     @per_class
-    def _takes_few(self, count: int) -> bool:
+    def _takes_small_batch(self, count: int) -> bool:
         """Return whether so many entities may get a row one by one, and surely all will."""
         return not self._locks and self._SINGLY and self._has_room(count)
 
-    def _destroy_few(self, rows: list[int]) -> bool:
+    def _destroy_small_batch(self, rows: list[int]) -> bool:
         """Remove a few rows, the last one first, and return True, if that is plain.
 
         It is if it leaves the others where the bulk way does: the last ones in the holes, in
@@ -375,13 +375,13 @@ class Manager(Lockable, FixedParts):
         del left  # in the end: that may run code
         return True
 
-    def _few_values(
+    def _small_values(
         self, count: int, given: Mapping[str, Any]
     ) -> Sequence[Mapping[str, Any]] | None:
         """Return the fields of each of a few rows that are plain to create one by one."""
         if self._locks or not self._BY_ROW:
             return None
-        fields = few_values(self._CONVERTERS, given, count)  # arrays are told at once
+        fields = small_values(self._CONVERTERS, given, count)  # arrays are told at once
         if fields is None or (self._RELEASES and self._is_watched):
             return None
         return fields if self._has_room(count) else None

@@ -1,7 +1,7 @@
 """Packages that an earlier ecsgen made run with this library, or say clearly that they do not.
 
-`tests/packages/interface_N/` has what the first build for an interface wrote, and its schema; of one
-that is no longer served, what refuses. It is never built anew.
+`tests/packages/interface_N/` has what the first build for an interface wrote, and its schema; of
+one that is no longer served, what refuses. It is never built anew.
 """
 
 from __future__ import annotations

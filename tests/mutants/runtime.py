@@ -2,13 +2,13 @@
 
 from tests.mutants._base import Mutant, module
 
-FEW = ("test_point_mass.py", "test_particle.py")
+SMALL_BATCH = ("test_point_mass.py", "test_particle.py")
 FIELDS = ("test_every_type.py",)
 
 GROUPS = (
     module(
         "_runtime/buffers.py",
-        FEW,
+        SMALL_BATCH,
         Mutant(
             "buffers start anywhere",
             r"(raw = np\.zeros\(.*\n.*\n +return) raw\[start : start \+ size\]",
@@ -39,7 +39,7 @@ GROUPS = (
     ),
     module(
         "_runtime/columns.py",
-        FEW,
+        SMALL_BATCH,
         Mutant("rows are lost when the buffer moves", r"copy_rows\(.*\)", "pass"),
         Mutant("held views are not reported", r"warn_if_viewed\(.*\)", "pass"),
         Mutant("arguments count as held views", r"self\.MANAGER, borrowed\)", "self.MANAGER, ())"),
@@ -101,7 +101,7 @@ GROUPS = (
     ),
     module(
         "_runtime/placement.py",
-        FEW,
+        SMALL_BATCH,
         Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
         Mutant(
             "the row behind the last is accepted",

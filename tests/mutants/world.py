@@ -49,7 +49,7 @@ GROUPS = (
         Mutant("nobody is destroyed", r"self\.entities\.destroy(_many)?\(.*\)$", "pass"),
     ),
     module(
-        "_runtime/world/later.py",
+        "_runtime/world/deferred.py",
         ("test_world.py",),
         Mutant("what is noted is forgotten", r"noted\.extend\(.*\)", "pass"),
         Mutant("the first note is forgotten", r"noted = self\._noted = \[\]", "noted = []"),
@@ -58,7 +58,7 @@ GROUPS = (
         ),
         Mutant("the dead are meant among a few", r"if alive\(note\) and ", "if "),
         Mutant("each of a few notes is a death", r" and note not in doomed", ""),
-        Mutant("nobody of a few dies", r"self\.entities\._destroy_few\(few\)", "pass"),
+        Mutant("nobody of a few dies", r"self\.entities\._destroy_small_batch\(few\)", "pass"),
         Mutant("each note is a death", r"without_repeats\((.*)\)$", r"\1"),
         Mutant("nobody dies", r"self\.entities\.destroy_many\(doomed\)", "pass"),
         Mutant(

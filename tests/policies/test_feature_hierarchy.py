@@ -43,8 +43,8 @@ def test_a_manager_does_as_the_model(
 def limits(package: ModuleType, module: str, few: bool, rounds: int) -> Iterator[None]:
     """Take the ways for few rows among many, and give up on long lists after some rounds."""
     with pytest.MonkeyPatch.context() as patch:
-        few_values = {"_DENSE": 0, "_MANY": 0} if few else {}
-        patch_runtime(patch, package.__name__, ROUNDS=rounds, **few_values)
+        small_values = {"_DENSE": 0, "_MANY": 0} if few else {}
+        patch_runtime(patch, package.__name__, ROUNDS=rounds, **small_values)
         yield
 
 

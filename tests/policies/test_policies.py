@@ -74,7 +74,7 @@ def test_each_policy_and_part_is_in_use(project: Project) -> None:
         for component, _ in managed(project)
         for part in with_parts(component, policies.active(component))
     }
-    apart = {"haunted", "haunted_space"}
+    apart = {"ghost_holder", "ghost_space"}
     assert {policy.name for policy in policies.every()} - apart <= used
 
 

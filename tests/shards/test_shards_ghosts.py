@@ -10,7 +10,7 @@ import pytest
 from tests.support.thread_ranks import ThreadComm, run
 from tests.support.world_package import world_package
 
-NAME = "shards_haunted"
+NAME = "shards_ghosts"
 SCHEMA = """
 world: Moor
 shards: {ghosts: {Track: [k], Mark: [k]}}

@@ -14,7 +14,9 @@ from ecsgen.render import runtime
 from tests.support.world_package import load, sources
 
 ROOT = Path(__file__).resolve().parents[2]
-TRACES = re.compile(r"shard|ghost|haunt|visit(or|ed)|parcel|nearby|absorb|lockstep", re.IGNORECASE)
+TRACES = re.compile(
+    r"shard|ghost|ghost_state|visit(or|ed)|parcel|nearby|absorb|lockstep", re.IGNORECASE
+)
 SHARDS = re.compile(r"^shards:\n(  .*\n)+", re.MULTILINE)
 
 

@@ -349,7 +349,7 @@ try_to_collect(Collection *it, World *plan, PyObject *self, PyObject *entities)
 }
 
 PyObject *
-collect_few(World *plan, PyObject *self)
+collect_small_batch(World *plan, PyObject *self)
 {
     Collection it;
     PyObject *entities = PyObject_GetAttr(self, plan->entities), *gone = NULL;

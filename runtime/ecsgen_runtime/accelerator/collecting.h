@@ -5,6 +5,6 @@
 
 /* Do what a world's `collect` does, if only a few are noted and nobody else is dead, and return how
    many rows went. NULL leaves it to Python. */
-PyObject *collect_few(World *plan, PyObject *self);
+PyObject *collect_small_batch(World *plan, PyObject *self);
 
 #endif

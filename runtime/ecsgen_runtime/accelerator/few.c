@@ -6,14 +6,14 @@
 #include "leaving.h"
 
 /* So many at most: more are done faster at once. */
-#define FEW 16
+#define SMALL_BATCH 16
 
 /* Read the numbers of a method's only argument, a list of a few; their count, or -1. */
 static int
-read_few(PyObject *const *args, size_t nargsf, PyObject *kwnames, uint64_t *numbers)
+read_small_batch(PyObject *const *args, size_t nargsf, PyObject *kwnames, uint64_t *numbers)
 {
     if (!has_args(nargsf, kwnames, 2) || !PyList_CheckExact(args[1]) ||
-        PyList_GET_SIZE(args[1]) > FEW) {
+        PyList_GET_SIZE(args[1]) > SMALL_BATCH) {
         return -1;
     }
     int count = (int)PyList_GET_SIZE(args[1]);
@@ -26,13 +26,13 @@ read_few(PyObject *const *args, size_t nargsf, PyObject *kwnames, uint64_t *numb
 }
 
 PyObject *
-lookup_few(PARAMETERS)
+lookup_small_batch(PARAMETERS)
 {
     Component *plan = PLAN(callable);
-    uint64_t entities[FEW], row;
-    int64_t rows[FEW];
+    uint64_t entities[SMALL_BATCH], row;
+    int64_t rows[SMALL_BATCH];
     PyObject *data;
-    int count = read_few(args, nargsf, kwnames, entities);
+    int count = read_small_batch(args, nargsf, kwnames, entities);
     for (int i = 0; i < count; i++) {
         if (!find_entity(plan, args[0], PyList_GET_ITEM(args[1], i), &data, &row)) {
             return LEAVE;
@@ -56,19 +56,19 @@ drop_repeats(Leaving *it)
 }
 
 PyObject *
-remove_few(PARAMETERS)
+remove_small_batch(PARAMETERS)
 {
     Component *plan = PLAN(callable);
-    uint64_t entities[FEW];
-    uint32_t gone[FEW];
+    uint64_t entities[SMALL_BATCH];
+    uint32_t gone[SMALL_BATCH];
     Leaving leaving;
-    int count = read_few(args, nargsf, kwnames, entities);
+    int count = read_small_batch(args, nargsf, kwnames, entities);
     if (count < 0 || has_family(plan) || plan->owners == ABSENT ||
         !open_leaving(&leaving, &plan->plan, args[0], plan->entities, SLOT(args[0], plan->owners))) {
         return LEAVE;
     }
     leaving.gone = gone;
-    leaving.room = FEW;
+    leaving.room = SMALL_BATCH;
     for (int i = 0; i < count; i++) {
         note_row_of(&leaving, entities[i]);
     }
@@ -112,14 +112,14 @@ are_new(const Leaving *it, PyObject *self, const uint64_t *entities, int count)
 }
 
 PyObject *
-create_few(PARAMETERS)
+create_small_batch(PARAMETERS)
 {
     Component *plan = PLAN(callable);
-    uint64_t entities[FEW];
-    int64_t numbers[FEW] = {0};
+    uint64_t entities[SMALL_BATCH];
+    int64_t numbers[SMALL_BATCH] = {0};
     char scratch[MAX_ROW];
     Leaving it;
-    int count = read_few(args, nargsf, NULL, entities);
+    int count = read_small_batch(args, nargsf, NULL, entities);
     if (count <= 0 || plan->is_direct || !plan->creates ||
         !take_named(plan, args + 2, kwnames, scratch, NULL)) {
         return LEAVE;

@@ -114,8 +114,8 @@ PyObject *set_value_of(PARAMETERS);
 PyObject *get_value_of_id(PARAMETERS);
 PyObject *set_value_of_id(PARAMETERS);
 PyObject *get_row(PARAMETERS);
-PyObject *lookup_few(PARAMETERS);
-PyObject *remove_few(PARAMETERS);
-PyObject *create_few(PARAMETERS);
+PyObject *lookup_small_batch(PARAMETERS);
+PyObject *remove_small_batch(PARAMETERS);
+PyObject *create_small_batch(PARAMETERS);
 
 #endif

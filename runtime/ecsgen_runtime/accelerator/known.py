@@ -82,7 +82,7 @@ ENTITIES: Final = {
 
 WORLDS: Final = {
     "create": "EntityWorld",
-    "destroy_later": "LaterDeaths",
+    "destroy_later": "DeferredDeaths",
     "collect": "WorldBase",
 }
 """Of worlds: the class whose method the function in C of that name stands for."""

@@ -269,7 +269,7 @@ collect(PARAMETERS)
 {
     World *plan = PLAN(callable);
     PyObject *gone = has_args(nargsf, kwnames, 1) && guard_holds(&plan->plan.guard, args[0])
-                         ? collect_few(plan, args[0])
+                         ? collect_small_batch(plan, args[0])
                          : NULL;
     return gone == NULL ? LEAVE : gone;
 }

@@ -12,7 +12,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bulk import FEW_GONE
+from ..bulk import SMALL_REMOVAL
 from ..callbacks import Callbacks, Subscription
 from ..handles import NULL_ENTITY, Columns, EntityArray, Instance, RowArray
 from ..locks import is_broken
@@ -95,7 +95,7 @@ class Gc(Owned):
         if self._locks:
             self._refuse_locked()
         rows = self._dead_rows(self.data.entity)
-        if 0 < len(rows) <= FEW_GONE and self._destroy_few(rows.tolist()):
+        if 0 < len(rows) <= SMALL_REMOVAL and self._destroy_small_batch(rows.tolist()):
             return len(rows)
         return self._destroy_rows(rows)
 
@@ -154,7 +154,7 @@ class Release(Manager):
         return bool(self._released.entries)
 
     @per_class
-    def _takes_few(self, count: int) -> bool:
+    def _takes_small_batch(self, count: int) -> bool:
         if self._released.entries or self._locks:
             return False
         return self._SINGLY and self._has_room(count)

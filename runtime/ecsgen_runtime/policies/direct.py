@@ -225,7 +225,7 @@ class Direct(One):
     def _has_room(self, count: int) -> bool:
         return self._entities._n_used + count <= self.data._allocated
 
-    def _are_few_new(self, entities: list[int]) -> bool:
+    def _all_new(self, entities: list[int]) -> bool:
         end, owners = self.data._n, self.data._entity_cells
         mask = self._entities._LAYOUT.INDEX_MASK
         for entity in entities:
@@ -339,14 +339,14 @@ class DirectIds(IdCalls, Direct):
         rows = np.where(data.present, np.arange(n), NIL)
         return resolve_ids(given, rows, data._id_generation_column[:n])
 
-    def _are_few_new(self, entities: list[int]) -> bool:
+    def _all_new(self, entities: list[int]) -> bool:
         data, mask = self.data, self._entities._LAYOUT.INDEX_MASK
         for entity in entities:
             row = entity & mask
             # a row without another generation is for many at once, where it is refused in time
             if row < data._allocated and data._id_generation_cells[row] == WORN_OUT:
                 return False
-        return super()._are_few_new(entities)
+        return super()._all_new(entities)
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bulk import FEW
+from ..bulk import SMALL_BATCH
 from ..columns import Rows
 from ..handles import NIL, Instance, RowArray
 from ..per_class import NO_SLOTS, per_class
@@ -209,7 +209,7 @@ class Hierarchy(Packed):
     def _with_descendants(self, gone: RowArray) -> RowArray:
         """Return rows with all that are below them, ascending."""
         data = self.data
-        if len(gone) <= FEW:
+        if len(gone) <= SMALL_BATCH:
             firsts, nexts = data._first_child_cells, data._next_sibling_cells
             few = few_below(firsts, nexts, gone.tolist())
             if few is not None:

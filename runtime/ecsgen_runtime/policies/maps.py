@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..buffers import cells, whole_rows
-from ..bulk import few_numbers
+from ..bulk import small_batch
 from ..given_arrays import as_entities
 from ..handle_layout import INDEX_MASK, whole_mask
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
@@ -129,7 +129,7 @@ class Sparse(Mapped):
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
-        few = few_numbers(entities)
+        few = small_batch(entities)
         if few is not None:
             lookup = self.lookup
             return np.array([lookup(entity) for entity in few], np.intp)  # type: ignore[arg-type]  # a call takes time
@@ -195,7 +195,7 @@ class Sparse(Mapped):
         """Remove the rows of a dead entity, of which this is the first."""
         self._destroy_rows(self._rows_with(row))
 
-    def _are_few_new(self, entities: list[int]) -> bool:
+    def _all_new(self, entities: list[int]) -> bool:
         rows, mask = self._sparse_cells, self._entities._LAYOUT.INDEX_MASK
         end = len(rows)
         for entity in entities:
@@ -353,7 +353,7 @@ class Hash(Mapped):
         super()._shrink()
         self._rows = dict(self._rows)
 
-    def _are_few_new(self, entities: list[int]) -> bool:
+    def _all_new(self, entities: list[int]) -> bool:
         return self._rows.keys().isdisjoint(entities)
 
     def _enter(self, entity: Entity, row: Instance) -> None:

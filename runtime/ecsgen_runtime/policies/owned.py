@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bulk import FEW_GONE, few_numbers
+from ..bulk import SMALL_REMOVAL, small_batch
 from ..callbacks import Dispatch
 from ..columns import OwnedRows
 from ..converters import check_values
@@ -195,9 +195,9 @@ class Owned(Manager):
         """Remove all instances of k entities and return how many went; O(k + that number)."""
         if self._locks:
             self._refuse_locked()
-        few = few_numbers(entities, FEW_GONE)
+        few = small_batch(entities, SMALL_REMOVAL)
         rows = self._single_rows(few) if few else None
-        if rows is not None and (not rows or self._destroy_few(rows)):
+        if rows is not None and (not rows or self._destroy_small_batch(rows)):
             return len(rows)
         return self._destroy_rows(self._rows_of_many(as_entities(entities)))
 
@@ -229,9 +229,9 @@ class Owned(Manager):
         """Give each of k entities an instance of these fields; O(k)."""
         if table is not None:
             given = self._with_table(entities, table, given)
-        few = few_numbers(entities)
+        few = small_batch(entities)
         if few:
-            rows = self._create_few(few, given)
+            rows = self._create_small_batch(few, given)
             if rows is not None:
                 return rows
         self._check_names(given)
@@ -264,7 +264,7 @@ class Owned(Manager):
             self._entities.require_many(entities)  # a dead entity counts for more
             raise
 
-    def _create_few(
+    def _create_small_batch(
         self, entities: list[int], given: Mapping[str, Any]
     ) -> RowArray | None:
         """Create a few plain rows one by one; None if something is not that plain.
@@ -272,12 +272,12 @@ class Owned(Manager):
         None may be in another's way, for that would move the rows of those before it.
         """
         count = len(entities)
-        fields = self._few_values(count, given)
+        fields = self._small_values(count, given)
         if fields is None or len(set(entities)) < count:
             return None
-        if not self._entities._are_few_alive(entities):
+        if not self._entities._all_alive(entities):
             return None
-        if not self._are_few_new(entities):
+        if not self._all_new(entities):
             return None
         version, rows = self.data._version, np.empty(count, np.intp)
         create: Callable[..., Instance] = self.create
@@ -294,7 +294,7 @@ class Owned(Manager):
         return rows
 
     @abstractmethod
-    def _are_few_new(self, entities: list[int]) -> bool:
+    def _all_new(self, entities: list[int]) -> bool:
         """Return whether nothing has the indices of a few live entities."""
 
     def _replace(self, entities: EntityArray, columns: Columns) -> RowArray:

@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from ..bulk import FEW
+from ..bulk import SMALL_BATCH
 from ..callbacks import Dispatch
 from ..errors import EcsError
 from ..handles import NIL, Columns, Id, IdArray
@@ -73,8 +73,8 @@ class Unowned(IdCalls):
         count = whole_count(type(self).__name__, count)
         if table is not None:
             given = self._columns_beside(given, table, count)
-        if 0 < count <= FEW:
-            ids = self._create_few(count, given)
+        if 0 < count <= SMALL_BATCH:
+            ids = self._create_small_batch(count, given)
             if ids is not None:
                 return ids
         self._check_names(given)
@@ -90,9 +90,11 @@ class Unowned(IdCalls):
             return self._dispatch.run(self._replace, count, columns)
         return self._replace(count, columns)
 
-    def _create_few(self, count: int, given: Mapping[str, Any]) -> IdArray | None:
+    def _create_small_batch(
+        self, count: int, given: Mapping[str, Any]
+    ) -> IdArray | None:
         """Create a few plain instances one by one; None if something is not that plain."""
-        fields = self._few_values(count, given)
+        fields = self._small_values(count, given)
         if fields is None:
             return None
         version = self.data._version

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bulk import few_numbers
+from ..bulk import small_batch
 from ..entity_manager import Entities
 from ..errors import CapacityError, StaleEntityError
 from ..given_arrays import all_different, as_entities, first_repeat, without_repeats
@@ -251,7 +251,7 @@ class VisitedEntities(LivingEntities):
         """Return one more than the highest slot of entities, 0 without any; O(k)."""
         return int(self._slots(es).max()) + 1 if len(es) else 0
 
-    def _are_few_alive(self, es: list[int]) -> bool:
+    def _all_alive(self, es: list[int]) -> bool:
         return all(map(self.alive, es))
 
     def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
@@ -395,8 +395,8 @@ class ShardedEntities(VisitedEntities, Entities):
         With `repeats`, entities may be given more than once and die once: O(k log k).
         Raises what `destroy` does; StaleEntityError for a repeated entity, too.
         """
-        few = few_numbers(es)
-        if few and self._destroy_few(few, repeats):
+        few = small_batch(es)
+        if few and self._destroy_small_batch(few, repeats):
             return
         es = self.require_many(es)
         es = without_repeats(es) if repeats else self._distinct(es)

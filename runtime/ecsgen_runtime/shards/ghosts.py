@@ -45,7 +45,7 @@ class RowsNear:
 
     __slots__ = ("_end", "_manager", "_start")
 
-    def __init__(self, manager: Haunted, start: int, end: int) -> None:
+    def __init__(self, manager: GhostHolder, start: int, end: int) -> None:
         self._manager = manager
         self._start = start
         self._end = end
@@ -84,7 +84,7 @@ class RowsNear:
         return rows
 
 
-class Haunt:
+class GhostState:
     """The ghosts of a manager: how many, of which version, and whose."""
 
     __slots__ = ("active", "count", "map", "owners", "version", "watch")
@@ -100,7 +100,7 @@ class Haunt:
         """Who is told how far kernels look, if anybody."""
 
 
-class Haunted(Owned):
+class GhostHolder(Owned):
     """A manager with ghosts."""
 
     __slots__ = NO_SLOTS
@@ -109,11 +109,11 @@ class Haunted(Owned):
     """The fields that they have."""
     data: OwnedRows
     _entities: ShardedEntities
-    _haunt: Haunt
+    _ghost_state: GhostState
 
     def _attach(self) -> None:
         super()._attach()
-        self._haunt = Haunt()
+        self._ghost_state = GhostState()
 
     @property
     def ghosts(self) -> RowsNear:
@@ -128,12 +128,14 @@ class Haunted(Owned):
 
     @property
     def _n_ghosts(self) -> int:
-        haunt = self._haunt
-        return haunt.count if haunt.version == self.data._version else 0
+        ghost_state = self._ghost_state
+        return ghost_state.count if ghost_state.version == self.data._version else 0
 
     def _shrink(self) -> None:
         super()._shrink()
-        self._haunt.version = -1  # they may have been in pages that were given back
+        self._ghost_state.version = (
+            -1
+        )  # they may have been in pages that were given back
 
     @classmethod
     def _ghost_columns(cls) -> tuple[str, ...]:
@@ -149,18 +151,20 @@ class Haunted(Owned):
         data = self.data
         if not hasattr(data, "_count"):
             return data._entity_column
-        owners = self._haunt.owners[: self._n_ghosts]
+        owners = self._ghost_state.owners[: self._n_ghosts]
         return np.concatenate((data._entity_column[: data._n], owners))
 
     def _ghost_rows(self, entities: EntityArray) -> RowArray:
         """Return the row of each ghost, -1 where it is none."""
-        haunt = self._haunt
+        ghost_state = self._ghost_state
         if not self._n_ghosts or len(entities) == 0:
             return np.full(len(entities), -1)
-        if haunt.map is None:
-            haunt.map = HandleMap(self._entities._BULK)
-            haunt.map.add(haunt.owners, np.arange(haunt.count) + self.data._n)
-        return haunt.map.find(entities)
+        if ghost_state.map is None:
+            ghost_state.map = HandleMap(self._entities._BULK)
+            ghost_state.map.add(
+                ghost_state.owners, np.arange(ghost_state.count) + self.data._n
+            )
+        return ghost_state.map.find(entities)
 
     def _take_ghosts(
         self,
@@ -172,7 +176,7 @@ class Haunted(Owned):
 
         `borrowed`: the caller's arguments.
         """
-        data, haunt, count = self.data, self._haunt, len(owners)
+        data, ghost_state, count = self.data, self._ghost_state, len(owners)
         if data._n + count > data._allocated:
             # not by `_grow`: where rows make way for others, nothing grows
             rows = grown_capacity(data._allocated, data._n + count)
@@ -185,8 +189,8 @@ class Haunted(Owned):
             for part in parts:
                 column[place : place + len(part)] = part
                 place += len(part)
-        haunt.owners, haunt.map = owners, None
-        haunt.count, haunt.version = count, data._version
+        ghost_state.owners, ghost_state.map = owners, None
+        ghost_state.count, ghost_state.version = count, data._version
 
 
 def _elements(field: str, held: list[str]) -> list[str]:
@@ -213,7 +217,7 @@ class ShardedSpaced(OwnedSpaced):
 # --- Spaces in which kernels find ghosts as well as own rows --------------------------
 
 
-class HauntedSpace(Haunted, ShardedSpaced):
+class GhostSpace(GhostHolder, ShardedSpaced):
     """A manager whose rows ask ghosts as well, which lie behind them and ask nobody."""
 
     __slots__ = NO_SLOTS
@@ -237,7 +241,7 @@ class HauntedSpace(Haunted, ShardedSpaced):
         self, kernel: str, radius: SupportsFloat, n: int
     ) -> tuple[Places, Places, float, tuple[float, ...]]:
         """Return the same of the first n rows, or of all rows and ghosts if there are some."""
-        watch = self._haunt.watch
+        watch = self._ghost_state.watch
         if watch is None and not self._n_ghosts:
             return super()._near_given(kernel, radius, n)
         reach = checked_radius(f"{type(self).__name__}.{kernel}", radius)
@@ -257,7 +261,7 @@ class HauntedSpace(Haunted, ShardedSpaced):
         own = self.data._n
         if n <= own:
             return super()._are_seen(n)
-        rows, active = super()._are_seen(own), self._haunt.active
+        rows, active = super()._are_seen(own), self._ghost_state.active
         if rows is None and active is None:
             return None
         found = np.ones(n, np.bool_)
@@ -268,29 +272,29 @@ class HauntedSpace(Haunted, ShardedSpaced):
         return found
 
 
-def ghosts_near(radius: float, space: HauntedSpace, *others: Haunted) -> RowArray:
+def ghosts_near(radius: float, space: GhostSpace, *others: GhostHolder) -> RowArray:
     """Return which ghosts have rows in all of some managers, active ones; none if one of these has
     none any more."""
     managers = (space, *others)
-    if space._haunt.watch is not None:
-        space._haunt.watch.asked(radius, *managers)
+    if space._ghost_state.watch is not None:
+        space._ghost_state.watch.asked(radius, *managers)
     count = min(manager._n_ghosts for manager in managers)
     seen = np.ones(count, np.bool_)
     for manager in managers:
-        active = manager._haunt.active
+        active = manager._ghost_state.active
         if active is not None and count:
             seen &= active
     return seen.nonzero()[0]
 
 
-def with_ghosts(rows: RowArray, manager: Haunted, ghosts: RowArray) -> RowArray:
+def with_ghosts(rows: RowArray, manager: GhostHolder, ghosts: RowArray) -> RowArray:
     """Return rows of a manager, then those of ghosts."""
     return np.concatenate((rows, ghosts + manager.data._n)) if len(ghosts) else rows
 
 
 def haunted_given(
     kernel: str,
-    manager: HauntedSpace,
+    manager: GhostSpace,
     radius: SupportsFloat,
     asking: RowArray,
     members: RowArray,
@@ -329,11 +333,11 @@ class Watch:
         self._seen: dict[str, Seen] = {}
         self._asked: dict[str, float] = {}
         managers = {name: getattr(world, name) for name in type(world)._GHOSTS}
-        self._spaces: dict[str, HauntedSpace] = {
-            name: one for name, one in managers.items() if isinstance(one, HauntedSpace)
+        self._spaces: dict[str, GhostSpace] = {
+            name: one for name, one in managers.items() if isinstance(one, GhostSpace)
         }
         for one in self._spaces.values():
-            one._haunt.watch = self
+            one._ghost_state.watch = self
 
     def take(self) -> None:
         """Remember where all are, now that ghosts have come."""
@@ -343,12 +347,12 @@ class Watch:
             own = places[:, :n], seen[:, :n]
             self._seen[name] = Seen(*own, owners[:n], owners[n:])
 
-    def asked(self, radius: float, space: HauntedSpace, *others: Haunted) -> None:
+    def asked(self, radius: float, space: GhostSpace, *others: GhostHolder) -> None:
         """Remember that rows of a space were asked from so far; ShardError if ghosts are gone, or
         places not those that others know."""
         name = next(name for name, one in self._spaces.items() if one is space)
         for manager in (space, *others):
-            if manager._haunt.version != manager.data._version:
+            if manager._ghost_state.version != manager.data._version:
                 raise ShardError(
                     f"{type(manager).__name__} has no ghosts since its rows changed: refresh first"
                 )

@@ -331,13 +331,13 @@ class ShardedDirectIds(VisitedIds, DirectIds, ShardedDirect):
         super()._restore(extras)
         self.data._be_shard(self._entities.shard)
 
-    def _are_few_new(self, entities: list[int]) -> bool:
+    def _all_new(self, entities: list[int]) -> bool:
         data = self.data
         for row in map(self._entities._slot, entities):
             # a row without another generation is for many at once, where it is refused in time
             if row < data._allocated and data._is_worn(row):
                 return False
-        return super(DirectIds, self)._are_few_new(entities)
+        return super(DirectIds, self)._all_new(entities)
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -328,7 +328,7 @@ def take_ghosts(
         manager._take_ghosts(owners, columns, borrowed)
         if active is not None:
             none = np.zeros(0, np.bool_)
-            manager._haunt.active = np.concatenate([none, *active])
+            manager._ghost_state.active = np.concatenate([none, *active])
 
 
 # --- Who is a ghost elsewhere, and where their rows are -------------------------------

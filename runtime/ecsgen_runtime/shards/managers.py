@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bulk import few_numbers
+from ..bulk import small_batch
 from ..given_arrays import as_entities
 from ..handle_layout import INDEX_MASK
 from ..handles import (
@@ -115,7 +115,7 @@ class ShardedSparse(Visited, Sparse):
                 rows = bulk.rows_in(self._sparse, owners, asked.es, asked.slots)
             return rows
         visitors = self._entities._visitors
-        if not visitors.count or few_numbers(entities) is not None:
+        if not visitors.count or small_batch(entities) is not None:
             return super().lookup_many(entities)
         given = as_entities(entities)
         owners = self.data._entity_column[: self.data._n]
@@ -137,7 +137,7 @@ class ShardedSparse(Visited, Sparse):
             if highest >= len(self._sparse):
                 self._set_map(grown_map(self._sparse, highest))
 
-    def _are_few_new(self, entities: list[int]) -> bool:
+    def _all_new(self, entities: list[int]) -> bool:
         rows = self._sparse_cells
         for slot in map(self._entities._slot, entities):
             if slot < len(rows) and rows[slot] != NIL:
@@ -253,7 +253,7 @@ class ShardedDirect(Direct):
         if needed > data._allocated:
             data._grow(needed, borrowed)
 
-    def _are_few_new(self, entities: list[int]) -> bool:
+    def _all_new(self, entities: list[int]) -> bool:
         data = self.data
         for row in map(self._entities._slot, entities):
             if row < data._n and data._entity_cells[row] != NULL_ENTITY:

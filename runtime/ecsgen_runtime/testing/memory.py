@@ -196,7 +196,7 @@ class DoublingCases(MemoryCases):
 # --- All rows are there from the start: nothing ever moves to another buffer ----------
 
 
-FEW = 20_000
+SMALL_BATCH = 20_000
 """So many rows are few enough to be filled."""
 
 
@@ -250,13 +250,13 @@ class ReservedCases(MemoryCases):
         before = State(self.subject, m)
         with pytest.raises(CapacityError, match=f"{self.subject.label}Manager"):
             m.reserve(m.capacity + 1)
-        if m.capacity <= FEW:
+        if m.capacity <= SMALL_BATCH:
             refuses(CapacityError, self.add, source, m, m.capacity - 2)
             assert State(self.subject, m) == before
 
     def test_the_last_row_is_there(self) -> None:
         source, m = self.new()
-        if m.capacity > FEW:
+        if m.capacity > SMALL_BATCH:
             pytest.skip(f"filling {m.capacity} rows takes long")
         self.add(source, m, m.capacity - 1)
         self.add_one(source, m)
@@ -287,12 +287,12 @@ class ReservedCases(MemoryCases):
         self.add(source, m, LINE)
         per_row = sum(column.nbytes for column in self.subject.columns)
         assert m.nbytes >= empty + LINE * per_row
-        if m.capacity > FEW:
+        if m.capacity > SMALL_BATCH:
             assert m.nbytes < m.capacity * per_row
 
     def test_what_is_behind_is_given_back(self) -> None:
         source, m = self.new()
-        count = min(m.capacity, FEW)
+        count = min(m.capacity, SMALL_BATCH)
         self.add(source, m, count, **self.ones(count))
         rows = sorted(self.found(m, owner) for owner in m)
         m.destroy_many(rows[3:])

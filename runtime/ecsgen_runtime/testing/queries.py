@@ -37,7 +37,7 @@ from .subject import (
 Clauses = Mapping[str, tuple[str, ...]]
 """The components of `all`, `any`, `none` and `optional`, as attributes of the world."""
 
-FEW: dict[str, Any] = {
+SMALL_BATCH: dict[str, Any] = {
     "tuples": 2,
     "joined": 3,
     "kept": 2,
@@ -53,7 +53,7 @@ FEW: dict[str, Any] = {
 
 def as_if_large() -> Any:
     """Let a few rows be joined and gathered as very many are."""
-    return Sizes.of(**FEW)
+    return Sizes.of(**SMALL_BATCH)
 
 
 class Defined:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Never, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bulk import FEW, are_cells, few_values
+from ..bulk import SMALL_BATCH, are_cells, small_values
 from ..converters import FieldTable
 from ..errors import CapacityError
 from ..fields import GivenRows, given_columns, unknown_component
@@ -20,7 +20,7 @@ from ..locks import is_broken
 from ..parts import own_managers
 from ..per_class import speed_up
 from ..reprs import count_text, list_text
-from .later import LaterDeaths
+from .deferred import DeferredDeaths
 
 # --- Signatures: which components an entity has, as one number with a bit for each ----
 
@@ -239,9 +239,9 @@ class WorldManager(SpawnStore, ComponentHolder, RowTaker, Protocol):
 
     _RELEASES: ClassVar[bool]
 
-    def _takes_few(self, count: int, /) -> bool: ...
+    def _takes_small_batch(self, count: int, /) -> bool: ...
 
-    def _are_few_new(self, entities: list[int], /) -> bool: ...
+    def _all_new(self, entities: list[int], /) -> bool: ...
 
     @property
     def _is_watched(self) -> bool: ...
@@ -273,7 +273,7 @@ class CollectingManager(Protocol):
     def collect(self) -> int: ...
 
 
-class WorldBase(LaterDeaths):
+class WorldBase(DeferredDeaths):
     """All entities, and the managers of their components."""
 
     __slots__ = ("_collecting", "_managers")
@@ -465,9 +465,9 @@ class WorldBase(LaterDeaths):
             single = self._spawn_one(given)
             if single is not None:
                 return single
-        if 0 < n <= FEW and n <= self.entities._left:
+        if 0 < n <= SMALL_BATCH and n <= self.entities._left:
             few = self._few(n, given)
-            several = None if few is None else self._spawn_few(n, few)
+            several = None if few is None else self._spawn_small_batch(n, few)
             if several is not None:
                 return several
         chosen: dict[RowClass, GivenRows] = {}
@@ -513,7 +513,11 @@ class WorldBase(LaterDeaths):
             if fields is None:
                 continue
             manager = managers.get(row)
-            if manager is None or type(fields) is not dict or not manager._takes_few(1):
+            if (
+                manager is None
+                or type(fields) is not dict
+                or not manager._takes_small_batch(1)
+            ):
                 return None
             if fields and not are_cells(manager._CONVERTERS, fields):
                 return None
@@ -543,17 +547,17 @@ class WorldBase(LaterDeaths):
             manager = self._managers.get(row)
             if manager is None or type(fields) is not dict:
                 return None
-            if not manager._takes_few(n):
+            if not manager._takes_small_batch(n):
                 return None
             rows = None
             if fields:
-                rows = few_values(manager._CONVERTERS, fields, n)
+                rows = small_values(manager._CONVERTERS, fields, n)
                 if rows is None:
                     return None
             parts.append((manager, rows))
         return parts
 
-    def _spawn_few(self, n: int, parts: list[NewRows]) -> EntityArray | None:
+    def _spawn_small_batch(self, n: int, parts: list[NewRows]) -> EntityArray | None:
         """Create n entities with rows each, one by one; if that fails, take all back.
 
         None, and nothing has changed, if rows of the dead are in the way: all of them
@@ -564,7 +568,7 @@ class WorldBase(LaterDeaths):
         try:
             entities.extend(starmap(self.entities.create, ONCE * n))
             for manager, _ in parts:
-                is_free = is_free and manager._are_few_new(entities)
+                is_free = is_free and manager._all_new(entities)
             if is_free:
                 _create_rows(entities, parts)
             created = np.array(entities, np.uint64)

@@ -86,7 +86,7 @@ class EntityWorld(WorldBase):
         parts: dict[RowClass, PlainRow] = {}
         for row in rows:
             manager = self._managers.get(type(row))
-            if manager is None or not manager._takes_few(1):
+            if manager is None or not manager._takes_small_batch(1):
                 return None
             try:
                 # Creating the first row checks it, and nothing else is there to be undone.

@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bulk import FEW, few_numbers
+from ..bulk import SMALL_BATCH, small_batch
 from ..entity_manager import Entities
 from ..given_arrays import as_entities, without_repeats
 from ..handles import Entity, EntityArray
@@ -21,7 +21,7 @@ _Note: TypeAlias = int | EntityArray
 """One entity, or several."""
 
 
-class LaterDeaths(FixedParts):
+class DeferredDeaths(FixedParts):
     """Notes entities, and destroys them when told to."""
 
     __slots__ = ("_noted",)
@@ -59,12 +59,12 @@ class LaterDeaths(FixedParts):
         """Do what `flush` does and return who died: a list if they are few."""
         noted: list[_Note] = getattr(self, "_noted", [])
         count = len(noted)
-        few = self._few_doomed(noted) if count <= FEW else None
+        few = self._small_batch_doomed(noted) if count <= SMALL_BATCH else None
         doomed = self._doomed() if few is None else few
         if few is None:
             self.entities.destroy_many(doomed)
         elif few:
-            self.entities._destroy_few(few)
+            self.entities._destroy_small_batch(few)
         if not self.entities.dispatch.is_open():  # else their turn may be refused
             del noted[:count]  # callbacks may have noted more
         return doomed
@@ -74,7 +74,7 @@ class LaterDeaths(FixedParts):
         handles = self._noted_entities()
         return without_repeats(handles[self.entities.alive_many(handles)])
 
-    def _few_doomed(self, noted: list[_Note]) -> list[int] | None:
+    def _small_batch_doomed(self, noted: list[_Note]) -> list[int] | None:
         """Return who of a few is alive, each once; None if several are one note."""
         alive = self.entities.alive
         doomed: list[int] = []
@@ -93,7 +93,7 @@ class LaterDeaths(FixedParts):
 
 def _notes(entities: Entity | ArrayLike) -> Sequence[_Note]:
     """Return what is to be remembered of what a caller gave."""
-    few = few_numbers(entities)
+    few = small_batch(entities)
     if few is not None:
         return few
     given = cast(ArrayLike, entities)
