@@ -298,6 +298,15 @@ class GcOrphansDieCases(OrphansDieCases):
         assert len(m) == 0
         self.check_alive(entities, owners, [])
 
+    def test_the_dead_die_of_nothing(self) -> None:
+        entities, m, owners = self.family([NIL, 0])
+        entities.destroy(owners[1])
+        refuser = Refuser()
+        entities._attach(refuser, Refuser.remove)
+        m.destroy(0)
+        assert len(m) == 0
+        self.check_alive(entities, owners, [0])
+
     def test_nothing_is_collected_of_which_nobody_may_die(self) -> None:
         entities, m, owners = self.family([NIL, 0, NIL])
         entities.destroy(owners[0])

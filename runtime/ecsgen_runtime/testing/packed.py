@@ -680,6 +680,18 @@ class RingCases(PackedCases):
         assert same(cells, [field.read(other)] * 10)
         assert m.data.cold.n >= SIZE + 10
 
+    def test_worn_out_ids_take_no_more_room_than_they_need(self) -> None:
+        cases: Any = self
+        skip_without(cases, "wear_out", "instances have no ids")
+        if self.subject.reserve == SIZE:
+            pytest.skip("there is no room for other slots")
+        source, m, _ = self.full()
+        m.shrink_to_fit()
+        for _ in range(SIZE + 1):
+            cases.wear_out(m, m.by_age()[:1].tolist())
+            self.push_one(source, m)
+        assert m.capacity == 3 * SIZE
+
     @pytest.mark.parametrize("count", [1, 3])
     def test_ids_of_the_oldest_wear_out(self, count: int) -> None:
         """Slots that are worn out make no room."""
