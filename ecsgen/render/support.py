@@ -1,6 +1,6 @@
 """The pieces of generated tests, which the library has in `testing/`.
 
-A policy called `ring` has two classes there, `RingCases` and `RingRules`, in whichever module;
+A policy called `packed` has two classes there, `PackedCases` and `PackedRules`, in whichever module;
 tests name them with it: `packed.RingCases`. One that no rule is about has only the first.
 """
 
@@ -49,7 +49,7 @@ def camel(name: str) -> str:
 
 @cache
 def pieces() -> Mapping[str, Piece]:
-    """Return all pieces by what their classes begin with: `Ring`."""
+    """Return all pieces by what their classes begin with: `Packed`."""
     places: dict[str, str] = {}
     bases: dict[str, list[str]] = {}
     ruled: set[str] = set()
