@@ -1,7 +1,7 @@
 """The pieces of generated tests, which the library has in `testing/`.
 
-A policy called `packed` has two classes there, `PackedCases` and `PackedRules`, in whichever module;
-tests name them with it: `packed.RingCases`. One that no rule is about has only the first.
+A policy called `packed` has two classes there, `PackedCases` and `PackedRules`, in whichever
+module; tests name them with it: `packed.RingCases`. One that no rule is about has only the first.
 """
 
 from __future__ import annotations
