@@ -43,7 +43,7 @@ from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
 from ecsgen_runtime.policies.owned import ensured
 from ecsgen_runtime.proxies import EntityProxy
 from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
-from ecsgen_runtime.spaces.blocks import NearBlocks
+from ecsgen_runtime.spaces.near_blocks import NearBlocks
 from ecsgen_runtime.spaces.spaced import OwnedSpaced, SpaceLayout
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray

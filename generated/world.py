@@ -6,9 +6,9 @@ from types import ModuleType
 from typing import Any, ClassVar, Final, Never
 
 import numpy as np
+from ecsgen_runtime.archetypes.archetype_world import ArchetypeWorld
 from ecsgen_runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
 from ecsgen_runtime.archetypes.view import QueriedChunks
-from ecsgen_runtime.archetypes.world import ArchetypeWorld
 from ecsgen_runtime.field_types import FloatField
 from ecsgen_runtime.fields import unknown_component
 from ecsgen_runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
@@ -36,13 +36,13 @@ from ecsgen_runtime.queries.joined import JoinedBlocks
 from ecsgen_runtime.queries.query import QueriedRows
 from ecsgen_runtime.queries.query_rows import joined_rows
 from ecsgen_runtime.saved_world import SavedWorld
-from ecsgen_runtime.spaces.blocks import NearBlocks
+from ecsgen_runtime.spaces.near_blocks import NearBlocks
 from ecsgen_runtime.spaces.search import NearSearch
 from ecsgen_runtime.spaces.spaced import joined_given, joined_turn_given
 from ecsgen_runtime.spaces.turns import TurnCells, move_to, near_now, turn_cells
 from ecsgen_runtime.typed import NamedTuple
 from ecsgen_runtime.world.base import ComponentFlags
-from ecsgen_runtime.world.entities import ChunkedPart, EntityViewBase, ManagedPart
+from ecsgen_runtime.world.entity_world import ChunkedPart, EntityViewBase, ManagedPart
 from ecsgen_runtime.world.seeded import SeededWorld
 from ecsgen_runtime.world.signed import SignedWorld
 from numpy.typing import ArrayLike, NDArray

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ecsgen.breaking.calls import compare_calls
+from ecsgen.breaking.changed_calls import compare_calls
+from ecsgen.breaking.changed_components import compare_components, compare_enums
 from ecsgen.breaking.comparison import Comparison, Places, Report, Side
-from ecsgen.breaking.components import compare_components, compare_enums
 from ecsgen.breaking.past import compare_past
 
 

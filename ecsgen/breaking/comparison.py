@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecsgen.breaking import Only
-from ecsgen.breaking.code import Code
+from ecsgen.breaking.changed_code import Code
 from ecsgen.config import shown
 from ecsgen.diagnostics import Diagnostics, closest, quote
 from ecsgen.model import Mark, Marks, Project

@@ -42,7 +42,7 @@ def breaking(
     that would lose or refuse data saved with those (E901 to E906), or break code that was written
     for them (E951 to E953).
     """
-    from ecsgen.breaking.sources import default_source
+    from ecsgen.breaking.old_sources import default_source
 
     options = load_options(schemas=schemas)
     if against is None:
@@ -63,7 +63,7 @@ def _breaking(
     """What breaks; None if schemas on either side have errors, which are reported."""
     from ecsgen.breaking.compare import compare
     from ecsgen.breaking.comparison import Places, Report, Side
-    from ecsgen.breaking.sources import older_side
+    from ecsgen.breaking.old_sources import older_side
     from ecsgen.schema import load
 
     project = load(options.schemas, diagnostics, options.defaults)

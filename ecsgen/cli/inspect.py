@@ -46,7 +46,7 @@ def _world(target: str, *, verify: bool) -> Iterator[Any]:
     if ":" in target and not file.exists():
         yield _of_module(target)
         return
-    from ecsgen.inspector.saved import load_saved, refuse_pickle
+    from ecsgen.inspector.saved_worlds import load_saved, refuse_pickle
 
     refuse_pickle(file)
     with TemporaryDirectory(prefix="ecsgen-") as folder:

@@ -78,8 +78,8 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
 
 def _print_layout(components: list[Component], world: World) -> None:
     from ecsgen.layout import chunk_table, layout, table
-    from ecsgen.layout.chunks import chunk_plan, chunk_plan_table, chunk_title
-    from ecsgen.layout.hints import remarks
+    from ecsgen.layout.chunk_sizes import chunk_plan, chunk_plan_table, chunk_title
+    from ecsgen.layout.layout_hints import remarks
 
     texts = []
     for component in components:
@@ -98,7 +98,7 @@ def _draw_layout(components: list[Component], file: Path) -> None:
 
 
 def _show_schedule(project: Project, name: str, svg: Path | None) -> None:
-    from ecsgen.layout.schedules import schedule_table
+    from ecsgen.layout.schedule_text import schedule_table
     from ecsgen.model.schedules import called
     from ecsgen.pictures.schedule_picture import schedule_picture
 

@@ -11,17 +11,17 @@ from ecsgen_runtime.handles import NIL
 from starlette.requests import Request
 
 from ecsgen.inspector.asking import Questions, RefusedError, missing
-from ecsgen.inspector.cells import Json
-from ecsgen.inspector.chunked import subjects_of
+from ecsgen.inspector.chunk_tables import subjects_of
 from ecsgen.inspector.copies import Copies
 from ecsgen.inspector.entity import Entities, entity_of
 from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
+from ecsgen.inspector.json_cells import Json
 from ecsgen.inspector.matching import Conditions, Matching
 from ecsgen.inspector.overview import Frames, Overview, archetypes_json
+from ecsgen.inspector.row_tables import Tables, number, window_of
 from ecsgen.inspector.server import Answer, body_of
 from ecsgen.inspector.sets import group_members, query_conditions
 from ecsgen.inspector.subjects import Subject
-from ecsgen.inspector.tables import Tables, number, window_of
 from ecsgen.inspector.trees import Trees
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import RefusedError, missing, refused
-from ecsgen.inspector.cells import Json, given_fields, json_column
-from ecsgen.inspector.chunked import Chunked
+from ecsgen.inspector.chunk_tables import Chunked
+from ecsgen.inspector.json_cells import Json, given_fields, json_column
 from ecsgen.inspector.subjects import Managed, Subject
 
 

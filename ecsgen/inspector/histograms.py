@@ -10,7 +10,7 @@ from ecsgen_runtime.fields import FieldInfo
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import RefusedError
-from ecsgen.inspector.cells import Json, member_name
+from ecsgen.inspector.json_cells import Json, member_name
 from ecsgen.inspector.subjects import Managed, Subject
 
 SAMPLED: Final = 200_000

@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 
 from ecsgen_runtime.fields import FieldInfo
 
-from ecsgen.inspector.cells import Json, json_value
-from ecsgen.inspector.chunked import Chunked, store_of
+from ecsgen.inspector.chunk_tables import Chunked, store_of
+from ecsgen.inspector.json_cells import Json, json_value
 from ecsgen.inspector.subjects import Managed, Subject
 
 # --- What is noted at each tick: how long the frame took, and how much there is -------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ecsgen.inspector.chunked import Chunked
+from ecsgen.inspector.chunk_tables import Chunked
 from ecsgen.inspector.matching import Conditions
 from ecsgen.inspector.subjects import Managed, Subject
 

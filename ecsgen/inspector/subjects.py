@@ -16,7 +16,7 @@ from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import RefusedError, missing
-from ecsgen.inspector.cells import type_names
+from ecsgen.inspector.json_cells import type_names
 
 OWNER: Final = ""
 """The column of entities, or of ids where rows belong to nobody; no field is called so."""

@@ -10,11 +10,11 @@ from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import Questions, missing
-from ecsgen.inspector.cells import Json
 from ecsgen.inspector.copies import PIECE, Copies, Copy, Source
+from ecsgen.inspector.json_cells import Json
 from ecsgen.inspector.overview import is_tree
+from ecsgen.inspector.row_tables import Window
 from ecsgen.inspector.subjects import Managed, Subject
-from ecsgen.inspector.tables import Window
 
 
 class Trees:

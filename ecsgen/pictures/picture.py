@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ecsgen import policies as storage
 from ecsgen.layout import PAGE, Layout, layout, type_text
-from ecsgen.layout.chunks import ChunkColumn, ChunkPlan, chunk_plan, chunk_title
+from ecsgen.layout.chunk_sizes import ChunkColumn, ChunkPlan, chunk_plan, chunk_title
 from ecsgen.model import Component
 from ecsgen.pictures.drawing import Drawing, text_width
 from ecsgen.pictures.panels import bar, heading, objects

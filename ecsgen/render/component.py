@@ -8,10 +8,10 @@ from ecsgen import policies
 from ecsgen.layout import table
 from ecsgen.model import Component
 from ecsgen.render.calls import call, literal_names
+from ecsgen.render.class_parts import attributes_of, subject_of, with_parts
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
-from ecsgen.render.parts import attributes_of, subject_of, with_parts
 from ecsgen.render.runtime import COMPILED, origins, shard_origins
 from ecsgen.render.steps import Steps, indented, slot_words
 

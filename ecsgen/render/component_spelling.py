@@ -11,9 +11,15 @@ from ecsgen.model.columns import field_columns
 from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
 from ecsgen.render.calls import call, collection, keywords, signature
-from ecsgen.render.cold import ColdField, ColdSpelling, SplitColdField, cold_field, is_indirect
+from ecsgen.render.class_parts import with_parts
+from ecsgen.render.cold_spelling import (
+    ColdField,
+    ColdSpelling,
+    SplitColdField,
+    cold_field,
+    is_indirect,
+)
 from ecsgen.render.giving_way import marked, marked_class
-from ecsgen.render.parts import with_parts
 from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import distinct_bases
 from ecsgen.render.spelling import (

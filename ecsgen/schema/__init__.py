@@ -12,7 +12,7 @@ from ecsgen.model import Mark, Project
 from ecsgen.schema.drafts import Drafts
 from ecsgen.schema.files import SchemaFile, find
 from ecsgen.schema.language import json_schema
-from ecsgen.schema.policies import preset
+from ecsgen.schema.policy_keys import preset
 from ecsgen.schema.project import assemble
 from ecsgen.source import read
 

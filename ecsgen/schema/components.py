@@ -16,14 +16,14 @@ from ecsgen.policies.key import asked, whole_lines
 from ecsgen.schema.defaults import BadDefaultError, check_default, empty_default
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel, build_reduction
-from ecsgen.schema.language.component import (
+from ecsgen.schema.language.component_keys import (
     ComponentSpec,
     FieldSpec,
     GrowthSpec,
     HierarchySpec,
     PartitionSpec,
 )
-from ecsgen.schema.language.world import WorldSpec
+from ecsgen.schema.language.world_keys import WorldSpec
 from ecsgen.schema.names import (
     DERIVED_CLASSES,
     FIELD_NAMES,
@@ -31,10 +31,10 @@ from ecsgen.schema.names import (
     check_member,
     module_name,
 )
-from ecsgen.schema.policies import check_policies
-from ecsgen.schema.programs import Refused, with_programs
-from ecsgen.schema.spaces import build_space
-from ecsgen.schema.types import BadTypeError, Known, parse_type
+from ecsgen.schema.parsed_programs import Refused, with_programs
+from ecsgen.schema.policy_keys import check_policies
+from ecsgen.schema.space_checks import build_space
+from ecsgen.schema.type_text import BadTypeError, Known, parse_type
 
 # --- Component documents to checked components ----------------------------------------------------
 

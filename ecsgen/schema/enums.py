@@ -5,7 +5,7 @@ from __future__ import annotations
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Enum, Marks
 from ecsgen.schema.drafts import Claims, Draft
-from ecsgen.schema.language.component import EnumSpec, MemberSpec
+from ecsgen.schema.language.component_keys import EnumSpec, MemberSpec
 from ecsgen.schema.names import MEMBER_NAMES, check_member
 from ecsgen.schema.structure import describe
 

@@ -11,15 +11,9 @@ from typing import Final
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws, numbered
 from ecsgen.kernels.expressions import Typist
+from ecsgen.kernels.kernel_steps import check_way, local_names, names_read, target_of, typed_step
 from ecsgen.kernels.references import Reach, absent_elements
 from ecsgen.kernels.scope import Scope, value_type
-from ecsgen.kernels.steps import (
-    check_way,
-    local_names,
-    names_read,
-    target_of,
-    typed_step,
-)
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
 from ecsgen.model import Kernel, Reduction
 from ecsgen.model.programs import (
@@ -44,7 +38,7 @@ from ecsgen.schema.neighbours import (
     check_locals,
     check_parents,
 )
-from ecsgen.schema.types import BadTypeError, Known, parse_type
+from ecsgen.schema.type_text import BadTypeError, Known, parse_type
 
 _PARENTS: Final = re.compile(r"\bparent\s*\.")
 

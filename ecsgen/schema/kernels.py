@@ -13,8 +13,8 @@ from ecsgen.model import Base, Component, Kernel, Mark, Marks, Reduction
 from ecsgen.model.programs import ENTITY, HANDLE, ID_SLOT, OWN, PARENT, FieldValue
 from ecsgen.model.types import Type
 from ecsgen.schema.drafts import Draft
-from ecsgen.schema.language.component import ComponentSpec
-from ecsgen.schema.language.kernels import (
+from ecsgen.schema.language.component_keys import ComponentSpec
+from ecsgen.schema.language.kernel_keys import (
     ArgumentSpec,
     BaseKernel,
     KernelSpec,
@@ -23,7 +23,7 @@ from ecsgen.schema.language.kernels import (
     WorldKernelSpec,
 )
 from ecsgen.schema.names import check_member
-from ecsgen.schema.types import BadTypeError, Known, parse_type
+from ecsgen.schema.type_text import BadTypeError, Known, parse_type
 
 # --- Kernels and reductions as written: names, arguments, and where their texts stand -------------
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from math import isfinite
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.kernels.kernel_steps import target_of
 from ecsgen.kernels.questions import NAMES, Neighbourhood
 from ecsgen.kernels.scope import Scope, value_type
-from ecsgen.kernels.steps import target_of
 from ecsgen.kernels.syntax import Assignment, Text
 from ecsgen.model import Component, Field, Kernel, Mark, World
 from ecsgen.model.programs import OWN, Argument, FieldValue, Near, Program

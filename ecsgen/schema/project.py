@@ -14,8 +14,7 @@ from ecsgen.schema.components import build_component, check_chunk, has_ids, refu
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
 from ecsgen.schema.forms import Strict
-from ecsgen.schema.history import build_history
-from ecsgen.schema.language.component import ComponentSpec
+from ecsgen.schema.language.component_keys import ComponentSpec
 from ecsgen.schema.names import (
     CLASS_NAMES,
     DERIVED_CLASSES,
@@ -24,9 +23,10 @@ from ecsgen.schema.names import (
     group_class,
     query_classes,
 )
-from ecsgen.schema.programs import check_schedules, with_world_programs
-from ecsgen.schema.shards import check_enum_names, check_neighbours
-from ecsgen.schema.types import Known
+from ecsgen.schema.parsed_programs import check_schedules, with_world_programs
+from ecsgen.schema.schema_history import build_history
+from ecsgen.schema.sharding import check_enum_names, check_neighbours
+from ecsgen.schema.type_text import Known
 from ecsgen.schema.world import build_world, sources_read
 
 Spec = TypeVar("Spec", bound=Strict)

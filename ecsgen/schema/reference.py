@@ -16,9 +16,11 @@ from pydantic.fields import FieldInfo
 
 from ecsgen.diagnostics.codes import CODES
 from ecsgen.policies import keys
-from ecsgen.schema import names, types
-from ecsgen.schema.language import kernels, world
-from ecsgen.schema.language.component import (
+from ecsgen.schema import names
+from ecsgen.schema import type_text as types
+from ecsgen.schema.language import kernel_keys as kernels
+from ecsgen.schema.language import world_keys as world
+from ecsgen.schema.language.component_keys import (
     ComponentSpec,
     EnumSpec,
     FieldSpec,

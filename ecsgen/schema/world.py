@@ -11,8 +11,8 @@ from ecsgen.policies import keys
 from ecsgen.policies.key import asked
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel
-from ecsgen.schema.language.component import ComponentSpec, FieldSpec
-from ecsgen.schema.language.world import WorldSpec
+from ecsgen.schema.language.component_keys import ComponentSpec, FieldSpec
+from ecsgen.schema.language.world_keys import WorldSpec
 from ecsgen.schema.names import (
     CHUNK_NAMES,
     GROUP_NAMES,
@@ -23,9 +23,9 @@ from ecsgen.schema.names import (
     module_name,
     reserved,
 )
-from ecsgen.schema.policies import check_owned, other, shown
-from ecsgen.schema.shards import GENERATION_BITS, build_shards
-from ecsgen.schema.types import Known
+from ecsgen.schema.policy_keys import check_owned, other, shown
+from ecsgen.schema.sharding import GENERATION_BITS, build_shards
+from ecsgen.schema.type_text import Known
 
 # --- Bundles: their members, and circles among them -----------------------------------------------
 

@@ -41,7 +41,7 @@ CALLED = """
     callbacks:Dispatch tell run is_open
     policies.owned:Owned _create_many _proxy _proxies
     world.base:WorldBase _spawn _spawn_one _few _spawn_small_batch _removed _collected
-    world.entities:EntityWorld _create_plain
+    world.entity_world:EntityWorld _create_plain
     world.deferred:DeferredDeaths _flush _small_batch_doomed
     queries.join:QueryJoin _way _blocks _narrow
     queries.query:QueriedRows _steps

@@ -20,7 +20,7 @@ import pytest
 from ecsgen.cli import inspect as inspecting
 from ecsgen.config import UsageError
 from ecsgen.inspector import Inspector
-from ecsgen.inspector.saved import load_saved, schema_text
+from ecsgen.inspector.saved_worlds import load_saved, schema_text
 from ecsgen.model.saved import saved_schema
 from ecsgen.model.saved import schema_text as schema_document
 from generated import World
@@ -173,7 +173,7 @@ def test_a_schema_that_this_version_refuses(
     town = world_package(SCHEMA, "inspected_town").World()
     town.save(tmp_path / "town.snap")
     (tmp_path / "work").mkdir()
-    monkeypatch.setattr("ecsgen.inspector.saved.schema_text", lambda saved: "component: 3")
+    monkeypatch.setattr("ecsgen.inspector.saved_worlds.schema_text", lambda saved: "component: 3")
     with pytest.raises(UsageError, match=r"town\.snap: this version of ecsgen refuses"):
         load_saved(tmp_path / "town.snap", tmp_path / "work")
 

@@ -12,7 +12,7 @@ import pytest
 
 from ecsgen.config import POLICIES, load_options
 from ecsgen.files.roots import package
-from ecsgen.schema.language.component import ComponentSpec
+from ecsgen.schema.language.component_keys import ComponentSpec
 from tests.support.command_project import Project
 
 BODY = "component: Body\nfields: {mass: f32, label: {type: 'str[8]', tags: [cold]}}\n"

@@ -17,7 +17,7 @@ from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.fingerprint import templates_folder
 from ecsgen.model import Component, Project
 from ecsgen.render import Output, runtime
-from ecsgen.render.parts import PARTS
+from ecsgen.render.class_parts import PARTS
 from ecsgen.world_features import BLOCKS
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
@@ -116,12 +116,12 @@ def test_the_runtime_is_copied_as_it_is() -> None:
 
 def test_only_what_is_imported_is_copied() -> None:
     assert runtime.copies(["import numpy as np\n"]) == {}
-    found = runtime.copies(["from ._runtime.shards.blocks import Blocks\n"])
+    found = runtime.copies(["from ._runtime.shards.rank_blocks import Blocks\n"])
     names = ("__init__", "handles", "shards/__init__", "shards/blocks")
     assert list(found) == [f"_runtime/{name}.py" for name in names]
-    found = runtime.copies(["from ._runtime.compiled.bulk import CompiledBulk\n"])
+    found = runtime.copies(["from ._runtime.compiled.compiled_bulk import CompiledBulk\n"])
     assert {
-        "_runtime/compiled/bulk.py",
+        "_runtime/compiled/compiled_bulk.py",
         "_runtime/placement.py",
         "_runtime/errors.py",
     } <= found.keys()

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecsgen.inspector.cells import json_column
-from ecsgen.inspector.chunked import subjects_of
+from ecsgen.inspector.chunk_tables import subjects_of
+from ecsgen.inspector.json_cells import json_column
 from ecsgen.inspector.subjects import OWNER, Managed
 from tests.inspector.test_inspector import entities, same
 from tests.support.inspected import Inspected

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ecsgen.config import UsageError
-from ecsgen.inspector.saved import load_saved
+from ecsgen.inspector.saved_worlds import load_saved
 from tests.inspector.test_inspector import entities
 from tests.support.inspected import Inspected
 from tests.support.world_package import world_package

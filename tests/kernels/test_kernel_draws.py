@@ -365,7 +365,7 @@ def test_quantiles() -> None:
 
 
 def test_compiled_quantiles_have_the_same_bits() -> None:
-    from ecsgen_runtime.compiled.chance import normal_at
+    from ecsgen_runtime.compiled.compiled_chance import normal_at
     from numba import njit
 
     @njit(error_model="numpy")

@@ -14,7 +14,7 @@ from ecsgen.config import BACKENDS, Backend, Options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Kernel
-from ecsgen.render.package import outputs
+from ecsgen.render.package_files import outputs
 from ecsgen.schema import load
 from tests.models.kernel_interpreter import run
 from tests.models.kernel_scalars import SCALARS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ecsgen import policies, world_features
 from ecsgen.model import Component, Project
-from ecsgen.render.parts import with_parts
+from ecsgen.render.class_parts import with_parts
 
 # Behind a check of a row: not where an accessor of the same row, called next, checks it again.
 CHECKED_AGAIN = r"(?!\n.*\n +return \w+\((?:(?!def )[\s\S])*?self\.\w+\(row\))"

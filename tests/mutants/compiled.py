@@ -20,13 +20,13 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/compiled/bulk.py",
+        "_runtime/compiled/compiled_bulk.py",
         ("test_bead.py", "test_cell.py"),
         Mutant("other owners are found", r" and owners\[row\] == entity else", " else"),
         Mutant("rows given twice are accepted", r"if len\(found\) < len\(rows\):", "if False:"),
     ),
     module(
-        "_runtime/compiled/bulk.py",
+        "_runtime/compiled/compiled_bulk.py",
         ("test_bead.py", "test_cell.py"),
         Mutant("a row too many", r"found\[:count\]", "found[:count + 1]"),
     ),
@@ -39,7 +39,7 @@ GROUPS = (
         Mutant("blocks are counted down", r"\(n \+ BLOCK - 1\) // BLOCK", "n // BLOCK"),
     ),
     module(
-        "_runtime/compiled/chance.py",
+        "_runtime/compiled/compiled_chance.py",
         ("test_bead.py", "test_world.py"),
         Mutant("words are mixed with a round less", r"    x = \(x \^ .*27\).*\n", ""),
         Mutant("the first number is the second", r"number \+ 1\)", "number + 2)"),
@@ -50,12 +50,12 @@ GROUPS = (
         Mutant("a range is too wide", r"number\) >> np\.uint64\(32\)", "number)"),
     ),
     module(
-        "_runtime/compiled/chunks.py",
+        "_runtime/compiled/compiled_chunks.py",
         ("test_world.py",),
         Mutant("all chunks are the first", r"starts\[:, None\]", "starts[0] + 0 * starts[:, None]"),
     ),
     module(
-        "_runtime/compiled/references.py",
+        "_runtime/compiled/compiled_references.py",
         ("test_world.py",),
         Mutant(
             "rows that do not follow each other do",

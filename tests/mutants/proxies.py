@@ -63,7 +63,7 @@ GROUPS = (
         Mutant("a field in a chunk is not written", r"self\._manager\._set\(.*\)", "pass"),
     ),
     module(
-        "_runtime/world/entities.py",
+        "_runtime/world/entity_world.py",
         WORLD,
         Mutant("two rows of one", r"if len\(given\) > 1 and", "if False and"),
         Mutant("values are not checked first", r"holders\[kind\]\._check_row\(row\)", "pass"),
@@ -76,7 +76,7 @@ GROUPS = (
         Mutant("any class is a component", r"if holder is None:", "if False:"),
     ),
     module(
-        "_runtime/world/entities.py",
+        "_runtime/world/entity_world.py",
         WORLD,
         Mutant(
             "the dead have components", r"world\.entities\.require\(view\._entity\)", "view._entity"

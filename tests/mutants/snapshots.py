@@ -45,7 +45,7 @@ GROUPS = (
         Mutant("attributes are not loaded", r"^( +)load_attributes\(world, .*\)", r"\1pass"),
     ),
     module(
-        "_runtime/snapshots/chunked.py",
+        "_runtime/snapshots/saved_chunks.py",
         ("test_archetypes.py", "test_world.py"),
         Mutant("all pieces are the first one", r"self\._start = start \+ count", "pass"),
         Mutant("chunks: the version begins anew", r"self\._store\._version = .*", "pass"),

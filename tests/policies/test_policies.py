@@ -17,7 +17,7 @@ from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Component, Project
 from ecsgen.model.saved import saved_schema
 from ecsgen.policies.key import MAX_ROWS
-from ecsgen.render.parts import with_parts
+from ecsgen.render.class_parts import with_parts
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = [*sorted((ROOT / "schemas").glob("*.yaml")), ROOT / "tests" / "unshipped.yaml"]

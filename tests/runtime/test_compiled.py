@@ -21,7 +21,7 @@ from tests.support.soak import examples
 pytest.importorskip("numba")
 
 from ecsgen_runtime.compiled import arithmetic  # needs numba
-from ecsgen_runtime.compiled.bulk import CompiledBulk
+from ecsgen_runtime.compiled.compiled_bulk import CompiledBulk
 
 SPECIAL = [0.0, -0.0, 1, -1, 3, -3, 0.5, -0.5, 0.1, 7, 1e30, -1e30, 1e-30, 255.5]
 FLOATS = [*SPECIAL, np.inf, -np.inf, np.nan, 2.0**63, -(2.0**63), 2.0**64, 2.0**53 + 2]

@@ -13,15 +13,15 @@ import pytest
 from ecsgen_runtime.bulk import Bulk
 from ecsgen_runtime.handles import NIL
 from ecsgen_runtime.policies.direct import Direct
-from ecsgen_runtime.shards.lookup import HandleMap, ShardedBulk
+from ecsgen_runtime.shards.handle_map import HandleMap, ShardedBulk
 
 from ecsgen.config import Backend
-from ecsgen.render.package import entities_module
+from ecsgen.render.package_files import entities_module
 from tests.support.world_package import load, sources
 
 pytest.importorskip("numba")
 
-from ecsgen_runtime.compiled.bulk import CompiledBulk
+from ecsgen_runtime.compiled.compiled_bulk import CompiledBulk
 from ecsgen_runtime.compiled.sharded_bulk import CompiledShardedBulk
 
 MASK = 0xFFFF_FFFF

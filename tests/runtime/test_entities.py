@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ecsgen.model import World
-from ecsgen.render.package import entities_module
+from ecsgen.render.package_files import entities_module
 from tests.support.entities_package import entity_manager
 from tests.support.soak import examples
 

@@ -8,7 +8,8 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from ecsgen_runtime.spaces import cells, search
+from ecsgen_runtime.spaces import cell_order as cells
+from ecsgen_runtime.spaces import search
 from ecsgen_runtime.spaces.search import NearSearch as Search
 from ecsgen_runtime.testing.spaces import Space, neighbours
 from hypothesis import example, given, settings

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from ecsgen.cli import ecsgen
 from ecsgen.config import UsageError
-from ecsgen.layout.chunks import chunk_plan, chunk_plan_table, chunk_title
+from ecsgen.layout.chunk_sizes import chunk_plan, chunk_plan_table, chunk_title
 from ecsgen.model import Component
 from ecsgen.pictures.drawing import text_width
 from ecsgen.pictures.picture import picture

@@ -15,7 +15,7 @@ from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Mark
 from ecsgen.policies.policy import Part
 from ecsgen.render import reserved, runtime
-from ecsgen.render.parts import PARTS
+from ecsgen.render.class_parts import PARTS
 from ecsgen.render.world.module import VIEW_METHODS
 from ecsgen.schema.names import (
     CHUNK_NAMES,

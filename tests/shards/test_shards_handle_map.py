@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.shards import lookup
-from ecsgen_runtime.shards.lookup import HandleMap, ShardedBulk
+from ecsgen_runtime.shards import handle_map as lookup
+from ecsgen_runtime.shards.handle_map import HandleMap, ShardedBulk
 from numpy.typing import NDArray
 
 POOL = (np.uint64(1) << np.uint64(44)) | np.arange(4000, dtype=np.uint64) * np.uint64(3)

@@ -14,7 +14,7 @@ import pytest
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
 from ecsgen.model.saved import Document, saved_schema, schema_text
-from ecsgen.render.package import schema_module
+from ecsgen.render.package_files import schema_module
 from ecsgen.schema import load
 from generated import _schema
 

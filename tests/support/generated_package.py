@@ -9,7 +9,7 @@ from ecsgen.config import Backend, Options, Runtime
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
-from ecsgen.render.package import texts
+from ecsgen.render.package_files import texts
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "schemas"

@@ -15,7 +15,7 @@ import pytest
 from ecsgen.model import Base, Component, Field, FieldType, World
 from ecsgen.render.component import component_module
 from ecsgen.render.giving_way import told_apart
-from ecsgen.render.package import entities_module
+from ecsgen.render.package_files import entities_module
 
 SERIAL = Field("serial", FieldType("i64", Base.INT, "i64"), 0)
 PLACE = Field("place", FieldType("f32[3]", Base.FLOAT, "f32", (3,)), (0.0, 0.0, 0.0))

@@ -44,7 +44,7 @@ from ecsgen.render.blocks.array_values import (
     kind_of,
     other_column,
 )
-from ecsgen.render.blocks.expressions import PAIRS, Emitter, PairEmitter
+from ecsgen.render.blocks.block_expressions import PAIRS, Emitter, PairEmitter
 from ecsgen.render.blocks.posts import Post, posts_of
 from ecsgen.render.calls import call
 from ecsgen.render.giving_way import marked

@@ -14,8 +14,8 @@ from ecsgen.model.programs import Cast, Expression, Local, Operation, Program, w
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Layout, kind_of
 from ecsgen.render.blocks.block_body import QUIET, BlockBody
+from ecsgen.render.blocks.block_expressions import COMPLAINING
 from ecsgen.render.blocks.drivers import Driver, chunks, cut, joined, levels, near
-from ecsgen.render.blocks.expressions import COMPLAINING
 from ecsgen.render.calls import call, exploded, for_macro
 from ecsgen.render.kernels.methods import Folding, Method, Pass, Printed
 from ecsgen.render.kernels.sources import ChunkSource

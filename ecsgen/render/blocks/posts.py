@@ -9,7 +9,7 @@ from typing import Final
 
 from ecsgen.kernels.form import Send
 from ecsgen.render.blocks.array_values import Shape, Value, other_column
-from ecsgen.render.blocks.expressions import Emitter, as_typed
+from ecsgen.render.blocks.block_expressions import Emitter, as_typed
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.sources import OtherManagers
 

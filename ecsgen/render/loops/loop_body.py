@@ -23,8 +23,8 @@ from ecsgen.model.types import SCALARS, Number, Type
 from ecsgen.render.loops.code import Code, Level, cut, infix
 from ecsgen.render.loops.elements import element_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type, cells_of
-from ecsgen.render.loops.lookup import Lookups
 from ecsgen.render.loops.near import Neighbours, Now, Questions
+from ecsgen.render.loops.row_lookup import Lookups
 from ecsgen.render.loops.values import UNROLLED, Emitter, Value, is_mixing, part_of, plus, uniform
 from ecsgen.render.quoting import comment_text, literal
 

@@ -23,9 +23,9 @@ from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import COMPILED, origins, shard_origins
 from ecsgen.render.steps import indented
 from ecsgen.render.world import kernel_tests
-from ecsgen.render.world.members import bundles, flags, groups
-from ecsgen.render.world.queries import chunk_queries, joined_queries
-from ecsgen.render.world.schedules import ScheduleSubject
+from ecsgen.render.world.world_members import bundles, flags, groups
+from ecsgen.render.world.world_queries import chunk_queries, joined_queries
+from ecsgen.render.world.world_schedules import ScheduleSubject
 from ecsgen.schema.names import DERIVED_CLASSES, module_name
 
 # --- The world's kernels, and the passes of its schedules, as its template lays them out ----------

@@ -6,8 +6,8 @@ What pydantic can't say (names, field types, keys that contradict each other) co
 from typing import Any, Final
 
 from ecsgen.schema.forms import Strict
-from ecsgen.schema.language.component import ComponentSpec, EnumSpec
-from ecsgen.schema.language.world import WorldSpec
+from ecsgen.schema.language.component_keys import ComponentSpec, EnumSpec
+from ecsgen.schema.language.world_keys import WorldSpec
 from ecsgen.schema.names import IDENTIFIER
 
 KINDS: Final[dict[str, type[Strict]]] = {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._fast import Component, Entities, Method, World
+from .fast_proxies import install_proxy
 from .joins import install_join, install_loop
 from .known import (
     ENTITIES,
@@ -20,7 +21,6 @@ from .known import (
     is_of,
     static,
 )
-from .proxies import install_proxy
 from .spec import component_spec, part_of, row_classes, slots_of
 
 _WORLD_SLOTS = ("managers", "noted", "collecting")

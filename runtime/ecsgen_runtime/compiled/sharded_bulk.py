@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import EntityArray, RowArray
-from ..shards.lookup import EMPTY, FACTOR, GONE, NO_SLOT, ShardedBulk, Table
-from .bulk import CompiledBulk, distinct_rows
+from ..shards.handle_map import EMPTY, FACTOR, GONE, NO_SLOT, ShardedBulk, Table
+from .compiled_bulk import CompiledBulk, distinct_rows
 from .kernel import kernel
 
 # --- Tables of pairs: a loop waits for memory alone -----------------------------------

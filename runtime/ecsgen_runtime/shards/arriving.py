@@ -12,9 +12,8 @@ from ..errors import CapacityError
 from ..handles import NIL, Columns, EntityArray, IdArray, RowArray
 from ..locks import break_down
 from ..typed import NamedTuple
-from .entities import KnownSlots
+from .handle_map import are_distinct
 from .leaving import rows_of
-from .lookup import are_distinct
 from .parcels import (
     Component,
     ParcelBase,
@@ -24,6 +23,7 @@ from .parcels import (
     plan_of,
     refuse_parcel,
 )
+from .sharded_entities import KnownSlots
 
 
 class Arriving(NamedTuple):

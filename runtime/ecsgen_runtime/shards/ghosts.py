@@ -15,7 +15,7 @@ from ..handles import NIL, EntityArray, RowArray
 from ..per_class import NO_SLOTS
 from ..placement import NO_ROWS
 from ..policies.owned import Owned
-from ..spaces.cells import Places
+from ..spaces.cell_order import Places
 from ..spaces.search import NearSearch
 from ..spaces.spaced import (
     NearGiven,
@@ -25,10 +25,10 @@ from ..spaces.spaced import (
     joined_given,
 )
 from ..typed import NamedTuple
-from .entities import ShardedEntities
+from .handle_map import HandleMap
 from .lockstep import LockStep
-from .lookup import HandleMap
 from .parcels import ShardError
+from .sharded_entities import ShardedEntities
 
 # --- Ghosts: copies of other shards' rows, behind the own ones in the same columns ----
 #

@@ -15,9 +15,9 @@ from ..manager import Manager
 from ..per_class import NO_SLOTS, per_class
 from ..policies.direct import DirectIdRows, DirectIds
 from ..policies.ids import SLOT_BITS, IdRows, Ids, worn_out
-from .entities import ID_LAST, ID_SHARD_BITS, ID_VISITOR, ShardedEntities
-from .lookup import HandleMap, ShardedBulk
+from .handle_map import HandleMap, ShardedBulk
 from .managers import ShardedDirect
+from .sharded_entities import ID_LAST, ID_SHARD_BITS, ID_VISITOR, ShardedEntities
 
 # --- Ids that were given elsewhere: their rows have slots here, whose own ids nobody
 # sees.

@@ -14,9 +14,9 @@ from ..given_arrays import as_entities, first_repeat
 from ..handles import NIL, EntityArray, IdArray, RowArray
 from ..locks import break_down, is_broken
 from ..typed import NamedTuple
-from .entities import KnownSlots
-from .lookup import ShardedBulk, are_distinct
+from .handle_map import ShardedBulk, are_distinct
 from .parcels import Component, plan_of
+from .sharded_entities import KnownSlots
 
 # --- Who leaves a world, and with which rows. Nothing is changed here -----------------
 

@@ -28,7 +28,7 @@ from ..policies.maps import Hash, Sparse, grown_map, predecessors
 from ..policies.owned import Owned
 from ..policies.unique import Unique
 from ..queries.query_rows import QueryMember, QuerySparseMember
-from .entities import ShardedEntities
+from .sharded_entities import ShardedEntities
 
 # --- Managers whose rows may belong to visitors: how each lookup finds them -----------
 

@@ -22,7 +22,7 @@ from ..errors import EcsError
 from ..fields import FieldInfo
 from ..handles import EntityArray
 from ..typed import NamedTuple
-from .lookup import are_distinct
+from .handle_map import are_distinct
 
 # --- What goes wrong between worlds ---------------------------------------------------
 

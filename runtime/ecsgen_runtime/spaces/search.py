@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import RowArray
-from .cells import (
+from .cell_order import (
     Places,
     grid_of,
     numbered,

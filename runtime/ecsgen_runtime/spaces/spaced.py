@@ -18,7 +18,7 @@ from ..per_class import NO_SLOTS
 from ..placement import NO_ROWS
 from ..policies.owned import Owned
 from ..typed import NamedTuple
-from .cells import CellNumbers, Places
+from .cell_order import CellNumbers, Places
 from .search import NearSearch, PlaceNames
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..handles import RowArray
-from .cells import (
+from .cell_order import (
     CELL_STEPS,
     FARTHEST_CELL,
     CellNumbers,

@@ -21,7 +21,7 @@ from ..errors import (
     MissingInstanceError,
     StaleEntityError,
 )
-from .chunks import Chunked
+from .chunk_pieces import Chunked
 from .subject import COPIES, loaded, refuses, same
 
 REFUSED = (TypeError, ValueError, OverflowError)

@@ -21,7 +21,7 @@ GROUPS = (
         Mutant("values of the first are spread", r"take\(self\.who, ", "take(0 * self.who, "),
     ),
     module(
-        "_runtime/spaces/blocks.py",
+        "_runtime/spaces/near_blocks.py",
         TESTS,
         Mutant(
             "rows are in the order of cells",

@@ -21,7 +21,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/spaces/cells.py",
+        "_runtime/spaces/cell_order.py",
         TESTS,
         Mutant("no way is around", r"np\.rint\(some / size\)", "0"),
         Mutant("nothing is around from above", r"np\.abs\(apart\) > half", "apart > half"),

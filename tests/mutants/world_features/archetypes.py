@@ -4,7 +4,7 @@ from tests.mutants._base import Mutant, chunked_components, module
 
 GROUPS = (
     module(
-        "_runtime/archetypes/world.py",
+        "_runtime/archetypes/archetype_world.py",
         ("test_archetypes.py", "test_world.py"),
         Mutant("spawned rows are forgotten", r"parts\.append\(\(rows, \{\}\)\)", "pass"),
         Mutant("chunks: who has it meanwhile gets another", r"first_present\(type.*\)$", "pass"),

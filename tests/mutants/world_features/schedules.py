@@ -35,7 +35,7 @@ GROUPS = (
         Mutant("each block is the first", r"\[3 \* start : 3 \* end\]", "[0 : 3 * (end - start)]"),
     ),
     module(
-        "_runtime/compiled/references.py",
+        "_runtime/compiled/compiled_references.py",
         ("test_world.py",),
         Mutant("rows of a block are the first", r"rows\[0\] \+ start", "rows[0]"),
         Mutant(

@@ -16,7 +16,7 @@ from ecsgen_runtime.queries.query import QueriedRows
 from ecsgen_runtime.saved_world import SavedWorld
 from ecsgen_runtime.typed import NamedTuple
 from ecsgen_runtime.world.base import ComponentFlags
-from ecsgen_runtime.world.entities import EntityViewBase, EntityWorld, ManagedPart
+from ecsgen_runtime.world.entity_world import EntityViewBase, EntityWorld, ManagedPart
 from ecsgen_runtime.world.signed import SignedWorld
 
 from .bond import Bond, BondColumns, BondFields, BondManager, BondRef

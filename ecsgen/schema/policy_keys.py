@@ -9,8 +9,8 @@ from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Mark
 from ecsgen.policies import every
 from ecsgen.schema.drafts import Draft, Drafts
-from ecsgen.schema.language.component import ComponentSpec, FieldSpec, HierarchySpec
-from ecsgen.schema.language.world import WorldSpec
+from ecsgen.schema.language.component_keys import ComponentSpec, FieldSpec, HierarchySpec
+from ecsgen.schema.language.world_keys import WorldSpec
 
 # --- Keys of one component that contradict each other: a diagnostic names both lines --------------
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ecsgen_runtime.snapshots.convert import MAY_NOT_FIT, NO_RULE, change_of, verdict
 from ecsgen_runtime.snapshots.facts import CellType, cell_type
 
-from ecsgen.breaking.calls import compare_component_calls
+from ecsgen.breaking.changed_calls import compare_component_calls
+from ecsgen.breaking.changed_policies import compare_policies, compare_release
 from ecsgen.breaking.comparison import Comparison, candidate, now, report_missing
-from ecsgen.breaking.policies import compare_policies, compare_release
 from ecsgen.diagnostics import quote
 from ecsgen.model import Mark
 from ecsgen.model.saved import Document

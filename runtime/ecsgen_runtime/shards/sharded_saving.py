@@ -26,9 +26,9 @@ from ..snapshots.policies import DIRECT_IDS, POLICIES, SLOT_IDS
 from ..snapshots.schema_documents import check_schema
 from ..snapshots.strategy import Loading, Saving
 from ..snapshots.writing import Part, single
-from .entities import ID_LAST, ID_SHARD_BITS, ID_VISITOR
 from .ids import IDS
 from .ids import SLOTS as ID_SLOTS
+from .sharded_entities import ID_LAST, ID_SHARD_BITS, ID_VISITOR
 
 # --- What is saved of a shard beside what every world saves: its number and its
 # visitors.

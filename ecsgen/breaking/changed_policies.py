@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecsgen.breaking.code import ComponentCode
+from ecsgen.breaking.changed_code import ComponentCode
 from ecsgen.breaking.comparison import Comparison
 from ecsgen.diagnostics import quote
 from ecsgen.model import Mark

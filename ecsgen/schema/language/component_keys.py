@@ -7,7 +7,7 @@ from pydantic import Discriminator, Field, Tag, create_model
 from ecsgen.policies import keys
 from ecsgen.policies.key import MAX_ROWS
 from ecsgen.schema.forms import LONG, SHORT, ClassName, Strict, Text, TypeText, form
-from ecsgen.schema.language.kernels import KernelSpec, ReductionSpec
+from ecsgen.schema.language.kernel_keys import KernelSpec, ReductionSpec
 
 # --- Fields: the columns of a component -----------------------------------------------------------
 

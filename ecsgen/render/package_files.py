@@ -24,7 +24,7 @@ from ecsgen.render.archetypes import (
     archetypes_module,
 )
 from ecsgen.render.calls import MARK
-from ecsgen.render.chunked import chunked_module
+from ecsgen.render.chunk_spelling import chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import marked, marked_class, told_apart

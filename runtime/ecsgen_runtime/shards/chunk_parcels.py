@@ -22,8 +22,8 @@ from ..buffers import Column
 from ..handles import EntityArray
 from ..typed import NamedTuple
 from .arriving import ParcelPlaces
-from .entities import ShardedEntities
 from .parcels import Component, ParcelBase, ParcelPlan, checked_column, unpickled
+from .sharded_entities import ShardedEntities
 
 # --- Components in chunks, in parcels: a table each, by entity ------------------------
 

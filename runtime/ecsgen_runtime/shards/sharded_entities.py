@@ -25,7 +25,7 @@ from ..handles import Entity, EntityArray, RowArray
 from ..living import IndexQueue, LivingEntities
 from ..locks import break_down
 from ..per_class import per_class
-from .lookup import HandleMap, ShardedBulk
+from .handle_map import HandleMap, ShardedBulk
 
 # --- The bits of a handle where worlds are several: generation, shard and index, from
 # the top.

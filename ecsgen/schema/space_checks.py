@@ -7,7 +7,7 @@ from math import isfinite
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Base, Field, Space
 from ecsgen.schema.drafts import Draft
-from ecsgen.schema.language.component import ComponentSpec, SpaceSpec
+from ecsgen.schema.language.component_keys import ComponentSpec, SpaceSpec
 
 _SHAPES = ((2,), (3,))
 

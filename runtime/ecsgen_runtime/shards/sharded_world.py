@@ -12,15 +12,16 @@ from ..handles import EntityArray
 from ..locks import is_broken
 from ..world.base import WorldBase
 from .arriving import absorb
-from .entities import ShardedEntities
 from .ids import VisitedIds
 from .leaving import distinct_entities, leave, leaving
 from .packing import packed
 from .parcels import ParcelBase
+from .sharded_entities import ShardedEntities
 from .shards import ShardsBase
 
 if TYPE_CHECKING:
     from ..snapshots.strategy import Saving
+
 
 _LINGERING: Final = 256
 """So many slots of dead visitors are nobody's concern."""
@@ -48,7 +49,7 @@ class ShardedWorld(WorldBase):
 
     @staticmethod
     def _saving() -> Saving:
-        from .saving import ShardedSaving
+        from .sharded_saving import ShardedSaving
 
         return ShardedSaving()
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import RowArray
-from ..spaces.cells import FARTHEST_CELL, CellNumbers, Places, grid_of
+from ..spaces.cell_order import FARTHEST_CELL, CellNumbers, Places, grid_of
 from ..spaces.search import PlaceNames
 from ..typed import NamedTuple
 from .kernel import kernel

@@ -11,7 +11,7 @@ from ecsgen.model import Mark
 from ecsgen.model.history import History
 from ecsgen.schema.drafts import Draft, Drafts
 from ecsgen.schema.enums import long_members
-from ecsgen.schema.language.component import ComponentSpec, EnumSpec, FieldSpec
+from ecsgen.schema.language.component_keys import ComponentSpec, EnumSpec, FieldSpec
 from ecsgen.schema.names import check_camel, check_identifier
 
 Place: TypeAlias = tuple[str, Mark]

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spaces.cells import (
+from ..spaces.cell_order import (
     FARTHEST_CELL,
     SPARSE,
     CellNumbers,

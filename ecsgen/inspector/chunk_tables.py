@@ -11,7 +11,7 @@ from ecsgen_runtime.fields import FieldInfo
 from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 
-from ecsgen.inspector.cells import type_names
+from ecsgen.inspector.json_cells import type_names
 from ecsgen.inspector.subjects import (
     Managed,
     Rows,

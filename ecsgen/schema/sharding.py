@@ -9,11 +9,11 @@ from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Component, Kernel, Mark, Shards, World
 from ecsgen.model.programs import ENTITY
 from ecsgen.schema.drafts import Draft
-from ecsgen.schema.language.component import ComponentSpec, EnumSpec, FieldSpec
-from ecsgen.schema.language.world import ShardsSpec, WorldSpec
+from ecsgen.schema.language.component_keys import ComponentSpec, EnumSpec, FieldSpec
+from ecsgen.schema.language.world_keys import ShardsSpec, WorldSpec
 from ecsgen.schema.names import module_name
 from ecsgen.schema.neighbours import members_of
-from ecsgen.schema.policies import check_owned, shown
+from ecsgen.schema.policy_keys import check_owned, shown
 
 # --- Neighbours that are rows of other shards: what kernels ask of them, ghosts must have ---------
 

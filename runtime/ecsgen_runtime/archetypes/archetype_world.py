@@ -15,12 +15,12 @@ from ..given_arrays import as_entities
 from ..handles import NIL, Columns, Entity, EntityArray, RowClass
 from ..placement import first_present
 from ..world.base import ComponentHolder, RowTaker, SpawnPart
-from ..world.entities import EntityWorld, RowsByClass, columns_of
+from ..world.entity_world import EntityWorld, RowsByClass, columns_of
 from .store import ArchetypeStore
 from .table import NOWHERE
 
 if TYPE_CHECKING:
-    from ..snapshots.chunked import ChunkedRows
+    from ..snapshots.saved_chunks import ChunkedRows
 
 
 class ArchetypeHolder:
@@ -183,7 +183,7 @@ class ArchetypeWorld(EntityWorld):
         self._hold(self._store)
 
     def _chunked_rows(self) -> ChunkedRows | None:
-        from ..snapshots.chunked import ChunkedRows
+        from ..snapshots.saved_chunks import ChunkedRows
 
         return ChunkedRows(self._store)
 

@@ -26,7 +26,7 @@ from ecsgen.schema.neighbours import (
     own_neighbours,
     world_neighbours,
 )
-from ecsgen.schema.types import Known
+from ecsgen.schema.type_text import Known
 
 # --- Schedules of the world: each entry is a kernel, and arguments of one name are of one type ----
 

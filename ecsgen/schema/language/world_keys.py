@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ecsgen.schema.forms import ClassName, Strict, Text
-from ecsgen.schema.language.kernels import WorldKernelSpec
+from ecsgen.schema.language.kernel_keys import WorldKernelSpec
 
 
 class EntitySpec(Strict):
