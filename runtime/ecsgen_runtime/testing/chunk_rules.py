@@ -21,7 +21,7 @@ from ..errors import (
     MissingInstanceError,
     StaleEntityError,
 )
-from .chunk_pieces import Chunked
+from .chunks import Chunked
 from .subject import COPIES, loaded, refuses, same
 
 REFUSED = (TypeError, ValueError, OverflowError)

@@ -18,7 +18,7 @@ from ..bulk import Sizes
 from ..errors import CapacityError, StructureLockedError
 from ..handles import NIL
 from .cases import check_shown
-from .chunk_pieces import Chunked
+from .chunks import Chunked
 from .machine import SEARCH
 from .subject import (
     COPIES,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..bulk import Sizes
 from ..errors import CapacityError, StructureLockedError
 from . import kernel_inputs, spaces
-from .chunk_pieces import Chunked
+from .chunks import Chunked
 from .kernel_inputs import (
     Columns,
     Inputs,
