@@ -23,9 +23,6 @@ remainder_int64: Final = mod
 sign_of: Final = np.sign
 binary_logarithm: Final = np.log2
 
-_LARGEST: Final = np.int64(2**63 - 1)
-_LARGEST_UNSIGNED: Final = np.uint64(2**64 - 1)
-
 
 def minimum(a: Any, b: Any) -> Any:
     """Return the smaller float; NaN if one is."""
@@ -73,14 +70,14 @@ def between(value: Any, low: float, high: float) -> Any:
 def as_int64(value: Any) -> np.int64:
     """Return a float cut to i64: the range's end beyond it, 0 for NaN."""
     if value >= 2.0**63:
-        return _LARGEST
+        return np.int64(2**63 - 1)
     return np.int64(int(between(value, -(2.0**63), 2.0**63)))
 
 
 def as_uint64(value: Any) -> np.uint64:
     """Return a float cut to u64: the range's end beyond it, 0 for NaN."""
     if value >= 2.0**64:
-        return _LARGEST_UNSIGNED
+        return np.uint64(2**64 - 1)
     return np.uint64(int(between(value, 0.0, 2.0**64)))
 
 

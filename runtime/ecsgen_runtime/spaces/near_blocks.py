@@ -45,8 +45,7 @@ class NearBlocks:
         self._search = search
         self._columns = columns
         self._working = [*(column.memory for column in columns), *working]
-        copies = [self._copy(one) for one in others]
-        self._others = [BlockColumn(copy) for copy in copies]
+        self._others = [BlockColumn(self._copy(one)) for one in others]
         self._paired = [*(one.memory for one in self._others), *paired]
 
     def _copy(self, other: BlockColumn) -> NDArray[Any]:
@@ -114,8 +113,7 @@ class CellMessages(HeldMessages):
         rows = np.concatenate([rows for rows, _ in self._held]).reshape(-1, steps)
         values = np.concatenate([values for _, values in self._held], axis=-1)
         values = values.reshape(*values.shape[:-1], -1, steps)[..., order, :]
-        shape = (*values.shape[:-2], -1)
-        self._deliver(rows[order].reshape(-1), values.reshape(shape))
+        self._deliver(rows[order].reshape(-1), values.reshape(*values.shape[:-2], -1))
 
     def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:
         super()._pass_on(rows, values)
