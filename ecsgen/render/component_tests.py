@@ -205,7 +205,7 @@ def _field(field: Field) -> str:
         arguments.append(str(kind.size))
     if kind.shape:
         arguments.append(literal(kind.shape))
-    return call(f"subject.{KINDS[kind.base]}", arguments, 8).lstrip()
+    return call(f"subject.{KINDS[kind.base]}", arguments, 8, ",").strip(" ,")
 
 
 def _mapping(head: str, items: list[str]) -> str:
@@ -225,7 +225,7 @@ def _column(column: Column) -> str:
     shape = [literal(column.shape)] if column.shape else []
     tags = [] if column.tags == ("hot",) else [f"tags={literal(column.tags)}"]
     arguments = [literal(column.name), literal(_dtype(column.scalar)), *shape, *tags]
-    return call("subject.Column", arguments, 8).lstrip()
+    return call("subject.Column", arguments, 8, ",").strip(" ,")
 
 
 def _dtype(scalar: str) -> str:
