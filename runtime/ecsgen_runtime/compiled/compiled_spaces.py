@@ -80,41 +80,34 @@ def near_cells(
     grid = grid_of(radius, wrap, own.dtype.type)
     one = other = NO_NAMES
     if is_one:
-        order, around = _one_set(grid, own, wrap)
-        met = order
+        found = _one_set(grid, own, wrap)
+        order = met = found[0]
     else:
         lattice, numbers = numbered(grid, finite_places(own), finite_places(seen))
         asking, members = (
             sorted_cells(lattice.keys(each), lattice.most) for each in numbers
         )
-        around = _listed(lattice, numbers[0], asking, members)
-        order, met = (one.order.astype(np.uint32) for one in (asking, members))
+        found = _listed(lattice, numbers[0], asking, members)
+        order, met = found[0], members.order.astype(np.uint32)
         if names is not None:
             one, other = names[0][order], names[1][met]
     near = gathered_places(own, order)
     others = near if seen is own else gathered_places(seen, met)
     last = near, others, grid.reach, grid.sizes
-    return NearCells(order, met, one, other, *around, *last)
+    return NearCells(order, met, one, other, *found[1:], *last)
 
 
-_Around: TypeAlias = tuple[
-    PlaceNumbers,
-    PlaceNumbers,
-    PlaceNumbers,
-    PlaceNumbers,
-    NDArray[np.bool_],
-    int,
-]
-"""What `NearCells` has from `cells` to `most`."""
+_Found: TypeAlias = tuple[Any, ...]
+"""The order of those who ask, then what `NearCells` has from `cells` to `most`."""
 
 
-def _one_set(
-    grid: Grid, places: Places, wrap: Sequence[float]
-) -> tuple[PlaceNumbers, _Around]:
+def _one_set(grid: Grid, places: Places, wrap: Sequence[float]) -> _Found:
     """Return cells by way of a table of all of them, or sorted if they are few among many."""
+    numbers = np.empty(places.shape, np.int64)
+    ends = np.zeros((2, len(places)), np.int64)
     edges, counts = np.array(grid.edges), np.array(grid.counts)
     sizes = np.array(wrap, np.float64)
-    is_inside, numbers, ends = numbered_cells(places, edges, counts, sizes)
+    is_inside = numbered_cells(places, edges, counts, sizes, numbers, ends)
     low = np.where(counts, 0, ends[0] - 1)
     open_spans = (ends[1] - low + 2).tolist()
     spans = [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
@@ -122,24 +115,30 @@ def _one_set(
     if most > min(SPARSE * places.shape[1] + 1024, 2**32 - 2):
         lattice, (along,) = numbered(grid, finite_places(places))
         found = sorted_cells(lattice.keys(along), lattice.most)
-        return found.order.astype(np.uint32), _listed(lattice, along, found, found)
-    table, order, cells = counted_cells(numbers, low, np.array(spans), most)
-    more = [1] * (3 - len(spans))
+        return _listed(lattice, along, found, found)
+    table, order = np.zeros(most + 1, np.uint32), np.empty(places.shape[1], np.uint32)
+    cells = counted_cells(numbers, low, np.array(spans), table, order)
+    starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
+    bounds = np.empty((2, (18 if len(spans) == 3 else 6) * cells + 1), np.uint32)
+    crosses, more = np.empty(cells, np.bool_), [1] * (3 - len(spans))
     sides, around = np.array(more + spans), np.array(more + list(grid.counts))
-    return order, cells_around(table, sides, around, is_inside, cells)
+    count, met = cells_around(
+        table, sides, around, is_inside, starts, runs, bounds, crosses
+    )
+    return order, starts, runs, bounds[0, :count], bounds[1, :count], crosses, met
 
 
 def _listed(
     lattice: Lattice, numbers: list[CellNumbers], asking: CellOrder, members: CellOrder
-) -> _Around:
+) -> _Found:
     firsts = asking.order[asking.starts[:-1]]
     ends = runs_around(lattice, [each[firsts] for each in numbers], members)
     low, high = ends.reshape(2, -1).astype(np.uint32)
     _, cells, each = ends.shape
     most = int((ends[1] - ends[0]).sum(axis=1).max(initial=0))
-    starts = asking.starts.astype(np.uint32)
+    order, starts = asking.order.astype(np.uint32), asking.starts.astype(np.uint32)
     begins = (np.arange(cells + 1) * each).astype(np.uint32)
-    return starts, begins, low, high, np.ones(cells, np.bool_), most
+    return order, starts, begins, low, high, np.ones(cells, np.bool_), most
 
 
 @kernel()
@@ -148,12 +147,11 @@ def numbered_cells(
     edges: NDArray[np.float64],
     counts: CellNumbers,
     wrap: NDArray[np.float64],
-) -> tuple[bool, CellNumbers, CellNumbers]:
-    """Return whether no place is outside of a wrapped axis, then the number of each place's cell
-    along each axis, and the least and greatest, shape (2, axes)."""
-    numbers, ends = np.empty(places.shape, np.int64), np.zeros(
-        (2, len(edges)), np.int64
-    )
+    numbers: CellNumbers,
+    ends: CellNumbers,
+) -> bool:
+    """Write the number of each place's cell along each axis, and the least and greatest; return
+    whether no place is outside of a wrapped axis."""
     is_inside = True
     for axis in range(len(places)):
         edge, count, size = edges[axis], counts[axis], wrap[axis]
@@ -174,16 +172,18 @@ def numbered_cells(
             least, greatest = min(least, number), max(greatest, number)
         if least <= greatest:
             ends[0, axis], ends[1, axis] = least, greatest
-    return is_inside, numbers, ends
+    return is_inside
 
 
 @kernel()
 def counted_cells(
-    numbers: CellNumbers, low: CellNumbers, spans: CellNumbers, most: int
-) -> tuple[PlaceNumbers, PlaceNumbers, int]:
-    """Sort places into cells, those of one in their own order; return where each of so many cells
-    begins, the places in that order, and how many cells have any."""
-    table, order = np.zeros(most + 1, np.uint32), np.empty(numbers.shape[1], np.uint32)
+    numbers: CellNumbers,
+    low: CellNumbers,
+    spans: CellNumbers,
+    table: PlaceNumbers,
+    order: PlaceNumbers,
+) -> int:
+    """Sort places into cells, those of one in their own order; return how many have any."""
     keys = np.empty(len(order), np.uint32)
     for k in range(len(order)):
         key: Any = np.int64(0)
@@ -205,7 +205,7 @@ def counted_cells(
     before: Any = np.uint32(0)  # each is where the next one begins now
     for key in range(len(table)):
         before, table[key] = table[key], before
-    return table, order, cells
+    return cells
 
 
 @kernel()
@@ -214,18 +214,18 @@ def cells_around(
     sides: CellNumbers,
     counts: CellNumbers,
     is_inside: bool,
-    cells: int,
-) -> _Around:
-    """Return what is around so many cells that have places.
+    starts: PlaceNumbers,
+    runs: PlaceNumbers,
+    ends: PlaceNumbers,
+    crosses: NDArray[np.bool_],
+) -> tuple[int, int]:
+    """Write where the places of each cell begin and which runs are around it; return how many runs
+    there are, and how many places are around a cell at most.
 
     The first side is 1 where there are two axes.
     """
     found, cell, most = 0, 0, 0
     begin, end = (counts == 1) - 1, 2 - (counts == 1) - (counts == 2)
-    room = 2 * (end[0] - begin[0]) * (end[1] - begin[1]) * cells + 1
-    starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
-    ends = np.empty((2, room), np.uint32)
-    crosses = np.empty(cells, np.bool_)
     is_narrow = ((counts > 0) & (counts < 4) & (sides > 1)).any() or counts[2] == 1
     is_narrow = is_narrow or counts[1] == 1
     around, count = np.empty(9, np.intp), counts[2]
@@ -265,7 +265,7 @@ def cells_around(
                 most = max(most, places)
                 cell += 1
     starts[cell], runs[cell] = table[-1], found
-    return starts, runs, ends[0, :found], ends[1, :found], crosses, most
+    return found, most
 
 
 @kernel(inline="always")
