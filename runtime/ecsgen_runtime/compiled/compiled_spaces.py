@@ -93,8 +93,8 @@ def near_cells(
             one, other = names[0][order], names[1][met]
     near = gathered_places(own, order)
     others = near if seen is own else gathered_places(seen, met)
-    last = near, others, grid.reach, grid.sizes
-    return NearCells(order, met, one, other, *found[1:], *last)
+    last = *found[1:], near, others, grid.reach, grid.sizes
+    return NearCells(order, met, one, other, *last)
 
 
 _Found: TypeAlias = tuple[Any, ...]
