@@ -37,12 +37,13 @@ class Group:
     mutants: tuple[Mutant, ...]
 
 
-def managers(policy: str, *mutants: Mutant) -> Group:
+def managers(policy: str, *mutants: Mutant, in_world: bool = False) -> Group:
     """Break every manager whose component has a storage policy, `kernels_numba` say of one backend
-    only."""
+    only; `in_world`: the world's tests notice, so they come first."""
 
     def targets(project: Project) -> Targets:
-        return {f"{c.module}.py": _tests(c) for c in _having(policy, project)}
+        order = -1 if in_world else 1
+        return {f"{c.module}.py": _tests(c)[::order] for c in _having(policy, project)}
 
     return Group(f"managers, {policy}", targets, mutants)
 

@@ -25,6 +25,7 @@ GROUPS = (
             r"(data\._\w+_column)\[: data\._n_grouped\]",
             r"\1[: data._n]",
         ),
+        in_world=True,
     ),
     module(
         "_runtime/policies/groups.py",
