@@ -6,5 +6,6 @@ GROUPS = (
     managers(
         "queried",
         Mutant("a column is another one's", r'= (QueryColumn\[.*\])\("\w+"', r'= \1("entity"'),
+        in_world=True,
     ),
 )
