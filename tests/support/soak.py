@@ -50,11 +50,12 @@ SOAK = {
 }
 """By file: the names of tests in which this is found."""
 DEAREST = (
-    *("test_docs.py", "test_faults.py", "test_cli.py", "test_snapshot_policies.py"),
-    *("test_kernels_edges.py", "test_fast_generated.py", "test_breaking_is_true.py"),
-    *("test_examples.py", "test_shards_mpi.py", "test_black.py", "test_turns.py"),
-    *("test_world_neighbours.py", "test_kernel_draws.py", "test_references.py"),
-    *("test_schedules.py", "test_first_calls.py", "test_generated.py", "test_kernels_valid.py"),
+    *("test_faults.py", "test_kernels_edges.py", "test_world.py", "test_snapshot_policies.py"),
+    *("test_examples.py", "test_cli.py", "test_inspector_page.py", "test_aliases.py"),
+    *("test_docs.py", "test_first_calls.py", "test_kernel_forms.py", "test_references.py"),
+    *("test_kernels_numba.py", "test_fast_outcomes.py", "test_black.py", "test_generated.py"),
+    *("test_shards_mpi.py", "test_schedules.py", "test_interface.py", "test_turns.py"),
+    *("test_kernels_valid.py", "test_chunk_kernels.py", "test_fast_generated.py"),
 )
 """The files that take longest in `make test`."""
 
