@@ -1,7 +1,7 @@
 """Packages that an earlier ecsgen made run with this library, or say clearly that they do not.
 
-`tests/packages/interface_N/` has what the first build for an interface wrote, and its schema; of
-one that is no longer served, what refuses. It is never built anew.
+`tests/packages/interface_N.zip` is what the first build for an interface wrote, imported as it is,
+with its schema beside it; of one that is no longer served, what refuses. It is never built anew.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ import ecsgen_runtime
 import numpy as np
 import pytest
 
-PACKAGES = sorted((Path(__file__).parents[1] / "packages").glob("interface_*"))
+PACKAGES = sorted((Path(__file__).parents[1] / "packages").glob("interface_*.zip"))
 NAME = "dust"
 
 
-def imported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Import the package of a folder, and nothing that was imported under its name before."""
+def imported(archive: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Import the package of an archive, and nothing that was imported under its name before."""
     for name in [name for name in sys.modules if name.partition(".")[0] == NAME]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(folder)
+    monkeypatch.syspath_prepend(archive)
     return importlib.import_module(NAME)
 
 
-@pytest.mark.parametrize("folder", PACKAGES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("archive", PACKAGES, ids=lambda archive: archive.stem)
 def test_it_runs_or_says_that_it_does_not(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if int(folder.name.rpartition("_")[2]) not in ecsgen_runtime.INTERFACES:
+    if int(archive.stem.rpartition("_")[2]) not in ecsgen_runtime.INTERFACES:
         with pytest.raises(ImportError, match=r"run `ecsgen build`.*pip install"):
-            imported(folder, monkeypatch)
+            imported(archive, monkeypatch)
         return
-    dust = imported(folder, monkeypatch)
+    dust = imported(archive, monkeypatch)
     w = dust.World()
     motes = w.spawn_pair(4, mote={"mass": 2.0, "velocity": [1, 0, 0]}, bond={"strength": 0.5})
     assert w.bond.set_to(0, motes[1]) is None
