@@ -1,5 +1,5 @@
-"""Ways to break what is generated: a module per storage policy and per feature of the world, and
-one for each file that everybody shares. Each has `GROUPS`; nothing else names them."""
+"""Ways to break what is generated: a module per storage policy or family of them, per feature of
+the world, and for each file that everybody shares. Each has `GROUPS`; nothing else names them."""
 
 from __future__ import annotations
 

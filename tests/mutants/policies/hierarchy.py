@@ -1,8 +1,9 @@
-"""Ways to break what `hierarchy` does."""
+"""Ways to break what `hierarchy` does, with and without owners, and what becomes of orphans."""
 
 from tests.mutants._base import Mutant, managers, module
 
 KIN = ("test_kin.py", "test_scene_node.py")
+OWNED_KIN = ("test_kin.py", "test_scene_node.py", "test_limb.py")
 
 GROUPS = (
     managers(
@@ -66,6 +67,10 @@ GROUPS = (
         ),
         Mutant("the same parent is a change", r"if parents\[row\] == parent:", "if False:"),
         Mutant("parents can be overwritten", r"column\.flags\.writeable = False", "pass"),
+        Mutant(
+            "all but one count as all", r"len\(gone\) == data\._n:", "len(gone) >= data._n - 1:"
+        ),
+        Mutant("moves are planned and not made", r", partial\(put, writes\)\)", ",)"),
     ),
     module(
         "_runtime/policies/links.py",
@@ -133,14 +138,9 @@ GROUPS = (
         ),
         Mutant("children do not join others", r"writes \+= joined\(.*\)", "pass"),
         Mutant("rows become no roots", r"writes \+= roots\(links, rows\[rooted\]\)", "pass"),
-    ),
-    module(
-        "_runtime/policies/hierarchy.py",
-        KIN,
-        Mutant(
-            "all but one count as all", r"len\(gone\) == data\._n:", "len(gone) >= data._n - 1:"
-        ),
-        Mutant("moves are planned and not made", r", partial\(put, writes\)\)", ",)"),
+        Mutant("depths are those of parents", r"depth \+= depth\.take\(up\)", "pass"),
+        Mutant("grandchildren stay", r"marked \|= marked\.take\(up\)", "pass"),
+        Mutant("rows are below none", r"return row == ancestor", "return False"),
     ),
     module(
         "_runtime/policies/packed.py",
@@ -151,11 +151,119 @@ GROUPS = (
             "moves = ()",
         ),
     ),
+    managers(
+        "owned_children",
+        Mutant("a new row has no parent", r"if parent is not NIL:", "if False:"),
+        Mutant("new rows have no parents", r"if parents is not NIL:", "if False:"),
+    ),
+    module(
+        "_runtime/policies/children.py",
+        OWNED_KIN,
+        Mutant("any number is a parent", r"if 0 <= number < self\.data\._n:", "if True:"),
+        Mutant(
+            "parents are not followed",
+            r"return planned \+ self\._followed\.planned\(.*\)",
+            "return planned",
+        ),
+        Mutant("who made room is its own child", r"if above == row:", "if False:"),
+        Mutant("no change is counted", r"data\._version \+= 1", "pass"),
+        Mutant("parents that go are taken", r"if len\(lost\):", "if False:"),
+        Mutant(
+            "a dead entity does not count for more",
+            r"self\._entities\.require\(entity\)",
+            "pass",
+        ),
+    ),
+    managers(
+        "unowned_children",
+        Mutant("a new row has no parent", r"if parent is not NIL:", "if False:"),
+        Mutant("new rows have no parents", r"if parents is not NIL:", "if False:"),
+    ),
+    managers(
+        "orphans_root",
+        Mutant(
+            "the children of a row that goes keep it as their parent",
+            r"( +)self\._release_children\(row\)",
+            r"\1pass",
+        ),
+    ),
+    module(
+        "_runtime/policies/hierarchy.py",
+        ("test_kin.py",),
+        Mutant("only the first child becomes a root", r"child = following$", "child = NIL"),
+        Mutant(
+            "a child that becomes a root keeps its siblings",
+            r"data\._(next|previous)_sibling_cells\[child\] = (NIL|child)$",
+            "pass",
+        ),
+        Mutant(
+            "the children of rows that go are not looked for",
+            r"= self\._orphans\(gone\) if .*",
+            "= gone[:0]",
+        ),
+    ),
     module(
         "_runtime/policies/links.py",
-        KIN,
-        Mutant("depths are those of parents", r"depth \+= depth\.take\(up\)", "pass"),
-        Mutant("grandchildren stay", r"marked \|= marked\.take\(up\)", "pass"),
-        Mutant("rows are below none", r"return row == ancestor", "return False"),
+        ("test_kin.py",),
+        Mutant("nobody linked means no orphans", r"not len\(orphans\)$", "True"),
+        Mutant("orphans keep their parents", r"^( +)writes \+= roots\(links, chains.*", r"\1pass"),
+        Mutant("orphans that go are roots", r"staying = orphans\[.*\]", "staying = orphans"),
+    ),
+    module(
+        "_runtime/policies/links.py",
+        ("test_crew.py",),
+        Mutant("orphans are roots in their old places", r"chains\.after\(staying\)", "staying"),
+    ),
+    managers(
+        "orphans_destroy",
+        Mutant(
+            "a row goes without its descendants",
+            r"( +)return self\._destroy_rows\(np\.array\(\[row\]\)\)",
+            r"\1pass",
+        ),
+    ),
+    module(
+        "_runtime/policies/hierarchy.py",
+        ("test_rumour.py",),  # callbacks are told in the same place, and it has none
+        Mutant("rows go without their descendants", r"(_FOLLOWED: .*) = True", r"\1 = False"),
+    ),
+    module(
+        "_runtime/policies/links.py",
+        ("test_scene_node.py",),
+        Mutant(
+            "only children go, not theirs",
+            r"^            return np\.sort\(",
+            "            return np.sort(rows) if len(found) > 2 else np.sort(",
+        ),
+        Mutant(
+            "rows that go already send their children again",
+            r"here\[~among\(here, rows, n\)\]",
+            "here",
+        ),
+    ),
+    managers(
+        "orphans_die",
+        Mutant(
+            "a row goes without its descendants",
+            r"( +)return self\._destroy_rows\(np\.array\(\[row\]\)\)\n(?! +with|.*_followed)",
+            r"\1pass\n",
+        ),
+    ),
+    module(
+        "_runtime/policies/children.py",
+        ("test_limb.py", "test_spore.py"),
+        Mutant("nobody dies", r"partial\(self\._let_die, orphans\)", "tuple"),
+        Mutant(
+            "whoever owns a topmost row dies, too",
+            r"_difference\(owners\[is_below\], owners\[~is_below\]\)",
+            "np.unique(owners)",
+        ),
+        Mutant("the dead die again", r"orphans = orphans\[self\..*\]$", "pass"),
+        Mutant("nobody can refuse", r"self\._entities\._callbacks\.check\(\)", "pass"),
+        Mutant(
+            "deaths in callbacks are refused",
+            r"if len\(orphans\) and not self\._dispatch\.running:",
+            "if len(orphans):",
+        ),
     ),
 )

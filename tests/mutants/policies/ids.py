@@ -1,4 +1,4 @@
-"""Ways to break what `ids` does."""
+"""Ways to break what `ids` does, also of direct rows and without owners."""
 
 from tests.mutants._base import Mutant, managers, module
 
@@ -61,12 +61,81 @@ GROUPS = (
         Mutant("a free slot is not used", r"if self\._n == self\._slots:", "if True:"),
         Mutant("new slots begin anew", r"\] = self\._first_generation", "] = 1"),
         Mutant("a stale id is none", r"raise stale_id\(type\(self\)\.__name__, id\)", "return"),
-    ),
-    module(
-        "_runtime/policies/ids.py",
-        WITH_IDS,
         Mutant("other generations among many are found", r"alive &= slots < len\(rows\)", "pass"),
         Mutant("stale ids are none", r"if stale\.any\(\):", "if False:"),
         Mutant("repeated ids are accepted", r"if len\(again\):", "if False:"),
+    ),
+    managers(
+        "direct_ids",
+        Mutant(
+            "a row's generation stays",
+            r"data\._id_generation_cells\[row\] \+= 1",
+            "data._id_generation_cells[row] = 1",
+        ),
+        Mutant(
+            "generations of many stay",
+            r"data\._id_generation_column\[rows\] \+= 1",
+            "data._id_generation_column[rows] = 1",
+        ),
+        Mutant("a worn out row is used again", r"raise worn_out\(data\.MANAGER, row\)", "pass"),
+        Mutant("the highest row ever used is forgotten", r"data\._peak = .*", "pass"),
+    ),
+    module(
+        "_runtime/policies/direct.py",
+        ("test_tile.py", "test_mooring.py"),
+        Mutant(
+            "holes are found",
+            r"return Instance\(row\) if data\._entity_cells\[row\] else NIL",
+            "return Instance(row)",
+        ),
+        Mutant(
+            "holes among many are found",
+            r"np\.where\(data\.present, np\.arange\(n\), NIL\)",
+            "np.arange(n)",
+        ),
+        Mutant(
+            "other generations are found", r" and data\._id_generation_cells\[row\] == id.*:", ":"
+        ),
+        Mutant(
+            "worn out rows are used again", r"first_worn_out\([\s\S]*?\)\n(?= +super)", "pass\n"
+        ),
+        Mutant("saving loses the highest row", r'= \("_peak",\)', "= ()"),
+        Mutant("generations of holes are lost", r"return self\._peak", "return self._n"),
+    ),
+    managers(
+        "unowned",
+        Mutant(
+            "the slot is returned as the id",
+            r"return Id\(data\._id_generation_cells\[_taken\] << SLOT_BITS \| _taken\)",
+            "return Id(_taken)",
+        ),
+        Mutant(
+            "ids of many are those of the first slots",
+            r"(return|ids =) ids_of\(taken, ",
+            r"\1 ids_of(np.arange(count), ",
+        ),
+    ),
+    module(
+        "_runtime/policies/unowned.py",
+        ("test_texture.py", "test_spark.py"),
+        Mutant(
+            "counts are not checked", r"count = whole_count\(.*, count\)", "count = index(count)"
+        ),
+        Mutant(
+            "whatever is a number is contained",
+            r"is_integer\(id\) and .* != NIL$",
+            "is_integer(id)",
+        ),
+        Mutant(
+            "ids come in another order",
+            r"self\.id_of_many\(np\.arange\(self\.data\._n\)\)",
+            "self.id_of_many(np.arange(self.data._n)[::-1])",
+        ),
+        Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
+    ),
+    module(
+        "_runtime/policies/unowned.py",
+        ("test_rumour.py",),
+        Mutant("many have no room", r"self\._reserve_rows\(.*\)", "pass"),
     ),
 )

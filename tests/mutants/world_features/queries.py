@@ -1,6 +1,6 @@
-"""Ways to break what `queries` does."""
+"""Ways to break what `queries` does, and the columns of queried rows."""
 
-from tests.mutants._base import Mutant, module, world
+from tests.mutants._base import Mutant, managers, module, world
 
 GROUPS = (
     world(
@@ -91,5 +91,10 @@ GROUPS = (
         Mutant("absent rows make a slice", r" or rows\[0\] == NIL:", ":"),
         Mutant("cells are put in other places", r"(np\.put\(out, )(self\.places)", r"\1\2[::-1]"),
         Mutant("pieces with gaps are a slice", r"== len\(pieces\) and follows:", "== len(pieces):"),
+    ),
+    managers(
+        "queried",
+        Mutant("a column is another one's", r'= (QueryColumn\[.*\])\("\w+"', r'= \1("entity"'),
+        in_world=True,
     ),
 )
