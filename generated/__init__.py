@@ -12,8 +12,8 @@ __ecsgen__ = "0.1.0"
 _require(__name__, interface=2, made_by=__ecsgen__)
 
 if TYPE_CHECKING:
-    from ecsgen_runtime.draws import Draws as Draws
     from ecsgen_runtime.exported import *
+    from ecsgen_runtime.kernels.chance import Draws as Draws
     from ecsgen_runtime.spaces.spaced import Neighbours as Neighbours
 
     from .ai_state import AiState as AiState

@@ -20,10 +20,10 @@ import numpy as np
 from ecsgen_runtime.archetypes.chunk_proxies import ChunkProxy, ChunkValue
 from ecsgen_runtime.archetypes.chunks import ChunkColumns, RowCount
 from ecsgen_runtime.buffers import Column, cells
-from ecsgen_runtime.cells import ProxyField
 from ecsgen_runtime.columns import HotColumns
 from ecsgen_runtime.field_types import EnumField, IntField
 from ecsgen_runtime.fields import described
+from ecsgen_runtime.proxies import ProxyField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -21,7 +21,6 @@ from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.cells import ArrayField, RowField
 from ecsgen_runtime.columns import HotColumns, OwnedRows
 from ecsgen_runtime.field_types import FloatField
 from ecsgen_runtime.fields import described
@@ -40,10 +39,10 @@ from ecsgen_runtime.kernels.blocks import (
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
-from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies import EntityProxy
+from ecsgen_runtime.policies.owners import ensured
+from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
 from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
-from ecsgen_runtime.spaces.near_blocks import NearBlocks
+from ecsgen_runtime.spaces.search import NearBlocks
 from ecsgen_runtime.spaces.spaced import OwnedSpaced, SpaceLayout
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray

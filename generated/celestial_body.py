@@ -25,7 +25,6 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
 from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.cells import ArrayField, RowField
 from ecsgen_runtime.columns import OwnedRows
 from ecsgen_runtime.field_types import FloatField, TextField
 from ecsgen_runtime.fields import described
@@ -42,8 +41,8 @@ from ecsgen_runtime.kernels.blocks import (
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
-from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies import EntityProxy
+from ecsgen_runtime.policies.owners import ensured
+from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ecsgen_runtime.entity_manager import Entities
-from ecsgen_runtime.handle_layout import HandleLayout
+from ecsgen_runtime.handles import HandleLayout
 
 LAYOUT: Final = HandleLayout(index_bits=32, generation_bits=32, min_free=1024)
 INDEX_BITS: Final = LAYOUT.INDEX_BITS

@@ -26,7 +26,6 @@ from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.cells import ArrayField, RowField
 from ecsgen_runtime.columns import HotColumns
 from ecsgen_runtime.field_types import FloatField
 from ecsgen_runtime.fields import described
@@ -35,9 +34,9 @@ from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.kernels.blocks import Blocks, ChosenRows, KernelRows, chosen_blocks
 from ecsgen_runtime.policies.instances import LinkedRows, Many
 from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owned import ensured
+from ecsgen_runtime.policies.owners import ensured
 from ecsgen_runtime.policies.ring import Ring, RingRows
-from ecsgen_runtime.proxies import EntityProxy
+from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

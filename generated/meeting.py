@@ -21,7 +21,6 @@ from typing import ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.buffers import Column, cells, is_same_view
-from ecsgen_runtime.cells import RowField
 from ecsgen_runtime.columns import HotColumns
 from ecsgen_runtime.field_types import HandleField
 from ecsgen_runtime.fields import described
@@ -38,8 +37,8 @@ from ecsgen_runtime.handles import (
 from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.kernels.blocks import JoinedRows
 from ecsgen_runtime.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
-from ecsgen_runtime.policies.unowned import Unowned
-from ecsgen_runtime.proxies import IdProxy
+from ecsgen_runtime.policies.owners import Unowned
+from ecsgen_runtime.proxies import IdProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -21,7 +21,6 @@ from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.buffers import Column, cells, is_same_view
-from ecsgen_runtime.cells import RowField
 from ecsgen_runtime.columns import HotColumns, OwnedRows
 from ecsgen_runtime.field_types import BoolField, EnumField, FloatField, IntField
 from ecsgen_runtime.fields import described
@@ -40,8 +39,8 @@ from ecsgen_runtime.kernels.chance import Seeded, draw_random, draw_stems
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
-from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies import EntityProxy
+from ecsgen_runtime.policies.owners import ensured
+from ecsgen_runtime.proxies import EntityProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

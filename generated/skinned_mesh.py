@@ -26,7 +26,6 @@ from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
 from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.cells import ArrayField, RowField
 from ecsgen_runtime.columns import FrontColumns, HotColumns
 from ecsgen_runtime.field_types import BoolField, IntField, ObjectField
 from ecsgen_runtime.fields import described
@@ -36,8 +35,8 @@ from ecsgen_runtime.policies.destroy import Callback, Release
 from ecsgen_runtime.policies.groups import Grouped, GroupedRows
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
-from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies import EntityProxy
+from ecsgen_runtime.policies.owners import ensured
+from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -27,15 +27,14 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
 from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.cells import ArrayField, RowField
 from ecsgen_runtime.field_types import BoolField, FloatField, TextField
 from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.policies.instances import LinkedRows, Many
 from ecsgen_runtime.policies.maps import Hash
-from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies import EntityProxy
+from ecsgen_runtime.policies.owners import ensured
+from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -24,7 +24,6 @@ from typing import Any, ClassVar, Final, Literal, Unpack
 
 import numpy as np
 from ecsgen_runtime.buffers import Column, cells, is_same_view
-from ecsgen_runtime.cells import ArrayField, RowField
 from ecsgen_runtime.columns import FrontColumns
 from ecsgen_runtime.field_types import FloatField
 from ecsgen_runtime.fields import described
@@ -40,9 +39,9 @@ from ecsgen_runtime.kernels.blocks import (
 from ecsgen_runtime.kernels.chance import Seeded, draw_normal, draw_random, draw_stems
 from ecsgen_runtime.placement import room_at
 from ecsgen_runtime.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
-from ecsgen_runtime.policies.partition import Partition, PartitionedRows
-from ecsgen_runtime.policies.unowned import Unowned
-from ecsgen_runtime.proxies import IdProxy
+from ecsgen_runtime.policies.owners import Unowned
+from ecsgen_runtime.policies.packed import Partition, PartitionedRows
+from ecsgen_runtime.proxies import ArrayField, IdProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

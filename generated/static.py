@@ -23,7 +23,7 @@ from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, 
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
-from ecsgen_runtime.policies.owned import Tag
+from ecsgen_runtime.policies.owners import Tag
 from ecsgen_runtime.proxies import EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 

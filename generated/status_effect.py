@@ -28,7 +28,6 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
 from ecsgen_runtime.buffers import Column, cells, is_same_view
-from ecsgen_runtime.cells import RowField
 from ecsgen_runtime.field_types import EnumField, FloatField, HandleField
 from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import (
@@ -46,8 +45,8 @@ from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.ids import IdRows, Ids
 from ecsgen_runtime.policies.instances import LinkedRows, Many
 from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies import EntityProxy
+from ecsgen_runtime.policies.owners import ensured
+from ecsgen_runtime.proxies import EntityProxy, RowField
 from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray

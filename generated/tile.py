@@ -24,7 +24,6 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
 from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.cells import ArrayField, RowField
 from ecsgen_runtime.field_types import BoolField, FloatField, IntField
 from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import (
@@ -41,8 +40,8 @@ from ecsgen_runtime.policies.direct import DirectIdRows, DirectIds
 from ecsgen_runtime.policies.growth import ReservedRows
 from ecsgen_runtime.policies.ids import WORN_OUT, worn_out
 from ecsgen_runtime.policies.maps import indices, rows_spanned
-from ecsgen_runtime.policies.owned import ensured
-from ecsgen_runtime.proxies import EntityProxy
+from ecsgen_runtime.policies.owners import ensured
+from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -31,7 +31,6 @@ import numpy as np
 from ecsgen_runtime.archetypes.chunk_proxies import ChunkArray, ChunkProxy, ChunkValue
 from ecsgen_runtime.archetypes.chunks import ChunkColumns, RowCount
 from ecsgen_runtime.buffers import Column, cells, nested
-from ecsgen_runtime.cells import ArrayField, ProxyField
 from ecsgen_runtime.field_types import (
     BoolField,
     BytesField,
@@ -43,6 +42,7 @@ from ecsgen_runtime.field_types import (
 )
 from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import NULL_ENTITY, Entity
+from ecsgen_runtime.proxies import ArrayField, ProxyField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 

@@ -22,6 +22,7 @@ from ecsgen_runtime.kernels.blocks import (
 )
 from ecsgen_runtime.kernels.chance import (
     Chance,
+    SeededWorld,
     draw_normal,
     draw_random,
     draw_stems,
@@ -31,20 +32,16 @@ from ecsgen_runtime.kernels.references import Messages, living_rows, take_others
 from ecsgen_runtime.kernels.scalars import row_at
 from ecsgen_runtime.policies.groups import Group, GroupMember
 from ecsgen_runtime.policies.ids import ids_of
-from ecsgen_runtime.queries.join import QueryMatch
 from ecsgen_runtime.queries.joined import JoinedBlocks
-from ecsgen_runtime.queries.query import QueriedRows
+from ecsgen_runtime.queries.query import QueriedRows, QueryMatch
 from ecsgen_runtime.queries.query_rows import joined_rows
 from ecsgen_runtime.saved_world import SavedWorld
-from ecsgen_runtime.spaces.near_blocks import NearBlocks
-from ecsgen_runtime.spaces.search import NearSearch
+from ecsgen_runtime.spaces.cell_order import TurnCells, move_to, near_now, turn_cells
+from ecsgen_runtime.spaces.search import NearBlocks, NearSearch
 from ecsgen_runtime.spaces.spaced import joined_given, joined_turn_given
-from ecsgen_runtime.spaces.turns import TurnCells, move_to, near_now, turn_cells
 from ecsgen_runtime.typed import NamedTuple
-from ecsgen_runtime.world.base import ComponentFlags
 from ecsgen_runtime.world.entity_world import ChunkedPart, EntityViewBase, ManagedPart
-from ecsgen_runtime.world.seeded import SeededWorld
-from ecsgen_runtime.world.signed import SignedWorld
+from ecsgen_runtime.world.signed import ComponentFlags, SignedWorld
 from numpy.typing import ArrayLike, NDArray
 
 from .ai_state import (

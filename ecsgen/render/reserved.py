@@ -37,7 +37,10 @@ EXPORTED: Final = """
 def exported() -> frozenset[str]:
     """Return what packages export whatever their schemas say."""
     chunked = {name for name, module in PACKAGE.items() if module == ".archetypes"}
-    tables = (*EXPORTED.values(), *(SOME_EXPORT[module] for module in (".draws", ".spaces.spaced")))
+    tables = (
+        *EXPORTED.values(),
+        *(SOME_EXPORT[module] for module in (".kernels.chance", ".spaces.spaced")),
+    )
     return frozenset((*" ".join(tables).split(), *OF_WORLDS, *chunked))
 
 

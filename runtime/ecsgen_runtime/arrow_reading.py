@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .converters import Converter, FieldTable
+from .errors import shown
+from .field_types import Converter, FieldTable
 from .fields import nearest_name, unknown_field
-from .given_arrays import gathered, is_array_like, shown
+from .given_arrays import gathered, is_array_like
 from .interchange import (
     has_stream,
     is_column,
@@ -25,13 +26,7 @@ from .interchange import (
 from .reprs import element_names
 
 if TYPE_CHECKING:
-    from .converters import Field
-
-
-# --- Columns of Arrow, polars and pandas as numpy arrays that a field takes -----------
-
-
-# --- Text and bytes of Arrow as cells of columns, all at once -------------------------
+    from .field_types import Field
 
 
 def byte_cells(array: Any) -> NDArray[Any]:
@@ -86,9 +81,6 @@ def _blame(array: Any, field: Field, place: int, start: int) -> None:
         raise type(error)(message) from None
 
 
-# --- Members of enums by name ---------------------------------------------------------
-
-
 def member_number(name: str, enum: type[IntEnum | IntFlag], member: str) -> int:
     """Return the number of a member, or raise ValueError."""
     found = enum.__members__.get(member)
@@ -112,9 +104,6 @@ def named_numbers(name: str, enum: type[IntEnum | IntFlag], values: Any) -> Any:
         items = values.tolist() if isinstance(values, np.ndarray) else values
         return [named_numbers(name, enum, item) for item in items]
     return values
-
-
-# --- Columns of Arrow, polars and pandas as numpy arrays that a field takes -----------
 
 
 def read_column(values: Any, name: str, field: Field | None) -> NDArray[Any]:

@@ -15,19 +15,13 @@ from numpy.typing import NDArray
 from .fields import FieldInfo
 from .handles import NIL, EntityArray
 from .interchange import ArrowColumns, ArrowTable, pyarrow
-from .queries.join import QueryJoin
+from .queries.query import QueryJoin
 from .queries.query_rows import QueryRows, as_array
 from .reprs import element_names, shown_columns
 from .typed import NamedTuple
 
 if TYPE_CHECKING:
     from .archetypes.chunks import ChunkBase
-
-
-# --- Components as Arrow tables and structs: types, columns, batches and streams ------
-
-
-# --- What a field is in Arrow: its type, and the arrays that its cells make -----------
 
 
 _MOST_TEXT: Final = 2**31 - 1

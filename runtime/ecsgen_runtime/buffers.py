@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .converters import Field
 from .errors import CapacityError, StaleViewWarning
+from .field_types import Field
 from .handles import NIL, RowArray
 from .package import is_generated
 from .typed import NamedTuple

@@ -9,13 +9,9 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .converters import FieldTable
+from .field_types import FieldTable
 from .handles import NIL, EntityArray, RowArray
 from .placement import distinct
-
-# --- What is done for many rows at once, and can be compiled: lookups, and rows in
-# order.
-
 
 _BLOCK: Final = 65_536
 """Entities per step: the scratch stays in the second-level cache."""
@@ -81,10 +77,6 @@ class Bulk:
     sparse_lookup = staticmethod(sparse_lookup)
     direct_lookup = staticmethod(direct_lookup)
     distinct = staticmethod(distinct)
-
-
-# --- From how many rows on something is done in another way, and what is done for a
-# few.
 
 
 # --- From how many rows on something is done in another way, and how many are done at

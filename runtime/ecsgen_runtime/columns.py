@@ -28,8 +28,6 @@ from .interchange import ArrowColumns
 from .per_class import NO_SLOTS, copy_methods, numbers_of
 from .reprs import columns_repr
 
-# --- Columns of text as `str`: they lie in the buffer as UTF-8 ------------------------
-
 
 class TextColumns:
     """Columns, some of which may have text; the generated class has the fields."""
@@ -55,10 +53,6 @@ class TextColumns:
             raise ValueError(f"{field!r} is no column with text: {which}")
         column: NDArray[np.bytes_] = getattr(self, field)
         return np.char.decode(column, "utf-8")
-
-
-# --- Rows: all columns of a manager in one buffer, of which the first n rows are in
-# use.
 
 
 class Rows(TextColumns, ArrowColumns):
@@ -377,9 +371,6 @@ class HotColumns(TextColumns):
 @cache
 def _tuple_of(component: str, names: tuple[str, ...]) -> Any:
     return namedtuple(f"{component}HotColumns", names)
-
-
-# --- The first rows of every column: those that are active, or in a group -------------
 
 
 class FrontColumns(TextColumns, ArrowColumns):

@@ -18,8 +18,14 @@ from .bulk import small_batch
 from .callbacks import Dispatch, Subscription, flattened
 from .errors import CapacityError, StaleEntityError
 from .given_arrays import all_different, entity_count, first_repeat, without_repeats
-from .handle_layout import INDEX_COUNT, INDEX_MASK, MIN_FREE, ONE_GENERATION
-from .handles import Entity, EntityArray
+from .handles import (
+    INDEX_COUNT,
+    INDEX_MASK,
+    MIN_FREE,
+    ONE_GENERATION,
+    Entity,
+    EntityArray,
+)
 from .living import Deaths, Follower, LivingEntities, Remove, only
 from .locks import break_down, is_broken
 from .per_class import copy_methods, per_class, speed_up

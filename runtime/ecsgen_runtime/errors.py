@@ -1,6 +1,12 @@
-"""The errors that generated managers raise, and the one warning."""
+"""The errors that generated managers raise, the one warning, and how messages show values."""
 
 from __future__ import annotations
+
+from reprlib import Repr
+from typing import Final
+
+_SHOWN: Final = 80
+"""Characters of a value that an error message shows."""
 
 
 class EcsError(Exception):
@@ -53,3 +59,15 @@ class BrokenManagerError(EcsError, RuntimeError):
 
 class SnapshotError(EcsError, ValueError):
     """A snapshot is damaged, or says what cannot be: the message begins with where."""
+
+
+def shown(value: object) -> str:
+    """Return a short `repr` for error messages, whatever the value is."""
+    short = Repr()
+    short.maxstring = short.maxother = short.maxlong = _SHOWN
+    try:
+        text = short.repr(value)
+    except Exception:  # integers of over 4300 digits, broken __repr__ of a nested value
+        return f"<{type(value).__name__}>"
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

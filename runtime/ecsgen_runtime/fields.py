@@ -8,13 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .converters import Converter, FieldTable
-from .given_arrays import shown
+from .errors import shown
+from .field_types import Converter, FieldTable
 from .interchange import table_hint
 from .typed import NamedTuple
-
-# --- What a schema says of a field, for whatever looks at components from outside -----
-
 
 _Enum: TypeAlias = type[IntEnum | IntFlag]
 

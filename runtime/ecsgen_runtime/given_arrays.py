@@ -5,17 +5,17 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Final, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .errors import shown
 from .handles import EntityArray
 from .interchange import is_column, refuse_nulls, table_hint
 
 if TYPE_CHECKING:
-    from .converters import Field
+    from .field_types import Field
 
 
 # --- Values to arrays that hold exactly what was given --------------------------------
@@ -25,25 +25,10 @@ if TYPE_CHECKING:
 # type, otherwise an array of the leaves themselves.
 
 
-_SHOWN: Final = 80
-"""Characters of a value that an error message shows."""
-
 _SINGLE: Final = (float, int, str, bytes, bytearray, np.generic, Mapping)
 """Types of one value, elements or `__array__` notwithstanding."""
 
 _ARRAY_PROTOCOLS: Final = ("__array__", "__array_interface__", "__array_struct__")
-
-
-def shown(value: object) -> str:
-    """Return a short `repr` for error messages, whatever the value is."""
-    short = Repr()
-    short.maxstring = short.maxother = short.maxlong = _SHOWN
-    try:
-        text = short.repr(value)
-    except Exception:  # integers of over 4300 digits, broken __repr__ of a nested value
-        return f"<{type(value).__name__}>"
-    text = " ".join(text.split())
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def is_array_like(kind: type) -> bool:

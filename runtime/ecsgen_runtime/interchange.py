@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from .handles import RowArray
 
-# --- What other libraries read as an Arrow table: columns, and what queries find ------
-
 
 class ArrowStream(Protocol):
     """A table of another library: of Arrow, polars, pandas, duckdb and others."""
@@ -90,10 +88,6 @@ class ArrowColumns(ArrowTable):
         from .arrow_tables import record_batch
 
         yield record_batch(self, copy, flat)
-
-
-# --- pyarrow, which is optional, columns of other libraries, and nulls, which are
-# errors.
 
 
 # --- pyarrow, which is optional, and columns of libraries that nobody needs to have ---

@@ -13,23 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 from .callbacks import Callbacks, Entry, Pending, Subscription, flattened
 from .errors import CapacityError, StaleEntityError
 from .given_arrays import are_held, as_entities
-from .handle_layout import (
+from .handles import (
     GENERATION_SHIFT,
     INDEX_MASK,
     LAST_GENERATION,
     ONE_GENERATION,
+    Entity,
+    EntityArray,
     HandleLayout,
+    RowArray,
     whole_mask,
 )
-from .handles import Entity, EntityArray, RowArray
 from .locks import break_down, is_broken
 from .per_class import per_class
 from .reprs import bytes_text, count_text
-
-# --- Which entities are alive: a cell for each index, and a queue of the free ones ----
-
-
-# --- A queue of freed indices ---------------------------------------------------------
 
 
 class IndexQueue:
@@ -126,9 +123,6 @@ def _fill(cells: NDArray[np.uint32], start: int, indices: NDArray[np.int64]) -> 
     room = len(cells) - start
     cells[start : start + len(indices)] = indices[:room]
     cells[: max(0, len(indices) - room)] = indices[room:]
-
-
-# --- Which entities are alive: a cell for each index, and what can be asked of it -----
 
 
 class LivingEntities:

@@ -1,18 +1,15 @@
-"""Locks and broken managers: who forbids structural changes, for how long, and for good."""
+"""What may not be changed: parts of a whole, what is locked for now, what is broken for good."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from contextlib import AbstractContextManager
 from io import BytesIO
-from typing import Any, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self
 from weakref import ref
 
 from .errors import BrokenManagerError, StructureLockedError
 from .per_class import NO_SLOTS
-
-# --- Managers that failed in the middle of a change: from then on every call says so.
-
 
 _ANSWERS = ("__len__", "__iter__", "__contains__", "__getitem__", "__bool__")
 """Methods that Python finds in the class, without asking `__getattribute__`."""
@@ -72,9 +69,6 @@ def _broken(kind: type[Any]) -> type[Any]:
     body |= {"__getattribute__": attribute, "__repr__": text}
     body[MARK] = True
     return type(kind.__name__, (kind,), body)
-
-
-# --- Locks: who forbids structural changes, and for how long --------------------------
 
 
 class Hold(BytesIO):
@@ -144,3 +138,30 @@ class Lockable:
     @abstractmethod
     def _locked(self) -> StructureLockedError:
         """Return what is raised while somebody holds a lock."""
+
+
+class FixedParts:
+    """What a thing is made of stays; attributes of other names are its own affair."""
+
+    __slots__ = ()
+
+    _PARTS: ClassVar[tuple[str, ...]] = ()
+
+    if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in self._PARTS and hasattr(self, name):
+                raise not_replaced(self, name)
+            object.__setattr__(self, name, value)  # `super` takes half as long again
+
+        def __delattr__(self, name: str) -> None:
+            if name in self._PARTS:
+                raise not_replaced(self, name)
+            super().__delattr__(name)
+
+
+def not_replaced(whole: object, name: str) -> AttributeError:
+    """Return the error of assigning to a part."""
+    part = type(getattr(whole, name)).__name__
+    message = f"{type(whole).__name__}.{name} is its {part} and can't be replaced"
+    return AttributeError(message, name=name, obj=whole)

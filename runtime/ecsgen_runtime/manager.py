@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from operator import index
-from typing import Any, ClassVar, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike, NDArray
 
@@ -13,13 +13,12 @@ from .buffers import Column
 from .bulk import SMALL_REMOVAL, small_batch, small_values
 from .callbacks import Dispatch
 from .columns import Rows
-from .converters import FieldTable
 from .errors import EcsError, StaleInstanceError, StructureLockedError
+from .field_types import FieldTable
 from .fields import FieldInfo, unexpected_keyword
 from .handles import Columns, EntityArray, Instance, RowArray
 from .interchange import GivenTable, read_table
-from .locks import MARK, Lockable, break_down, break_since
-from .parts import FixedParts, refuse_overriding
+from .locks import MARK, FixedParts, Lockable, break_down, break_since
 from .per_class import copy_methods, hooks_of, per_class, speed_up
 from .placement import locked, unused
 from .reprs import count_text, holder_repr
@@ -88,7 +87,7 @@ class Manager(Lockable, FixedParts):
         generated = next((b for b in cls.__mro__[1:] if "LAYOUT" in vars(b)), None)
         if generated is not None:
             if MARK not in vars(cls):
-                refuse_overriding(cls, generated)
+                _refuse_overriding(cls, generated)
         elif "_ROWS" in vars(cls):
             rows = cls._ROWS
             cls.LAYOUT, cls.FIELDS = rows.LAYOUT, rows.FIELDS
@@ -463,3 +462,34 @@ class Manager(Lockable, FixedParts):
         needed = data._rows_for(count)
         if needed > data._allocated:
             data._grow(needed, borrowed)
+
+
+_OPERATORS: Final = ("__contains__", "__getitem__", "__iter__", "__len__")
+_REMOVE: Final = ("clear", "collect", "destroy", "gc", "remove")
+
+
+def _refuse_overriding(kind: type[Any], generated: type[Any]) -> None:
+    """Raise TypeError if a subclass, or what it inherits from before the generated class, has
+    something under a name of that class.
+
+    Bulk calls, kernels and C reach rows without the public methods, and would go past it. Names
+    that only Python asks for, such as `__repr__`, are free.
+    """
+    known = frozenset(dir(generated))
+    for base in kind.__mro__[: kind.__mro__.index(generated)]:
+        for name in vars(base):
+            is_free = name[0] == name[-1] == "_" and name not in _OPERATORS
+            if name in known and not is_free:
+                raise _overrides(kind, generated, name)
+
+
+def _overrides(kind: type[Any], generated: type[Any], name: str) -> TypeError:
+    message = (
+        f"{kind.__name__}: {generated.__name__} has {name!r} and does not always call it, "
+        "so yours needs another name"
+    )
+    if name.removesuffix("_many").removesuffix("_id") in _REMOVE:
+        is_told = hasattr(generated, "on_release")
+        how = "" if is_told else "with `release: true` in the schema, "
+        message += f"; {how}on_release is told of all rows that go"
+    return TypeError(message)

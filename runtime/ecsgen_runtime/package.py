@@ -25,7 +25,7 @@ EXPORTED: Final = {
 }
 """What every package has of the library for its users, by module."""
 SOME_EXPORT: Final = {
-    ".draws": "Draws",
+    ".kernels.chance": "Draws",
     ".shards.parcels": "ParcelError ShardError",
     ".spaces.spaced": "Neighbours",
 }

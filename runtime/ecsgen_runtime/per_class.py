@@ -10,10 +10,7 @@ from types import FunctionType
 from typing import Any, Final, TypeAlias, TypeVar
 
 from . import __version__
-from .handle_layout import HandleLayout
-
-# --- How the state of policies is declared: where it lies, and what of it is saved ----
-
+from .handles import HandleLayout
 
 NO_SLOTS: Final = ()
 """A policy's attributes are slots of the generated class, which has those of all its policies:

@@ -14,18 +14,14 @@ from .errors import (
     MissingInstanceError,
     StaleInstanceError,
     StructureLockedError,
+    shown,
 )
-from .given_arrays import as_count, shown
-from .handle_layout import HandleLayout
-from .handles import NIL, EntityArray, RowArray
+from .given_arrays import as_count
+from .handles import NIL, EntityArray, HandleLayout, RowArray
 from .interchange import plain_array, refuse_nulls, table_hint
 
 if TYPE_CHECKING:
     from .manager import Manager
-
-
-# --- Changes that are planned before anything is written: what can fail lies behind
-# them.
 
 
 Moves: TypeAlias = tuple[RowArray, RowArray]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from operator import attrgetter
+from types import FunctionType
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast, overload
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import ArrayLike, NDArray
 
 from .errors import EcsError, StaleInstanceError
+from .field_types import Converter
 from .handles import NIL, Entity, Id, Instance
 from .per_class import speed_up, with_own_code
+from .placement import missing
 from .policies.ids import stale_id
-
-# --- Row proxies: a row with its fields as attributes, found again after structural
-# changes.
-
 
 ProxyT = TypeVar("ProxyT", bound="RowProxy")
 
@@ -133,9 +138,6 @@ def rows_changed(manager: str) -> StaleInstanceError:
     return StaleInstanceError(f"{manager}: rows were added, removed or moved meanwhile")
 
 
-# --- Makes proxies of all rows --------------------------------------------------------
-
-
 new_proxy: Final = object.__new__
 
 
@@ -215,3 +217,422 @@ def _standing(
     # The last row too: a loop must not pass because there is one row only.
     if data._version != version:
         raise rows_changed(type(manager).__name__)
+
+
+# --- What a proxy's fields, and the accessors by entity, are made of: a manager's
+# accessors.
+#
+# Each gets a function with machine code of its own, for the reason that `per_class`
+# has. The row is looked for behind the conversion of what is written, which may run
+# code of the caller's.
+
+
+_ReadT = TypeVar("_ReadT")
+_WriteT = TypeVar("_WriteT")
+_ManagerT = TypeVar("_ManagerT")
+_ReadT_co = TypeVar("_ReadT_co", covariant=True)
+_WriteT_contra = TypeVar("_WriteT_contra", contravariant=True)
+_SelfT = TypeVar("_SelfT")
+
+PLAIN: Final = frozenset((float, int, bool, str, bytes))
+"""Types of values whose conversion runs no code of the caller's."""
+
+
+class ProxyField(Protocol[_ReadT_co, _WriteT_contra]):
+    """What checkers see of a proxy's field; at run time it is a `property`."""
+
+    @overload
+    def __get__(self: _SelfT, proxy: None, kind: type[Any]) -> _SelfT: ...
+
+    @overload
+    def __get__(self, proxy: RowProxy, kind: type[Any]) -> _ReadT_co: ...
+
+    def __set__(self, proxy: RowProxy, value: _WriteT_contra) -> None: ...
+
+
+class LateRow:
+    """A row number that is asked for when the value for it is ready."""
+
+    __slots__ = ("_find", "_owner")
+
+    def __init__(self, find: Callable[[Any], int], owner: object) -> None:
+        self._find = find
+        self._owner = owner
+
+    def __index__(self) -> int:
+        return self._find(self._owner)
+
+
+row_of: Final = attrgetter("row")
+
+
+class RowField:
+    """Makes what reads and writes one field of the row that something leads to."""
+
+    @staticmethod
+    def of(
+        read: Callable[[_ManagerT, int], _ReadT],
+        write: Callable[[_ManagerT, int, _WriteT], None],
+    ) -> ProxyField[_ReadT, _WriteT]:
+        """Return a proxy's field that is what a manager's accessor and setter make of it."""
+
+        def get(self: ManagedProxy) -> Any:
+            manager = self._manager
+            if manager.data._version != self._version:
+                self._find()
+            return read(manager, self._row)
+
+        def put(self: ManagedProxy, value: Any) -> None:
+            manager = self._manager
+            if type(value) in PLAIN and manager.data._version == self._version:
+                write(manager, self._row, value)
+            else:
+                write(manager, LateRow(row_of, self), value)  # type: ignore[arg-type]
+
+        field: ProxyField[_ReadT, _WriteT] = field_property(get, put, read.__doc__)
+        return field
+
+    @staticmethod
+    def cell(
+        read: Callable[[_ManagerT, int], _ReadT],
+        write: Callable[[_ManagerT, int, _WriteT], None],
+        converter: Converter,
+    ) -> ProxyField[_ReadT, _WriteT]:
+        """Return what `of` does, for a field that reads as its cell: in half the time.
+
+        A row that was found since the last structural change is in use.
+        """
+        one, exact = converter.one, stored_type(converter)
+
+        def get(self: ManagedProxy) -> Any:
+            data = self._manager.data
+            if data._version != self._version:
+                self._find()
+            return data._field_cells[self._row]
+
+        def put(self: ManagedProxy, value: Any) -> None:
+            data = self._manager.data
+            kind = type(value)
+            if kind in PLAIN and data._version == self._version:
+                if kind is exact:
+                    try:
+                        data._field_cells[self._row] = value
+                        return
+                    except (ValueError, OverflowError):
+                        pass  # said in the field's own words
+                data._field_cells[self._row] = one(value)
+            else:
+                write(self._manager, LateRow(row_of, self), value)  # type: ignore[arg-type]
+
+        names = {"_field_cells": f"_{read.__name__}_cells"}
+        field: ProxyField[_ReadT, _WriteT]
+        field = field_property(get, put, read.__doc__, names)
+        return field
+
+    @staticmethod
+    def by_entity(
+        read: Callable[[_ManagerT, int], _ReadT],
+    ) -> Callable[[_ManagerT, Entity], _ReadT]:
+        """Return a manager's accessor that takes an entity: MissingInstanceError without one."""
+
+        def field_of(self: Any, entity: Entity, /) -> Any:
+            row = self.lookup(entity)
+            if row == NIL:
+                raise missing(type(self).__name__, entity, self._entities._LAYOUT)
+            return read(self, row)
+
+        method: Callable[[_ManagerT, Entity], _ReadT] = _method(
+            field_of, read, f"{read.__name__}_of", "an entity"
+        )
+        return method
+
+    @staticmethod
+    def by_id(
+        read: Callable[[_ManagerT, int], _ReadT],
+    ) -> Callable[[_ManagerT, Id], _ReadT]:
+        """Return a manager's accessor that takes an id: StaleIdError for one that is stale."""
+
+        def field_of(self: Any, id: Id, /) -> Any:
+            row = self.resolve(id)
+            if row == NIL:
+                raise stale_id(type(self).__name__, id)
+            return read(self, row)
+
+        method: Callable[[_ManagerT, Id], _ReadT] = _method(
+            field_of, read, f"{read.__name__}_of", "an id"
+        )
+        return method
+
+    @staticmethod
+    def set_by_entity(
+        write: Callable[[_ManagerT, int, _WriteT], None],
+    ) -> Callable[[_ManagerT, Entity, _WriteT], None]:
+        """Return a manager's setter that takes an entity: MissingInstanceError without one."""
+
+        def set_field_of(self: Any, entity: Entity, value: Any, /) -> None:
+            row = self.lookup(entity)
+            if row == NIL:
+                raise missing(type(self).__name__, entity, self._entities._LAYOUT)
+            if type(value) not in PLAIN and not is_plain_tuple(value):
+                row = LateRow(self.require, entity)
+            write(self, row, value)
+
+        method: Callable[[_ManagerT, Entity, _WriteT], None] = _method(
+            set_field_of, write, f"{write.__name__}_of", "an entity"
+        )
+        return method
+
+    @staticmethod
+    def set_by_id(
+        write: Callable[[_ManagerT, int, _WriteT], None],
+    ) -> Callable[[_ManagerT, Id, _WriteT], None]:
+        """Return a manager's setter that takes an id: StaleIdError for one that is stale."""
+
+        def set_field_of(self: Any, id: Id, value: Any, /) -> None:
+            row = self.resolve(id)
+            if row == NIL:
+                raise stale_id(type(self).__name__, id)
+            if type(value) not in PLAIN and not is_plain_tuple(value):
+                row = LateRow(partial(resolved, self), id)
+            write(self, row, value)
+
+        method: Callable[[_ManagerT, Id, _WriteT], None] = _method(
+            set_field_of, write, f"{write.__name__}_of", "an id"
+        )
+        return method
+
+
+def stored_type(converter: Converter) -> type[Any] | None:
+    """Return the type of which a cell stores every value unchanged, or refuses it; None if there
+    is none, as where floats are rounded."""
+    dtype = converter.dtype
+    if dtype is None or dtype.kind not in "iuf":
+        return None
+    if dtype.kind == "f":
+        return float if dtype.itemsize == np.dtype(float).itemsize else None
+    return int
+
+
+def is_plain_tuple(value: object) -> bool:
+    """Return whether it is a tuple whose conversion runs no code of the caller's; O(k)."""
+    return type(value) is tuple and PLAIN.issuperset(map(type, value))
+
+
+def late_writer(
+    write: Callable[[Any, int, Any], None],
+) -> Callable[[ManagedProxy, Any], None]:
+    """Return what writes a proxy's value by a setter, which looks for the row when it is ready."""
+
+    def put(self: ManagedProxy, value: Any) -> None:
+        write(self._manager, LateRow(row_of, self), value)  # type: ignore[arg-type]
+
+    return put
+
+
+def field_property(
+    get: Callable[[Any], Any],
+    put: Callable[[Any, Any], None],
+    doc: str | None,
+    names: Mapping[str, str] | None = None,
+) -> Any:
+    """Return the property of two functions, each with code of its own.
+
+    `names`: the attributes that they use instead of some that they name.
+    """
+    own_get = with_own_code(cast(FunctionType, get), names)
+    own_put = with_own_code(cast(FunctionType, put), names)
+    return property(own_get, own_put, None, doc)
+
+
+def _method(function: Any, of: Callable[..., Any], name: str, whose: str) -> Any:
+    """Return a manager's method with code of its own, and the docs of what it calls."""
+    method = with_own_code(function)
+    method.__name__ = name
+    method.__qualname__ = f"{of.__qualname__}_of"
+    method.__module__ = of.__module__
+    method.__doc__ = f"{of.__doc__}\n\nThe same as `{of.__name__}`, by {whose}. O(1)."
+    return method
+
+
+_ScalarT = TypeVar("_ScalarT", bound=np.generic)
+
+CellView: TypeAlias = Callable[[Any, int], NDArray[Any]]
+"""Returns the cell of a row, as a view, of what has the columns."""
+
+
+class ArrayField:
+    """Makes what shows and writes one shaped field of numbers."""
+
+    @staticmethod
+    def of(
+        scalar: type[_ScalarT],
+        write: Callable[[_ManagerT, int, ArrayLike], None],
+        view: CellView | None = None,
+    ) -> ProxyField[NDArray[_ScalarT], ArrayLike]:
+        """Return a proxy's field that reads as a view, and writes as the manager's setter does.
+
+        `view`: what shows its cells, if that is not one column of its name.
+        """
+        show = view or whole_cell(write)
+
+        def get(self: ManagedProxy) -> Any:
+            manager = self._manager
+            if manager.data._version != self._version:
+                self._find()
+            return show(manager.data, self._row)
+
+        put = array_writer(scalar, late_writer(write), get)
+        field: ProxyField[NDArray[_ScalarT], ArrayLike]
+        field = field_property(get, put, write.__doc__)
+        return field
+
+    @staticmethod
+    def split(shape: tuple[int, ...], first: str, second: str) -> CellView:
+        """Return what shows cells of a column per element, the first two of which are named.
+
+        The columns of a field lie one behind another, at equal distances.
+        """
+        first_of = attrgetter(f"_{first}_column")
+        second_of = attrgetter(f"_{second}_column")
+        steps = np.empty(shape, np.int8).strides
+
+        def view(columns: Any, row: int) -> NDArray[Any]:
+            cells = first_of(columns)
+            step = _address(second_of(columns)) - _address(cells)
+            return as_strided(cells[row:], shape, [step * n for n in steps])
+
+        return view
+
+
+def whole_cell(write: Callable[..., None]) -> CellView:
+    """Return what shows cells of the column that a setter writes to."""
+    return column_cell(write.__name__.removeprefix("set_"))
+
+
+def column_cell(name: str) -> CellView:
+    """Return what shows cells of one column."""
+    column_of = attrgetter(f"_{name}_column")
+
+    def view(columns: Any, row: int) -> NDArray[Any]:
+        cell: NDArray[Any] = column_of(columns)[row]
+        return cell
+
+    return view
+
+
+def array_writer(
+    scalar: type[np.generic],
+    write: Callable[[Any, Any], None],
+    show: Callable[[Any], NDArray[Any]],
+) -> Callable[[RowProxy, Any], None]:
+    """Return what writes a shaped field of numbers; `write` checks the value.
+
+    Numbers that lie in the same buffer already are not checked again: those of the view that `+=`
+    hands back.
+    """
+
+    dtype = np.dtype(scalar)
+
+    def put(self: RowProxy, value: Any) -> None:
+        if type(value) is np.ndarray and value.dtype == dtype:
+            cell = show(self)
+            if value.base is cell.base and value.shape == cell.shape:
+                cell[...] = value
+                return
+        write(self, value)
+
+    return put
+
+
+def _address(column: NDArray[Any]) -> int:
+    address: int = column.__array_interface__["data"][0]
+    return address
+
+
+class ColdDefault(np.ndarray[Any, np.dtype[Any]]):
+    """The default of a cell that has no place in the buffer yet: writing to it makes one.
+
+    `cell[...] = …` and operations in place go through the field. Whatever else writes finds a
+    read-only array, so nothing is lost unnoticed.
+    """
+
+    _field: Any = None
+    _proxy: RowProxy | None = None
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self._proxy is None:  # a part of one
+            super().__setitem__(key, value)
+            return
+        cell = self._copied()
+        cell[key] = value
+        self._field.__set__(self._proxy, cell)
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
+    ) -> Any:
+        outs = options.get("out", ())
+        if outs:
+            options["out"] = tuple(map(_plain, outs))
+        result = getattr(ufunc, method)(*map(_read_only, inputs), **options)
+        if not outs:
+            return result
+        for out, values in zip(outs, options["out"], strict=True):
+            if isinstance(out, ColdDefault):
+                out[...] = values
+        shown = [out._shown() if isinstance(out, ColdDefault) else out for out in outs]
+        return tuple(shown) if len(shown) > 1 else shown[0]
+
+    def _shown(self) -> Any:
+        """Return what the field holds now: something may have been written since."""
+        return self if self._proxy is None else self._field.__get__(self._proxy)
+
+    def _copied(self) -> NDArray[Any]:
+        return np.array(self._shown(), subok=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return an ordinary array with what the cell holds now, or another value as it is."""
+    return value._copied() if isinstance(value, ColdDefault) else value
+
+
+def _read_only(value: Any) -> Any:
+    """The same for what an operation reads; `ufunc.at` would write to it."""
+    plain = _plain(value)
+    if plain is not value:
+        plain.flags.writeable = False
+    return plain
+
+
+class ColdArray:
+    """Makes what shows and writes one shaped field of numbers that is cold."""
+
+    @staticmethod
+    def of(
+        scalar: type[_ScalarT],
+        read: Callable[[_ManagerT, int], Any],
+        write: Callable[[_ManagerT, int, ArrayLike], None],
+        view: CellView | None = None,
+    ) -> ProxyField[NDArray[_ScalarT], ArrayLike]:
+        """Return a proxy's field that reads as a view, and writes as the manager's setter does.
+
+        Reading makes no cold row: where there is none, a ColdDefault stands for the cell.
+        `view`: what shows its cells, if that is not one column of its name.
+        """
+        show = view or whole_cell(write)
+
+        def get(self: ManagedProxy) -> Any:
+            row = self.row
+            data = self._manager.data
+            place = data._cold_row_cells[row]
+            if place != NIL:
+                return show(data._cold, place)
+            cell = np.array(read(self._manager, row), scalar).view(ColdDefault)
+            cell._field, cell._proxy = field, self
+            cell.flags.writeable = False
+            return cell
+
+        field = field_property(
+            get, array_writer(scalar, late_writer(write), get), write.__doc__
+        )
+        typed: ProxyField[NDArray[_ScalarT], ArrayLike] = field
+        return typed

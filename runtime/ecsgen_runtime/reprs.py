@@ -10,14 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from .errors import shown
 from .fields import FieldInfo
-from .given_arrays import shown
-from .handle_layout import HandleLayout
-from .handles import NIL
-
-# --- What a `repr` shows: how many rows of what, in short; O(columns), never an
-# address.
-
+from .handles import NIL, HandleLayout
 
 _SHOWN: Final = 8
 """Parts that a line names."""

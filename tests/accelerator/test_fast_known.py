@@ -39,11 +39,11 @@ CALLED = """
     living:LivingEntities _free_index
     living:Deaths check run_one
     callbacks:Dispatch tell run is_open
-    policies.owned:Owned _create_many _proxy _proxies
+    policies.owners:Owned _create_many _proxy _proxies
     world.base:WorldBase _spawn _spawn_one _few _spawn_small_batch _removed _collected
     world.entity_world:EntityWorld _create_plain
-    world.deferred:DeferredDeaths _flush _small_batch_doomed
-    queries.join:QueryJoin _way _blocks _narrow
+    world.base:DeferredDeaths _flush _small_batch_doomed
+    queries.query:QueryJoin _way _blocks _narrow
     queries.query:QueriedRows _steps
 """
 """Methods that those in C would call: they do the same themselves."""

@@ -16,7 +16,7 @@ GROUPS = (
         Mutant("a row of an id that is gone", r"if row == NIL:", "if False:"),
     ),
     module(
-        "_runtime/cells.py",
+        "_runtime/proxies.py",
         ROWS,
         Mutant(
             "fields are read where the row was",
@@ -36,14 +36,14 @@ GROUPS = (
         Mutant("who has none has the last row", r"if row == NIL:", "if False:"),
     ),
     module(
-        "_runtime/cells.py",
+        "_runtime/proxies.py",
         ROWS,
         Mutant("views are not written", r"cell\[\.\.\.\] = value", "pass"),
         Mutant("views of where the row was", r"_version != self\._version", "_version < 0"),
         Mutant("a step too far", r"\[step \* n for n", "[2 * step * n for n"),
     ),
     module(
-        "_runtime/cells.py",
+        "_runtime/proxies.py",
         COLD,
         Mutant("defaults can be written to", r"cell\.flags\.writeable = False", "pass"),
         Mutant("what is written to a default is lost", r"self\._field\.__set__\(.*\)", "pass"),
@@ -84,7 +84,7 @@ GROUPS = (
         Mutant("the dead are shown", r"if not world\.entities\.alive\(.*\):", "if False:"),
     ),
     module(
-        "_runtime/parts.py",
+        "_runtime/manager.py",
         ("test_world.py",),
         Mutant("methods are overridden", r"raise _overrides\(", "_overrides("),
         Mutant("any class is a manager", r"or not issubclass\(kind, base\)", ""),

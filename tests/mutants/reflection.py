@@ -21,12 +21,12 @@ GROUPS = (
         Mutant("any row will do", r"if not isinstance\(given, component\):", "if False:"),
     ),
     module(
-        "_runtime/converters.py",
+        "_runtime/field_types.py",
         WORLD,
         Mutant("values of rows are not checked", r"self\.one\(value\)\n +return", "return"),
     ),
     module(
-        "_runtime/handle_layout.py",
+        "_runtime/handles.py",
         FIELDS,
         Mutant(
             "the generation comes first",
@@ -36,7 +36,7 @@ GROUPS = (
         Mutant("the number is left out", r" \(\{handle\}\)", ""),
     ),
     module(
-        "_runtime/policies/owned.py",
+        "_runtime/policies/owners.py",
         FIELDS,
         Mutant("entities as rows are not told", r"if row == NIL or .*", "if True:"),
         Mutant("dead entities have rows, too", r"not self\._entities\.alive\(row\)", "False"),
@@ -55,7 +55,7 @@ GROUPS = (
         Mutant("the gap is not shown", r"if n > 2 \* _ENDS:", "if False:"),
     ),
     module(
-        "_runtime/queries/join.py",
+        "_runtime/queries/query.py",
         WORLD,
         Mutant("what was known stays known", r" if self\.changes\(\) == self\.state else None", ""),
     ),

@@ -191,12 +191,12 @@ GROUPS = (
         Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
     ),
     module(
-        "_runtime/converters.py",
+        "_runtime/field_types.py",
         FIELDS,
         Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
     ),
     module(
-        "_runtime/converters.py",
+        "_runtime/field_types.py",
         ("test_particle.py",),
         Mutant(
             "values may be views of what they change",

@@ -49,7 +49,7 @@ GROUPS = (
         Mutant("nobody is destroyed", r"self\.entities\.destroy(_many)?\(.*\)$", "pass"),
     ),
     module(
-        "_runtime/world/deferred.py",
+        "_runtime/world/base.py",
         ("test_world.py",),
         Mutant("what is noted is forgotten", r"noted\.extend\(.*\)", "pass"),
         Mutant("the first note is forgotten", r"noted = self\._noted = \[\]", "noted = []"),
@@ -83,7 +83,7 @@ GROUPS = (
         Mutant("a component is not spawned", r"store\._append_many\(entities, columns\)", "pass"),
     ),
     module(
-        "_runtime/parts.py",
+        "_runtime/locks.py",
         ("test_world.py",),
         Mutant(
             "parts of the world are replaced",

@@ -13,8 +13,7 @@ from typing import Any
 
 import ecsgen_runtime
 import pytest
-from ecsgen_runtime.handle_layout import NUMBERS
-from ecsgen_runtime.handles import NIL
+from ecsgen_runtime.handles import NIL, NUMBERS
 
 from ecsgen.config import Backend
 from tests.support.world_package import load, sources
@@ -56,7 +55,7 @@ def test_only_methods_that_classes_have_copies_of_read_numbers_as_names() -> Non
         assert not any(map(reads, inner)), f"{name}: the copy would not know"
     for name, tree in modules().items():
         outside = [n for n in tree.body if not isinstance(n, ast.FunctionDef | ast.ClassDef)]
-        assert name == "handle_layout.py" or not any(map(reads, outside)), name
+        assert name == "handles.py" or not any(map(reads, outside)), name
 
 
 def test_nobody_calls_the_original_of_such_a_method() -> None:

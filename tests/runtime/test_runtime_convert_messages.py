@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.converters import Field
+from ecsgen_runtime.errors import shown
 from ecsgen_runtime.field_types import (
     BoolField,
     BytesField,
+    Field,
     FloatField,
     HandleField,
     IntField,
     TextField,
 )
-from ecsgen_runtime.given_arrays import shown
 
 
 class Colour(Enum):

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.converters import Field
-from ecsgen_runtime.field_types import BoolField, FloatField, HandleField, IntField
+from ecsgen_runtime.field_types import BoolField, Field, FloatField, HandleField, IntField
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp

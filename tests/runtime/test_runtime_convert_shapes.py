@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.converters import Field
 from ecsgen_runtime.field_types import (
     BoolField,
     BytesField,
+    Field,
     FloatField,
     HandleField,
     IntField,

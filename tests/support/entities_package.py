@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from ecsgen_runtime.entity_manager import Entities
-from ecsgen_runtime.handle_layout import HandleLayout
+from ecsgen_runtime.handles import HandleLayout
 
 
 @cache

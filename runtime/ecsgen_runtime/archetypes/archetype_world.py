@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..converters import check_values
+from ..field_types import check_values
 from ..fields import GivenRows
 from ..given_arrays import as_entities
 from ..handles import NIL, Columns, Entity, EntityArray, RowClass

@@ -9,9 +9,16 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..cells import CellView, ProxyField, array_writer, column_cell, field_property
 from ..handles import Entity, RowClass
-from ..proxies import ProxyT, RowProxy
+from ..proxies import (
+    CellView,
+    ProxyField,
+    ProxyT,
+    RowProxy,
+    array_writer,
+    column_cell,
+    field_property,
+)
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..buffers import CACHE_LINE, Column, cells, items, put_cells, unfilled
 from ..columns import TextColumns
-from ..converters import FieldTable
 from ..errors import CapacityError
+from ..field_types import FieldTable
 from ..fields import known_fields
 from ..handles import NIL, EntityArray, RowArray
 from ..interchange import ArrowColumns

@@ -14,12 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import StructureLockedError
 from ..fields import component_name
 from ..given_arrays import as_entities
-from ..handle_layout import HandleLayout
-from ..handles import Entity, EntityArray, RowClass
+from ..handles import Entity, EntityArray, HandleLayout, RowClass
 from ..locks import Lockable
 from ..placement import locked, missing
 from ..proxies import ProxyT
-from ..queries.join import QueryBase, RowsT, RowT, changed_in_loop
+from ..queries.query import QueryBase, RowsT, RowT, changed_in_loop
 from ..reprs import bytes_text, count_text, query_text
 from .chunk_proxies import chunk_proxy
 from .chunks import Archetype, ChunkBase, ChunkColumns

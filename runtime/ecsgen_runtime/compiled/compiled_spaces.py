@@ -23,7 +23,8 @@ from ..spaces.cell_order import (
     runs_around,
     sorted_cells,
 )
-from ..spaces.search import PlaceNames, finite_places
+from ..spaces.search import finite_places
+from ..spaces.cell_order import PlaceNames
 from ..typed import NamedTuple
 from .kernel import kernel
 

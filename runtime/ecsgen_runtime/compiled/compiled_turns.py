@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..handles import RowArray
 from ..spaces.cell_order import FARTHEST_CELL, CellNumbers, Places, grid_of
-from ..spaces.search import PlaceNames
+from ..spaces.cell_order import PlaceNames
 from ..typed import NamedTuple
 from .kernel import kernel
 

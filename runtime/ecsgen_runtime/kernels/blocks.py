@@ -14,15 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..buffers import Column, items, nested
 from ..bulk import Sizes
 from ..columns import Rows
-from ..converters import Converter
+from ..field_types import Converter
 from ..handles import RowArray
 from ..manager import Manager
 from ..per_class import NO_SLOTS
 from ..typed import NamedTuple
-
-# --- Kernels over some rows, in the order given, and arguments with a value for each
-# row.
-
 
 ALL_ROWS: RowArray = np.zeros(1, np.intp)
 """The first of all rows, for loops that take it that they follow each other."""
@@ -119,13 +115,6 @@ class ChosenCells:
 def flat_cells(values: NDArray[Any]) -> NDArray[Any]:
     """Return values as an array of the one kind that a loop is compiled for."""
     return np.require(values, requirements=("C", "A", "W")).reshape(-1)
-
-
-# --- What kernels in numpy run on: blocks of columns, of chosen rows, and what is
-# folded of them.
-
-
-# --- What kernels keep beside the columns: views of them, until they move -------------
 
 
 class KernelRows(Rows):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..handles import NIL, EntityArray, IdArray, RowArray
 from ..living import LivingEntities
 from ..policies.maps import Mapped
-from ..policies.owned import Owned
+from ..policies.owners import Owned
 from .blocks import BlockColumn, put_where, row_cells, working_memory
 
 

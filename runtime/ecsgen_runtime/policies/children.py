@@ -19,8 +19,7 @@ from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, Planned, Remap, put, whole_count
 from .hierarchy import FamilyRows, Hierarchy, OrphansDestroy
 from .links import among, new_parents, parent_numbers, parents_given
-from .owned import Owned
-from .unowned import Unowned
+from .owners import Owned, Unowned
 
 # --- Rows that are created as children: creation and attachment in one call -----------
 #

@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 
 from ..buffers import Column, copied_if_view, items
 from ..columns import Rows
-from ..converters import Field
+from ..field_types import Field
 from ..handles import NIL, Columns, RowArray
 from ..per_class import NO_SLOTS
 from ..placement import fill
 from ..typed import NamedTuple
 from .packed import Packed
-
-# --- Indirect cold data: a second buffer, in which only some instances have a row -----
-
 
 _FEW: Final = 32
 """Up to so many elements of a cell are compared one after the other, for all rows at once."""

@@ -18,9 +18,7 @@ from ..handles import NULL_ENTITY, Columns, EntityArray, Instance, RowArray
 from ..locks import is_broken
 from ..manager import Manager
 from ..per_class import NO_SLOTS, per_class
-from .owned import Owned
-
-# --- destroy: callback: the entity manager says at once which entities died -----------
+from .owners import Owned
 
 
 class Callback(Owned):

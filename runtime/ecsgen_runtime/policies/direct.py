@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..columns import OwnedRows
 from ..errors import StaleInstanceError
 from ..given_arrays import as_entities
-from ..handle_layout import INDEX_MASK
 from ..handles import (
+    INDEX_MASK,
     NIL,
     NULL_ENTITY,
     Columns,
@@ -37,10 +37,6 @@ from .ids import (
 )
 from .instances import One
 from .maps import rows_spanned
-
-# --- lookup: direct: the entity's index is the row. Nothing ever moves; the buffer may
-# have holes.
-
 
 NEAR: Final = 16
 """Rows looked at one by one for the last owner, before it is searched."""
@@ -279,9 +275,6 @@ def last_owner(owners: EntityArray) -> int:
         if len(used):
             return max(start + 1 - SCAN, 0) + int(used[-1]) + 1
     return 0
-
-
-# --- ids with lookup: direct: rows never move, so an id is the row and its generation.
 
 
 class DirectIdRows(DirectRows):

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..columns import OwnedRows
 from ..errors import StructureLockedError
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ..locks import break_down
-from ..parts import not_replaced
+from ..locks import break_down, not_replaced
 from ..per_class import NO_SLOTS, per_class
 from ..placement import (
     Moves,
@@ -34,7 +33,7 @@ from ..placement import (
 )
 from ..reprs import count_text, list_text
 from ..typed import NamedTuple
-from .owned import Owned
+from .owners import Owned
 from .packed import Bounded, Closing
 
 # --- Groups: managers whose first rows belong to the same entities, in the same order.

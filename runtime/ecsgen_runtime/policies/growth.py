@@ -14,10 +14,6 @@ from ..columns import Rows
 from ..errors import CapacityError
 from ..per_class import NO_SLOTS
 
-# --- Reserved buffers: address space taken once, to which the system gives memory page
-# by page.
-
-
 _NO_RESERVE: Final = 0x4000
 """MAP_NORESERVE of Linux, which the mmap module does not name: no swap space is set aside."""
 

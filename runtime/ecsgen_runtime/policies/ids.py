@@ -19,9 +19,6 @@ from ..manager import Manager
 from ..per_class import NO_SLOTS, per_class
 from .packed import Packed
 
-# --- Stable ids: a slot and the generation of what is in it ---------------------------
-
-
 SLOT_BITS: Final = 32
 SLOT_MASK: Final = 0xFFFF_FFFF
 WORN_OUT: Final = 0xFFFF_FFFF

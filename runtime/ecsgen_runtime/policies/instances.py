@@ -28,9 +28,7 @@ from .chains import (
     walk,
 )
 from .maps import Mapped
-from .owned import Owned
-
-# --- instances: one: the map holds the entity's only row ------------------------------
+from .owners import Owned
 
 
 class One(Owned):

@@ -15,16 +15,21 @@ from numpy.typing import ArrayLike, NDArray
 from ..buffers import cells, whole_rows
 from ..bulk import small_batch
 from ..given_arrays import as_entities
-from ..handle_layout import INDEX_MASK, whole_mask
-from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ..handles import (
+    INDEX_MASK,
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+    whole_mask,
+)
 from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, is_integer
 from ..queries.query_rows import QueryMember, QuerySparseMember
-from .owned import Owned
+from .owners import Owned
 from .packed import Packed
-
-# --- What both maps have: a way from an entity to its first row, among rows without
-# holes.
 
 
 class Mapped(Packed, Owned):

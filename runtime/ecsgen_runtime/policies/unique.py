@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns import Rows
-from ..converters import Field
 from ..entity_manager import Entities
-from ..errors import DuplicateValueError
-from ..field_types import TextField
-from ..given_arrays import is_array_like, shown
+from ..errors import DuplicateValueError, shown
+from ..field_types import Field, TextField
+from ..given_arrays import is_array_like
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..locks import break_down
 from ..manager import Manager

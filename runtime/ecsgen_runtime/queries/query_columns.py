@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..buffers import is_same_view, items, put_cells
 from ..handles import NIL, RowArray
 from ..reprs import list_text
-from .join import QueryJoin
+from .query import QueryJoin
 from .query_rows import QueryRows, as_array
 
 # --- Who reads a column: somebody who may keep what he gets, or an operator that does
@@ -30,7 +30,10 @@ from .query_rows import QueryRows, as_array
 
 _IS_KNOWN: Final = sys.implementation.name == "cpython" and (3, 11) <= sys.version_info[
     :2
-] <= (3, 14)
+] <= (
+    3,
+    14,
+)
 """Whether an augmented assignment is compiled to what `reader` looks for."""
 
 LOAD: Final = opmap.get("LOAD_ATTR", -1) if _IS_KNOWN else -1
@@ -124,10 +127,6 @@ for _name in ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow"
     setattr(ReadCells, f"__i{_name}__", _with_a_copy(f"__i{_name}__"))
 for _name in ("lshift", "rshift", "and", "or", "xor"):
     setattr(ReadCells, f"__i{_name}__", _with_a_copy(f"__i{_name}__"))
-
-
-# --- Columns of a query: gathered from the rows of its entities, scattered when
-# assigned to.
 
 
 _Cell = TypeVar("_Cell", bound=np.generic)
@@ -278,10 +277,6 @@ def scatter_cells(column: NDArray[Any], rows: RowArray, values: NDArray[Any]) ->
         np.put(cells, rows, items(np.ascontiguousarray(values)), mode="clip")
     else:
         cells[rows] = items(np.ascontiguousarray(values))
-
-
-# --- Unique fields in a query's rows: what is assigned is checked before any of it is
-# written.
 
 
 class UniqueQueryColumn(QueryColumn[_Cell]):

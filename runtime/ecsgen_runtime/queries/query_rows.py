@@ -11,14 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..buffers import items
 from ..bulk import Sizes
-from ..handle_layout import HandleLayout
-from ..handles import NIL, EntityArray, RowArray
+from ..handles import NIL, EntityArray, HandleLayout, RowArray
 from ..living import IndexQueue, LivingEntities
 from ..policies.chains import first_rows
 from ..typed import NamedTuple
-
-# --- Members of a query: how its join finds the rows of one component's manager -------
-
 
 RowsOrSlice: TypeAlias = slice | RowArray
 """Rows of one manager; a slice where they follow each other."""

@@ -14,7 +14,7 @@ from ..given_arrays import as_entities
 from ..handles import NIL, EntityArray, RowArray
 from ..per_class import NO_SLOTS
 from ..placement import NO_ROWS
-from ..policies.owned import Owned
+from ..policies.owners import Owned
 from ..spaces.cell_order import Places
 from ..spaces.search import NearSearch
 from ..spaces.spaced import (

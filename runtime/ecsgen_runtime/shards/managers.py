@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bulk import small_batch
 from ..given_arrays import as_entities
-from ..handle_layout import INDEX_MASK
 from ..handles import (
+    INDEX_MASK,
     NIL,
     NULL_ENTITY,
     Columns,
@@ -25,7 +25,7 @@ from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS
 from ..policies.direct import Direct
 from ..policies.maps import Hash, Sparse, grown_map, predecessors
-from ..policies.owned import Owned
+from ..policies.owners import Owned
 from ..policies.unique import Unique
 from ..queries.query_rows import QueryMember, QuerySparseMember
 from .sharded_entities import ShardedEntities

@@ -14,14 +14,16 @@ from ..bulk import small_batch
 from ..entity_manager import Entities
 from ..errors import CapacityError, StaleEntityError
 from ..given_arrays import all_different, as_entities, first_repeat, without_repeats
-from ..handle_layout import (
+from ..handles import (
     INDEX_COUNT,
     INDEX_MASK,
     MIN_FREE,
     ONE_GENERATION,
+    Entity,
+    EntityArray,
     HandleLayout,
+    RowArray,
 )
-from ..handles import Entity, EntityArray, RowArray
 from ..living import IndexQueue, LivingEntities
 from ..locks import break_down
 from ..per_class import per_class

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..given_arrays import shown
+from ..errors import shown
 from ..handles import EntityArray
 from .contents import LENGTHS
 from .documents import NOTHING, Document, Saved

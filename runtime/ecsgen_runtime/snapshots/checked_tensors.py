@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 
-from ..given_arrays import shown
+from ..errors import shown
 from ..handles import MOST_ROWS
 from .contents import LENGTHS
 from .documents import ATTRIBUTE, WORLD, Document, Saved, is_json, state_key

@@ -12,8 +12,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SnapshotError
-from ..given_arrays import shown
+from ..errors import SnapshotError, shown
 
 # --- What a snapshot says: JSON from files that anybody may have written, and arrays.
 

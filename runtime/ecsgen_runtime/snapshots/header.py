@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..buffers import PAGE, whole_pages
-from ..given_arrays import shown
+from ..errors import shown
 from .documents import parsed_json, refuse
 
 FORMAT: Final = 1

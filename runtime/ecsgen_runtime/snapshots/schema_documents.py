@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from ..given_arrays import shown
+from ..errors import shown
 from .documents import Document, refuse
 from .facts import FLOATS, CellType, cell_type
 from .policies import OF_FIELDS, POLICIES, policies_of

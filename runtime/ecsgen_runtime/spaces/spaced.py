@@ -9,17 +9,18 @@ from typing import Any, ClassVar, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..errors import shown
 from ..field_types import FloatField
-from ..given_arrays import shown
 from ..handles import EntityArray, RowArray
 from ..interchange import plain_array
 from ..manager import Manager
 from ..per_class import NO_SLOTS
 from ..placement import NO_ROWS
-from ..policies.owned import Owned
+from ..policies.owners import Owned
 from ..typed import NamedTuple
 from .cell_order import CellNumbers, Places
-from .search import NearSearch, PlaceNames
+from .search import NearSearch
+from .cell_order import PlaceNames
 
 
 class SpaceLayout(NamedTuple):

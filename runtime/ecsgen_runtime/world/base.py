@@ -3,82 +3,117 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from enum import IntFlag
-from itertools import starmap
-from typing import Any, ClassVar, Final, Never, Protocol, TypeAlias, TypeVar
+from itertools import groupby, starmap
+from operator import index
+from typing import Any, ClassVar, Final, Never, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bulk import SMALL_BATCH, are_cells, small_values
-from ..converters import FieldTable
+from ..bulk import SMALL_BATCH, are_cells, small_batch, small_values
+from ..entity_manager import Entities
 from ..errors import CapacityError
-from ..fields import GivenRows, given_columns, unknown_component
-from ..given_arrays import entity_count
+from ..field_types import FieldTable
+from ..fields import GivenRows, given_columns, nearest_name, unknown_component
+from ..given_arrays import as_entities, entity_count, without_repeats
 from ..handles import Columns, Entity, EntityArray, RowClass
-from ..locks import is_broken
-from ..parts import own_managers
+from ..locks import FixedParts, is_broken
 from ..per_class import speed_up
+from ..placement import is_integer
 from ..reprs import count_text, list_text
-from .deferred import DeferredDeaths
 
-# --- Signatures: which components an entity has, as one number with a bit for each ----
-
-
-WORD_BITS: Final = 64
+_Note: TypeAlias = int | EntityArray
+"""One entity, or several."""
 
 
-class ComponentFlags(IntFlag):
-    """What a set of components is asked: flags of one world, or numbers from `signatures`."""
+class DeferredDeaths(FixedParts):
+    """Notes entities, and destroys them when told to."""
 
-    def any_of(self, other: int, /) -> bool:
-        """Return whether this has one of the other's components at least."""
-        return self & other != 0
+    __slots__ = ("_noted",)
 
-    def all_of(self, other: int, /) -> bool:
-        """Return whether this has all of the other's components."""
-        return self & other == other
+    entities: Entities
+    _noted: list[_Note]
+    """In the order given; it is not there before anything is noted."""
 
-    def none_of(self, other: int, /) -> bool:
-        """Return whether this has none of the other's components."""
-        return self & other == 0
+    def destroy_later(self, entities: Entity | ArrayLike, /) -> None:
+        """Note an entity, or k of them, for the next `flush` or `collect`; O(k).
+
+        They are alive until then. Repeated and dead ones do no harm. Notes are saved and
+        copied with the world. TypeError for what is no entity.
+        """
+        try:
+            noted = self._noted
+        except AttributeError:  # the first of all
+            noted = self._noted = []
+        noted.extend((entities,) if type(entities) is int else _notes(entities))
+
+    def flush(self) -> int:
+        """Destroy the noted entities that are still alive, each once, in the order noted.
+
+        Returns how many. They die together, as by `entities.destroy_many`: O(k log k),
+        plus the callbacks. Inside of a callback their turn comes later.
+
+        Raises:
+            StructureLockedError: a manager that destroys with its entities is locked;
+                then nobody dies, and the notes stay.
+            ExceptionGroup: callbacks failed; everybody is dead.
+        """
+        return len(self._flush())
+
+    def _flush(self) -> list[int] | EntityArray:
+        """Do what `flush` does and return who died: a list if they are few."""
+        noted: list[_Note] = getattr(self, "_noted", [])
+        count = len(noted)
+        few = self._small_batch_doomed(noted) if count <= SMALL_BATCH else None
+        doomed = self._doomed() if few is None else few
+        if few is None:
+            self.entities.destroy_many(doomed)
+        elif few:
+            self.entities._destroy_small_batch(few)
+        if not self.entities.dispatch.is_open():  # else their turn may be refused
+            del noted[:count]  # callbacks may have noted more
+        return doomed
+
+    def _doomed(self) -> EntityArray:
+        """Return who of the noted is alive, each once."""
+        handles = self._noted_entities()
+        return without_repeats(handles[self.entities.alive_many(handles)])
+
+    def _small_batch_doomed(self, noted: list[_Note]) -> list[int] | None:
+        """Return who of a few is alive, each once; None if several are one note."""
+        alive = self.entities.alive
+        doomed: list[int] = []
+        for note in noted:
+            if type(note) is not int:
+                return None
+            if alive(note) and note not in doomed:
+                doomed.append(note)
+        return doomed
+
+    def _noted_entities(self) -> EntityArray:
+        """Return the entities noted, in order, the repeated and the dead among them; O(k)."""
+        noted: list[_Note] = getattr(self, "_noted", [])
+        return np.concatenate([np.empty(0, np.uint64), *_handles(noted)])
 
 
-class ComponentHolder(Protocol):
-    """Knows who has a component."""
-
-    def has(self, entity: Entity, /) -> bool: ...
-
-    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]: ...
-
-
-def signature_words(
-    holders: Sequence[ComponentHolder], entities: EntityArray
-) -> NDArray[np.uint64]:
-    """Return the signature of each entity, over 64 components at most; O(k) per component."""
-    found = np.zeros(len(entities), np.uint64)
-    bits = np.empty(len(entities), np.uint64)
-    for place, holder in enumerate(holders):
-        np.multiply(holder.has_many(entities), np.uint64(1 << place), out=bits)
-        found |= bits
-    return found
+def _notes(entities: Entity | ArrayLike) -> Sequence[_Note]:
+    """Return what is to be remembered of what a caller gave."""
+    few = small_batch(entities)
+    if few is not None:
+        return few
+    given = cast(ArrayLike, entities)
+    if is_integer(entities) and np.ndim(given) == 0:
+        return [index(entities)]
+    return [as_entities(given).copy()]
 
 
-def wide_signatures(
-    holders: Sequence[ComponentHolder], entities: EntityArray
-) -> NDArray[np.object_]:
-    """Return the signature of each entity as an int of any size; O(k) per component."""
-    found: NDArray[Any] = np.zeros(len(entities), np.object_)
-    for start, word in _words(holders, entities):
-        found |= word.astype(np.object_) << start
-    return found
-
-
-def _words(
-    holders: Sequence[ComponentHolder], entities: EntityArray
-) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-    for start in range(0, len(holders), WORD_BITS):
-        yield start, signature_words(holders[start : start + WORD_BITS], entities)
+def _handles(noted: Iterable[_Note]) -> Iterator[EntityArray]:
+    """Return notes as arrays, in their order."""
+    for kind, notes in groupby(noted, type):
+        if kind is int:
+            yield as_entities(cast(list[int], list(notes)))
+        else:
+            yield from cast(Iterator[EntityArray], notes)
 
 
 # --- Spawning: new entities with rows in several places, or nothing at all ------------
@@ -87,6 +122,14 @@ def _words(
 ONCE: Final = ((),)
 """For `starmap`, which calls what takes no arguments: no interrupt comes between the call and who
 keeps what it returns, as one may behind a call of ours."""
+
+
+class ComponentHolder(Protocol):
+    """Knows who has a component."""
+
+    def has(self, entity: Entity, /) -> bool: ...
+
+    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]: ...
 
 
 class SpawnStore(Protocol):
@@ -219,10 +262,6 @@ def own_columns(columns: Columns, is_watched: bool) -> Columns:
     return own
 
 
-# --- What every world does alike: spawning, destroying, collecting, asking who has
-# what.
-
-
 _ManagerT = TypeVar("_ManagerT")
 
 SpawnFields: TypeAlias = Mapping[RowClass, GivenRows | None]
@@ -310,7 +349,7 @@ class WorldBase(DeferredDeaths):
         if "_KINDS" in vars(cls) and cls._MAY_BE_IN_C:
             speed_up(cls)
         if managers is not None:
-            own = own_managers(cls.__name__, cls._KINDS, managers)
+            own = _own_managers(cls.__name__, cls._KINDS, managers)
             cls._OWN = {**cls._OWN, **own}
 
     def __getstate__(self) -> Any:
@@ -618,3 +657,26 @@ def _create_rows(entities: Sequence[int], parts: Sequence[NewRows]) -> None:
                 create(entity)
             else:
                 create(entity, **rows[number])
+
+
+def _own_managers(
+    world: str, known: Mapping[str, type[Any]], given: object
+) -> dict[type[Any], type[Any]]:
+    """Return which class is to stand for which, or raise TypeError."""
+    if not isinstance(given, Mapping):
+        kind = type(given).__name__
+        raise TypeError(f"{world}: managers takes a dict of classes, not {kind}")
+    own = {}
+    for name, kind in given.items():
+        base = known.get(name)
+        if base is None:
+            near = nearest_name(str(name), [*known])
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise TypeError(f"{world}: there is no component {name!r}{hint}")
+        if not isinstance(kind, type) or not issubclass(kind, base):
+            shown = getattr(kind, "__name__", repr(kind))
+            raise TypeError(
+                f"{world}: {name!r} takes a subclass of {base.__name__}, not {shown}"
+            )
+        own[base] = kind
+    return own

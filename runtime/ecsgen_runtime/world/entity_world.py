@@ -18,16 +18,13 @@ from typing import (
 
 import numpy as np
 
-from ..converters import FieldTable
 from ..errors import CapacityError, DuplicateInstanceError
+from ..field_types import FieldTable
 from ..fields import component_name, nearest_name
 from ..handles import Entity, RowClass
 from ..placement import duplicate_instance, is_integer
 from ..proxies import ProxyT
 from .base import ONCE, SeveralRows, SpawnPart, WorldBase, append_parts
-
-# --- Worlds one entity at a time: creating it from rows, adding rows, reading them ----
-
 
 _RowT = TypeVar("_RowT", bound=tuple[Any, ...])
 
@@ -222,9 +219,6 @@ def columns_of(kind: RowClass, rows: Sequence[tuple[Any, ...]]) -> dict[str, lis
     """Return rows as columns by field, which nobody else has."""
     names: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]  # a NamedTuple
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
-
-
-# --- One entity of a world with its components as attributes --------------------------
 
 
 class EntityViewBase:

@@ -1,15 +1,48 @@
-"""Worlds that tell which components an entity has, as flags."""
+"""Signatures: which components an entity has, as one number with a bit for each."""
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from collections.abc import Sequence
+from enum import IntFlag
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..given_arrays import as_entities
-from ..handles import Entity
-from .base import ComponentFlags, WorldBase, signature_words, wide_signatures
+from ..handles import Entity, EntityArray
+from .base import ComponentHolder, WorldBase
+
+WORD_BITS: Final = 64
+
+
+class ComponentFlags(IntFlag):
+    """What a set of components is asked: flags of one world, or numbers from `signatures`."""
+
+    def any_of(self, other: int, /) -> bool:
+        """Return whether this has one of the other's components at least."""
+        return self & other != 0
+
+    def all_of(self, other: int, /) -> bool:
+        """Return whether this has all of the other's components."""
+        return self & other == other
+
+    def none_of(self, other: int, /) -> bool:
+        """Return whether this has none of the other's components."""
+        return self & other == 0
+
+
+def signature_words(
+    holders: Sequence[ComponentHolder], entities: EntityArray
+) -> NDArray[np.uint64]:
+    """Return the signature of each entity, over 64 components at most; O(k) per component."""
+    found = np.zeros(len(entities), np.uint64)
+    bits = np.empty(len(entities), np.uint64)
+    for place, holder in enumerate(holders):
+        np.multiply(holder.has_many(entities), np.uint64(1 << place), out=bits)
+        found |= bits
+    return found
+
 
 FlagsT = TypeVar("FlagsT", bound=ComponentFlags)
 
@@ -50,4 +83,9 @@ class WideSignedWorld(_Signed[FlagsT]):
     def signatures(self, entities: ArrayLike, /) -> NDArray[np.object_]:
         """Return the signatures of k entities as ints, shape (k,); O(k) per component."""
         holders = [holder for _, holder in self._members()]
-        return wide_signatures(holders, as_entities(entities))
+        given = as_entities(entities)
+        found: NDArray[Any] = np.zeros(len(given), np.object_)
+        for start in range(0, len(holders), WORD_BITS):
+            word = signature_words(holders[start : start + WORD_BITS], given)
+            found |= word.astype(np.object_) << start
+        return found

@@ -50,7 +50,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/owned.py",
+        "_runtime/policies/owners.py",
         ("test_every_type.py", "test_skinned_mesh.py"),
         Mutant(
             "failures stop a creation of many",

@@ -116,7 +116,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/unowned.py",
+        "_runtime/policies/owners.py",
         ("test_texture.py", "test_spark.py"),
         Mutant(
             "counts are not checked", r"count = whole_count\(.*, count\)", "count = index(count)"
@@ -134,7 +134,7 @@ GROUPS = (
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
     ),
     module(
-        "_runtime/policies/unowned.py",
+        "_runtime/policies/owners.py",
         ("test_rumour.py",),
         Mutant("many have no room", r"self\._reserve_rows\(.*\)", "pass"),
     ),

@@ -63,7 +63,7 @@ GROUPS = (
         Mutant("values of the first are spread", r"take\(self\.who, ", "take(0 * self.who, "),
     ),
     module(
-        "_runtime/spaces/near_blocks.py",
+        "_runtime/spaces/search.py",
         ASKING,
         Mutant(
             "rows are in the order of cells",
@@ -84,7 +84,7 @@ GROUPS = (
         Mutant("inactive rows are seen", r"None if active >= n else", "None if True else"),
     ),
     module(
-        "_runtime/spaces/turns.py",
+        "_runtime/spaces/cell_order.py",
         TURNS,
         Mutant("places stay where they were", r"self\.places\[:, member\] = .*", "pass"),
         Mutant("cells stay the same", r"if cell != before:", "if False:"),

@@ -13,7 +13,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/owned.py",
+        "_runtime/policies/owners.py",
         ("test_point_mass.py", "test_sound_source.py"),
         Mutant(
             "whoever has one gets another",
@@ -48,12 +48,12 @@ GROUPS = (
         Mutant("many have no room", r"^        self\._make_room\(handles, .*", "        pass"),
     ),
     module(
-        "_runtime/policies/owned.py",
+        "_runtime/policies/owners.py",
         ("test_point_mass.py", "test_world.py"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
     ),
     module(
-        "_runtime/policies/owned.py",
+        "_runtime/policies/owners.py",
         ("test_ticket.py",),
         Mutant(
             "who drives others out gets nothing",
@@ -73,7 +73,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/owned.py",
+        "_runtime/policies/owners.py",
         ("test_particle.py", "test_status_effect.py"),
         Mutant(
             "dead entities of the same indices stay",

@@ -26,7 +26,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/partition.py",
+        "_runtime/policies/packed.py",
         PARTED,
         Mutant(
             "destroying forgets the bound",

@@ -31,7 +31,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/queries/join.py",
+        "_runtime/queries/query.py",
         ("test_world.py",),
         Mutant("rows of a class without fields", r"repeat\(self\._ROW\)", "repeat(tuple)"),
         Mutant(
@@ -40,7 +40,7 @@ GROUPS = (
         Mutant("arrays of a class without fields", r"tuple\.__new__\(self\._ROWS, ", "tuple("),
     ),
     module(
-        "_runtime/queries/join.py",
+        "_runtime/queries/query.py",
         ("test_world.py",),
         Mutant("queries see no deaths", r"free\._head \+ free\.count \+ entities\._n_retired", "0"),
         Mutant("queries see no changes", r"^( +)state \+= data\._version", r"\1pass"),

@@ -4,7 +4,7 @@ from tests.mutants._base import Mutant, module
 
 GROUPS = (
     module(
-        "_runtime/world/seeded.py",
+        "_runtime/kernels/chance.py",
         ("test_world.py",),
         Mutant("managers have seeds of their own", r"manager\.seed = number", "pass"),
         Mutant("the world's seed stays", r"self\._chance\.reset\(number\)", "pass"),
