@@ -34,7 +34,7 @@ from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.groups import Grouped, GroupedRows
 from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured
 from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
 from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
@@ -752,7 +752,7 @@ class AiStateManager(Grouped, Sparse, MappedOne, Gc):
         span = slice(n, end)
         rows = np.arange(n, end)
         joining = self._plan_join(entities, rows)
-        slots = indices(entities, INDEX_MASK)
+        slots = self._entities._slots(entities)
         try:
             data._entity_column[span] = entities
             data._animation_column[span] = columns["animation"]

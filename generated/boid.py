@@ -38,7 +38,7 @@ from ecsgen_runtime.kernels.blocks import (
 )
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured
 from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
 from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
@@ -361,7 +361,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = indices(entities, INDEX_MASK)
+        slots = self._entities._slots(entities)
         try:
             data._entity_column[span] = entities
             put_cells(data._position_column, span, columns["position"])

@@ -40,7 +40,7 @@ from ecsgen_runtime.kernels.blocks import (
 )
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured
 from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
@@ -620,7 +620,7 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = indices(entities, INDEX_MASK)
+        slots = self._entities._slots(entities)
         try:
             data._entity_column[span] = entities
             data._gm_column[span] = columns["gm"]

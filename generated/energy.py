@@ -26,7 +26,7 @@ from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, 
 from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured
 from ecsgen_runtime.proxies import EntityProxy, RowField
 from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
@@ -239,7 +239,7 @@ class EnergyManager(Sparse, MappedOne, Gc):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = indices(entities, INDEX_MASK)
+        slots = self._entities._slots(entities)
         try:
             data._entity_column[span] = entities
             data._stored_column[span] = columns["stored"]

@@ -69,7 +69,7 @@ from ecsgen_runtime.handles import (
 from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.policies.destroy import Gc, Release
 from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured
 from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
@@ -1634,7 +1634,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = indices(entities, INDEX_MASK)
+        slots = self._entities._slots(entities)
         try:
             data._entity_column[span] = entities
             data._flag_column[span] = columns["flag"]

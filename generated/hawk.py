@@ -37,7 +37,7 @@ from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.kernels.blocks import JoinedRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured
 from ecsgen_runtime.proxies import EntityProxy, RowField
 from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
@@ -363,7 +363,7 @@ class HawkManager(Sparse, MappedOne, Gc):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = indices(entities, INDEX_MASK)
+        slots = self._entities._slots(entities)
         try:
             data._entity_column[span] = entities
             data._hunger_column[span] = columns["hunger"]

@@ -32,7 +32,7 @@ from ecsgen_runtime.policies.children import OwnedChildren, OwnedFamilyRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.hierarchy import OrphansRoot
 from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured
 from ecsgen_runtime.proxies import EntityProxy, RowField
 from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
@@ -276,7 +276,9 @@ class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
         those of `create`; whatever raises changes nothing.
         """
         if parents is not NIL:
-            return self._create_children(parents, entities, columns, table)
+            return self._create_children(
+                parents, self._create_many, entities, columns, table
+            )
         return self._create_many(entities, columns, table)
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
@@ -287,7 +289,7 @@ class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = indices(entities, INDEX_MASK)
+        slots = self._entities._slots(entities)
         try:
             data._entity_column[span] = entities
             data._born_column[span] = columns["born"]

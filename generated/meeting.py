@@ -29,6 +29,7 @@ from ecsgen_runtime.handles import (
     NULL_ENTITY,
     Columns,
     Entity,
+    EntityArray,
     Id,
     IdArray,
     Instance,
@@ -260,9 +261,10 @@ class MeetingManager(Unowned, Ids):
         """
         return self._create_many(count, columns, table)
 
-    def _append_many(self, count: int, columns: Columns) -> IdArray:
+    def _append_many(self, entities: EntityArray, columns: Columns) -> IdArray:
         """Add rows of checked columns, for which there is room."""
         data = self.data
+        count = len(entities)
         n = data._n
         end = n + count
         span = slice(n, end)

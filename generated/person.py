@@ -38,7 +38,7 @@ from ecsgen_runtime.kernels.blocks import (
 from ecsgen_runtime.kernels.chance import Seeded, draw_random, draw_stems
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured
 from ecsgen_runtime.proxies import EntityProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
@@ -399,7 +399,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = indices(entities, INDEX_MASK)
+        slots = self._entities._slots(entities)
         try:
             data._entity_column[span] = entities
             data._condition_column[span] = columns["condition"]

@@ -22,7 +22,7 @@ from ecsgen_runtime.columns import HotColumns, OwnedRows
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import Tag
 from ecsgen_runtime.proxies import EntityProxy
 from ecsgen_runtime.queries.query_columns import QueryColumns
@@ -147,7 +147,7 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = indices(entities, INDEX_MASK)
+        slots = self._entities._slots(entities)
         try:
             data._entity_column[span] = entities
             data._n = end

@@ -36,7 +36,7 @@ from ecsgen_runtime.policies.children import OwnedChildren, OwnedFamilyRows
 from ecsgen_runtime.policies.destroy import Callback, Release
 from ecsgen_runtime.policies.hierarchy import OrphansDestroy
 from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured
 from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
@@ -380,7 +380,9 @@ class SceneNodeManager(
         those of `create`; whatever raises changes nothing.
         """
         if parents is not NIL:
-            return self._create_children(parents, entities, columns, table)
+            return self._create_children(
+                parents, self._create_many, entities, columns, table
+            )
         return self._create_many(entities, columns, table)
 
     def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
@@ -391,7 +393,7 @@ class SceneNodeManager(
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = indices(entities, INDEX_MASK)
+        slots = self._entities._slots(entities)
         try:
             data._entity_column[span] = entities
             put_cells(data._local_column, span, columns["local"])

@@ -27,7 +27,15 @@ from ecsgen_runtime.buffers import Column, cells, is_same_view
 from ecsgen_runtime.columns import FrontColumns
 from ecsgen_runtime.field_types import FloatField
 from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Id, IdArray, Instance, RowArray
+from ecsgen_runtime.handles import (
+    NIL,
+    Columns,
+    EntityArray,
+    Id,
+    IdArray,
+    Instance,
+    RowArray,
+)
 from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.kernels.blocks import (
     Blocks,
@@ -512,9 +520,10 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         """
         return self._create_many(count, columns, table)
 
-    def _append_many(self, count: int, columns: Columns) -> IdArray:
+    def _append_many(self, entities: EntityArray, columns: Columns) -> IdArray:
         """Add rows of checked columns, for which there is room."""
         data = self.data
+        count = len(entities)
         n = data._n
         start = data._n_active
         end = start + count

@@ -30,6 +30,7 @@ from ecsgen_runtime.handles import (
     NIL,
     NULL_ENTITY,
     Columns,
+    EntityArray,
     Id,
     IdArray,
     Instance,
@@ -455,9 +456,10 @@ class TextureManager(Unique, Unowned, Ids, Release):
         """
         return self._create_many(count, columns, table)
 
-    def _append_many(self, count: int, columns: Columns) -> IdArray:
+    def _append_many(self, entities: EntityArray, columns: Columns) -> IdArray:
         """Add rows of checked columns, for which there is room."""
         data = self.data
+        count = len(entities)
         n = data._n
         end = n + count
         span = slice(n, end)

@@ -39,7 +39,6 @@ from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.direct import DirectIdRows, DirectIds
 from ecsgen_runtime.policies.growth import ReservedRows
 from ecsgen_runtime.policies.ids import WORN_OUT, worn_out
-from ecsgen_runtime.policies.maps import indices, rows_spanned
 from ecsgen_runtime.policies.owners import ensured
 from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
@@ -436,8 +435,8 @@ class TileManager(DirectIds, Gc):
         """Add rows of checked columns, for which there is room."""
         data = self.data
         count = len(entities)
-        rows = span = indices(entities, INDEX_MASK)
-        end = rows_spanned(entities, INDEX_MASK)
+        rows = span = self._entities._slots(entities)
+        end = self._entities._span(entities)
         try:
             data._entity_column[span] = entities
             data._height_column[span] = columns["height"]

@@ -46,7 +46,6 @@ from ecsgen_runtime.kernels.blocks import (
 )
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.direct import Direct, DirectRows
-from ecsgen_runtime.policies.maps import indices, rows_spanned
 from ecsgen_runtime.policies.owners import ensured
 from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
 from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
@@ -412,8 +411,8 @@ class TransformManager(Direct, Gc):
         """Add rows of checked columns, for which there is room."""
         data = self.data
         count = len(entities)
-        rows = span = indices(entities, INDEX_MASK)
-        end = rows_spanned(entities, INDEX_MASK)
+        rows = span = self._entities._slots(entities)
+        end = self._entities._span(entities)
         try:
             data._entity_column[span] = entities
             put_cells(data._translation_column, span, columns["translation"])

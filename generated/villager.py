@@ -46,7 +46,7 @@ from ecsgen_runtime.policies.cold import (
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.groups import Grouped, GroupedRows
 from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map, indices
+from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured
 from ecsgen_runtime.proxies import ArrayField, ColdArray, EntityProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
@@ -753,7 +753,7 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
         span = slice(n, end)
         rows = np.arange(n, end)
         joining = self._plan_join(entities, rows)
-        slots = indices(entities, INDEX_MASK)
+        slots = self._entities._slots(entities)
         cold = data._plan_cold_rows(columns, count)
         try:
             data._entity_column[span] = entities

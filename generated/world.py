@@ -30,7 +30,7 @@ from ecsgen_runtime.kernels.chance import (
 )
 from ecsgen_runtime.kernels.references import Messages, living_rows, take_others
 from ecsgen_runtime.kernels.scalars import row_at
-from ecsgen_runtime.policies.groups import Group, GroupMember
+from ecsgen_runtime.policies.groups import Group, Grouped
 from ecsgen_runtime.policies.ids import ids_of
 from ecsgen_runtime.queries.joined import JoinedBlocks
 from ecsgen_runtime.queries.query import QueriedRows, QueryMatch
@@ -883,7 +883,7 @@ class BodiesGroup(Group):
         velocity: VelocityManager,
         n: int = 0,
     ) -> None:
-        _members: dict[str, GroupMember] = {
+        _members: dict[str, Grouped] = {
             "position": position,
             "velocity": velocity,
         }
@@ -905,7 +905,7 @@ class ActorsGroup(Group):
         villager: VillagerManager,
         n: int = 0,
     ) -> None:
-        _members: dict[str, GroupMember] = {
+        _members: dict[str, Grouped] = {
             "ai_state": ai_state,
             "skinned_mesh": skinned_mesh,
             "villager": villager,

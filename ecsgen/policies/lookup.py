@@ -27,7 +27,7 @@ SPARSE = Policy(
             "self._evict, _found",
             A_DEAD_ENTITY,
         ),
-        "plan_append": for_one("slots = {slots_of_entities}"),
+        "plan_append": for_one("slots = self._entities._slots(entities)"),
         "appended_one": for_one("self._sparse_cells[_slot] = row"),
         "appended_many": for_one("self._sparse[slots] = rows.astype(np.uint32)"),
         "removing_one": for_one("self._sparse_cells[{slot_of_row}] = NIL"),

@@ -236,8 +236,8 @@ DIRECT = Policy(
             data._count += 1
         """,
         "plan_append": """
-            rows = span = {slots_of_entities}
-            end = {span_of_entities}
+            rows = span = self._entities._slots(entities)
+            end = self._entities._span(entities)
         """,
         "appended_many": """
             data._n = max(data._n, end)

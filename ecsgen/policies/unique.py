@@ -50,7 +50,6 @@ UNIQUE = Policy(
     applies=lambda c: any(KEY.value(field) for field in c.fields),
     order=-10,  # refuses values before anything is allocated
     base="Unique",
-    sharded_base="ShardedUnique",
     rows="UniqueRows",
     row_state=("_indexes",),
     raises=("DuplicateValueError: another row has the value of a unique field.",),

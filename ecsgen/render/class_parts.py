@@ -91,7 +91,6 @@ PARTS: Final = (
         applies=lambda c: c.space is not None and c.owner == "entity",
         order=82,
         base="OwnedSpaced",
-        sharded_base="ShardedSpaced",
     ),
     StatelessPart(  # places of rows, around which others are found
         name="spaced",

@@ -397,7 +397,11 @@ class ComponentSpelling:
 
     def created_below(self, indent: int) -> str:
         """The same with parents."""
-        return call("return self._create_children", ["parents", *self._given_many], indent)
+        return call(
+            "return self._create_children",
+            ["parents", "self._create_many", *self._given_many],
+            indent,
+        )
 
     @property
     def _given_many(self) -> list[str]:

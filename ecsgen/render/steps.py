@@ -19,10 +19,6 @@ from ecsgen.policies.steps import STEPS
 _BY_INDEX: Final = {
     "slot_of_row": "data._entity_cells[row] & INDEX_MASK",
     "slot_of_dst": "data._entity_cells[dst] & INDEX_MASK",
-    "slots_of_entities": "indices(entities, INDEX_MASK)",
-    "slots_of_gone": "indices(data._entity_column[gone], INDEX_MASK)",
-    "slots_of_dst": "indices(data._entity_column[dst], INDEX_MASK)",
-    "span_of_entities": "rows_spanned(entities, INDEX_MASK)",
     "is_worn_out": "data._id_generation_cells[row] == WORN_OUT",
     "next_generation": "data._id_generation_cells[row] += 1",
     "next_generations": "data._id_generation_column[rows] += 1",
@@ -30,10 +26,6 @@ _BY_INDEX: Final = {
 _BY_SLOT: Final = {
     "slot_of_row": "self._entities._slot(data._entity_cells[row])",
     "slot_of_dst": "self._entities._slot(data._entity_cells[dst])",
-    "slots_of_entities": "self._entities._slots(entities)",
-    "slots_of_gone": "self._entities._slots_of(data._entity_column, gone)",
-    "slots_of_dst": "self._entities._slots(data._entity_column[dst])",
-    "span_of_entities": "self._entities._span(entities)",
     "is_worn_out": "data._is_worn(row)",
     "next_generation": "data._next_generation(row)",
     "next_generations": "data._next_generations(rows)",

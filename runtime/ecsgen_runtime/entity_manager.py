@@ -170,7 +170,7 @@ class Entities(LivingEntities):
             return
         es = self.require_many(es)
         ascending = bool((es[1:] > es[:-1]).all())
-        if not ascending and not all_different(self._indices(es), self._n_used):
+        if not ascending and not all_different(self._slots(es), self._n_used):
             if not repeats:
                 position = first_repeat(es)
                 e = self._LAYOUT.shown(es[position])

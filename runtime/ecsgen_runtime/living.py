@@ -168,15 +168,22 @@ class LivingEntities:
 
     def alive_many(self, es: ArrayLike) -> NDArray[np.bool_]:
         """Which of them are alive, a bool for each. O(k)."""
-        return self._are_held(as_entities(es))
+        return self._are_alive(as_entities(es))
 
-    def _are_held(self, handles: EntityArray) -> NDArray[np.bool_]:
-        """Return which handles are those in the cells of their indices."""
+    def _are_alive(self, handles: EntityArray) -> NDArray[np.bool_]:
+        """Return which handles are those of living entities."""
         return are_held(self._handles, handles, self._LAYOUT.INDEX_MASK)
 
     def _indices(self, es: EntityArray) -> RowArray:
         """Return the entities' indices, ready to index an array with."""
         return (es & whole_mask(self._LAYOUT.INDEX_MASK)).view(np.intp)
+
+    _slots = _indices
+    """The same of what has a place for each entity, alive or dead: where that is."""
+
+    def _span(self, es: EntityArray) -> int:
+        """Return one more than the highest slot of entities, 0 without any; O(k)."""
+        return int(np.maximum.reduce(self._slots(es))) + 1 if len(es) else 0
 
     @per_class
     def require(self, e: SupportsIndex) -> Entity:
@@ -213,7 +220,7 @@ class LivingEntities:
 
     def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
         """Return the handles of `es`; StaleEntityError for the first dead one."""
-        alive = self._are_held(handles)
+        alive = self._are_alive(handles)
         if not alive.all():
             position = int(alive.argmin())
             e = np.asarray(es, object)[position]

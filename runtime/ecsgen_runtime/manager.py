@@ -20,7 +20,7 @@ from .handles import Columns, EntityArray, Instance, RowArray
 from .interchange import GivenTable, read_table
 from .locks import MARK, FixedParts, Lockable, break_down, break_since
 from .per_class import copy_methods, hooks_of, per_class, speed_up
-from .placement import locked, unused
+from .placement import NO_ROWS, locked, unused
 from .reprs import count_text, holder_repr
 
 _Made = TypeVar("_Made")
@@ -400,6 +400,31 @@ class Manager(Lockable, FixedParts):
     def _too_many(self, count: int, gone: RowArray) -> RowArray:
         """Return which rows are to go for `count` more: `gone`, and what has no room then."""
         return gone
+
+    def _in_the_way(self, entities: EntityArray) -> RowArray:
+        """Return the rows that must go before there are new ones of these entities, ascending."""
+        return self._too_many(len(entities), NO_ROWS)
+
+    @abstractmethod
+    def _append_many(self, entities: EntityArray, columns: Columns) -> NDArray[Any]:
+        """Add rows of checked columns, for which there is room; return them, or their ids."""
+
+    def _replace(self, entities: EntityArray, columns: Columns) -> NDArray[Any]:
+        """Append rows once those that are in the way are gone; a change that is counted cannot be
+        taken back, so then nothing may fail any more."""
+        gone = self._in_the_way(entities)
+        _left = self._objects_that_go(gone)  # until the new rows are there
+        version = self.data._version
+        try:
+            if self._destroy_rows(gone):
+                # callbacks may have written values, and used the room
+                self._make_room(entities, columns, ())
+            return self._append_many(entities, columns)
+        except EcsError:
+            raise  # what callbacks did is in the way
+        except BaseException:
+            break_since(self, version)
+            raise
 
     def _make_way(
         self,

@@ -208,31 +208,32 @@ def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
 
 
 class Remap:
-    """Turns old row numbers into new ones after rows `src` went to `dst`; O(k log k)."""
+    """Where row numbers below n lead once rows `keys` are at `values`, which may be NIL; NIL and
+    other rows stay. O(k log k).
+    """
 
-    __slots__ = ("_dst", "_src", "_table")
+    __slots__ = ("_keys", "_table", "_values")
 
-    def __init__(self, src: RowArray, dst: RowArray, n: int) -> None:
+    def __init__(self, keys: RowArray, values: RowArray, n: int) -> None:
         self._table: RowArray | None = None
-        if len(src) * _DENSE > n:
-            self._table = np.arange(n)
-            self._table[src] = dst
+        if len(keys) * _DENSE > n:
+            self._table = np.arange(n + 1)
+            self._table[n] = NIL  # where NIL is clipped to
+            self._table[keys] = values
         else:
-            order = src.argsort()
-            self._src = src[order]
-            self._dst = dst[order]
+            order = keys.argsort()
+            self._keys = keys[order]
+            self._values = values[order]
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return where the rows are now, a new array; NIL and unmoved rows stay what they are."""
+        """Return where each of the rows leads; O(k log k)."""
         if self._table is not None:
-            moved = self._table.take(rows, mode="clip")
-            return np.where(rows == NIL, rows, moved).astype(rows.dtype, copy=False)
-        if len(self._src) == 0:
-            return rows.copy()
-        place = self._src.searchsorted(rows)
-        np.minimum(place, len(self._src) - 1, out=place)
-        moved = np.where(self._src[place] == rows, self._dst[place], rows)
-        return moved.astype(rows.dtype, copy=False)
+            return self._table.take(rows, mode="clip")
+        if len(self._keys) == 0:
+            return rows
+        place = self._keys.searchsorted(rows)
+        np.minimum(place, len(self._keys) - 1, out=place)
+        return np.where(self._keys[place] == rows, self._values[place], rows)
 
 
 def locked(manager: str) -> StructureLockedError:

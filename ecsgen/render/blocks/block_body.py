@@ -277,8 +277,6 @@ class BlockBody:
         clean = managers.clean(component)
         given = [manager, handles, *([clean] if clean else [])]
         found = "living_id_rows" if way in ("living_id", "direct_id") else "living_rows"
-        if managers.is_sharded:
-            found = f"{found}_here"
         return call(found, given, indent).lstrip()
 
     def _there(self, one: There) -> Value:

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..buffers import Column
-from ..handles import EntityArray, RowArray
+from ..handles import EntityArray, RowArray, whole_mask
 from ..locks import break_down
-from ..policies.maps import indices
 from ..typed import NamedTuple
 from .chunks import (
     Archetype,
@@ -63,7 +62,7 @@ class EntityPlaces:
 
     def get_many(self, entities: EntityArray) -> NDArray[np.uint64]:
         """Return each entity's place; O(k)."""
-        index = indices(entities, self._mask)
+        index = _indices(entities, self._mask)
         places: NDArray[np.uint64] = self._places.take(index, mode="clip")
         others = self._owners.take(index, mode="clip") != entities
         np.putmask(places, others, np.uint64(NOWHERE))
@@ -77,7 +76,7 @@ class EntityPlaces:
 
     def set_many(self, entities: EntityArray, places: NDArray[np.uint64]) -> None:
         """Remember each entity's place; O(k)."""
-        index = indices(entities, self._mask)
+        index = _indices(entities, self._mask)
         self._owners[index] = entities
         self._places[index] = places
 
@@ -89,7 +88,7 @@ class EntityPlaces:
 
     def forget_many(self, entities: EntityArray) -> None:
         """These entities have no rows any more; O(k)."""
-        index = indices(entities, self._mask)
+        index = _indices(entities, self._mask)
         self._owners[index] = 0
         self._places[index] = NOWHERE
 
@@ -105,7 +104,7 @@ class EntityPlaces:
         """Make room for entities and return the others that their indices lead to; O(k)."""
         if len(entities) == 0:
             return entities
-        index = indices(entities, self._mask)
+        index = _indices(entities, self._mask)
         last = int(index.max())
         if last >= len(self._owners):
             self._grow(last)
@@ -560,3 +559,8 @@ def load_archetypes(table: ArchetypeTable, saved: Iterable[SavedArchetype]) -> N
         archetype.extend(entities)
         for column, values in enumerate(columns, 1):
             archetype.write(column, 0, values)
+
+
+def _indices(entities: EntityArray, index_mask: int) -> RowArray:
+    """Return the entities' indices, ready to index an array with."""
+    return (entities & whole_mask(index_mask)).view(np.intp)

@@ -25,7 +25,7 @@ def living_table(
     """
     rows = manager._first_rows()
     owners = manager.data._entity_column[rows]
-    alive = manager._entities._are_held(owners)
+    alive = manager._entities._are_alive(owners)
     return open_table(owners[alive], rows[alive])
 
 

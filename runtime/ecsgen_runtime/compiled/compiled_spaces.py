@@ -17,6 +17,7 @@ from ..spaces.cell_order import (
     CellOrder,
     Grid,
     Lattice,
+    PlaceNames,
     Places,
     grid_of,
     numbered,
@@ -24,7 +25,6 @@ from ..spaces.cell_order import (
     sorted_cells,
 )
 from ..spaces.search import finite_places
-from ..spaces.cell_order import PlaceNames
 from ..typed import NamedTuple
 from .kernel import kernel
 

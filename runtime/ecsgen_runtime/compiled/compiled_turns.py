@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import RowArray
-from ..spaces.cell_order import FARTHEST_CELL, CellNumbers, Places, grid_of
-from ..spaces.cell_order import PlaceNames
+from ..spaces.cell_order import FARTHEST_CELL, CellNumbers, PlaceNames, Places, grid_of
 from ..typed import NamedTuple
 from .kernel import kernel
 

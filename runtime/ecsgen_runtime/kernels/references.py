@@ -46,7 +46,7 @@ def rows_of_living(manager: Mapped) -> dict[int, int]:
     """Return the first row that each living entity has; O(n)."""
     rows = manager._first_rows()
     owners = manager.data._entity_column[rows]
-    alive = manager._entities._are_held(owners)
+    alive = manager._entities._are_alive(owners)
     return dict(zip(owners[alive].tolist(), rows[alive].tolist(), strict=True))
 
 
@@ -75,7 +75,7 @@ def _of_living(
     rows: RowArray, entities: LivingEntities, owners: EntityArray
 ) -> RowArray:
     """Return rows, NIL where the owner is dead."""
-    alive = entities._are_held(owners)
+    alive = entities._are_alive(owners)
     if not alive.all():
         rows[~alive] = NIL
     return rows

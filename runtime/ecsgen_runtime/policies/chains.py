@@ -14,13 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import NIL, EntityArray, Instance, RowArray
-from ..placement import Moves, Write
+from ..placement import Moves, Remap, Write
 
 Links = NDArray[np.uint32]
 _Owner = TypeVar("_Owner", np.uint64, np.intp)
-
-_DENSE: Final = 16
-"""For more than one row in 16, a table of all rows is quicker than a search."""
 
 ROUNDS: Final = 64
 """Steps along all chains at once before a scan of the owners is cheaper."""
@@ -114,36 +111,6 @@ def joined(
     return [(nexts, tails, first), (previous, first, tails), (previous, heads, last)]
 
 
-class Redirect:
-    """Where row numbers lead from now on; NIL, and rows that are not concerned, stay.
-
-    Rows below n, as they were before anything moved. O(k log k).
-    """
-
-    __slots__ = ("_keys", "_table", "_values")
-
-    def __init__(self, keys: RowArray, values: RowArray, n: int) -> None:
-        self._table: RowArray | None = None
-        if len(keys) * _DENSE > n:
-            self._table = np.arange(n + 1)
-            self._table[n] = NIL  # where NIL is clipped to
-            self._table[keys] = values
-        else:
-            order = keys.argsort()
-            self._keys = keys[order]
-            self._values = values[order]
-
-    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return where each of the rows leads; O(k log k)."""
-        if self._table is not None:
-            return self._table.take(rows, mode="clip")
-        if len(self._keys) == 0:
-            return rows
-        place = self._keys.searchsorted(rows)
-        np.minimum(place, len(self._keys) - 1, out=place)
-        return np.where(self._keys[place] == rows, self._values[place], rows)
-
-
 class Rewiring:
     """What becomes of chains when the ascending rows `gone` leave them and src[k] go to dst[k].
 
@@ -160,7 +127,7 @@ class Rewiring:
         self._previous = previous
         self.writes: list[Write] = []
         src, dst = moves
-        self.moved = self.after = self.before = Redirect(src, dst, n)
+        self.moved = self.after = self.before = Remap(src, dst, n)
         """Where links forwards and backwards lead: those to rows that go, to the next that stay."""
         if len(gone):
             self._bridge(moves, gone, n)
@@ -202,8 +169,8 @@ class Rewiring:
         after, before = self.moved(after), self.moved(before)
         src, dst = moves
         keys = np.concatenate((src, gone))
-        self.after = Redirect(keys, np.concatenate((dst, after)), n)
-        self.before = Redirect(keys, np.concatenate((dst, before)), n)
+        self.after = Remap(keys, np.concatenate((dst, after)), n)
+        self.before = Remap(keys, np.concatenate((dst, before)), n)
         inner = before != NIL
         self.writes.append((nexts, before[inner], after[inner]))
         inner &= after != NIL

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import index
-from typing import Any, ClassVar, Final, SupportsIndex
+from typing import Any, ClassVar, Final, SupportsIndex, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..columns import OwnedRows
+from ..entity_manager import Entities
 from ..errors import EcsError, StaleInstanceError
-from ..handles import NIL, Columns, Entity, EntityArray, Id, IdArray, Instance, RowArray
+from ..handles import NIL, Columns, Entity, EntityArray, IdArray, Instance, RowArray
 from ..interchange import GivenTable
 from ..locks import break_since
 from ..per_class import NO_SLOTS, per_class
@@ -20,6 +22,9 @@ from ..placement import NO_ROWS, Planned, Remap, put, whole_count
 from .hierarchy import FamilyRows, Hierarchy, OrphansDestroy
 from .links import among, new_parents, parent_numbers, parents_given
 from .owners import Owned, Unowned
+
+_Made = TypeVar("_Made", bound=int)
+_Cell = TypeVar("_Cell", bound=np.generic)
 
 # --- Rows that are created as children: creation and attachment in one call -----------
 #
@@ -55,6 +60,8 @@ class Children(Hierarchy):
     """A manager whose new instances may have parents."""
 
     __slots__ = NO_SLOTS
+    _entities: Entities
+    """Of rows with owners."""
     _followed: Followed
 
     def _attach(self) -> None:
@@ -132,6 +139,82 @@ class Children(Hierarchy):
             self._break()
             raise
 
+    @abstractmethod
+    def _count_new(self, of: Any) -> int:
+        """Return how many rows there are to be, of so many entities or of a number."""
+
+    @abstractmethod
+    def _rows_made(self, made: NDArray[Any]) -> RowArray:
+        """Return the rows of what a creation of many returned."""
+
+    def _create_below(
+        self,
+        parent: Instance,
+        create: Callable[..., _Made],
+        *owner: Entity,
+        **fields: Any,
+    ) -> _Made:
+        """Create a row and attach it to another; a dead entity counts for more than that one."""
+        made: Callable[..., _Made] = self._made_below
+        if self._RELEASES or self._HOLDS_OBJECTS:
+            # who dies of it waits until the row is attached
+            return self._dispatch.run(made, parent, create, *owner, **fields)
+        return made(parent, create, *owner, **fields)
+
+    def _made_below(
+        self,
+        parent: Instance,
+        create: Callable[..., _Made],
+        *owner: Entity,
+        **fields: Any,
+    ) -> _Made:
+        try:
+            self._follow(parent)
+        except Exception:
+            for entity in owner:
+                self._entities.require(entity)
+            raise
+        version = self.data._version
+        try:
+            made = create(*owner, **fields)
+            # without an owner it is an id, and the manager has `resolve`
+            row: Any = made if owner else self.resolve(made)  # type: ignore[attr-defined]
+            self._adopt(row)
+        except BaseException as error:
+            self._unfollow(version, error)
+            raise
+        return made
+
+    def _create_children(
+        self,
+        parents: ArrayLike,
+        create: Callable[..., NDArray[_Cell]],
+        of: Any,
+        given: Mapping[str, Any],
+        table: GivenTable | None = None,
+    ) -> NDArray[_Cell]:
+        """Create rows of these fields, of entities or so many, below their parents; O(k)."""
+        self._check_names(given)
+        self._follow_many(self._count_new(of), parents)
+        return self._dispatch.run(self._adopted, create, of, given, table)
+
+    def _adopted(
+        self,
+        create: Callable[..., NDArray[_Cell]],
+        of: Any,
+        given: Mapping[str, Any],
+        table: GivenTable | None,
+    ) -> NDArray[_Cell]:
+        """Create rows and attach them to those that were followed."""
+        version = self.data._version
+        try:
+            made = create(of, given, table)
+            self._adopt_many(self._rows_made(made))
+        except BaseException as error:
+            self._unfollow(version, error)
+            raise
+        return made
+
 
 class OwnedFamilyRows(OwnedRows, FamilyRows):
     """Rows with parents, children and siblings, which belong to entities."""
@@ -145,69 +228,11 @@ class OwnedChildren(Children, Owned):
     __slots__ = NO_SLOTS
     data: OwnedFamilyRows
 
-    def _create_below(
-        self,
-        parent: Instance,
-        create: Callable[..., Instance],
-        entity: Entity,
-        **fields: Any,
-    ) -> Instance:
-        """Create a row and attach it to another; a dead entity counts for more than that one."""
-        made = self._made_below
-        if self._RELEASES or self._HOLDS_OBJECTS:
-            # who dies of it waits until the row is attached
-            return self._dispatch.run(made, parent, create, entity, **fields)
-        return made(parent, create, entity, **fields)
+    def _count_new(self, entities: ArrayLike) -> int:
+        return len(self._entities.require_many(entities))
 
-    def _made_below(
-        self,
-        parent: Instance,
-        create: Callable[..., Instance],
-        entity: Entity,
-        **fields: Any,
-    ) -> Instance:
-        try:
-            self._follow(parent)
-        except Exception:
-            self._entities.require(entity)
-            raise
-        version = self.data._version
-        try:
-            row = create(entity, **fields)
-            self._adopt(row)
-        except BaseException as error:
-            self._unfollow(version, error)
-            raise
-        return row
-
-    def _create_children(
-        self,
-        parents: ArrayLike,
-        entities: ArrayLike,
-        given: Mapping[str, Any],
-        table: GivenTable | None = None,
-    ) -> RowArray:
-        """Give each of k entities an instance of these fields below its parent; O(k)."""
-        self._check_names(given)
-        count = len(self._entities.require_many(entities))
-        self._follow_many(count, parents)
-        return self._dispatch.run(self._adopted, entities, given, table)
-
-    def _adopted(
-        self,
-        entities: ArrayLike,
-        given: Mapping[str, Any],
-        table: GivenTable | None,
-    ) -> RowArray:
-        """Create rows and attach them to those that were followed."""
-        version = self.data._version
-        try:
-            rows = self._create_many(entities, given, table)
-            self._adopt_many(rows)
-        except BaseException as error:
-            self._unfollow(version, error)
-            raise
-        return rows
+    def _rows_made(self, made: RowArray) -> RowArray:
+        return made
 
 
 class UnownedChildren(Unowned, Children):
@@ -215,57 +240,11 @@ class UnownedChildren(Unowned, Children):
 
     __slots__ = NO_SLOTS
 
-    def _create_below(
-        self, parent: Instance, create: Callable[..., Id], **fields: Any
-    ) -> Id:
-        """Create a row and attach it to another."""
-        made = self._made_below
-        if self._RELEASES or self._HOLDS_OBJECTS:
-            # who dies of it waits until the row is attached
-            return self._dispatch.run(made, parent, create, **fields)
-        return made(parent, create, **fields)
+    def _count_new(self, count: SupportsIndex) -> int:
+        return whole_count(type(self).__name__, count)
 
-    def _made_below(
-        self, parent: Instance, create: Callable[..., Id], **fields: Any
-    ) -> Id:
-        self._follow(parent)
-        version = self.data._version
-        try:
-            made = create(**fields)
-            self._adopt(self.resolve(made))
-        except BaseException as error:
-            self._unfollow(version, error)
-            raise
-        return made
-
-    def _create_children(
-        self,
-        parents: ArrayLike,
-        count: SupportsIndex,
-        given: Mapping[str, Any],
-        table: GivenTable | None = None,
-    ) -> IdArray:
-        """Add `count` instances of these fields below their parents; O(count)."""
-        self._check_names(given)
-        count = whole_count(type(self).__name__, count)
-        self._follow_many(count, parents)
-        return self._dispatch.run(self._adopted, count, given, table)
-
-    def _adopted(
-        self,
-        count: SupportsIndex,
-        given: Mapping[str, Any],
-        table: GivenTable | None,
-    ) -> IdArray:
-        """Create rows and attach them to those that were followed."""
-        version = self.data._version
-        try:
-            ids = self._create_many(count, given, table)
-            self._adopt_many(self.resolve_many(ids))
-        except BaseException as error:
-            self._unfollow(version, error)
-            raise
-        return ids
+    def _rows_made(self, made: IdArray) -> RowArray:
+        return self.resolve_many(made)
 
 
 # --- hierarchy: {orphans: die}: the descendants of rows that go, go with them,

@@ -46,15 +46,6 @@ def differing(
     return mask
 
 
-def count_differing(
-    columns: Mapping[str, NDArray[Any]],
-    defaults: Mapping[str, NDArray[Any]],
-    count: int,
-) -> int:
-    """Return how many of `count` new rows have a cell that is not the default; O(count)."""
-    return int(np.count_nonzero(differing(columns, defaults, count)))
-
-
 def _other_cells(bits: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which cells differ from the default, shape (count,), or (1,) if all are the same.
 
@@ -97,33 +88,6 @@ def picked(
     return cells.view(values.dtype).reshape(-1, *shape[1:])
 
 
-def without_views(
-    columns: dict[str, NDArray[Any]], buffer: NDArray[np.uint8]
-) -> dict[str, NDArray[Any]]:
-    """Return the columns, with copies of those that may be views of the buffer."""
-    return {name: copied_if_view(values, buffer) for name, values in columns.items()}
-
-
-def follow(
-    places: NDArray[np.uint32], cold_rows: NDArray[np.uint32], dst: RowArray
-) -> None:
-    """Tell the cold rows at `places`, NIL for none, that their instances are at `dst` now; O(k)."""
-    held = places != NIL
-    cold_rows[places[held]] = dst[held]
-
-
-def spread(
-    values: NDArray[Any],
-    cold_rows: NDArray[np.uint32],
-    default: NDArray[Any],
-    count: int,
-) -> NDArray[Any]:
-    """Return a cold field's value in each of `count` rows; O(count)."""
-    column = np.full(count, default, default.dtype)
-    column[cold_rows] = values
-    return column
-
-
 # --- cold: indirect: cold fields live in a second, packed buffer; rows pay four bytes
 # for them.
 #
@@ -138,16 +102,6 @@ class NewColdRows(NamedTuple):
 
     which: RowArray
     places: RowArray
-
-
-class ColdRemoval(NamedTuple):
-    """Which cold rows move where, and how many go."""
-
-    src: RowArray
-    dst: RowArray
-    leaving: int
-    left: list[NDArray[np.object_]]
-    """The objects in them, which live until the rows are gone."""
 
 
 class ColdRows(Rows):
@@ -282,26 +236,16 @@ class IndirectRows(Rows):
             *self._cold._objects_of(places[places != NIL].astype(np.intp)),
         ]
 
-    def _plan_removal(self, gone: RowArray) -> ColdRemoval:
-        """Find out which cold rows move when rows go."""
-        cold = self._cold
-        held = self._cold_row_column[gone]
-        places = np.sort(held[held != NIL]).astype(np.intp)
-        src, dst = fill(places, cold._n)
-        left = cold._objects_of(places)
-        return ColdRemoval(src, dst, len(places), left)
-
-    def _drop_cold_rows(self, removal: ColdRemoval) -> None:
-        """Take back the cold rows of rows that are gone; the last ones move into their places."""
+    def _drop_cold_rows(
+        self, src: RowArray, dst: RowArray, leaving: int, left: object
+    ) -> None:
+        """Take so many cold rows back once their rows are gone; the last ones, `src`, move into
+        their places. `left`: the objects in them, which live until then."""
         cold, n = self._cold, self._cold._n
-        cold._move_rows(removal.src, removal.dst)
-        self._cold_row_column[cold._row_column[removal.dst]] = removal.dst
-        cold._n = n - removal.leaving
+        cold._move_rows(src, dst)
+        self._cold_row_column[cold._row_column[dst]] = dst
+        cold._n = n - leaving
         cold._empty_objects(slice(cold._n, n))
-
-    def _follow_cold_rows(self, dst: RowArray) -> None:
-        """Tell cold rows that their instances are at `dst` now."""
-        follow(self._cold_row_column[dst], self._cold._row_column, dst)
 
 
 class Indirect(Packed):
@@ -314,29 +258,39 @@ class Indirect(Packed):
     data: IndirectRows
 
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
-        columns = super()._convert(count, given)
-        return without_views(columns, self.data._cold._buffer)
+        columns, buffer = super()._convert(count, given), self.data._cold._buffer
+        return {name: copied_if_view(cells, buffer) for name, cells in columns.items()}
 
     def _reserve_rows(
         self, count: int, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         super()._reserve_rows(count, columns, borrowed)
         cold = self.data._cold
-        wanted = count_differing(columns, cold.DEFAULTS, count)
+        wanted = int(np.count_nonzero(differing(columns, cold.DEFAULTS, count)))
         # no more than there will be rows: those that make way leave theirs
         wanted = min(wanted, self.data._rows_for(count) - cold._n)
         cold._make_room(wanted, borrowed)
 
     def _plan_cold_removal(self, gone: RowArray) -> Callable[[], None]:
-        data = self.data
-        return partial(data._drop_cold_rows, data._plan_removal(gone))
+        data, cold = self.data, self.data._cold
+        held = data._cold_row_column[gone]
+        places = np.sort(held[held != NIL]).astype(np.intp)
+        src, dst = fill(places, cold._n)
+        left = cold._objects_of(places)
+        return partial(data._drop_cold_rows, src, dst, len(places), left)
 
     def _move_cold_owners(self, dst: RowArray) -> None:
-        self.data._follow_cold_rows(dst)
+        """Tell cold rows that their instances are at `dst` now."""
+        places = self.data._cold_row_column[dst]
+        held = places != NIL
+        self.data._cold._row_column[places[held]] = dst[held]
 
     def _column(self, name: str) -> NDArray[Any]:
         """Return a scalar field's value in each row, defaults included; O(n)."""
         data, cold = self.data, self.data._cold
         if name not in cold.DEFAULTS:
             return super()._column(name)
-        return spread(getattr(cold, name), cold.row, cold.DEFAULTS[name], data._n)
+        default = cold.DEFAULTS[name]
+        column = np.full(data._n, default, default.dtype)
+        column[cold.row] = getattr(cold, name)
+        return column

@@ -36,7 +36,6 @@ from .ids import (
     resolve_ids,
 )
 from .instances import One
-from .maps import rows_spanned
 
 NEAR: Final = 16
 """Rows looked at one by one for the last owner, before it is searched."""
@@ -210,7 +209,7 @@ class Direct(One):
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         data = self.data
-        needed = rows_spanned(entities, self._entities._LAYOUT.INDEX_MASK)
+        needed = self._entities._span(entities)
         if needed > data._allocated:
             data._grow(needed, borrowed)
 
@@ -230,18 +229,14 @@ class Direct(One):
                 return False
         return True
 
-    def _places_of(self, entities: EntityArray) -> RowArray:
-        """Return the rows that entities' instances have, or would have, shape (k,); O(k)."""
-        return self._entities._indices(entities)
-
     def _are_new(self, entities: EntityArray) -> bool:
-        return bool(self._places_of(entities).min() >= self.data._n)
+        return bool(self._entities._slots(entities).min() >= self.data._n)
 
     def _in_the_way(self, entities: EntityArray) -> RowArray:
         if self._are_new(entities):
             return NO_ROWS
         data = self.data
-        rows = self._places_of(entities)
+        rows = self._entities._slots(entities)
         inside = rows < data._n
         rows, heirs = rows[inside], entities[inside]
         owners = data._entity_column[rows]

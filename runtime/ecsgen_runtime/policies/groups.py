@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from io import BytesIO
 from operator import index
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
 import numpy as np
@@ -43,51 +43,6 @@ from .packed import Bounded, Closing
 # ascending holes take ascending survivors.
 
 
-class GroupedColumns(Protocol):
-    """What a group needs of a member's columns."""
-
-    _n_grouped: int
-    _version: int
-
-    @property
-    def entity(self) -> EntityArray: ...
-
-
-class GroupMember(Protocol):
-    """What a group, and its members of each other, need of a member."""
-
-    _locks: int
-
-    def _is_locked(self) -> bool: ...
-
-    def _is_held(self) -> bool: ...
-
-    @property
-    def data(self) -> GroupedColumns: ...
-
-    def lookup(self, entity: Entity, /) -> Instance: ...
-
-    def lookup_many(self, entities: ArrayLike, /) -> RowArray: ...
-
-    def _link_group(self, others: tuple[GroupMember, ...], n: int, /) -> None: ...
-
-    def _enter_group(self, row: Instance, /) -> Instance: ...
-
-    def _plan_entering(self, rows: RowArray, /) -> Callable[[], None]: ...
-
-    def _leave_group(self, row: Instance, /) -> None: ...
-
-    def _plan_leaving(self, gone: RowArray, /) -> Callable[[], None]: ...
-
-    def _group_key(self, key: Any, /) -> NDArray[Any]: ...
-
-    def _plan_moves(self, src: RowArray, dst: RowArray, /) -> Planned: ...
-
-    def _move_many(self, src: RowArray, dst: RowArray, moves: Planned, /) -> None: ...
-
-    def _break(self) -> None: ...
-
-
 class Group:
     """The entities that have all of several components, in the first rows of each manager.
 
@@ -97,7 +52,7 @@ class Group:
 
     __slots__ = ("_first", "_members", "_name")
 
-    def __init__(self, name: str, members: Mapping[str, GroupMember], n: int) -> None:
+    def __init__(self, name: str, members: Mapping[str, Grouped], n: int) -> None:
         self._name = name
         self._members = dict(members)
         self._first = next(iter(members.values()))
@@ -183,7 +138,7 @@ class Group:
 
 
 def having_all(
-    entities: EntityArray, others: tuple[GroupMember, ...]
+    entities: EntityArray, others: tuple[Grouped, ...]
 ) -> tuple[RowArray, list[RowArray]]:
     """Return which of k entities all others have, and their rows, member by member; O(k)."""
     chosen, wanted = np.arange(len(entities)), entities
@@ -229,7 +184,7 @@ def sorted_by_group(manager: str, group: str) -> StructureLockedError:
     )
 
 
-def locked_in_group(name: str, members: Iterable[GroupMember]) -> StructureLockedError:
+def locked_in_group(name: str, members: Iterable[Grouped]) -> StructureLockedError:
     """Return the error of a structural change while a member's lock holds for its group."""
     holder = next((type(m).__name__ for m in members if m._is_held()), name)
     if holder == name:
@@ -281,7 +236,7 @@ class Grouped(Bounded, Owned):
     GROUP: ClassVar[str]
     _BY_ROW: ClassVar[bool] = False
     data: GroupedRows
-    _others: tuple[GroupMember, ...]
+    _others: tuple[Grouped, ...]
 
     def _attach(self) -> None:
         super()._attach()
@@ -324,7 +279,7 @@ class Grouped(Bounded, Owned):
             else entities.copy()
         )
 
-    def _link_group(self, others: tuple[GroupMember, ...], n: int) -> None:
+    def _link_group(self, others: tuple[Grouped, ...], n: int) -> None:
         """Be told of the group's other members, with which the first n rows are aligned."""
         self._others = others
         self.data._n_grouped = n

@@ -13,12 +13,19 @@ from ..columns import OwnedRows
 from ..given_arrays import as_entities
 from ..handles import NIL, Entity, EntityArray, Instance, RowArray
 from ..per_class import NO_SLOTS, per_class
-from ..placement import NO_ROWS, Planned, Write, first_present, first_repeated, put
+from ..placement import (
+    NO_ROWS,
+    Planned,
+    Remap,
+    Write,
+    first_present,
+    first_repeated,
+    put,
+)
 from ..proxies import ProxyT, standing
 from ..queries.query_rows import QueryListMember, QueryMember
 from ..typed import NamedTuple
 from .chains import (
-    Redirect,
     Rewiring,
     chain_lengths,
     chain_rows,
@@ -212,7 +219,7 @@ class Many(Mapped):
         writes, first, last, owners = linked(nexts, previous, entities, rows)
         heads = self.lookup_many(owners)
         new, old = heads == NIL, heads != NIL
-        moved = Redirect(src, dst, self.data._n)
+        moved = Remap(src, dst, self.data._n)
         heads = heads[old]
         lists = moved(heads), moved(previous[heads])
         writes += joined(nexts, previous, lists, (first[old], last[old]))

@@ -23,7 +23,6 @@ from ..handles import (
     EntityArray,
     Instance,
     RowArray,
-    whole_mask,
 )
 from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, is_integer
@@ -182,16 +181,14 @@ class Sparse(Mapped):
     def _span(self) -> int:
         """Return how many cells of the map there are up to the last entry; O(n)."""
         data = self.data
-        return rows_spanned(
-            data._entity_column[: data._n], self._entities._LAYOUT.INDEX_MASK
-        )
+        return self._entities._span(data._entity_column[: data._n])
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         super()._make_room(entities, columns, borrowed)
         if len(self._sparse) < self._entities._n_cells:
-            highest = rows_spanned(entities, self._entities._LAYOUT.INDEX_MASK) - 1
+            highest = self._entities._span(entities) - 1
             if highest >= len(self._sparse):
                 self._set_map(grown_map(self._sparse, highest))
 
@@ -213,7 +210,7 @@ class Sparse(Mapped):
         if self.data._n == 0:
             return True
         # an index behind the map is clipped to the last one, of which nothing follows
-        heads = self._sparse.take(self._entities._indices(entities), mode="clip")
+        heads = self._sparse.take(self._entities._slots(entities), mode="clip")
         return bool((heads == NIL).all())
 
     def _in_the_way(self, entities: EntityArray) -> RowArray:
@@ -224,41 +221,36 @@ class Sparse(Mapped):
         return self._too_many(len(entities), gone)
 
     def _predecessors(self, entities: EntityArray) -> EntityArray:
-        """Return the dead entities with rows that had the index of one of these."""
+        """Return the dead entities, ascending, with rows that had the slot of one of these."""
         owners = self.data._entity_column[: self.data._n]
-        slots = self._entities._indices(entities)
-        return predecessors(self._sparse, slots, owners, entities)
+        if len(owners) == 0:
+            return owners
+        slots = self._entities._slots(entities)  # which may lie behind the map
+        heads = self._sparse.take(slots, mode="clip")
+        used = ((heads != NIL) & (slots < len(self._sparse))).nonzero()[0]
+        found = owners[heads[used]]
+        return np.unique(found[found != entities[used]])
 
     @per_class
     def _enter(self, entity: Entity, row: Instance) -> None:
         self._sparse_cells[entity & INDEX_MASK] = row
 
     def _enter_many(self, entities: EntityArray, rows: RowArray) -> None:
-        self._sparse[self._entities._indices(entities)] = rows
+        self._sparse[self._entities._slots(entities)] = rows
 
     @per_class
     def _first_of(self, entity: Entity) -> Instance:
         return self._sparse_cells[entity & INDEX_MASK]
 
     def _firsts_of(self, entities: EntityArray) -> RowArray:
-        return self._sparse[self._entities._indices(entities)].astype(np.intp)
+        return self._sparse[self._entities._slots(entities)].astype(np.intp)
 
     @per_class
     def _forget(self, entity: Entity) -> None:
         self._sparse_cells[entity & INDEX_MASK] = NIL
 
-    @per_class
-    def _forget_rows(self, gone: RowArray) -> None:
-        owners = self.data._entity_column[gone]
-        self._sparse[indices(owners, INDEX_MASK)] = NIL
-
-    @per_class
-    def _enter_moved(self, dst: RowArray) -> None:
-        owners = self.data._entity_column[dst]
-        self._sparse[indices(owners, INDEX_MASK)] = dst
-
     def _forget_many(self, entities: EntityArray) -> None:
-        self._sparse[self._entities._indices(entities)] = NIL
+        self._sparse[self._entities._slots(entities)] = NIL
 
 
 def sparse_map(size: int) -> NDArray[np.uint32]:
@@ -273,37 +265,6 @@ def grown_map(old: NDArray[np.uint32], index: int) -> NDArray[np.uint32]:
     new = sparse_map(max(64, 2 * len(old), index + 1))
     new[: len(old)] = old
     return new
-
-
-def indices(entities: EntityArray, index_mask: int) -> RowArray:
-    """Return the entities' indices, ready to index an array with."""
-    return (entities & whole_mask(index_mask)).view(np.intp)
-
-
-def rows_spanned(entities: EntityArray, index_mask: int) -> int:
-    """Return one more than the highest index of the entities, 0 without any; O(k)."""
-    if len(entities) == 0:
-        return 0
-    return int(np.maximum.reduce(entities & whole_mask(index_mask))) + 1
-
-
-def predecessors(
-    rows_of: NDArray[np.uint32],
-    indices: RowArray,
-    owners: EntityArray,
-    entities: EntityArray,
-) -> EntityArray:
-    """Return the owners, ascending, that have the index of one of the entities but are none.
-
-    They died, for the entities are alive. `owners` are the rows in use; indices may lie
-    behind the map.
-    """
-    if len(owners) == 0:
-        return owners
-    heads = rows_of.take(indices, mode="clip")
-    used = ((heads != NIL) & (indices < len(rows_of))).nonzero()[0]
-    found = owners[heads[used]]
-    return np.unique(found[found != entities[used]])
 
 
 # --- lookup: hash: a dict from whole handle to row, for rare components (Bitsquid's
@@ -340,7 +301,7 @@ class Hash(Mapped):
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
-        return hash_lookup(self._rows, as_entities(entities))
+        return self._firsts_of(as_entities(entities))
 
     def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
         super()._restore(extras)
@@ -352,7 +313,8 @@ class Hash(Mapped):
         self._rows = {}
 
     def _nbytes(self) -> int:
-        return super()._nbytes() + dict_bytes(self._rows)
+        each = sys.getsizeof(1 << 32) + sys.getsizeof(1 << 16)  # a key and a row
+        return super()._nbytes() + sys.getsizeof(self._rows) + len(self._rows) * each
 
     def _shrink(self) -> None:
         super()._shrink()
@@ -372,24 +334,17 @@ class Hash(Mapped):
         return self._rows[entity]
 
     def _firsts_of(self, entities: EntityArray) -> RowArray:
-        return hash_lookup(self._rows, entities)
+        # 0.1 µs and more per entity
+        found = map(self._rows.get, entities.tolist(), repeat(NIL))
+        return np.fromiter(found, np.intp, len(entities))
 
     @per_class
     def _forget(self, entity: Entity) -> None:
         del self._rows[entity]
 
-    @per_class
-    def _forget_rows(self, gone: RowArray) -> None:
-        forget(self._rows, self.data._entity_column[gone])
-
     def _forget_many(self, entities: EntityArray) -> None:
-        forget(self._rows, entities)
-
-
-def hash_lookup(rows: dict[int, Instance], entities: EntityArray) -> RowArray:
-    """Return the row of each entity, NIL where it has none; 0.1 µs and more per entity."""
-    found = map(rows.get, entities.tolist(), repeat(NIL))
-    return np.fromiter(found, np.intp, len(entities))
+        for entity in entities.tolist():
+            del self._rows[entity]
 
 
 def remember(
@@ -397,16 +352,3 @@ def remember(
 ) -> None:
     """Enter the row of each entity."""
     rows.update(zip(entities.tolist(), places.tolist(), strict=True))
-
-
-def forget(rows: dict[int, Instance], entities: EntityArray) -> None:
-    """Remove entities that are in the map."""
-    for entity in entities.tolist():
-        del rows[entity]
-
-
-def dict_bytes(rows: dict[int, Instance]) -> int:
-    """Return the bytes of the map: its table, and an int object for each key and row."""
-    return sys.getsizeof(rows) + len(rows) * (
-        sys.getsizeof(1 << 32) + sys.getsizeof(1 << 16)
-    )

@@ -15,11 +15,11 @@ from ..bulk import SMALL_BATCH, SMALL_REMOVAL, small_batch
 from ..callbacks import Dispatch
 from ..columns import OwnedRows
 from ..entity_manager import Entities
-from ..errors import DuplicateInstanceError, EcsError, StaleInstanceError
+from ..errors import DuplicateInstanceError, StaleInstanceError
 from ..field_types import check_values
 from ..fields import unexpected_keyword
 from ..given_arrays import as_entities
-from ..handles import NIL, Columns, Entity, EntityArray, Id, IdArray, Instance, RowArray
+from ..handles import NIL, Entity, EntityArray, Id, IdArray, Instance, RowArray
 from ..interchange import GivenTable
 from ..locks import break_since
 from ..manager import Manager
@@ -175,12 +175,8 @@ class Owned(Manager):
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         """Return the rows of dead entities, ascending."""
-        alive = self._entities._are_held(owners)
+        alive = self._entities._are_alive(owners)
         return NO_ROWS if alive.all() else (~alive).nonzero()[0]
-
-    @abstractmethod
-    def _append_many(self, entities: EntityArray, columns: Columns) -> RowArray:
-        """Add rows of checked columns, for which there is room."""
 
     @abstractmethod
     def _rows_with(self, row: Instance) -> RowArray:
@@ -296,23 +292,6 @@ class Owned(Manager):
     def _all_new(self, entities: list[int]) -> bool:
         """Return whether nothing has the indices of a few live entities."""
 
-    def _replace(self, entities: EntityArray, columns: Columns) -> RowArray:
-        """Append rows once those of dead entities are out of the way; a change that is counted
-        cannot be taken back, so then nothing may fail any more."""
-        gone = self._in_the_way(entities)
-        _left = self._objects_that_go(gone)  # until the new rows are there
-        version = self.data._version
-        try:
-            if self._destroy_rows(gone):
-                # callbacks may have written values
-                self._make_room(entities, columns, ())
-            return self._append_many(entities, columns)
-        except EcsError:
-            raise  # what callbacks did is in the way
-        except BaseException:
-            break_since(self, version)
-            raise
-
     def _are_new(self, entities: EntityArray) -> bool:
         """Return True if it is quickly seen that nothing has the indices of k >= 1 entities."""
         return False
@@ -330,10 +309,6 @@ class Owned(Manager):
         if self._RELEASES or np.may_share_memory(entities, self.data._buffer):
             return entities.copy()
         return entities
-
-    def _in_the_way(self, entities: EntityArray) -> RowArray:
-        """Return the rows that must go before these entities get new ones, ascending."""
-        return self._too_many(len(entities), NO_ROWS)
 
     def _evict_many(self, entities: EntityArray) -> int:
         """Remove rows that are in the way of these entities' new ones; return how many went.
@@ -449,10 +424,6 @@ class Unowned(IdCalls):
         ids = self.id_of_many(rows).tolist()
         return following(kind, self, self.resolve, ids, rows.tolist())
 
-    @abstractmethod
-    def _append_many(self, count: int, columns: Columns) -> IdArray:
-        """Add rows of checked columns, for which there is room."""
-
     def _create_many(
         self,
         count: SupportsIndex,
@@ -477,8 +448,8 @@ class Unowned(IdCalls):
             return np.empty(0, np.uint64)
         columns = self._own(columns)
         if self._RELEASES:
-            return self._dispatch.run(self._replace, count, columns)
-        return self._replace(count, columns)
+            return self._dispatch.run(self._replace, nobody, columns)
+        return self._replace(nobody, columns)
 
     def _create_small_batch(
         self, count: int, given: Mapping[str, Any]
@@ -500,20 +471,3 @@ class Unowned(IdCalls):
     @abstractmethod
     def create(self) -> Callable[..., Id]:
         """Add an instance and return its id; O(1)."""
-
-    def _replace(self, count: int, columns: Columns) -> IdArray:
-        """Append rows once those that are too many are gone; these cannot be taken back, so then
-        nothing may fail any more."""
-        gone = self._too_many(count, NO_ROWS)
-        _left = self._objects_that_go(gone)  # until the new rows are there
-        version = self.data._version
-        try:
-            if self._destroy_rows(gone):
-                # again: callbacks may have used the room
-                self._reserve_rows(count, columns, ())
-            return self._append_many(count, columns)
-        except EcsError:
-            raise  # what callbacks did is in the way
-        except BaseException:
-            break_since(self, version)
-            raise

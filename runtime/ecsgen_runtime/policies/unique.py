@@ -283,8 +283,9 @@ class Unique(Manager):
         """Return which rows go before these entities get theirs."""
         gone = self._dead(rows)
         if gone.any():
-            mask = np.uint64(self.data._ENTITIES._LAYOUT.INDEX_MASK)
-            gone &= np.isin(self.data._entity_column[rows] & mask, entities & mask)
+            slots_of = self._entities._slots  # type: ignore[attr-defined]  # as in `_dead`
+            owners = self.data._entity_column[rows]
+            gone &= np.isin(slots_of(owners), slots_of(entities))
         return gone
 
 

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bulk import Sizes
+from ..entity_manager import Entities
 from ..handles import NIL, EntityArray, HandleLayout, RowArray
 from ..interchange import ArrowTable
 from ..per_class import copy_methods, per_class, speed_up
 from ..reprs import count_text, query_text
 from .query_rows import (
     FoundRows,
-    QueriedEntities,
-    QueriedManager,
     QueryLiving,
     QueryMember,
     QueryRows,
@@ -32,6 +31,7 @@ from .query_rows import (
 )
 
 if TYPE_CHECKING:
+    from ..policies.owners import Owned
     from .query_columns import QueryColumns
 
 RowsT = TypeVar("RowsT", bound=tuple[Any, ...])
@@ -230,11 +230,11 @@ class QueryJoin:
 
     def __init__(
         self,
-        entities: QueriedEntities,
-        required: tuple[QueriedManager, ...],
-        any_of: tuple[QueriedManager, ...] = (),
-        none_of: tuple[QueriedManager, ...] = (),
-        optional: tuple[QueriedManager, ...] = (),
+        entities: Entities,
+        required: tuple[Owned, ...],
+        any_of: tuple[Owned, ...] = (),
+        none_of: tuple[Owned, ...] = (),
+        optional: tuple[Owned, ...] = (),
     ) -> None:
         self.entities = entities
         self._required = _members(required)
@@ -419,7 +419,7 @@ class QueryJoin:
             match.rows[place] = match.find(member)
 
 
-def _members(managers: tuple[QueriedManager, ...]) -> tuple[QueryMember, ...]:
+def _members(managers: tuple[Owned, ...]) -> tuple[QueryMember, ...]:
     return tuple(manager._MEMBER(manager) for manager in managers)
 
 
@@ -452,11 +452,11 @@ class QueriedRows(QueryBase[RowsT, RowT]):
 
     def __init__(
         self,
-        entities: QueriedEntities,
-        required: tuple[QueriedManager, ...],
-        any_of: tuple[QueriedManager, ...] = (),
-        none_of: tuple[QueriedManager, ...] = (),
-        optional: tuple[QueriedManager, ...] = (),
+        entities: Entities,
+        required: tuple[Owned, ...],
+        any_of: tuple[Owned, ...] = (),
+        none_of: tuple[Owned, ...] = (),
+        optional: tuple[Owned, ...] = (),
     ) -> None:
         self._join = QueryJoin(entities, required, any_of, none_of, optional)
         self._columns = tuple(

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, ClassVar, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..buffers import items
 from ..bulk import Sizes
-from ..handles import NIL, EntityArray, HandleLayout, RowArray
-from ..living import IndexQueue, LivingEntities
+from ..entity_manager import Entities
+from ..handles import NIL, EntityArray, RowArray
 from ..policies.chains import first_rows
 from ..typed import NamedTuple
+
+if TYPE_CHECKING:
+    from ..policies.instances import Many
+    from ..policies.maps import Sparse
+    from ..policies.owners import Owned
 
 RowsOrSlice: TypeAlias = slice | RowArray
 """Rows of one manager; a slice where they follow each other."""
@@ -23,54 +28,12 @@ FoundRows: TypeAlias = slice | NDArray[Any]
 """The same while a join goes on: u32 or intp."""
 
 
-class QueriedManager(Protocol):
-    """What a query needs of a manager."""
-
-    _MEMBER: ClassVar[type[QueryMember]]
-
-    @property
-    def data(self) -> Any: ...
-
-    def __len__(self) -> int: ...
-
-    def lookup(self, entity: Any, /) -> int: ...
-
-    def lookup_many(self, entities: ArrayLike, /) -> RowArray: ...
-
-
-class QueriedEntities(Protocol):
-    """What a query needs of the entity manager."""
-
-    @property
-    def _LAYOUT(self) -> HandleLayout: ...  # noqa: N802  # a constant of its class
-
-    @property
-    def _free(self) -> IndexQueue: ...
-
-    @property
-    def _n_retired(self) -> int: ...
-
-    @property
-    def _deaths(self) -> int: ...
-
-    def alive_many(self, es: ArrayLike, /) -> NDArray[np.bool_]: ...
-
-
-class QueriedSparseManager(QueriedManager, Protocol):
-    """A manager that finds rows through a sparse array."""
-
-    _sparse: NDArray[np.uint32]
-
-    @property
-    def _entities(self) -> LivingEntities: ...
-
-
 class QueryMember:
     """A component of a query, of which an entity has one instance at most."""
 
     __slots__ = ("manager",)
 
-    def __init__(self, manager: QueriedManager) -> None:
+    def __init__(self, manager: Owned) -> None:
         self.manager = manager
 
     def owners(self) -> EntityArray:
@@ -94,7 +57,7 @@ class QueryMember:
         """
         owners, count = self.owners(), len(entities)
         if 0 < count <= len(owners):
-            first = self.manager.lookup(int(entities[0]))
+            first = self.manager.lookup(entities.item(0))  # type: ignore[arg-type]
             rows = slice(first, first + count)
             if rows.stop <= len(owners) and _equal(owners[rows], entities):
                 return rows
@@ -110,10 +73,7 @@ class QuerySparseMember(QueryMember):
 
     __slots__ = ()
 
-    manager: QueriedSparseManager
-
-    def __init__(self, manager: QueriedSparseManager) -> None:
-        super().__init__(manager)
+    manager: Sparse
 
     def _look_up(self, entities: EntityArray, all_live: bool) -> NDArray[Any]:
         """Return the row of each entity, NIL where it has none; O(k).
@@ -134,6 +94,8 @@ class QueryListMember(QueryMember):
 
     __slots__ = ()
 
+    manager: Many
+
     def candidates(self) -> RowsOrSlice:
         """Return the first row of each owner, ascending."""
         data, n = self.manager.data, len(self.manager)
@@ -153,9 +115,7 @@ class QueryLiving:
 
     __slots__ = ("_deaths", "_entities", "_found", "_members")
 
-    def __init__(
-        self, entities: QueriedEntities, members: tuple[QueryMember, ...]
-    ) -> None:
+    def __init__(self, entities: Entities, members: tuple[QueryMember, ...]) -> None:
         self._entities = entities
         self._members = members
         self._deaths = -1

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CapacityError
+from ..given_arrays import are_held
 from ..handles import NIL, Columns, EntityArray, IdArray, RowArray
 from ..locks import break_down
 from ..typed import NamedTuple
@@ -138,7 +139,8 @@ def _check_handles(world: Any, es: EntityArray) -> None:
     """Raise ParcelError for handles that nobody can have, or that somebody made here has."""
     if (es < world.entities._LAYOUT.ONE_GENERATION).any():
         raise ParcelError("entities that are none")
-    here = world.entities._are_held(es)
+    cells, mask = world.entities._handles, world.entities._LAYOUT.INDEX_MASK
+    here = are_held(cells, es, mask)
     if here.any():
         raise _already_here(world, es[here.argmax()])
 

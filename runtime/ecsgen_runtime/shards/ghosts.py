@@ -20,7 +20,6 @@ from ..spaces.search import NearSearch
 from ..spaces.spaced import (
     NearGiven,
     OwnedSpaced,
-    Spaced,
     checked_radius,
     joined_given,
 )
@@ -197,27 +196,10 @@ def _elements(field: str, held: list[str]) -> list[str]:
     return [name for name in held if name.rpartition("_")[0] == field and name != field]
 
 
-# --- Spaces of rows some of which belong to visitors ----------------------------------
-
-
-class ShardedSpaced(OwnedSpaced):
-    """Rows that belong to entities, some of which are dead, and some made elsewhere."""
-
-    __slots__ = NO_SLOTS
-    _entities: ShardedEntities
-
-    def _are_seen(self, n: int) -> NDArray[np.bool_] | None:
-        active = Spaced._are_seen(self, n)
-        alive = self._entities._are_here(self.data._entity_column[:n])
-        if active is not None:
-            return alive & active
-        return None if alive.all() else alive
-
-
 # --- Spaces in which kernels find ghosts as well as own rows --------------------------
 
 
-class GhostSpace(GhostHolder, ShardedSpaced):
+class GhostSpace(GhostHolder, OwnedSpaced):
     """A manager whose rows ask ghosts as well, which lie behind them and ask nobody."""
 
     __slots__ = NO_SLOTS

@@ -14,7 +14,6 @@ from ..handles import (
     INDEX_MASK,
     NIL,
     NULL_ENTITY,
-    Columns,
     Entity,
     EntityArray,
     IdArray,
@@ -22,11 +21,9 @@ from ..handles import (
     RowArray,
 )
 from ..per_class import NO_SLOTS, per_class
-from ..placement import NO_ROWS
 from ..policies.direct import Direct
-from ..policies.maps import Hash, Sparse, grown_map, predecessors
+from ..policies.maps import Hash, Sparse
 from ..policies.owners import Owned
-from ..policies.unique import Unique
 from ..queries.query_rows import QueryMember, QuerySparseMember
 from .sharded_entities import ShardedEntities
 
@@ -42,10 +39,6 @@ class Visited(Owned):
     __slots__ = NO_SLOTS
     _MAY_BE_IN_C: ClassVar[bool] = False
     _entities: ShardedEntities
-
-    def _dead_rows(self, owners: EntityArray) -> RowArray:
-        alive = self._entities._are_here(owners)
-        return NO_ROWS if alive.all() else (~alive).nonzero()[0]
 
 
 # --- Members of a query, where rows are found by slots --------------------------------
@@ -124,19 +117,6 @@ class ShardedSparse(Visited, Sparse):
             self._sparse, owners, visitors.table, given, mask
         )
 
-    def _span(self) -> int:
-        data = self.data
-        return self._entities._span(data._entity_column[: data._n])
-
-    def _make_room(
-        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
-    ) -> None:
-        super(Sparse, self)._make_room(entities, columns, borrowed)
-        if len(self._sparse) < self._entities._n_cells:
-            highest = self._entities._span(entities) - 1
-            if highest >= len(self._sparse):
-                self._set_map(grown_map(self._sparse, highest))
-
     def _all_new(self, entities: list[int]) -> bool:
         rows = self._sparse_cells
         for slot in map(self._entities._slot, entities):
@@ -146,29 +126,15 @@ class ShardedSparse(Visited, Sparse):
 
     def _are_new(self, entities: EntityArray) -> bool:
         known = self._entities._known
-        if self.data._n == 0:
-            return True
         if known is not None and known.are_new and known.es is entities:
             return True
-        heads = self._sparse.take(self._entities._slots(entities), mode="clip")
-        return bool((heads == NIL).all())
-
-    def _predecessors(self, entities: EntityArray) -> EntityArray:
-        owners = self.data._entity_column[: self.data._n]
-        slots = self._entities._slots(entities)
-        return predecessors(self._sparse, slots, owners, entities)
+        return super()._are_new(entities)
 
     def _enter(self, entity: Entity, row: Instance) -> None:
         self._sparse_cells[self._entities._slot(entity)] = row
 
-    def _enter_many(self, entities: EntityArray, rows: RowArray) -> None:
-        self._sparse[self._entities._slots(entities)] = rows
-
     def _first_of(self, entity: Entity) -> Instance:
         return self._sparse_cells[self._entities._slot(entity)]
-
-    def _firsts_of(self, entities: EntityArray) -> RowArray:
-        return self._sparse[self._entities._slots(entities)].astype(np.intp)
 
     def _forget(self, entity: Entity) -> None:
         self._sparse_cells[self._entities._slot(entity)] = NIL
@@ -176,12 +142,6 @@ class ShardedSparse(Visited, Sparse):
     def _forget_rows(self, gone: RowArray) -> None:
         owners = self.data._entity_column
         self._sparse[self._entities._slots_of(owners, gone)] = NIL
-
-    def _enter_moved(self, dst: RowArray) -> None:
-        self._enter_many(self.data._entity_column[dst], dst)
-
-    def _forget_many(self, entities: EntityArray) -> None:
-        self._sparse[self._entities._slots(entities)] = NIL
 
 
 # --- lookup: hash: the whole handle is the key, so visitors are found as others are ---
@@ -245,69 +205,12 @@ class ShardedDirect(Direct):
             rows[missed[is_there]] = slots[is_there]
         return rows
 
-    def _make_room(
-        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
-    ) -> None:
-        data = self.data
-        needed = self._entities._span(entities)
-        if needed > data._allocated:
-            data._grow(needed, borrowed)
-
     def _all_new(self, entities: list[int]) -> bool:
         data = self.data
         for row in map(self._entities._slot, entities):
             if row < data._n and data._entity_cells[row] != NULL_ENTITY:
                 return False
         return True
-
-    def _places_of(self, entities: EntityArray) -> RowArray:
-        return self._entities._slots(entities)
-
-
-# --- unique, where an entity's rows are in another's way if both have had the same
-# slot.
-
-
-class ShardedUnique(Unique):
-    """A manager that finds rows by the values of some fields, of which no two are the same."""
-
-    __slots__ = NO_SLOTS
-
-    def _displaced(self, rows: RowArray, entities: EntityArray) -> NDArray[np.bool_]:
-        gone = self._dead(rows)
-        if gone.any():
-            known: ShardedEntities = self._entities  # type: ignore[attr-defined]  # as in Unique
-            slots = known._slots(self.data._entity_column[rows])
-            gone &= np.isin(slots, known._slots(entities))
-        return gone
-
-
-# --- References of kernels where some of those that they lead to are visitors ---------
-
-
-# --- References of kernels, where some of those that they lead to are visitors --------
-
-
-def living_rows_here(
-    manager: Any, entities: EntityArray, is_clean: bool = False
-) -> RowArray:
-    """Return the first row that each living entity has, NIL for others; O(k).
-
-    `is_clean`: no rows of dead entities are left.
-    """
-    rows: RowArray = manager.lookup_many(entities)
-    if not is_clean:
-        rows[~manager._entities._are_here(entities)] = NIL
-    return rows
-
-
-def living_id_rows_here(manager: Any, ids: IdArray, is_clean: bool = False) -> RowArray:
-    """Return the row with each id if its owner is alive, NIL for others; O(k)."""
-    rows: RowArray = manager.resolve_many(ids)
-    owners = manager.data._entity_column
-    if len(owners) and not is_clean:
-        rows[~manager._entities._are_here(owners.take(rows, mode="clip"))] = NIL
-    return rows
 
 
 # --- What loops look up where some entities and ids come from elsewhere: tables of all
@@ -321,7 +224,7 @@ def living_keys(manager: Any) -> tuple[EntityArray, RowArray]:
     """Return the living entities that have rows, and the first row of each."""
     rows = manager._first_rows() if manager._IS_LIST else manager.data._used_rows()
     owners = manager.data._entity_column[rows]
-    alive = manager._entities._are_here(owners)
+    alive = manager._entities._are_alive(owners)
     return owners[alive], rows[alive]
 
 
@@ -329,7 +232,7 @@ def id_keys(manager: Any) -> tuple[IdArray, RowArray]:
     """Return the ids of rows, of living entities if rows belong to some, and the rows."""
     rows = manager.data._used_rows()
     if hasattr(manager, "lookup"):
-        rows = rows[manager._entities._are_here(manager.data._entity_column[rows])]
+        rows = rows[manager._entities._are_alive(manager.data._entity_column[rows])]
     return manager._ids_in(rows), rows
 
 

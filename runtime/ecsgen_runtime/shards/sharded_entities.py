@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Final, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bulk import small_batch
 from ..entity_manager import Entities
-from ..errors import CapacityError, StaleEntityError
-from ..given_arrays import all_different, as_entities, first_repeat, without_repeats
+from ..errors import CapacityError
+from ..given_arrays import as_entities
 from ..handles import (
     INDEX_COUNT,
     INDEX_MASK,
@@ -193,11 +192,7 @@ class VisitedEntities(LivingEntities):
         slot = self._visitors.get(e) if self._visitors.count else -1
         return slot >= 0 and bool(self._cells[slot] == e)
 
-    def alive_many(self, es: ArrayLike) -> NDArray[np.bool_]:
-        """Which of them are alive here, a bool for each. O(k)."""
-        return self._are_here(as_entities(es))
-
-    def _are_here(self, handles: EntityArray) -> NDArray[np.bool_]:
+    def _are_alive(self, handles: EntityArray) -> NDArray[np.bool_]:
         table, mask = self._visitors.table, self._LAYOUT.INDEX_MASK
         return self._BULK.are_here(self._handles, table, handles, mask)
 
@@ -249,23 +244,8 @@ class VisitedEntities(LivingEntities):
             self._require_handles(given, es)
         return given, slots
 
-    def _span(self, es: EntityArray) -> int:
-        """Return one more than the highest slot of entities, 0 without any; O(k)."""
-        return int(self._slots(es).max()) + 1 if len(es) else 0
-
     def _all_alive(self, es: list[int]) -> bool:
         return all(map(self.alive, es))
-
-    def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
-        alive = self._are_here(handles)
-        if not alive.all():
-            position = int(alive.argmin())
-            e = np.asarray(es, object)[position]
-            shown = self._LAYOUT.shown(e)
-            raise StaleEntityError(
-                f"entity {shown} at position {position} is not alive"
-            )
-        return handles
 
     def live(self) -> EntityArray:
         """All entities that are alive here, by ascending slot. O(slots ever used)."""
@@ -390,31 +370,6 @@ class ShardedEntities(VisitedEntities, Entities):
             self._destroy_one(Entity(e), slot)
         else:
             self._free_index(e, slot)
-
-    def destroy_many(self, es: ArrayLike, *, repeats: bool = False) -> None:
-        """Destroy all, or none if one is dead or given twice. O(k), plus the callbacks.
-
-        With `repeats`, entities may be given more than once and die once: O(k log k).
-        Raises what `destroy` does; StaleEntityError for a repeated entity, too.
-        """
-        few = small_batch(es)
-        if few and self._destroy_small_batch(few, repeats):
-            return
-        es = self.require_many(es)
-        es = without_repeats(es) if repeats else self._distinct(es)
-        if len(es) and (self.dispatch.depth or self._callbacks.entries):
-            self._destroy_announced(es.copy())
-        else:
-            self._kill(es)
-
-    def _distinct(self, es: EntityArray) -> EntityArray:
-        """Return live entities, or raise StaleEntityError if one is there twice."""
-        ascending = bool((es[1:] > es[:-1]).all())
-        if ascending or all_different(self._slots(es), self._n_used):
-            return es
-        position = first_repeat(es)
-        e = self._LAYOUT.shown(es[position])
-        raise StaleEntityError(f"entity {e} at position {position} is repeated")
 
     def _kill(self, es: EntityArray) -> None:
         slots = self._visitors.find(es) if self._visitors.count else None

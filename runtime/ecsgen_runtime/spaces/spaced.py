@@ -18,9 +18,8 @@ from ..per_class import NO_SLOTS
 from ..placement import NO_ROWS
 from ..policies.owners import Owned
 from ..typed import NamedTuple
-from .cell_order import CellNumbers, Places
+from .cell_order import CellNumbers, PlaceNames, Places
 from .search import NearSearch
-from .cell_order import PlaceNames
 
 
 class SpaceLayout(NamedTuple):
@@ -157,7 +156,7 @@ class OwnedSpaced(Spaced, Owned):
     def _are_seen(self, n: int) -> NDArray[np.bool_] | None:
         active = super()._are_seen(n)
         owners = self.data._entity_column[:n]
-        alive = self._entities._are_held(owners)
+        alive = self._entities._are_alive(owners)
         if active is not None:
             return alive & active
         return None if alive.all() else alive

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, starmap
 from operator import index
-from typing import Any, ClassVar, Final, Never, Protocol, TypeAlias, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Never,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..bulk import SMALL_BATCH, are_cells, small_batch, small_values
 from ..entity_manager import Entities
 from ..errors import CapacityError
-from ..field_types import FieldTable
 from ..fields import GivenRows, given_columns, nearest_name, unknown_component
 from ..given_arrays import as_entities, entity_count, without_repeats
 from ..handles import Columns, Entity, EntityArray, RowClass
@@ -21,6 +30,10 @@ from ..locks import FixedParts, is_broken
 from ..per_class import speed_up
 from ..placement import is_integer
 from ..reprs import count_text, list_text
+
+if TYPE_CHECKING:
+    from ..policies.destroy import Gc
+    from ..policies.owners import Owned
 
 _Note: TypeAlias = int | EntityArray
 """One entity, or several."""
@@ -268,48 +281,13 @@ SpawnFields: TypeAlias = Mapping[RowClass, GivenRows | None]
 """The columns of each component that is given, or one row for all; None for the others."""
 
 
-class WorldManager(SpawnStore, ComponentHolder, RowTaker, Protocol):
-    """What a world needs of a manager."""
-
-    _CONVERTERS: ClassVar[FieldTable]
-
-    @property
-    def create(self) -> Callable[..., object]: ...
-
-    _RELEASES: ClassVar[bool]
-
-    def _takes_small_batch(self, count: int, /) -> bool: ...
-
-    def _all_new(self, entities: list[int], /) -> bool: ...
-
-    @property
-    def _is_watched(self) -> bool: ...
-
-    def _checked(self, count: int, given: Mapping[str, Any], /) -> Columns: ...
-
-
-NewRows: TypeAlias = tuple[WorldManager, Sequence[Mapping[str, Any]] | None]
+NewRows: TypeAlias = "tuple[Owned, Sequence[Mapping[str, Any]] | None]"
 """Who gets rows, and the fields of each; None for the defaults."""
 
 
 _NAMES: Final = ("MANAGERS", "QUERIES", "GROUPS", "BUNDLES", "FINGERPRINT")
 """What generated classes have with an underscore before it: in a class that has such a name itself,
 annotations could not mean a component that is called so."""
-
-
-class CollectingManager(Protocol):
-    """What a world needs of a manager that collects."""
-
-    _KILLS: ClassVar[bool]
-    _locks: int
-
-    def _refuse_locked(self) -> None: ...
-
-    def remove_many(self, entities: ArrayLike, /) -> int: ...
-
-    def gc(self) -> int: ...
-
-    def collect(self) -> int: ...
 
 
 class WorldBase(DeferredDeaths):
@@ -330,9 +308,9 @@ class WorldBase(DeferredDeaths):
     """The subclasses that stand for some of them."""
     _MAY_BE_IN_C: ClassVar[bool] = True
     """Whether methods in C make and find entities as it does: by their index."""
-    _managers: dict[RowClass, WorldManager]
+    _managers: dict[RowClass, Owned]
     """Those whose rows belong to entities, by row class."""
-    _collecting: tuple[CollectingManager, ...]
+    _collecting: tuple[Gc, ...]
 
     def __init_subclass__(
         cls, managers: Mapping[str, type[Any]] | None = None, **options: Any

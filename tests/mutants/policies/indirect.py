@@ -23,12 +23,14 @@ GROUPS = (
         ("test_villager.py",),
         Mutant("cold rows stay behind", r"partial\(data\._drop_cold_rows, .*\)", "tuple"),
         Mutant(
-            "moved rows are not known to their cold rows", r"self\.data\._follow_cold.*", "pass"
+            "moved rows are not known to their cold rows",
+            r"^( +)self\.data\._cold\._row_column\[.*",
+            r"\1pass",
         ),
         Mutant(
             "a moved row's cold row belongs to the old one",
-            r"follow\(self\._cold_row_column\[dst\], (.*), dst\)",
-            r"follow(self._cold_row_column[dst], \1, dst - 1)",
+            r"\[places\[held\]\] = dst\[held\]",
+            "[places[held]] = dst[held] - 1",
         ),
         Mutant(
             "the owner of a moved cold row looks at its old place",
@@ -37,8 +39,8 @@ GROUPS = (
         ),
         Mutant(
             "the owners of moved cold rows look at their old places",
-            r"(\[cold\._row_column\[removal\.dst\]\] = )removal\.dst",
-            r"\1removal.src",
+            r"(\[cold\._row_column\[dst\]\] = )dst",
+            r"\1src",
         ),
         Mutant("moved cold rows lose their values", r"cold\._move_rows\(.*\)", "pass"),
         Mutant(
@@ -78,9 +80,7 @@ GROUPS = (
         Mutant("saving loses cold rows", r'"cold": self\._cold', ""),
         Mutant("cold rows take no memory", r" \+ self\._cold\._nbytes\(\)", ""),
         Mutant("shrinking spares cold rows", r"self\._cold\._shrink\(\)", "pass"),
-        Mutant(
-            "views of cold rows are written over", r"return without_views\(.*\)", "return columns"
-        ),
+        Mutant("views of cold rows are written over", r"copied_if_view\(cells, buffer\)", "cells"),
         Mutant(
             "owners of cold rows can be overwritten", r"column\.flags\.writeable = False", "pass"
         ),
@@ -96,6 +96,8 @@ GROUPS = (
             r"mask \|= other",
             "mask = mask if mask.any() else other",
         ),
-        Mutant("defaults are missing in a sort", r"np\.full\(count, default,", "np.zeros(count,"),
+        Mutant(
+            "defaults are missing in a sort", r"np\.full\(data\._n, default,", "np.zeros(data._n,"
+        ),
     ),
 )
