@@ -87,6 +87,10 @@ GROUPS = (
         "_runtime/manager.py",
         ("test_world.py",),
         Mutant("methods are overridden", r"raise _overrides\(", "_overrides("),
+    ),
+    module(
+        "_runtime/world/base.py",
+        ("test_world.py",),
         Mutant("any class is a manager", r"or not issubclass\(kind, base\)", ""),
         Mutant("nobody's managers are one's own", r"own\[base\] = kind", "pass"),
     ),

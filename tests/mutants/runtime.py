@@ -127,17 +127,6 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/placement.py",
-        ("test_sound_source.py", "test_spark.py"),
-        Mutant("few rows stay where they were", r"self\._src\[place\] == rows", "rows < 0"),
-        Mutant("rows stay where they were", r"self\._table\[src\] = dst", "pass"),
-    ),
-    module(
-        "_runtime/placement.py",
-        ("test_limb.py",),
-        Mutant("none is the last one", r"np\.where\(rows == NIL, rows, moved\)", "moved"),
-    ),
-    module(
         "_runtime/bulk.py",
         ("test_particle.py", "test_tile.py", "test_transform.py"),
         Mutant("other owners are found", r"found\[other\] = NIL", "pass"),

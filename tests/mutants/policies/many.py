@@ -101,6 +101,19 @@ GROUPS = (
         ),
     ),
     module(
+        "_runtime/placement.py",
+        (*LISTS, "test_limb.py"),
+        Mutant("nothing leads to somewhere", r"self\._table\[n\] = NIL.*", "pass"),
+        Mutant(
+            "rows that stay are redirected",
+            r"np\.where\(self\._keys\[place\] == rows, (.*), rows\)",
+            r"\1",
+        ),
+        Mutant("few rows stay where they were", r"self\._keys\[place\] == rows", "rows < 0"),
+        Mutant("rows stay where they were", r"self\._table\[keys\] = values", "pass"),
+        Mutant("redirections are in any order", r"keys\.argsort\(\)", "np.arange(len(keys))"),
+    ),
+    module(
         "_runtime/policies/chains.py",
         LISTS,
         Mutant("runs of neighbours are bridged by one", r"while len\(active\):", "if len(active):"),
@@ -122,13 +135,6 @@ GROUPS = (
         Mutant("the last row does not lead on", r"\[\(nexts, tails, first\), ", "["),
         Mutant("new rows do not lead back", r"\(previous, first, tails\), ", ""),
         Mutant("a list's last row is forgotten", r", \(previous, heads, last\)\]", "]"),
-        Mutant("nothing leads to somewhere", r"self\._table\[n\] = NIL.*", "pass"),
-        Mutant(
-            "rows that stay are redirected",
-            r"np\.where\(self\._keys\[place\] == rows, (.*), rows\)",
-            r"\1",
-        ),
-        Mutant("redirections are in any order", r"keys\.argsort\(\)", "np.arange(len(keys))"),
         Mutant("those before moved rows do not know", r"^ +\(self\._nexts, .*\),\n", ""),
         Mutant("those after moved rows do not know", r"^ +\(self\._previous, .*\),\n", ""),
         Mutant("lists become circles", r"inner = ~is_first & ", "inner = "),

@@ -53,7 +53,7 @@ GROUPS = (
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
     ),
     module(
-        "_runtime/policies/owners.py",
+        "_runtime/manager.py",
         ("test_ticket.py",),
         Mutant(
             "who drives others out gets nothing",
@@ -66,6 +66,10 @@ GROUPS = (
             "pass",
         ),
         Mutant("what callbacks did breaks it", r"except EcsError:", "except KeyError:"),
+    ),
+    module(
+        "_runtime/policies/owners.py",
+        ("test_ticket.py",),
         Mutant(
             "entities are a column that moves",
             r"if (?:self\._RELEASES or )?np\.may_share_memory\(entities, .*\):",
@@ -73,7 +77,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/owners.py",
+        "_runtime/manager.py",
         ("test_particle.py", "test_status_effect.py"),
         Mutant(
             "dead entities of the same indices stay",
