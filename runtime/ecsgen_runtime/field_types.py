@@ -1,4 +1,4 @@
-"""What all fields have in common: one value or many to what a column stores, or an error.
+"""Fields of every type: one value or many to what a column stores, or an error.
 
 Values are never silently changed. `one` prepares a value for one cell, `many` a whole argument of a
 bulk call. A field class says how to check one element (`cell`) and a typed array (`_cast`).
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum, IntEnum, IntFlag
+from functools import cache
 from math import frexp, inf, isfinite, isinf, isnan, nextafter
 from operator import index
-from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,29 +23,8 @@ from .interchange import table_hint
 _IMMUTABLE: Final = frozenset((bool, int, float))
 
 
-class Converter(Protocol):
-    """What turns the values of a field into what its column stores."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def dtype(self) -> np.dtype[Any] | None: ...
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    @property
-    def enum(self) -> type[IntEnum | IntFlag] | None: ...
-
-    def one(self, value: Any) -> Any: ...
-
-    def same(self, value: Any, rows: int) -> Any: ...
-
-    def many(
-        self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
-    ) -> NDArray[Any]: ...
-
+Converter: TypeAlias = "Field | ObjectField"
+"""What turns the values of a field into what its column stores."""
 
 FieldTable: TypeAlias = Mapping[str, tuple[Converter, Any]]
 """The converter and the default of each field."""
@@ -73,6 +53,16 @@ class Field:
     """The dtype kinds of arrays that `_cast` takes."""
     takes_all: ClassVar[bool] = False
     """Whether any array of the column's dtype has values that the field holds."""
+    _BY_SHAPE: ClassVar[Mapping[tuple[int, ...], type[Field]]] = {}
+    """Fields of a few shapes that are told apart from others."""
+
+    def __new__(cls, *given: Any) -> Self:
+        """Return a field, a ShapedField if the last argument is a shape."""
+        kind: Any = cls
+        if given and type(given[-1]) is tuple and given[-1]:
+            kind = cls._BY_SHAPE.get(given[-1]) or _shaped(kind)
+        made: Self = object.__new__(kind)
+        return made
 
     def __init__(
         self, name: str, dtype: str, shape: tuple[int, ...], wanted: str
@@ -243,6 +233,12 @@ class ShapedField(Field):
         return tuple(self._converted(array).ravel().tolist())
 
 
+@cache
+def _shaped(kind: type[Field]) -> type[Field]:
+    """Return the class of such fields that have a shape."""
+    return type(f"Shaped{kind.__name__}", (ShapedField, kind), {"__slots__": ()})
+
+
 _EXACT: Final = 2**53
 """Up to here every integer is a float of 64 bits."""
 
@@ -277,9 +273,6 @@ class BoolField(Field):
     _kinds: ClassVar[str] = "b"
     takes_all: ClassVar[bool] = True
 
-    def __new__(cls, name: str, shape: tuple[int, ...] = ()) -> BoolField:
-        return super().__new__(_ShapedBoolField if shape else cls)
-
     def __init__(self, name: str, shape: tuple[int, ...] = ()) -> None:
         super().__init__(name, "bool", shape, "bool")
 
@@ -297,10 +290,6 @@ class BoolField(Field):
         return array
 
 
-class _ShapedBoolField(ShapedField, BoolField):
-    __slots__ = ()
-
-
 class IntField(Field):
     """Integers of 8 to 64 bits: whatever has `__index__`, bools apart, if it fits."""
 
@@ -308,9 +297,6 @@ class IntField(Field):
 
     _kinds: ClassVar[str] = "iu"
     takes_all: ClassVar[bool] = True
-
-    def __new__(cls, name: str, scalar: str, shape: tuple[int, ...] = ()) -> IntField:
-        return super().__new__(_ShapedIntField if shape else cls)
 
     def __init__(
         self, name: str, scalar: str, shape: tuple[int, ...] = (), wanted: str = ""
@@ -346,10 +332,6 @@ class IntField(Field):
         return self._low <= int(array.min()) and int(array.max()) <= self._high
 
 
-class _ShapedIntField(ShapedField, IntField):
-    __slots__ = ()
-
-
 class HandleField(IntField):
     """Handles of entities and ids: integers of 64 bits, alive or not.
 
@@ -358,20 +340,11 @@ class HandleField(IntField):
 
     __slots__ = ()
 
-    def __new__(
-        cls, name: str, wanted: str, shape: tuple[int, ...] = ()
-    ) -> HandleField:
-        return object.__new__(_ShapedHandleField if shape else cls)
-
     def __init__(self, name: str, wanted: str, shape: tuple[int, ...] = ()) -> None:
         super().__init__(name, "u64", shape, wanted)
 
     def _does_not_fit(self, value: object) -> OverflowError:
         return OverflowError(f"{self.name}: wanted {self.wanted}, not {shown(value)}")
-
-
-class _ShapedHandleField(ShapedField, HandleField):
-    __slots__ = ()
 
 
 class FloatField(Field):
@@ -381,10 +354,6 @@ class FloatField(Field):
 
     _kinds: ClassVar[str] = "fiu"
     takes_all: ClassVar[bool] = True
-
-    def __new__(cls, name: str, scalar: str, shape: tuple[int, ...] = ()) -> FloatField:
-        shaped = _FLOATS_BY_SHAPE.get(shape, _ShapedFloatField)
-        return super().__new__(shaped if shape else cls)
 
     def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
         super().__init__(name, f"f{int(scalar[1:]) // 8}", shape, scalar)
@@ -466,11 +435,7 @@ class FloatField(Field):
             return number
 
 
-class _ShapedFloatField(ShapedField, FloatField):
-    __slots__ = ()
-
-
-class _FloatPairField(_ShapedFloatField):
+class _FloatPairField(ShapedField, FloatField):
     __slots__ = ()
 
     def one(self, value: Any) -> Any:
@@ -486,7 +451,7 @@ class _FloatPairField(_ShapedFloatField):
         return super().one(value)
 
 
-class _FloatTripleField(_ShapedFloatField):
+class _FloatTripleField(ShapedField, FloatField):
     __slots__ = ()
 
     def one(self, value: Any) -> Any:
@@ -502,7 +467,7 @@ class _FloatTripleField(_ShapedFloatField):
         return super().one(value)
 
 
-class _FloatQuadField(_ShapedFloatField):
+class _FloatQuadField(ShapedField, FloatField):
     __slots__ = ()
 
     def one(self, value: Any) -> Any:
@@ -520,7 +485,7 @@ class _FloatQuadField(_ShapedFloatField):
 
 
 # Tuples of the common sizes are taken apart by hand: a loop costs half as much again.
-_FLOATS_BY_SHAPE: Final[dict[tuple[int, ...], type[_ShapedFloatField]]] = {
+FloatField._BY_SHAPE = {
     (2,): _FloatPairField,
     (3,): _FloatTripleField,
     (4,): _FloatQuadField,
@@ -536,15 +501,6 @@ class EnumField(Field):
     __slots__ = ("_enum", "_has_gaps", "_mask", "_members", "_sorted")
 
     _kinds: ClassVar[str] = "iu"
-
-    def __new__(
-        cls,
-        name: str,
-        enum: type[IntEnum | IntFlag],
-        scalar: str,
-        shape: tuple[int, ...] = (),
-    ) -> EnumField:
-        return super().__new__(_ShapedEnumField if shape else cls)
 
     def __init__(
         self,
@@ -608,10 +564,6 @@ class EnumField(Field):
         if bad:
             self._blame(array)
         return numbers
-
-
-class _ShapedEnumField(ShapedField, EnumField):
-    __slots__ = ()
 
 
 # --- Fields of text and of bytes: columns of dtype S, padded with zeros ---------------

@@ -91,17 +91,13 @@ class ReservedRows(Rows):
     def _new_objects(self, capacity: int) -> NDArray[np.object_]:
         return untouched_objects(capacity)
 
-    def _grow(self, rows: int, borrowed: tuple[object, ...] = ()) -> None:
-        raise beyond_reserve(self.MANAGER, self._allocated)
-
-    def _reserve(
+    def _allocate(
         self,
-        rows: int,
+        capacity: int,
         borrowed: tuple[object, ...] = (),
         is_counted: bool = False,
     ) -> None:
-        if rows > self._allocated:
-            raise beyond_reserve(self.MANAGER, self._allocated)
+        raise beyond_reserve(self.MANAGER, self._allocated)
 
     def _lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
         self._reserve(rows)
