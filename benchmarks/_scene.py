@@ -72,8 +72,9 @@ class OurScene:
         nodes = self.nodes
         for node, dx, dy in moved:
             entity = self.entities[node]
-            x, y = nodes.local_of(entity)
-            nodes.set_local_of(entity, (x + dx, y + dy))
+            row = nodes.require(entity)
+            x, y = nodes.local(row)
+            nodes.set_local(row, (x + dx, y + dy))
 
     def place(self) -> None:
         self.nodes.place()

@@ -96,8 +96,9 @@ class OurShooter:
         for bullet, x, y in places(world.bullets):
             for entity, there_x, there_y in grid.get((int(x) // CELL, int(y) // CELL), ()):
                 if (x - there_x) ** 2 + (y - there_y) ** 2 < REACH**2:
-                    health = world.enemy.health_of(entity) - 1
-                    world.enemy.set_health_of(entity, health)
+                    row = world.enemy.require(entity)
+                    health = world.enemy.health(row) - 1
+                    world.enemy.set_health(row, health)
                     world.destroy_later(bullet)
                     if health == 0:
                         world.destroy_later(entity)

@@ -87,15 +87,13 @@ def remove(packages: Packages, esper: Any) -> Case:
 LIVE = {
     "lookup and read": ("b(lookup(e))", "get(e, Peer).b"),
     "lookup and write": ("set_b(lookup(e), (3.0, 4.0))", "get(e, Peer).b = (3.0, 4.0)"),
-    "b_of": ("b_of(e)", "get(e, Peer).b"),
-    "set_b_of": ("set_b_of(e, (3.0, 4.0))", "get(e, Peer).b = (3.0, 4.0)"),
     "has": ("has(e)", "has(e, Peer)"),
 }
 """What is done with an entity of a vec2, here and in esper."""
 
 
 def live(packages: Packages, esper: Any, count: int, is_mixed: bool) -> Iterator[Case]:
-    """A vec2 of entities in random order, by lookup and accessor, and by one call.
+    """A vec2 of entities in random order, by lookup and accessor.
 
     Rows are in the order in which their entities were created, or mixed.
     """
@@ -106,9 +104,7 @@ def live(packages: Packages, esper: Any, count: int, is_mixed: bool) -> Iterator
     for what, (ours, theirs) in LIVE.items():
         runs: dict[str, Prepare] = {}
         for name, (m, owners) in rows.items():
-            methods = {
-                n: getattr(m, n) for n in ("b", "set_b", "lookup", "b_of", "set_b_of", "has")
-            }
+            methods = {n: getattr(m, n) for n in ("b", "set_b", "lookup", "has")}
             runs[name] = always(_bound(_loop(ours), _repeated(owners), methods))
         runs[ESPER] = always(_bound(_loop(theirs), peers, theirs_by_name))
         yield Case(f"{what}, {count:,} alive{order}", len(peers), runs)
@@ -235,7 +231,7 @@ def entities(packages: Packages, esper: Any) -> Case:
 def _loop(statement: str) -> Callable[..., None]:
     """Return a function that does a statement for each e; what it names are keyword arguments."""
     names = "create=None, destroy=None, remove=None, lookup=None, get=None, has=None, Peer=None"
-    names += ", Other=None, b=None, set_b=None, b_of=None, set_b_of=None"
+    names += ", Other=None, b=None, set_b=None"
     found: dict[str, Any] = {}
     exec(f"def run(es, {names}):\n    for e in es:\n        {statement}\n", found)
     run: Callable[..., None] = found["run"]

@@ -59,10 +59,6 @@ def scalar(world: Game, owners: list[Any], esper: Any) -> Case:
         for e in owners:
             m[e].life += 1.0
 
-    def by_accessor() -> None:
-        for e in owners:
-            m.set_life_of(e, m.life_of(e) + 1.0)
-
     def by_view() -> None:
         for e in owners:
             world[e].particle.life += 1.0
@@ -70,7 +66,6 @@ def scalar(world: Game, owners: list[Any], esper: Any) -> Case:
     found = {
         "by row number": always(by_number),
         "m[e].life += 1": always(by_proxy),
-        "set_life_of(e, life_of(e) + 1)": always(by_accessor),
         "w[e].particle.life += 1": always(by_view),
     }
     if esper:
@@ -154,11 +149,7 @@ def reading(world: Game, owners: list[Any]) -> Case:
         for e in owners:
             _ = m[e].life
 
-    def by_accessor() -> None:
-        for e in owners:
-            m.life_of(e)
-
-    found = {"by row number": by_number, "m.life_of(e)": by_accessor, "m[e].life": by_proxy}
+    found = {"by row number": by_number, "m[e].life": by_proxy}
     runs = {name: always(run) for name, run in found.items()}
     return Case("one field of one entity, read", len(owners), runs)
 

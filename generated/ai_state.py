@@ -599,21 +599,6 @@ class AiStateManager(Grouped, Sparse, MappedOne, Gc):
             data._chance_of_drop_cells[row],
         )
 
-    animation_of = RowField.by_entity(animation)
-    set_animation_of = RowField.set_by_entity(set_animation)
-    energy_of = RowField.by_entity(energy)
-    set_energy_of = RowField.set_by_entity(set_energy)
-    goal_of = RowField.by_entity(goal)
-    set_goal_of = RowField.set_by_entity(set_goal)
-    loot_of = RowField.by_entity(loot)
-    set_loot_of = RowField.set_by_entity(set_loot)
-    min_drops_of = RowField.by_entity(min_drops)
-    set_min_drops_of = RowField.set_by_entity(set_min_drops)
-    max_drops_of = RowField.by_entity(max_drops)
-    set_max_drops_of = RowField.set_by_entity(set_max_drops)
-    chance_of_drop_of = RowField.by_entity(chance_of_drop)
-    set_chance_of_drop_of = RowField.set_by_entity(set_chance_of_drop)
-
     def __getitem__(self, entity: Entity, /) -> AiStateRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(AiStateRef, entity)

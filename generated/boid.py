@@ -40,7 +40,7 @@ from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
+from ecsgen_runtime.proxies import ArrayField, EntityProxy
 from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
 from ecsgen_runtime.spaces.search import NearBlocks
 from ecsgen_runtime.spaces.spaced import OwnedSpaced, SpaceLayout
@@ -250,11 +250,6 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
             _POSITION_STRUCT.unpack_from(data._position_cells, 8 * row),
             _HEADING_STRUCT.unpack_from(data._heading_cells, 8 * row),
         )
-
-    position_of = RowField.by_entity(position)
-    set_position_of = RowField.set_by_entity(set_position)
-    heading_of = RowField.by_entity(heading)
-    set_heading_of = RowField.set_by_entity(set_heading)
 
     def __getitem__(self, entity: Entity, /) -> BoidRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""

@@ -476,19 +476,6 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
             str(data._name_column[row], "utf-8"),
         )
 
-    gm_of = RowField.by_entity(gm)
-    set_gm_of = RowField.set_by_entity(set_gm)
-    position_of = RowField.by_entity(position)
-    set_position_of = RowField.set_by_entity(set_position)
-    velocity_of = RowField.by_entity(velocity)
-    set_velocity_of = RowField.set_by_entity(set_velocity)
-    acceleration_of = RowField.by_entity(acceleration)
-    set_acceleration_of = RowField.set_by_entity(set_acceleration)
-    radius_of = RowField.by_entity(radius)
-    set_radius_of = RowField.set_by_entity(set_radius)
-    name_of = RowField.by_entity(name)
-    set_name_of = RowField.set_by_entity(set_name)
-
     def __getitem__(self, entity: Entity, /) -> CelestialBodyRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(CelestialBodyRef, entity)

@@ -146,9 +146,6 @@ class EnergyManager(Sparse, MappedOne, Gc):
             row = self._row(row)
         return Energy(data._stored_cells[row])
 
-    stored_of = RowField.by_entity(stored)
-    set_stored_of = RowField.set_by_entity(set_stored)
-
     def __getitem__(self, entity: Entity, /) -> EnergyRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(EnergyRef, entity)

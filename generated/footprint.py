@@ -283,13 +283,6 @@ class FootprintManager(Many, Sparse, Ring):
             data._depth_cells[row],
         )
 
-    place_of = RowField.by_entity(place)
-    set_place_of = RowField.set_by_entity(set_place)
-    heading_of = RowField.by_entity(heading)
-    set_heading_of = RowField.set_by_entity(set_heading)
-    depth_of = RowField.by_entity(depth)
-    set_depth_of = RowField.set_by_entity(set_depth)
-
     def __getitem__(self, entity: Entity, /) -> FootprintRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(FootprintRef, entity)

@@ -254,13 +254,6 @@ class HawkManager(Sparse, MappedOne, Gc):
             data._hunger_cells[row], data._prey_cells[row], data._rivals_cells[row]
         )
 
-    hunger_of = RowField.by_entity(hunger)
-    set_hunger_of = RowField.set_by_entity(set_hunger)
-    prey_of = RowField.by_entity(prey)
-    set_prey_of = RowField.set_by_entity(set_prey)
-    rivals_of = RowField.by_entity(rivals)
-    set_rivals_of = RowField.set_by_entity(set_rivals)
-
     def __getitem__(self, entity: Entity, /) -> HawkRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(HawkRef, entity)

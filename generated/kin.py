@@ -182,9 +182,6 @@ class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
             row = self._row(row)
         return Kin(data._born_cells[row])
 
-    born_of = RowField.by_entity(born)
-    set_born_of = RowField.set_by_entity(set_born)
-
     def __getitem__(self, entity: Entity, /) -> KinRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(KinRef, entity)

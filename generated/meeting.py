@@ -194,11 +194,6 @@ class MeetingManager(Unowned, Ids):
             row = self._row(row)
         return Meeting(data._one_cells[row], data._other_cells[row])
 
-    one_of = RowField.by_id(one)
-    set_one_of = RowField.set_by_id(set_one)
-    other_of = RowField.by_id(other)
-    set_other_of = RowField.set_by_id(set_other)
-
     def __getitem__(self, id: Id, /) -> MeetingRef:
         """Return a proxy of the id's row, or raise StaleIdError; O(1)."""
         return self._proxy(MeetingRef, id)

@@ -366,15 +366,6 @@ class ParticleManager(Sparse, MappedOne, Gc):
             _COLOUR_STRUCT.unpack_from(data._colour_cells, 4 * row),
         )
 
-    position_of = RowField.by_entity(position)
-    set_position_of = RowField.set_by_entity(set_position)
-    velocity_of = RowField.by_entity(velocity)
-    set_velocity_of = RowField.set_by_entity(set_velocity)
-    life_of = RowField.by_entity(life)
-    set_life_of = RowField.set_by_entity(set_life)
-    colour_of = RowField.by_entity(colour)
-    set_colour_of = RowField.set_by_entity(set_colour)
-
     def __getitem__(self, entity: Entity, /) -> ParticleRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(ParticleRef, entity)

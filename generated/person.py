@@ -290,13 +290,6 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             data._days_cells[row],
         )
 
-    condition_of = RowField.by_entity(condition)
-    set_condition_of = RowField.set_by_entity(set_condition)
-    exposed_of = RowField.by_entity(exposed)
-    set_exposed_of = RowField.set_by_entity(set_exposed)
-    days_of = RowField.by_entity(days)
-    set_days_of = RowField.set_by_entity(set_days)
-
     def __getitem__(self, entity: Entity, /) -> PersonRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(PersonRef, entity)

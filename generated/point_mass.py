@@ -416,17 +416,6 @@ class PointMassManager(Hash, MappedOne, Gc):
             str(data._label_column[row], "utf-8"),
         )
 
-    mass_of = RowField.by_entity(mass)
-    set_mass_of = RowField.set_by_entity(set_mass)
-    position_of = RowField.by_entity(position)
-    set_position_of = RowField.set_by_entity(set_position)
-    velocity_of = RowField.by_entity(velocity)
-    set_velocity_of = RowField.set_by_entity(set_velocity)
-    acceleration_of = RowField.by_entity(acceleration)
-    set_acceleration_of = RowField.set_by_entity(set_acceleration)
-    label_of = RowField.by_entity(label)
-    set_label_of = RowField.set_by_entity(set_label)
-
     def __getitem__(self, entity: Entity, /) -> PointMassRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(PointMassRef, entity)

@@ -38,7 +38,7 @@ from ecsgen_runtime.policies.hierarchy import OrphansDestroy
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
+from ecsgen_runtime.proxies import ArrayField, EntityProxy
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
 
@@ -276,11 +276,6 @@ class SceneNodeManager(
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return SceneNode(self.local(row), self.world(row))
-
-    local_of = RowField.by_entity(local)
-    set_local_of = RowField.set_by_entity(set_local)
-    world_of = RowField.by_entity(world)
-    set_world_of = RowField.set_by_entity(set_world)
 
     def __getitem__(self, entity: Entity, /) -> SceneNodeRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""

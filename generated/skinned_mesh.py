@@ -558,21 +558,6 @@ class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
             data._resource_column[row],
         )
 
-    vertex_buffers_of = RowField.by_entity(vertex_buffers)
-    set_vertex_buffers_of = RowField.set_by_entity(set_vertex_buffers)
-    index_buffer_of = RowField.by_entity(index_buffer)
-    set_index_buffer_of = RowField.set_by_entity(set_index_buffer)
-    shader_of = RowField.by_entity(shader)
-    set_shader_of = RowField.set_by_entity(set_shader)
-    material_of = RowField.by_entity(material)
-    set_material_of = RowField.set_by_entity(set_material)
-    bone_count_of = RowField.by_entity(bone_count)
-    set_bone_count_of = RowField.set_by_entity(set_bone_count)
-    visible_of = RowField.by_entity(visible)
-    set_visible_of = RowField.set_by_entity(set_visible)
-    resource_of = RowField.by_entity(resource)
-    set_resource_of = RowField.set_by_entity(set_resource)
-
     def __getitem__(self, entity: Entity, /) -> SkinnedMeshRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(SkinnedMeshRef, entity)

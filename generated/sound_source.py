@@ -415,19 +415,6 @@ class SoundSourceManager(Many, Hash):
             data._looping_cells[row],
         )
 
-    clip_of = RowField.by_entity(clip)
-    set_clip_of = RowField.set_by_entity(set_clip)
-    volume_of = RowField.by_entity(volume)
-    set_volume_of = RowField.set_by_entity(set_volume)
-    pitch_of = RowField.by_entity(pitch)
-    set_pitch_of = RowField.set_by_entity(set_pitch)
-    offset_of = RowField.by_entity(offset)
-    set_offset_of = RowField.set_by_entity(set_offset)
-    elapsed_of = RowField.by_entity(elapsed)
-    set_elapsed_of = RowField.set_by_entity(set_elapsed)
-    looping_of = RowField.by_entity(looping)
-    set_looping_of = RowField.set_by_entity(set_looping)
-
     def __getitem__(self, entity: Entity, /) -> SoundSourceRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(SoundSourceRef, entity)

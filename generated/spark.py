@@ -441,13 +441,6 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             row = self._row(row)
         return Spark(self.position(row), self.velocity(row), data._heat_cells[row])
 
-    position_of = RowField.by_id(position)
-    set_position_of = RowField.set_by_id(set_position)
-    velocity_of = RowField.by_id(velocity)
-    set_velocity_of = RowField.set_by_id(set_velocity)
-    heat_of = RowField.by_id(heat)
-    set_heat_of = RowField.set_by_id(set_heat)
-
     def __getitem__(self, id: Id, /) -> SparkRef:
         """Return a proxy of the id's row, or raise StaleIdError; O(1)."""
         return self._proxy(SparkRef, id)

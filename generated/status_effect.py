@@ -410,17 +410,6 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._icon_cells[row],
         )
 
-    effect_of = RowField.by_entity(effect)
-    set_effect_of = RowField.set_by_entity(set_effect)
-    strength_of = RowField.by_entity(strength)
-    set_strength_of = RowField.set_by_entity(set_strength)
-    remaining_of = RowField.by_entity(remaining)
-    set_remaining_of = RowField.set_by_entity(set_remaining)
-    caster_of = RowField.by_entity(caster)
-    set_caster_of = RowField.set_by_entity(set_caster)
-    icon_of = RowField.by_entity(icon)
-    set_icon_of = RowField.set_by_entity(set_icon)
-
     def __getitem__(self, entity: Entity, /) -> StatusEffectRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(StatusEffectRef, entity)

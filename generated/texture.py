@@ -368,17 +368,6 @@ class TextureManager(Unique, Unowned, Ids, Release):
             data._staging_column[row],
         )
 
-    device_handle_of = RowField.by_id(device_handle)
-    set_device_handle_of = RowField.set_by_id(set_device_handle)
-    width_of = RowField.by_id(width)
-    set_width_of = RowField.set_by_id(set_width)
-    height_of = RowField.by_id(height)
-    set_height_of = RowField.set_by_id(set_height)
-    file_of = RowField.by_id(file)
-    set_file_of = RowField.set_by_id(set_file)
-    staging_of = RowField.by_id(staging)
-    set_staging_of = RowField.set_by_id(set_staging)
-
     def __getitem__(self, id: Id, /) -> TextureRef:
         """Return a proxy of the id's row, or raise StaleIdError; O(1)."""
         return self._proxy(TextureRef, id)

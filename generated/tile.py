@@ -312,15 +312,6 @@ class TileManager(DirectIds, Gc):
             data._explored_cells[row],
         )
 
-    height_of = RowField.by_entity(height)
-    set_height_of = RowField.set_by_entity(set_height)
-    walk_cost_of = RowField.by_entity(walk_cost)
-    set_walk_cost_of = RowField.set_by_entity(set_walk_cost)
-    flow_of = RowField.by_entity(flow)
-    set_flow_of = RowField.set_by_entity(set_flow)
-    explored_of = RowField.by_entity(explored)
-    set_explored_of = RowField.set_by_entity(set_explored)
-
     def __getitem__(self, entity: Entity, /) -> TileRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(TileRef, entity)

@@ -47,7 +47,7 @@ from ecsgen_runtime.kernels.blocks import (
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.direct import Direct, DirectRows
 from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
+from ecsgen_runtime.proxies import ArrayField, EntityProxy
 from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
@@ -300,13 +300,6 @@ class TransformManager(Direct, Gc):
             _ROTATION_STRUCT.unpack_from(data._rotation_cells, 16 * row),
             _SCALE_STRUCT.unpack_from(data._scale_cells, 12 * row),
         )
-
-    translation_of = RowField.by_entity(translation)
-    set_translation_of = RowField.set_by_entity(set_translation)
-    rotation_of = RowField.by_entity(rotation)
-    set_rotation_of = RowField.set_by_entity(set_rotation)
-    scale_of = RowField.by_entity(scale)
-    set_scale_of = RowField.set_by_entity(set_scale)
 
     def __getitem__(self, entity: Entity, /) -> TransformRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""

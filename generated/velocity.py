@@ -31,7 +31,7 @@ from ecsgen_runtime.policies.groups import Grouped, GroupedRows
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
+from ecsgen_runtime.proxies import ArrayField, EntityProxy
 from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray
@@ -189,9 +189,6 @@ class VelocityManager(Grouped, Sparse, MappedOne, Gc):
         if type(row) is not int or not 0 <= row < data._n:
             row = self._row(row)
         return Velocity(_VALUE_STRUCT.unpack_from(data._value_cells, 12 * row))
-
-    value_of = RowField.by_entity(value)
-    set_value_of = RowField.set_by_entity(set_value)
 
     def __getitem__(self, entity: Entity, /) -> VelocityRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""

@@ -597,19 +597,6 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
             self.nickname(row),
         )
 
-    energy_of = RowField.by_entity(energy)
-    set_energy_of = RowField.set_by_entity(set_energy)
-    goal_of = RowField.by_entity(goal)
-    set_goal_of = RowField.set_by_entity(set_goal)
-    loot_of = RowField.by_entity(loot)
-    set_loot_of = RowField.set_by_entity(set_loot)
-    chance_of_drop_of = RowField.by_entity(chance_of_drop)
-    set_chance_of_drop_of = RowField.set_by_entity(set_chance_of_drop)
-    home_of = RowField.by_entity(home)
-    set_home_of = RowField.set_by_entity(set_home)
-    nickname_of = RowField.by_entity(nickname)
-    set_nickname_of = RowField.set_by_entity(set_nickname)
-
     def __getitem__(self, entity: Entity, /) -> VillagerRef:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         return self._proxy(VillagerRef, entity)

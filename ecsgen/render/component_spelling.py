@@ -33,7 +33,6 @@ from ecsgen.render.spelling import (
     spelled,
 )
 from ecsgen.render.steps import refusal_line
-from ecsgen.schema.names import OWN_ACCESSORS
 
 # --- How row proxies are spelled: a line for each field, and for each accessor by entity ----------
 
@@ -61,17 +60,6 @@ def chunk_field_line(spelling: Spelling) -> str:
     is_plain = spelling.has_cells and not spelling.is_packed and not spelling.is_enum
     make = "cell" if is_plain else "of"
     return call(f"{spelling.alone}: {kind} = ChunkValue.{make}", [literal(spelling.name)], 4)
-
-
-def accessor_lines(fields: Sequence[Spelling], owned: bool) -> list[str]:
-    """Return the statements that make a manager's accessors and setters by entity, or by id."""
-    by = "by_entity" if owned else "by_id"
-    lines = []
-    for spelling in fields:
-        for make, name in ((by, spelling.name), (f"set_{by}", f"set_{spelling.name}")):
-            if f"{name}_of" not in OWN_ACCESSORS:
-                lines.append(call(f"{marked(f'{name}_of')} = RowField.{make}", [marked(name)], 4))
-    return lines
 
 
 def shows_view(spelling: Spelling) -> bool:
@@ -266,11 +254,6 @@ class ComponentSpelling:
     def proxy_fields(self) -> list[str]:
         """The statements that make the attributes of a proxy."""
         return [field_line(spelling, self.manager) for spelling in self.fields]
-
-    @property
-    def proxy_accessors(self) -> list[str]:
-        """The statements that make the accessors that take an entity, or an id."""
-        return accessor_lines(self.fields, self.owned)
 
     def steps_lines(self, said: Mapping[str, str]) -> str:
         """The statement that says what methods for one row consist of: `said`, the policies that

@@ -27,7 +27,6 @@ from ecsgen.schema.language.world_keys import WorldSpec
 from ecsgen.schema.names import (
     DERIVED_CLASSES,
     FIELD_NAMES,
-    OWN_ACCESSORS,
     check_member,
     module_name,
 )
@@ -56,7 +55,6 @@ def build_component(
     kernels, reductions = builder.methods()
     builder.claim_split_columns(fields)
     builder.claim_methods(fields)
-    builder.claim_accessors(fields)
     check_policies(draft, diagnostics)
     growth = spec.growth
     component = Component(
@@ -239,13 +237,6 @@ class _Builder:
                 for column in split_columns(field.name, field.type.shape):
                     what = f"a column of the split field {quote(field.name)}"
                     self._claims.claim(column, what, field.marks[""])
-
-    def claim_accessors(self, fields: tuple[Field, ...]) -> None:
-        for field in fields:
-            for method in (f"{field.name}_of", f"set_{field.name}_of"):
-                if method not in OWN_ACCESSORS:
-                    what = f"the accessor of {quote(field.name)} by entity"
-                    self._claims.claim(method, what, field.marks[""])
 
     def claim_methods(self, fields: tuple[Field, ...]) -> None:
         for field in fields:

@@ -97,8 +97,6 @@ KEYWORDS: Final = frozenset(keyword.kwlist)
 
 # A component named Foo also makes FooManager, FooData, FooFields …, a group foo makes FooGroup.
 DERIVED_CLASSES: Final = ("Manager", "Data", "Fields", "Values", "GroupedData", "Columns", "Ref")
-# A field `id` has no accessor by entity: its name is that of a method.
-OWN_ACCESSORS: Final = frozenset(("id_of",))
 
 IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LOWER: Final = re.compile(r"[a-z][a-z0-9_]*")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from operator import attrgetter
 from types import FunctionType
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast, overload
@@ -16,7 +15,6 @@ from .errors import EcsError, StaleInstanceError
 from .field_types import Converter
 from .handles import NIL, Entity, Id, Instance
 from .per_class import speed_up, with_own_code
-from .placement import missing
 from .policies.ids import stale_id
 
 ProxyT = TypeVar("ProxyT", bound="RowProxy")
@@ -219,8 +217,7 @@ def _standing(
         raise rows_changed(type(manager).__name__)
 
 
-# --- What a proxy's fields, and the accessors by entity, are made of: a manager's
-# accessors.
+# --- What a proxy's fields are made of: a manager's accessors -------------------------
 #
 # Each gets a function with machine code of its own, for the reason that `per_class`
 # has. The row is looked for behind the conversion of what is written, which may run
@@ -251,19 +248,15 @@ class ProxyField(Protocol[_ReadT_co, _WriteT_contra]):
 
 
 class LateRow:
-    """A row number that is asked for when the value for it is ready."""
+    """A proxy's row number, which is asked for when the value for it is ready."""
 
-    __slots__ = ("_find", "_owner")
+    __slots__ = ("_proxy",)
 
-    def __init__(self, find: Callable[[Any], int], owner: object) -> None:
-        self._find = find
-        self._owner = owner
+    def __init__(self, proxy: ManagedProxy) -> None:
+        self._proxy = proxy
 
     def __index__(self) -> int:
-        return self._find(self._owner)
-
-
-row_of: Final = attrgetter("row")
+        return self._proxy.row
 
 
 class RowField:
@@ -287,7 +280,7 @@ class RowField:
             if type(value) in PLAIN and manager.data._version == self._version:
                 write(manager, self._row, value)
             else:
-                write(manager, LateRow(row_of, self), value)  # type: ignore[arg-type]
+                write(manager, LateRow(self), value)  # type: ignore[arg-type]
 
         field: ProxyField[_ReadT, _WriteT] = field_property(get, put, read.__doc__)
         return field
@@ -322,84 +315,12 @@ class RowField:
                         pass  # said in the field's own words
                 data._field_cells[self._row] = one(value)
             else:
-                write(self._manager, LateRow(row_of, self), value)  # type: ignore[arg-type]
+                write(self._manager, LateRow(self), value)  # type: ignore[arg-type]
 
         names = {"_field_cells": f"_{read.__name__}_cells"}
         field: ProxyField[_ReadT, _WriteT]
         field = field_property(get, put, read.__doc__, names)
         return field
-
-    @staticmethod
-    def by_entity(
-        read: Callable[[_ManagerT, int], _ReadT],
-    ) -> Callable[[_ManagerT, Entity], _ReadT]:
-        """Return a manager's accessor that takes an entity: MissingInstanceError without one."""
-
-        def field_of(self: Any, entity: Entity, /) -> Any:
-            row = self.lookup(entity)
-            if row == NIL:
-                raise missing(type(self).__name__, entity, self._entities._LAYOUT)
-            return read(self, row)
-
-        method: Callable[[_ManagerT, Entity], _ReadT] = _method(
-            field_of, read, f"{read.__name__}_of", "an entity"
-        )
-        return method
-
-    @staticmethod
-    def by_id(
-        read: Callable[[_ManagerT, int], _ReadT],
-    ) -> Callable[[_ManagerT, Id], _ReadT]:
-        """Return a manager's accessor that takes an id: StaleIdError for one that is stale."""
-
-        def field_of(self: Any, id: Id, /) -> Any:
-            row = self.resolve(id)
-            if row == NIL:
-                raise stale_id(type(self).__name__, id)
-            return read(self, row)
-
-        method: Callable[[_ManagerT, Id], _ReadT] = _method(
-            field_of, read, f"{read.__name__}_of", "an id"
-        )
-        return method
-
-    @staticmethod
-    def set_by_entity(
-        write: Callable[[_ManagerT, int, _WriteT], None],
-    ) -> Callable[[_ManagerT, Entity, _WriteT], None]:
-        """Return a manager's setter that takes an entity: MissingInstanceError without one."""
-
-        def set_field_of(self: Any, entity: Entity, value: Any, /) -> None:
-            row = self.lookup(entity)
-            if row == NIL:
-                raise missing(type(self).__name__, entity, self._entities._LAYOUT)
-            if type(value) not in PLAIN and not is_plain_tuple(value):
-                row = LateRow(self.require, entity)
-            write(self, row, value)
-
-        method: Callable[[_ManagerT, Entity, _WriteT], None] = _method(
-            set_field_of, write, f"{write.__name__}_of", "an entity"
-        )
-        return method
-
-    @staticmethod
-    def set_by_id(
-        write: Callable[[_ManagerT, int, _WriteT], None],
-    ) -> Callable[[_ManagerT, Id, _WriteT], None]:
-        """Return a manager's setter that takes an id: StaleIdError for one that is stale."""
-
-        def set_field_of(self: Any, id: Id, value: Any, /) -> None:
-            row = self.resolve(id)
-            if row == NIL:
-                raise stale_id(type(self).__name__, id)
-            if type(value) not in PLAIN and not is_plain_tuple(value):
-                row = LateRow(partial(resolved, self), id)
-            write(self, row, value)
-
-        method: Callable[[_ManagerT, Id, _WriteT], None] = _method(
-            set_field_of, write, f"{write.__name__}_of", "an id"
-        )
-        return method
 
 
 def stored_type(converter: Converter) -> type[Any] | None:
@@ -413,18 +334,13 @@ def stored_type(converter: Converter) -> type[Any] | None:
     return int
 
 
-def is_plain_tuple(value: object) -> bool:
-    """Return whether it is a tuple whose conversion runs no code of the caller's; O(k)."""
-    return type(value) is tuple and PLAIN.issuperset(map(type, value))
-
-
 def late_writer(
     write: Callable[[Any, int, Any], None],
 ) -> Callable[[ManagedProxy, Any], None]:
     """Return what writes a proxy's value by a setter, which looks for the row when it is ready."""
 
     def put(self: ManagedProxy, value: Any) -> None:
-        write(self._manager, LateRow(row_of, self), value)  # type: ignore[arg-type]
+        write(self._manager, LateRow(self), value)  # type: ignore[arg-type]
 
     return put
 
@@ -442,16 +358,6 @@ def field_property(
     own_get = with_own_code(cast(FunctionType, get), names)
     own_put = with_own_code(cast(FunctionType, put), names)
     return property(own_get, own_put, None, doc)
-
-
-def _method(function: Any, of: Callable[..., Any], name: str, whose: str) -> Any:
-    """Return a manager's method with code of its own, and the docs of what it calls."""
-    method = with_own_code(function)
-    method.__name__ = name
-    method.__qualname__ = f"{of.__qualname__}_of"
-    method.__module__ = of.__module__
-    method.__doc__ = f"{of.__doc__}\n\nThe same as `{of.__name__}`, by {whose}. O(1)."
-    return method
 
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)

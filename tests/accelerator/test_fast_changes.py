@@ -88,9 +88,10 @@ class Yard:
             odd = {"nonsense": 1} if self.random.random() < 0.05 else {}
             return make(entity, **self.fields(name), **self.parent(manager), **odd)
         field, value = self.random.choice(list(FIELDS[name].items()))
-        before = getattr(manager, f"{field}_of")(entity)
-        getattr(manager, f"set_{field}_of")(entity, value)
-        return before, getattr(manager, f"{field}_of")(entity), manager.has(entity)
+        row = manager.require(entity)
+        before = getattr(manager, field)(row)
+        getattr(manager, f"set_{field}")(row, value)
+        return before, getattr(manager, field)(row), manager.has(entity)
 
     def parent(self, manager: Any) -> dict[str, Any]:
         """Choose a parent for a new row, if rows have parents."""

@@ -160,59 +160,24 @@ def test_bytes_that_are_no_text(packages: Packages) -> None:
     assert outcomes[0][0][0] == "UnicodeDecodeError"
 
 
-def test_accessors_of_an_entity(packages: Packages) -> None:
-    """Methods that look an entity up and read or write a field, in one call."""
-    outcomes = []
-    for package in packages:
-        manager, entities, owners = filled(package, "EnergyManager")
-        entities.destroy(owners[1])
-        manager.remove(owners[2])
-        found: list[Any] = []
-        for entity in (*owners, entities.create(), *ODD):
-            found.append(outcome(partial(manager.stored_of, entity)))
-            for value in VALUES:
-                found.append(outcome(partial(manager.set_stored_of, entity, value)))
-                found.append(outcome(partial(manager.stored_of, entity)))
-        found.append(outcome(partial(manager.stored_of, owners[0], 1)))
-        outcomes.append(found)
-    assert {"stored_of", "set_stored_of"} <= methods_in_c(packages[0].EnergyManager).keys()
-    assert outcomes[0] == outcomes[1]
-
-
 def test_vectors_that_somebody_has_stay_what_they_are(packages: Packages) -> None:
     """The tuple that was read last is given out again only if nobody has it."""
     outcomes = []
     for package in packages:
         manager, _, owners = filled(package, "PointMassManager", 20)
         for number, owner in enumerate(owners):
-            manager.set_position_of(owner, (number, number + 0.25, -number))
-        kept = [manager.position_of(owner) for owner in owners]
+            manager.set_position(manager.lookup(owner), (number, number + 0.25, -number))
+        kept = [manager.position(manager.lookup(owner)) for owner in owners]
         elements = []
         for row in range(len(manager)):
             x, y, z = manager.position(row)
             elements.append((x, y, z))
-        one = manager.position_of(owners[3])
+        one = manager.position(manager.lookup(owners[3]))
         x = one[0]
         del one
-        seen = [manager.position_of(owner)[0] for owner in owners]
+        seen = [manager.position(manager.lookup(owner))[0] for owner in owners]
         outcomes.append((kept, elements, x, seen, [manager.row(row) for row in range(20)]))
     assert outcomes[0] == outcomes[1]
-
-
-def test_accessors_of_an_entity_look_it_up_their_way(quick: ModuleType) -> None:
-    """A subclass in which the search for rows is patched is asked."""
-
-    class Nowhere(quick.EnergyManager):  # type: ignore[name-defined, misc]
-        pass
-
-    setattr(Nowhere, "lookup", lambda self, entity: quick.NIL)  # noqa: B010  # for mypy
-
-    entities = quick.EntityManager()
-    manager, entity = Nowhere(entities), entities.create()
-    manager.create(entity)
-    for call in (partial(manager.stored_of, entity), partial(manager.set_stored_of, entity, 1.0)):
-        with pytest.raises(quick.MissingInstanceError):
-            call()
 
 
 def exercise(package: ModuleType, name: str) -> None:

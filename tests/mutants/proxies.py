@@ -25,15 +25,9 @@ GROUPS = (
         ),
         Mutant(
             "a row that moves meanwhile is not found",
-            r"write\(manager, LateRow\(row_of, self\), value\).*",
+            r"write\(manager, LateRow\(self\), value\).*",
             "write(manager, self.row, value)",
         ),
-        Mutant(
-            "values are converted behind the row",
-            r"if type\(value\) not in PLAIN and .*:",
-            "if False:",
-        ),
-        Mutant("who has none has the last row", r"if row == NIL:", "if False:"),
     ),
     module(
         "_runtime/proxies.py",

@@ -81,8 +81,7 @@ def test_ids_have_proxies() -> None:
     assert_type(x, SparkRef)
     assert_type(x.position, NDArray[np.float32])
     x.position += (1, 2)
-    assert_type(w.spark.position_of(id), tuple[float, float])
-    assert w.spark.position_of(id) == (1.0, 2.0)
+    assert w.spark.position(x.row) == (1.0, 2.0)
     with pytest.raises(AttributeError, match="entity"):
         _ = x.entity  # type: ignore[attr-defined]
     w.spark.destroy_id(id)
@@ -119,16 +118,9 @@ def test_views_of_entities_have_types() -> None:
         x.particle = x.particle  # type: ignore[misc]
 
 
-def test_accessors_by_entity_have_types() -> None:
+def test_attributes_of_a_row_have_types() -> None:
     w = Game()
     e = w.create(Particle(life=2.0))
-    assert_type(w.particle.life_of(e), float)
-    assert_type(w.particle.position_of(e), tuple[float, float])
-    w.particle.set_life_of(e, 3.0)
-    w.particle.set_position_of(e, (1, 2))
-    assert w.particle.life_of(e) == 3
-    with pytest.raises(TypeError, match=r"Particle\.life"):
-        w.particle.set_life_of(e, "3")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"Particle\.life"):
         w.particle[e].life = "3"  # type: ignore[assignment]
     with pytest.raises(AttributeError, match="'lif'"):

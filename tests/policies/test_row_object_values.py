@@ -87,7 +87,8 @@ def test_a_value_that_moves_rows_is_written_where_the_row_went() -> None:
             world.item.remove(first)
             return 4
 
-    world.item.set_pair_of(second, (1.0, 2.0))
-    assert world.item.pair_of(second) == (1.0, 2.0)
-    world.item.set_pair_of(second, (Number(), 5.0))
-    assert (len(world.item), world.item.pair_of(second)) == (1, (4.0, 5.0))
+    item = world.item[second]
+    item.pair = (1.0, 2.0)
+    assert world.item.pair(item.row) == (1.0, 2.0)
+    item.pair = (Number(), 5.0)
+    assert (len(world.item), world.item.pair(item.row)) == (1, (4.0, 5.0))

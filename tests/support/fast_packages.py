@@ -27,13 +27,12 @@ Packages = tuple[ModuleType, ModuleType]
 METHODS = {
     "PositionManager": "create ensure _destroy_row remove destroy lookup has require row "
     "value set_value",
-    "PointMassManager": "create _destroy_row remove lookup label set_label mass set_mass mass_of",
+    "PointMassManager": "create _destroy_row remove lookup label set_label mass set_mass",
     "TransformManager": "create _destroy_row remove destroy lookup rotation set_rotation",
     "SoundSourceManager": "create ensure lookup next previous first clip set_clip",
     "StatusEffectManager": "create _destroy_row remove destroy_id resolve id_of",
-    "SparkManager": "create _destroy_row destroy_id resolve position set_position position_of "
-    "set_position_of __contains__",
-    "TileManager": "create _destroy_row remove id_of resolve destroy_id flow_of",
+    "SparkManager": "create _destroy_row destroy_id resolve position set_position __contains__",
+    "TileManager": "create _destroy_row remove id_of resolve destroy_id",
     "World": "spawn create",
     "EveryTypeManager": "lookup has mode set_mode title set_title targets set_targets",
     "EntityManager": "create destroy alive require __contains__",

@@ -81,67 +81,6 @@ set_value(PARAMETERS)
     return LEAVE;
 }
 
-/* The value of an entity's row: a lookup and an accessor in one. */
-PyObject *
-get_value_of(PARAMETERS)
-{
-    Component *plan = PLAN(callable);
-    PyObject *data;
-    uint64_t row;
-    if (has_args(nargsf, kwnames, 2) && find_entity(plan, args[0], args[1], &data, &row) &&
-        row != NIL) {
-        PyObject *value = read_value(plan, args[0], data, FIELD(callable), row);
-        if (value != NULL || PyErr_Occurred()) {
-            return value;
-        }
-    }
-    return LEAVE;
-}
-
-PyObject *
-set_value_of(PARAMETERS)
-{
-    Component *plan = PLAN(callable);
-    PyObject *data;
-    uint64_t row;
-    if (has_args(nargsf, kwnames, 3) && find_entity(plan, args[0], args[1], &data, &row) &&
-        row != NIL && write_value(plan, args[0], data, FIELD(callable), row, args[2])) {
-        Py_RETURN_NONE;
-    }
-    return LEAVE;
-}
-
-/* The value of an id's row. */
-PyObject *
-get_value_of_id(PARAMETERS)
-{
-    Component *plan = PLAN(callable);
-    Rows rows;
-    uint64_t row;
-    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
-        find_id(plan, &rows, args[1], &row) && row < rows.n) {
-        PyObject *value = read_value(plan, args[0], rows.data, FIELD(callable), row);
-        if (value != NULL || PyErr_Occurred()) {
-            return value;
-        }
-    }
-    return LEAVE;
-}
-
-PyObject *
-set_value_of_id(PARAMETERS)
-{
-    Component *plan = PLAN(callable);
-    Rows rows;
-    uint64_t row;
-    if (has_args(nargsf, kwnames, 3) && open_rows(plan, args[0], &rows) &&
-        find_id(plan, &rows, args[1], &row) && row < rows.n &&
-        write_value(plan, args[0], rows.data, FIELD(callable), row, args[2])) {
-        Py_RETURN_NONE;
-    }
-    return LEAVE;
-}
-
 /* A copy of a row, as the named tuple of the component. */
 PyObject *
 get_row(PARAMETERS)

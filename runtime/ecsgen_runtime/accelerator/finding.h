@@ -109,10 +109,6 @@ int write_value(Component *plan, PyObject *self, PyObject *data, const Field *fi
 
 PyObject *get_value(PARAMETERS);
 PyObject *set_value(PARAMETERS);
-PyObject *get_value_of(PARAMETERS);
-PyObject *set_value_of(PARAMETERS);
-PyObject *get_value_of_id(PARAMETERS);
-PyObject *set_value_of_id(PARAMETERS);
 PyObject *get_row(PARAMETERS);
 PyObject *lookup_small_batch(PARAMETERS);
 PyObject *remove_small_batch(PARAMETERS);

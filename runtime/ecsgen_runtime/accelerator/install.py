@@ -159,20 +159,16 @@ def _row_class(kind: Kind) -> type | None:
 
 
 def _chosen_fields(kind: Kind, spec: dict[str, Any]) -> Chosen:
-    """Choose accessors, with a row or with what has it."""
+    """Choose accessors and setters."""
     chosen: Chosen = {}
     if not consists(kind, "row"):
         return chosen
-    key = "_of" if "entity" in spec["roles"] else "_of_id"
     for number, (name, _, _, _, _, letter, *_) in enumerate(spec["fields"]):
         if letter == "\0":
             continue
         for method, function in ((name, "get"), (f"set_{name}", "set")):
             if method not in kind._STEPS:
                 chosen[method] = static(kind, method), function, number
-                found = static(kind, f"{method}_of")
-                if is_of(found, f"{method}_of", kind.__qualname__):  # not `id_of`
-                    chosen[f"{method}_of"] = found, function + key, number
     return chosen
 
 

@@ -63,10 +63,6 @@ NEEDED: Final = {
     "ensure": ("create", "lookup"),
     "has": ("lookup",),
     "has_id": ("resolve",),
-    "get_of": ("lookup",),
-    "set_of": ("lookup",),
-    "get_of_id": ("resolve",),
-    "set_of_id": ("resolve",),
     "require": ("lookup",),
 }
 """Methods that those with a function in C call, and that must have one, too."""

@@ -254,10 +254,6 @@ previous_row(PARAMETERS)
 const Function manager_functions[] = {
     {"get", get_value},
     {"set", set_value},
-    {"get_of", get_value_of},
-    {"set_of", set_value_of},
-    {"get_of_id", get_value_of_id},
-    {"set_of_id", set_value_of_id},
     {"has_id", has_id},
     {"row", get_row},
     {"entity", get_owner},

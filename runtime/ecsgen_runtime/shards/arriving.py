@@ -218,8 +218,7 @@ def _check_tree(one: Component, parents: NDArray[np.uint32]) -> None:
 def _settle(parcel: ParcelBase, arriving: Arriving, es: EntityArray) -> None:
     """Append rows, and let them be what they were."""
     one, manager, owners, columns = arriving
-    made: Any = owners if one.is_owned else len(owners)
-    rows = manager._replace(made, manager._own(columns))
+    rows = manager._replace(owners, manager._own(columns))
     if not one.is_owned:
         rows = manager.resolve_many(rows)
     if not one.marks and not one.cold:

@@ -111,9 +111,6 @@ class ProxyCases(Cases):
                 named = f"{self.subject.label}.{field.name}"
                 for value, error in field.wrong():
                     refuses(error, named, setattr, m[es[1]], field.name, value)
-                    refuses(
-                        error, named, getattr(m, f"set_{field.name}_of"), es[1], value
-                    )
 
     def test_views_write(self) -> None:
         _, m, es = self.filled(3)
@@ -189,24 +186,19 @@ class ProxyCases(Cases):
             assert type(kept[owner]).__name__ in repr(kept[owner])
 
     def test_values_that_move_rows_go_to_the_right_one(self) -> None:
-        for field in self.accessible:
+        for field in self.subject.fields:
             if not isinstance(field, Float | Int | Handle | Enum):
                 continue
             sample = field.sample(5)
             first = 9 if isinstance(field, Float) else int(np.ravel(sample)[0])
             expected = field.read(with_first(sample, first))
-            for write in ("proxy", "method"):
-                _, m, es = self.filled(4)
-                act = lambda m=m: m.destroy(0)  # noqa: E731  # the last row moves
-                moved = self.owner(m, m.data.n - 1)
-                value = with_first(sample, Sly(first, act))
-                if write == "proxy":
-                    setattr(m[moved], field.name, value)
-                else:
-                    getattr(m, f"set_{field.name}_of")(moved, value)
-                found = getattr(m, field.name)(self.found(m, moved))
-                assert same(field.stored(found), field.stored(expected))
-                del es
+            _, m, _es = self.filled(4)
+            act = lambda m=m: m.destroy(0)  # noqa: E731  # the last row moves
+            moved = self.owner(m, m.data.n - 1)
+            value = with_first(sample, Sly(first, act))
+            setattr(m[moved], field.name, value)
+            found = getattr(m, field.name)(self.found(m, moved))
+            assert same(field.stored(found), field.stored(expected))
 
     def test_there_are_no_other_attributes(self) -> None:
         _, m, es = self.filled(1)
@@ -227,31 +219,9 @@ class ProxyCases(Cases):
         for nobody in (es[0], 0, 2**64 - 1):
             with pytest.raises(GONE):
                 m[nobody]
-            for field in self.accessible:
-                refuses(GONE, getattr(m, f"{field.name}_of"), nobody)
-                with pytest.raises(GONE):
-                    getattr(m, f"set_{field.name}_of")(nobody, field.sample(0))
         for wrong in ("1", 1.0, None):
             with pytest.raises(TypeError):
                 m[wrong]
-
-    @property
-    def accessible(self) -> list[Field]:
-        """The fields with accessors by entity: `id_of` is a method that gives ids."""
-        return [field for field in self.subject.fields if field.name != "id"]
-
-    def test_accessors_by_owner(self) -> None:
-        _, m, es = self.filled(3)
-        for k, owner in enumerate(es):
-            row = self.found(m, int(owner))
-            for field in self.accessible:
-                read, write = f"{field.name}_of", f"set_{field.name}_of"
-                expected = field.read(field.sample(k))
-                assert same(getattr(m, read)(owner), expected)
-                getattr(m, write)(owner, field.sample(k + 4))
-                expected = field.read(field.sample(k + 4))
-                assert same(getattr(m, field.name)(row), expected)
-                assert getattr(type(m), read).__name__ == read
 
     def test_rows_are_iterated_in_order(self) -> None:
         _, m, _ = self.filled(4)

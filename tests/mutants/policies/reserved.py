@@ -13,7 +13,6 @@ GROUPS = (
             r"give_back(\1, 0)",
         ),
         Mutant("nothing is given back", r"^( +)give_back\(.*\)", r"\1pass"),
-        Mutant("reserve takes any number", r"if rows > self\._allocated:", "if False:"),
         Mutant(
             "the whole reserve counts as memory",
             r"self\._held_rows_of\(c\.name\) for",
