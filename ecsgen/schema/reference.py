@@ -120,7 +120,7 @@ _BY_KEY: Final = "".join(
     for key in keys("field")
 )
 _BESIDE: Final = textwrap.fill(
-    f"Beside a field `x`, `set_x`, `x_of` and `set_x_of` are taken;{_BY_KEY.format(x='x')} "
+    f"Beside a field `x`, `set_x` is taken;{_BY_KEY.format(x='x')} "
     "and beside a split one, the names of its columns: `x_x` and `x_y`, or `x_0` ….",
     100,
 )
