@@ -16,11 +16,11 @@ from .columns import Rows
 from .errors import EcsError, StaleInstanceError, StructureLockedError
 from .field_types import FieldTable
 from .fields import FieldInfo, unexpected_keyword
-from .handles import Columns, EntityArray, Instance, RowArray
+from .handles import NIL, Columns, EntityArray, Instance, RowArray
 from .interchange import GivenTable, read_table
 from .locks import MARK, FixedParts, Lockable, break_down, break_since
 from .per_class import copy_methods, hooks_of, per_class, speed_up
-from .placement import NO_ROWS, locked, unused
+from .placement import NO_ROWS, locked
 from .reprs import count_text, holder_repr
 
 _Made = TypeVar("_Made")
@@ -258,7 +258,10 @@ class Manager(Lockable, FixedParts):
 
     def _unused(self, row: int) -> StaleInstanceError:
         """Return the error of a row that is not in use."""
-        return unused(row, self.data._n, type(self).__name__)
+        given, n = "NIL" if row == NIL else str(row), self.data._n
+        used = f"rows are 0 to {n - 1}" if n else "there are no rows"
+        manager = type(self).__name__
+        return StaleInstanceError(f"{manager}: row {given} is not in use; {used}")
 
     @abstractmethod
     def _rows_given(self, rows: ArrayLike) -> RowArray:

@@ -67,13 +67,6 @@ def row_in_use(row: object, manager: Manager) -> int:
     raise manager._unused(number)
 
 
-def unused(number: int, n: int, manager: str) -> StaleInstanceError:
-    """Return the error of a row that is not in use."""
-    given = "NIL" if number == NIL else str(number)
-    used = f"rows are 0 to {n - 1}" if n else "there are no rows"
-    return StaleInstanceError(f"{manager}: row {given} is not in use; {used}")
-
-
 def rows_in_use(rows: ArrayLike, manager: Manager) -> RowArray:
     """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
 
@@ -261,21 +254,6 @@ def duplicate_instance(
     )
 
 
-def has_row(rows: RowArray) -> NDArray[np.bool_]:
-    """Return which of the rows are not NIL."""
-    present: NDArray[np.bool_] = rows != NIL
-    return present
-
-
-def first_missing(
-    manager: str, entities: EntityArray, rows: RowArray, layout: HandleLayout
-) -> None:
-    """Raise MissingInstanceError for the first entity whose row is NIL, if there is one."""
-    absent = rows == NIL
-    if absent.any():
-        raise missing(manager, int(entities[absent.argmax()]), layout)
-
-
 def first_present(
     manager: str, entities: EntityArray, rows: RowArray, layout: HandleLayout
 ) -> None:
@@ -366,15 +344,3 @@ def exchange(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
     leaving = outside.nonzero()[0] + start
     coming = rows[(rows < start) | (rows >= end)]
     return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))
-
-
-def parts_sorted(key: NDArray[Any], bound: int) -> RowArray:
-    """Return the stable ascending order inside each part, NaN last."""
-    return np.concatenate((sort_order(key[:bound]), sort_order(key[bound:]) + bound))
-
-
-def within_parts(order: RowArray, bound: int, manager: str) -> RowArray:
-    """Return an order that keeps every row in its part, or raise ValueError."""
-    if len(order) and bound and int(order[:bound].max()) >= bound:
-        raise ValueError(f"{manager}: the order moves rows across the active boundary")
-    return order

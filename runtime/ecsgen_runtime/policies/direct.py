@@ -195,10 +195,25 @@ class Direct(One):
         data._count -= len(gone)
 
     def _row(self, row: object) -> Instance:
-        return Instance(present_row(row, self))
+        number = row_in_use(row, self)
+        if not self.data._entity_column[number]:
+            raise self._unused(number)
+        return Instance(number)
 
     def _rows_given(self, rows: ArrayLike) -> RowArray:
-        return present_rows(rows, self)
+        given = rows_in_use(rows, self)
+        holes = self.data._entity_column[given] == 0
+        if np.logical_or.reduce(holes):  # `any` is written in Python
+            raise self._unused(int(given[holes.argmax()]))
+        return given
+
+    def _unused(self, row: int) -> StaleInstanceError:
+        if not 0 <= row < self.data._n:
+            return super()._unused(row)
+        name = type(self).__name__
+        return StaleInstanceError(
+            f"{name}: row {row} is not in use: its entity has no instance"
+        )
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         alive = self._entities.alive_many(owners)
@@ -242,25 +257,6 @@ class Direct(One):
         owners = data._entity_column[rows]
         dead = rows[(owners != NULL_ENTITY) & (owners != heirs)]
         return np.sort(dead)
-
-
-def present_row(row: object, manager: Direct) -> int:
-    """Return `row` as an int, or raise StaleInstanceError if it is not in use or a hole."""
-    number = row_in_use(row, manager)
-    if manager.data._entity_column[number] == 0:
-        raise StaleInstanceError(
-            f"{type(manager).__name__}: row {number} is not in use: its entity has no instance"
-        )
-    return number
-
-
-def present_rows(rows: ArrayLike, manager: Direct) -> RowArray:
-    """Return `rows` (numbers, or a bool mask) as row numbers that are all in use; O(k)."""
-    given = rows_in_use(rows, manager)
-    holes = manager.data._entity_column[given] == 0
-    if np.logical_or.reduce(holes):  # `any` is written in Python
-        present_row(int(given[holes.argmax()]), manager)
-    return given
 
 
 def last_owner(owners: EntityArray) -> int:

@@ -176,14 +176,6 @@ def joined_at(rows: RowArray, start: int) -> tuple[RowArray, RowArray]:
     return src, dst
 
 
-def sorted_by_group(manager: str, group: str) -> StructureLockedError:
-    """Return the error of sorting one member of a group on its own."""
-    return StructureLockedError(
-        f"{manager}: its rows keep in step with those of the group '{group}'; "
-        f"sort them with the world's {group}.sort"
-    )
-
-
 def locked_in_group(name: str, members: Iterable[Grouped]) -> StructureLockedError:
     """Return the error of a structural change while a member's lock holds for its group."""
     holder = next((type(m).__name__ for m in members if m._is_held()), name)
@@ -264,7 +256,10 @@ class Grouped(Bounded, Owned):
 
     def _check_sortable(self) -> None:
         if self._others:
-            raise sorted_by_group(type(self).__name__, self.GROUP)
+            raise StructureLockedError(
+                f"{type(self).__name__}: its rows keep in step with those of the group "
+                f"'{self.GROUP}'; sort them with the world's {self.GROUP}.sort"
+            )
 
     def _own(self, columns: Columns) -> Columns:
         """Copy views: what they look at may be rows of another member, which may move."""

@@ -27,8 +27,6 @@ from ..per_class import NO_SLOTS, per_class, with_own_code
 from ..placement import (
     NO_ROWS,
     duplicate_instance,
-    first_missing,
-    has_row,
     is_integer,
     missing,
     whole_count,
@@ -103,7 +101,8 @@ class Owned(Manager):
 
     def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]:
         """Return which of k entities have an instance, shape (k,); O(k)."""
-        return has_row(self.lookup_many(entities))
+        rows: NDArray[np.bool_] = self.lookup_many(entities) != NIL
+        return rows
 
     @per_class
     def require(self, entity: Entity, /) -> Instance:
@@ -125,7 +124,10 @@ class Owned(Manager):
         """
         given = as_entities(entities)
         rows = self.lookup_many(given)
-        first_missing(type(self).__name__, given, rows, self._entities._LAYOUT)
+        absent = rows == NIL
+        if absent.any():
+            entity, layout = int(given[absent.argmax()]), self._entities._LAYOUT
+            raise missing(type(self).__name__, entity, layout)
         return rows
 
     def _unused(self, row: int) -> StaleInstanceError:

@@ -23,13 +23,11 @@ from ..placement import (
     fill_parts,
     integers,
     key_values,
-    parts_sorted,
     permutation,
     row_in_use,
     rows_in_use,
     sort_key,
     sort_order,
-    within_parts,
 )
 
 Closing: TypeAlias = tuple[RowArray, RowArray, Planned]
@@ -298,10 +296,17 @@ class Partition(Bounded):
         return partial(setattr, self.data, "_n_active", left)
 
     def _sorted(self, keys: NDArray[Any]) -> RowArray:
-        return parts_sorted(keys, self.data._n_active)
+        """Return the order inside each part."""
+        bound = self.data._n_active
+        behind = sort_order(keys[bound:]) + bound
+        return np.concatenate((sort_order(keys[:bound]), behind))
 
     def _checked_order(self, order: RowArray) -> RowArray:
-        return within_parts(order, self.data._n_active, type(self).__name__)
+        bound = self.data._n_active
+        if len(order) and bound and int(order[:bound].max()) >= bound:
+            name = type(self).__name__
+            raise ValueError(f"{name}: the order moves rows across the active boundary")
+        return order
 
     @per_class
     def _swap_across(self, row: Instance, place: Instance, bound: int) -> Instance:

@@ -128,7 +128,7 @@ GROUPS = (
             r"if np\.logical_or\.reduce\(holes\):",
             "if False:",
         ),
-        Mutant("rows are taken as given", r"present_rows\(rows, .*\)", "np.asarray(rows, np.intp)"),
+        Mutant("rows are taken as given", r"rows_in_use\(rows, .*\)", "np.asarray(rows, np.intp)"),
         Mutant("the last owner is missed", r"int\((\w+)\[-1\]\) \+ 1", r"int(\1[-1])"),
         Mutant(
             "clearing spares the last row",

@@ -37,7 +37,7 @@ GROUPS = (
         ),
         Mutant("the opposite of having", r"lookup\(entity\) != NIL$", "lookup(entity) == NIL"),
         Mutant("what is missing is not reported", r"raise missing\(.*\)", "pass"),
-        Mutant("the missing among many are not reported", r"first_missing\(.*\)", "pass"),
+        Mutant("the missing among many are not reported", r"if absent\.any\(\):", "if False:"),
         Mutant(
             "saving loses the entities",
             r'self\._entities = state\["entities"\]',

@@ -42,8 +42,8 @@ GROUPS = (
         ),
         Mutant(
             "sorting crosses the bound",
-            r"parts_sorted\(keys, self\.data\._n_active\)",
-            "parts_sorted(keys, 0)",
+            r"bound = self\.data\._n_active(?=\n +behind)",
+            "bound = 0",
         ),
         Mutant("rows stay on their side", r"self\._swap\(row, place.*\)", "pass"),
         Mutant(
@@ -52,7 +52,12 @@ GROUPS = (
             "chosen = ascending[:0]",
         ),
         Mutant("the bound stays", r"self\.data\._n_active = bound$", "pass"),
-        Mutant("orders cross the bound", r"return within_parts\(.*\)$", "return order"),
+        Mutant(
+            "parts are sorted into each other",
+            r"sort_order\(keys\[bound:\]\) \+ bound",
+            "sort_order(keys[bound:])",
+        ),
+        Mutant("orders cross the bound", r"if len\(order\) and bound and .*:", "if False:"),
         Mutant("where rows went is not told", r"where = Remap\(.*\)\(given\)", "where = given"),
         Mutant("saving loses the bound", r'= \("_n_active",\)', "= ()"),
         Mutant("a change is not counted", r"self\.data\._version \+= 1$", "pass"),
@@ -89,12 +94,6 @@ GROUPS = (
             "rows that make room are lost",
             r"np\.arange\(max\(n, end\), n \+ count\)",
             "np.arange(n, n + min(count, n - bound))",
-        ),
-        Mutant("orders cross the bound", r"int\(order\[:bound\]\.max\(\)\) >= bound", "False"),
-        Mutant(
-            "parts are sorted into each other",
-            r"sort_order\(key\[bound:\]\) \+ bound",
-            "sort_order(key[bound:])",
         ),
         Mutant("exchanged rows are lost", r"\(\(coming, leaving\)\)", "((coming, coming))"),
     ),
