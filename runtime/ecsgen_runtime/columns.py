@@ -26,17 +26,31 @@ from .fields import FieldInfo
 from .handles import MOST_ROWS, Entity, EntityArray, RowArray
 from .interchange import ArrowColumns
 from .per_class import NO_SLOTS, copy_methods, numbers_of
-from .reprs import columns_repr
+from .reprs import columns_repr, columns_table
 
 
-class TextColumns:
-    """Columns, some of which may have text; the generated class has the fields."""
+class ShownColumns(ArrowColumns):
+    """Columns that people and other libraries look at; the generated class has the fields."""
 
     __slots__ = ()
 
     FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
     _ENTITIES: ClassVar[type[Entities]]
     """The package's own, which knows what the bits of its entities are."""
+
+    @abstractmethod
+    def _size(self) -> int:
+        """Return how many rows there are, holes among them."""
+
+    def __repr__(self) -> str:
+        return columns_repr(self, self._size())
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last rows, for notebooks."""
+        return columns_table(self, self._size())
+
+    def _shown_rows(self) -> slice | RowArray:
+        return slice(0, self._size())
 
     def decoded(self, field: str, /) -> NDArray[np.str_]:
         """Return a column of text as `str`, shape (n,): a copy; O(n).
@@ -55,7 +69,7 @@ class TextColumns:
         return np.char.decode(column, "utf-8")
 
 
-class Rows(TextColumns, ArrowColumns):
+class Rows(ShownColumns):
     """The columns of a manager. A full buffer is replaced by one of twice the size.
 
     A view of a column is good until rows are added or removed. Assigning to a column writes
@@ -96,14 +110,8 @@ class Rows(TextColumns, ArrowColumns):
         for name in self.OBJECTS:
             setattr(self, name, self._new_objects(capacity))
 
-    def __repr__(self) -> str:
-        return columns_repr(self, self._n)
-
-    def _repr_html_(self) -> str:
-        """Return a table of the first and last rows, for notebooks."""
-        from .reprs import columns_table
-
-        return columns_table(self, self._n)
+    def _size(self) -> int:
+        return self._n
 
     @property
     def n(self) -> int:
@@ -166,9 +174,6 @@ class Rows(TextColumns, ArrowColumns):
     def _used_rows(self) -> RowArray:
         """Return all rows in use, ascending."""
         return np.arange(self._n)
-
-    def _shown_rows(self) -> slice | RowArray:
-        return slice(0, self._n)
 
     def _rows_for(self, count: int) -> int:
         """Return how many rows there must be for `count` more instances."""
@@ -354,7 +359,7 @@ class OwnedRows(Rows):
         return column
 
 
-class HotColumns(TextColumns):
+class HotColumns(ShownColumns):
     """Columns of fields of which none bears a tag of its own, so that all are `hot`."""
 
     __slots__ = ()
@@ -373,7 +378,7 @@ def _tuple_of(component: str, names: tuple[str, ...]) -> Any:
     return namedtuple(f"{component}HotColumns", names)
 
 
-class FrontColumns(TextColumns, ArrowColumns):
+class FrontColumns(ShownColumns):
     """The columns of the rows before a bound; the generated class has the fields."""
 
     __slots__ = ()
@@ -383,14 +388,5 @@ class FrontColumns(TextColumns, ArrowColumns):
     def n(self) -> int:
         """How many rows there are."""
 
-    def _shown_rows(self) -> slice:
-        return slice(0, self.n)
-
-    def __repr__(self) -> str:
-        return columns_repr(self, self.n)
-
-    def _repr_html_(self) -> str:
-        """Return a table of the first and last rows, for notebooks."""
-        from .reprs import columns_table
-
-        return columns_table(self, self.n)
+    def _size(self) -> int:
+        return self.n

@@ -21,7 +21,7 @@ from .interchange import GivenTable, read_table
 from .locks import MARK, FixedParts, Lockable, break_down, break_since
 from .per_class import copy_methods, hooks_of, per_class, speed_up
 from .placement import NO_ROWS, locked
-from .reprs import count_text, holder_repr
+from .reprs import count_text, holder_repr, manager_table
 
 _Made = TypeVar("_Made")
 
@@ -115,8 +115,6 @@ class Manager(Lockable, FixedParts):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last rows, for notebooks."""
-        from .reprs import manager_table
-
         return manager_table(self)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..buffers import CACHE_LINE, Column, cells, items, put_cells, unfilled
-from ..columns import TextColumns
+from ..columns import ShownColumns
 from ..errors import CapacityError
 from ..field_types import FieldTable
 from ..fields import known_fields
 from ..handles import NIL, EntityArray, RowArray
-from ..interchange import ArrowColumns
 from ..placement import fill
-from ..reprs import columns_repr, count_text, list_text
+from ..reprs import count_text, list_text
 from ..typed import NamedTuple
 
 # --- Chunks: buffers of one size, each with the rows of one archetype, column behind
@@ -42,7 +41,7 @@ class RowCount:
         self.n = 0
 
 
-class ChunkColumns(TextColumns, ArrowColumns):
+class ChunkColumns(ShownColumns):
     """The columns of one component in one chunk; a generated class for each adds the fields."""
 
     __slots__ = ("_rows",)
@@ -61,17 +60,8 @@ class ChunkColumns(TextColumns, ArrowColumns):
     def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
         raise NotImplementedError
 
-    def __repr__(self) -> str:
-        return columns_repr(self, self._rows.n)
-
-    def _repr_html_(self) -> str:
-        """Return a table of the first and last rows, for notebooks."""
-        from ..reprs import columns_table
-
-        return columns_table(self, self._rows.n)
-
-    def _shown_rows(self) -> slice:
-        return slice(0, self._rows.n)
+    def _size(self) -> int:
+        return self._rows.n
 
     @classmethod
     def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:

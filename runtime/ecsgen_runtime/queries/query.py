@@ -15,7 +15,7 @@ from ..entity_manager import Entities
 from ..handles import NIL, EntityArray, HandleLayout, RowArray
 from ..interchange import ArrowTable
 from ..per_class import copy_methods, per_class, speed_up
-from ..reprs import count_text, query_text
+from ..reprs import count_text, query_table, query_text
 from .query_rows import (
     FoundRows,
     QueryLiving,
@@ -57,8 +57,6 @@ class QueryBase(ArrowTable, Generic[RowsT, RowT]):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last entities, for notebooks; costs what `rows` does."""
-        from ..reprs import query_table
-
         return query_table(self)
 
     def rows(self) -> RowsT:

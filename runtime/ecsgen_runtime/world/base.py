@@ -29,7 +29,7 @@ from ..handles import Columns, Entity, EntityArray, RowClass
 from ..locks import FixedParts, is_broken
 from ..per_class import speed_up
 from ..placement import is_integer
-from ..reprs import count_text, list_text
+from ..reprs import count_text, list_text, world_table
 
 if TYPE_CHECKING:
     from ..policies.destroy import Gc
@@ -357,8 +357,6 @@ class WorldBase(DeferredDeaths):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last components, for notebooks."""
-        from ..reprs import world_table
-
         return world_table(self)
 
     def spawn(self, n: int, **_unknown: Never) -> EntityArray:
