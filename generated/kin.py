@@ -28,9 +28,12 @@ from ecsgen_runtime.field_types import IntField
 from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.policies.children import OwnedChildren, OwnedFamilyRows
 from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.hierarchy import OrphansRoot
+from ecsgen_runtime.policies.hierarchy import (
+    OrphansRoot,
+    OwnedChildren,
+    OwnedFamilyRows,
+)
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured

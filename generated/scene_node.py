@@ -32,9 +32,12 @@ from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, 
 from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.kernels.blocks import BlockColumn, KernelRows, rows_last
 from ecsgen_runtime.kernels.levels import LevelBlocks, ParentColumn
-from ecsgen_runtime.policies.children import OwnedChildren, OwnedFamilyRows
 from ecsgen_runtime.policies.destroy import Callback, Release
-from ecsgen_runtime.policies.hierarchy import OrphansDestroy
+from ecsgen_runtime.policies.hierarchy import (
+    OrphansDestroy,
+    OwnedChildren,
+    OwnedFamilyRows,
+)
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map
 from ecsgen_runtime.policies.owners import ensured

@@ -43,7 +43,7 @@ GROUPS = (
         Mutant("only the oldest go", r"oldest = np\.concatenate\(.*\)", "oldest = others"),
     ),
     module(
-        "_runtime/policies/children.py",
+        "_runtime/policies/hierarchy.py",
         ("test_foam.py", "test_rumour.py"),
         Mutant(
             "parents are not followed by who makes way",
