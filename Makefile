@@ -12,7 +12,7 @@ DRAWN := simulate systems
 BENCHMARKS := $(filter-out $(patsubst %,benchmarks/%.py,$(DRAWN) compare),$(wildcard benchmarks/[a-z]*.py))
 BROWSER := $(shell command -v chromium-headless-shell || command -v chromium)
 GET_BROWSER := apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell
-SOURCES := ecsgen tests benchmarks examples
+SOURCES := ecsgen tests benchmarks docs examples
 
 # Each file's tests go to one process, for they share packages; the files in the order of conftest.py.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
@@ -104,8 +104,7 @@ mutants: $(STAMP)
 	$(BIN)/python -m tests.mutate
 
 docs: $(STAMP)
-	$(BIN)/python -m ecsgen.render.reserved
-	$(BIN)/python -m ecsgen.schema.reference
+	$(BIN)/python docs/schema_pages.py
 	$(BIN)/python docs/policy_pictures.py
 
 # What is uploaded, after it has been used in an environment of its own.

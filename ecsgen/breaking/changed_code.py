@@ -65,10 +65,9 @@ def _kernels(kernels: Iterable[Kernel]) -> dict[str, Arguments]:
 
 
 def _schedules(project: Project) -> dict[str, Arguments]:
-    known = {component.name: component for component in project.components}
     found = {}
     for name, entries in project.world.schedules:
-        pairs = arguments_of(called(entries, known, project.world))
+        pairs = arguments_of(called(entries, project.by_name, project.world))
         given = ((one.name, _arguments(call.kernel)[one.name]) for call, one in pairs)
         found[name] = tuple(given)
     return found

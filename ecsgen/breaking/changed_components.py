@@ -13,8 +13,6 @@ from ecsgen.model import Mark
 from ecsgen.model.saved import Document
 from ecsgen.policies import every
 
-# --- Enums and flags: their names, members and numbers --------------------------------------------
-
 
 def compare_enums(it: Comparison) -> None:
     """Report what happens to enums. Values of one that is gone are a matter of their fields."""
@@ -65,9 +63,6 @@ def _compare_members(it: Comparison, old_name: str, name: str) -> None:
             if new[here] != number:
                 text = f"the number of {quote(f'{name}.{here}')} is {new[here]}, and was {number}"
                 it.report.changed(text, mark)
-
-
-# --- Fields: their names, types, units and places -------------------------------------------------
 
 
 def compare_fields(it: Comparison, old_name: str, name: str) -> None:
@@ -154,9 +149,6 @@ def _compare_policies(
     for code, happens, message, hint in (loss for p in every() for loss in p.field_losses):
         if happens(old, new):
             it.report.add(code, message.format(field=quote(field), name=name), mark, hint)
-
-
-# --- Components: their names, and everything in those that are still there ------------------------
 
 
 def compare_components(it: Comparison) -> None:

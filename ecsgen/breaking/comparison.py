@@ -15,8 +15,6 @@ from ecsgen.model import Mark, Marks, Project
 from ecsgen.model.history import History, Names
 from ecsgen.model.saved import Document, saved_schema
 
-# --- The two versions that are compared, and where in the newer one something can be mended -------
-
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -44,7 +42,7 @@ class Places:
 
     def __init__(self, project: Project, folder: Path) -> None:
         self.nowhere = Mark(shown(folder), 0, 0, 0)
-        self._components = {one.name: one for one in project.components}
+        self._components = project.by_name
         self._enums = {one.name: one for one in project.enums}
         self._world = project.world.marks
 
@@ -78,9 +76,6 @@ class Places:
 
     def _first(self, marks: Marks, keys: tuple[str, ...]) -> Mark:
         return next((marks[key] for key in (*keys, "") if key in marks), self.nowhere)
-
-
-# --- Two versions, and what the names of the older one are now ------------------------------------
 
 
 @dataclass(slots=True)
@@ -142,9 +137,6 @@ def candidate(
     added = [other for other in new if other not in known]
     alike = [other for other in added if are_alike(old[name], new[other])]
     return alike[0] if len(alike) == 1 else closest(name, alike or added)
-
-
-# --- What is found, as diagnostics: those of the kind that somebody asked for ---------------------
 
 
 _FIRST_OF_CODE: Final = "E950"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -17,20 +18,16 @@ from ecsgen.cli.common import (
     build_options,
     format_option,
     load,
-    options_of,
     schemas_argument,
     write,
 )
 from ecsgen.cli.report import Format
-from ecsgen.config import Backend, Options, Runtime, UsageError, load_options, shown
+from ecsgen.config import Options, UsageError, load_options, shown
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.diagnostics.codes import CODES
 from ecsgen.files.plan import State
 from ecsgen.files.status import Status, look, look_again
 from ecsgen.files.write import exclusive
-
-# --- The commands: thin, each a few calls into the road and one exit status -----------------------
-
 
 OUT_OF_STEP = 1
 USES = (
@@ -77,20 +74,12 @@ def ecsgen() -> None:
 @click.pass_context
 def build(
     context: click.Context,
-    schemas: Path | None,
-    output: Path | None,
-    backend: Backend | None,
-    runtime: Runtime | None,
-    jobs: int | None,
+    options: Callable[[], Options],
     format: Format,
     force: bool,
     watch: bool,
 ) -> None:
     """Make the package: all of it or nothing, and only what changed."""
-
-    def options() -> Options:
-        return options_of(context, schemas, output, backend, runtime, jobs)
-
     if not watch:
         context.exit(_build(options(), format, force))
     from ecsgen.cli import watch as watching
@@ -139,22 +128,13 @@ def _say_notes(*notes: str) -> None:
 @build_options
 @format_option
 @click.pass_context
-def check(
-    context: click.Context,
-    schemas: Path | None,
-    output: Path | None,
-    backend: Backend | None,
-    runtime: Runtime | None,
-    jobs: int | None,
-    format: Format,
-) -> None:
+def check(context: click.Context, options: Callable[[], Options], format: Format) -> None:
     """Tell whether the package is what a build would make; write nothing.
 
     One line per file that is not: CHANGED, MISSING, EXTRA, HAND-EDITED, or FOREIGN where something
     that ecsgen did not write is in the way.
     """
-    options = options_of(context, schemas, output, backend, runtime, jobs)
-    before = look(options)
+    before = look(options())
     if before.is_up_to_date:
         report.print_diagnostics(Diagnostics(), format)
         report.say(report.in_step(before), format)
@@ -186,17 +166,9 @@ def _check(before: Status, format: Format) -> int:
 @ecsgen.command()
 @build_options
 @click.pass_context
-def diff(
-    context: click.Context,
-    schemas: Path | None,
-    output: Path | None,
-    backend: Backend | None,
-    runtime: Runtime | None,
-    jobs: int | None,
-) -> None:
+def diff(context: click.Context, options: Callable[[], Options]) -> None:
     """Print what a build would change, as a unified diff; write nothing."""
-    options = options_of(context, schemas, output, backend, runtime, jobs)
-    before = look(options)
+    before = look(options())
     if not before.is_up_to_date:
         context.exit(_diff(before))
 
@@ -245,9 +217,6 @@ def schema(output: Path | None) -> None:
         write(output, text)
 
 
-# --- `ecsgen explain`: what a code means, and an example ------------------------------------------
-
-
 def _complete(
     context: click.Context, parameter: click.Parameter, word: str
 ) -> list[CompletionItem]:
@@ -276,9 +245,6 @@ def explain(codes: tuple[str, ...], format: str) -> None:
         click.echo("\n".join(texts), nl=False)
     else:
         click.echo(explaining.as_list(), nl=False)
-
-
-# --- `ecsgen init`: the files of a new project, or of ecsgen in one that is there -----------------
 
 
 @ecsgen.command()

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
 
 from ecsgen.cli.report import Format
-from ecsgen.config import BACKENDS, Backend, Options, Runtime, UsageError, load_options
+from ecsgen.config import BACKENDS, Options, Runtime, UsageError, load_options
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
 
+_OF_BUILDS = ("schemas", "output", "backend", "runtime", "jobs")
 _RUNTIMES: Mapping[bool, Runtime] = {True: "vendored", False: "installed"}
 USAGE = 2
 """Exit status: a schema or usage error, or a file in the way."""
@@ -36,8 +38,22 @@ def _say_of_compiled(context: click.Context, given: bool | None) -> None:
         click.echo(COMPILED_IS_NOTHING, err=True)
 
 
-def build_options(command: Command) -> Command:
-    """What build, check and diff have in common."""
+def build_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What build, check and diff have in common: `options` tells what these and pyproject.toml
+    say."""
+
+    @wraps(command)
+    def with_options(context: click.Context, /, **given: Any) -> Any:
+        wanted = {name: given.pop(name) for name in _OF_BUILDS}
+
+        def options() -> Options:
+            found = load_options(**wanted)
+            _say_of_compiled(context, found.compiled)
+            return found
+
+        return command(options=options, **given)
+
+    made = click.pass_context(with_options)
     decorators = [
         click.option(
             "-o",
@@ -64,24 +80,8 @@ def build_options(command: Command) -> Command:
         schemas_argument,
     ]
     for decorator in decorators:
-        command = decorator(command)
-    return command
-
-
-def options_of(
-    context: click.Context,
-    schemas: Path | None,
-    output: Path | None,
-    backend: Backend | None,
-    runtime: Runtime | None,
-    jobs: int | None,
-) -> Options:
-    """Return what `build_options` and pyproject.toml say."""
-    options = load_options(
-        schemas=schemas, output=output, backend=backend, runtime=runtime, jobs=jobs
-    )
-    _say_of_compiled(context, options.compiled)
-    return options
+        made = decorator(made)
+    return made
 
 
 def format_option(command: Command) -> Command:

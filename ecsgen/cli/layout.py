@@ -77,9 +77,8 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
 
 
 def _print_layout(components: list[Component], world: World) -> None:
-    from ecsgen.layout import chunk_table, layout, table
-    from ecsgen.layout.chunk_sizes import chunk_plan, chunk_plan_table, chunk_title
-    from ecsgen.layout.layout_hints import remarks
+    from ecsgen.layout import chunk_plan, chunk_title, layout
+    from ecsgen.layout_text import chunk_plan_table, chunk_table, remarks, table
 
     texts = []
     for component in components:
@@ -98,15 +97,14 @@ def _draw_layout(components: list[Component], file: Path) -> None:
 
 
 def _show_schedule(project: Project, name: str, svg: Path | None) -> None:
-    from ecsgen.layout.schedule_text import schedule_table
+    from ecsgen.layout_text import schedule_table
     from ecsgen.model.schedules import called
     from ecsgen.pictures.schedule_picture import schedule_picture
 
     known = dict(project.world.schedules)
     if name not in known:
         raise _unknown("schedule", name, known)
-    components = {component.name: component for component in project.components}
-    calls = called(known[name], components, project.world)
+    calls = called(known[name], project.by_name, project.world)
     if svg is None:
         click.echo(schedule_table(name, calls, project.world), nl=False)
     else:

@@ -11,8 +11,6 @@ from functools import lru_cache
 from ecsgen.diagnostics.codes import CODES
 from ecsgen.model import Mark
 
-# --- Words for messages: quotations and hints -----------------------------------------------------
-
 
 def quote(text: str, limit: int = 60) -> str:
     """Schema text in a message: quoted, on one line, without control characters, not too long."""
@@ -50,9 +48,6 @@ def hint_at_comma(diagnostics: Diagnostics, mark: Mark) -> str:
     if text[:1] in "'\"" or not is_beside_comma or text.count("(") == text.count(")"):
         return ""
     return "inside [ ] and { } a comma ends a text, so put this one in quotes"
-
-
-# --- What is wrong: diagnostics with their places, collected and sorted ---------------------------
 
 
 _BREAK = re.compile(r"\r\n|\n|\r")

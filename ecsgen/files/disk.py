@@ -15,9 +15,6 @@ from ecsgen.config import Options, UsageError, shown
 from ecsgen.files.fingerprint import digest
 from ecsgen.files.roots import SchemaRoot
 
-# --- Reading files that anybody may have put there: plain ones, and none of any size --------------
-
-
 MAX_BYTES: Final = 4 << 20
 """The most that a schema file may have."""
 
@@ -58,9 +55,6 @@ def _size(found: os.stat_result) -> int:
     if not stat.S_ISREG(found.st_mode):
         raise NotPlainError("it is not a plain file")
     return found.st_size
-
-
-# --- What is on the disk now: schema files, and what stands in the places of outputs --------------
 
 
 MANIFEST = ".ecsgen.json"

@@ -14,9 +14,6 @@ from ecsgen.inspector.chunk_tables import Chunked, store_of
 from ecsgen.inspector.json_cells import Json, json_value
 from ecsgen.inspector.subjects import Managed, Subject
 
-# --- What is noted at each tick: how long the frame took, and how much there is -------------------
-
-
 KEPT: Final = 600
 """Frames that are remembered."""
 
@@ -70,9 +67,6 @@ class Frames:
             self._chunked = sum(each.n * len(each.layout.components) for each in found)
             self._version = store._version
         return self._chunked
-
-
-# --- What there is: the world's components, queries and groups, archetypes, and the last frames ---
 
 
 class Overview:

@@ -105,9 +105,6 @@ def _error(status: int, message: str) -> JSONResponse:
     return JSONResponse({"error": message}, status)
 
 
-# --- The routes, and the server's thread ----------------------------------------------------------
-
-
 HOST: Final = "127.0.0.1"
 """The only address that is listened on; nothing changes it."""
 MOST_SENT: Final = 1 << 16

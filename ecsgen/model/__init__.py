@@ -26,6 +26,20 @@ class Mark:
     column: int
     length: int = 1
 
+    @property
+    def start(self) -> tuple[int, int]:
+        """What tells which of two in a file comes first."""
+        return self.line, self.column
+
+    @property
+    def place(self) -> str:
+        """Its file and line, as messages name them."""
+        return f"{self.path}:{self.line}"
+
+    def seen_from(self, other: Mark) -> str:
+        """Where it is for a message at another place."""
+        return f"on line {self.line}" if self.path == other.path else f"at {self.place}"
+
 
 Marks = Mapping[str, Mark]
 
@@ -70,6 +84,11 @@ class Field:
     split: bool = False
     asked: tuple[tuple[str, Any], ...] = ()  # its policies by key: accessors write it, not kernels
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether it is tagged cold."""
+        return "cold" in self.tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +183,11 @@ class Component:
         return self.space is not None and self.space.field in (self.ghosts or ())
 
     @property
+    def apart(self) -> tuple[Field, ...]:
+        """The fields of the second buffer, in which not every row has a place."""
+        return tuple(one for one in self.fields if self.cold == "indirect" and one.is_cold)
+
+    @property
     def hides_owners(self) -> bool:
         """Whether the owners of ghosts are not behind those of rows: there, they would be rows."""
         return self.ghosts is not None and self.lookup == "direct"
@@ -226,6 +250,15 @@ class World:
     source: str = ""
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
+    def query(self, name: str) -> Query | None:
+        """Return the query of that name, if there is one."""
+        return next((query for query in self.queries if query.name == name), None)
+
+    def members_of(self, name: str) -> tuple[str, ...]:
+        """Return the components that each row of a group, query or component has."""
+        query = self.query(name)
+        return dict(self.groups).get(name) or ((name,) if query is None else query.all)
+
 
 @dataclass(frozen=True, slots=True)
 class Project:
@@ -236,6 +269,11 @@ class Project:
     world: World
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schemas
     history: History = field(default_factory=History)
+
+    @property
+    def by_name(self) -> dict[str, Component]:
+        """The components by their names."""
+        return {component.name: component for component in self.components}
 
     def made_for(self, backend: Literal["numpy", "numba"]) -> Project:
         """The same project, its kernels to be made for a backend."""

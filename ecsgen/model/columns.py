@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
@@ -10,9 +10,6 @@ from typing import Final
 from ecsgen.model import Base, Component, Default, Field, FieldType
 from ecsgen.model.programs import ENTITY, ID_SLOT
 from ecsgen.model.types import SCALARS
-
-# --- Columns: what a component stores per row, and how many bytes that takes ----------------------
-
 
 HOT = "hot"
 COLD = "cold"
@@ -72,8 +69,7 @@ def field_columns(field: Field) -> tuple[Column, ...]:
 
 def split_parts(field: Field) -> list[Field]:
     """Return a split field's elements as scalar fields, in C order."""
-    count = prod(field.type.shape)
-    names = "xyzw"[:count] if count <= 4 else range(count)
+    names = element_names(field.type.shape)
     kind = replace(field.type, text=field.type.text.partition("[")[0], shape=())
     doc = field.doc.rstrip(". ") or f"The {field.name}"
     return [
@@ -87,6 +83,17 @@ def split_parts(field: Field) -> list[Field]:
         )
         for name, default in zip(names, _flat(field.default), strict=True)
     ]
+
+
+def split_names(name: str, shape: tuple[int, ...]) -> list[str]:
+    """Return the columns of a split field: `position_x` …, or `position_0` …."""
+    return [f"{name}_{element}" for element in element_names(shape)]
+
+
+def element_names(shape: tuple[int, ...]) -> Sequence[str]:
+    """Return what the elements of a shape are called: up to four by axis, else by number."""
+    count = prod(shape)
+    return "xyzw"[:count] if count <= 4 else [str(number) for number in range(count)]
 
 
 def _flat(value: Default) -> list[Default]:
@@ -115,9 +122,6 @@ def _scalar(field: Field) -> str:
     if base in (Base.STR, Base.BYTES):
         return f"S{field.type.size}"
     return "object" if base is Base.OBJECT else field.type.scalar
-
-
-# --- What rows take in an archetype chunk: each column on a cache line of its own, owners first ---
 
 
 CACHE_LINE = 64

@@ -39,8 +39,7 @@ def steps_kernels(project: Project, *, chunked: bool = False) -> list[Kernel]:
 
 def bundle_members(project: Project) -> dict[str, tuple[Component, ...]]:
     """Return each bundle's components, its own and those of the bundles that it builds on."""
-    by_name = {component.name: component for component in project.components}
-    bundles = dict(project.world.bundles)
+    by_name, bundles = project.by_name, dict(project.world.bundles)
     return {name: tuple(by_name[n] for n in _flat(name, bundles)) for name in bundles}
 
 

@@ -7,8 +7,6 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
-# --- The scalar types: one record each, the only table of what is to be known of them -------------
-
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
@@ -61,9 +59,6 @@ SIGNED: Final = tuple(scalar.name for scalar in _ALL if scalar.kind == "i")
 UNSIGNED: Final = tuple(scalar.name for scalar in _ALL if scalar.kind == "u")
 INTEGERS: Final = (*SIGNED, *UNSIGNED)
 FLOATS: Final = tuple(scalar.name for scalar in _ALL if scalar.kind == "f")
-
-
-# --- Types of kernel expressions, and how they meet: numpy's promotion in plain Python ------------
 
 
 Number = int | float

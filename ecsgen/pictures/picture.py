@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ecsgen import policies as storage
-from ecsgen.layout import PAGE, Layout, layout, type_text
-from ecsgen.layout.chunk_sizes import ChunkColumn, ChunkPlan, chunk_plan, chunk_title
+from ecsgen.layout import (
+    PAGE,
+    ChunkColumn,
+    ChunkPlan,
+    Layout,
+    chunk_plan,
+    chunk_title,
+    layout,
+    type_text,
+)
 from ecsgen.model import Component
 from ecsgen.pictures.drawing import Drawing, text_width
 from ecsgen.pictures.panels import bar, heading, objects
 from ecsgen.pictures.strip import COLOURS, GAP, LINE, Part, Scale, draw_strip
-
-# --- Pictures of the memory layout: the buffer to scale, its columns, and what stands beside it ---
-
 
 ROWS = 256
 """Rows of the buffer in the picture."""
@@ -77,9 +82,6 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-# --- the buffer -----------------------------------------------------------------------------
-
-
 def kinds(component: Component) -> dict[str, str]:
     """Return what each column of the buffer is: owner, hot, links, ids or cold."""
     found: dict[str, str] = {}
@@ -101,9 +103,6 @@ def _buffer(drawing: Drawing, component: Component, plan: Layout, top: float) ->
     ]
     scale = Scale(plan.buffer_bytes(ROWS) or PAGE, "page", PAGE)
     return draw_strip(drawing, parts, scale, top)
-
-
-# --- what stands beside it ------------------------------------------------------------------
 
 
 def _rows_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
@@ -172,9 +171,6 @@ def _growth_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: flo
     size = f"{c.reserve:,} rows, {plan.buffer_bytes(c.reserve):,} bytes of address space"
     y = heading(drawing, x, y, f"reserved: {size}", "memory comes page by page; nothing ever moves")
     return bar(drawing, x, y, [("touched", 80, "hot"), ("only reserved", 230, "free")])
-
-
-# --- The picture of an archetype chunk: the buffer to scale, and what stands beside it ------------
 
 
 def draw_chunk(drawing: Drawing, components: Sequence[Component], top: float) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ecsgen.layout.schedule_text import effects, schedule_title
+from ecsgen.layout_text import effects, schedule_title
 from ecsgen.model import World
 from ecsgen.model.schedules import Call, passes
 from ecsgen.pictures.drawing import Drawing, text_width

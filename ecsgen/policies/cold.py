@@ -1,8 +1,17 @@
 """cold: indirect: cold fields live in a second, packed buffer; rows pay four bytes for them."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from ecsgen.model import Base, Component
 from ecsgen.model.columns import Column
-from ecsgen.policies.policy import Methods, Policy
+from ecsgen.policies.policy import Fault, Methods, Policy
+
+
+def _faults(spec: Any) -> Iterable[Fault]:
+    if spec.cold == "indirect" and not any(form.is_cold for form in spec.long_fields.values()):
+        message = "'cold: indirect' without a field that is tagged cold"
+        yield Fault("E402", ("cold",), message, lacks="fields")
 
 
 def _columns(component: Component) -> tuple[Column, ...]:
@@ -10,8 +19,7 @@ def _columns(component: Component) -> tuple[Column, ...]:
 
 
 def _removing_one(component: Component) -> str:
-    cold = (field for field in component.fields if "cold" in field.tags)
-    has_objects = any(field.type.base is Base.OBJECT for field in cold)
+    has_objects = any(field.type.base is Base.OBJECT for field in component.apart)
     left = "_left_cold = " if has_objects else ""  # lives until the row is gone
     return f"""
         if data._cold_row_cells[row] != NIL:
@@ -21,6 +29,7 @@ def _removing_one(component: Component) -> str:
 
 INDIRECT = Policy(
     name="indirect",
+    faults=_faults,
     applies=lambda c: c.cold == "indirect",
     base="Indirect",
     rows="IndirectRows",

@@ -64,12 +64,8 @@ RELEASE = Policy(
 
 def _names(component: Component) -> list[str]:
     """Return the object columns that rows have: those of cold rows are emptied with them."""
-    is_indirect = component.cold == "indirect"
-    return [
-        field.name
-        for field in component.fields
-        if field.type.base is Base.OBJECT and not (is_indirect and "cold" in field.tags)
-    ]
+    objects = (field for field in component.fields if field.type.base is Base.OBJECT)
+    return [field.name for field in objects if field not in component.apart]
 
 
 def _emptied(packed: str, with_holes: str) -> Callable[[Component], str]:

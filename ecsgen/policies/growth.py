@@ -8,7 +8,7 @@ from ecsgen.policies.policy import Policy
 
 
 def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
-    if spec.growth != "double" and spec.capacity > whole_lines(spec.growth.reserve):
+    if spec.reserve and spec.capacity > whole_lines(spec.reserve):
         yield "capacity", "growth"
 
 

@@ -1,10 +1,11 @@
 """hierarchy: parent, first child and siblings of every row (Bitsquid's transform component)."""
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 from ecsgen.model import Component
 from ecsgen.model.columns import Column
-from ecsgen.policies.policy import Loss, Methods, Policy, is_off
+from ecsgen.policies.policy import Fault, Loss, Methods, Policy, is_off
 
 
 def _columns(component: Component) -> tuple[Column, ...]:
@@ -86,8 +87,17 @@ ORPHANS_DESTROY = Policy(
 """hierarchy: {orphans: destroy}: the descendants of rows that go, go with them."""
 
 
+def _faults(spec: Any) -> Iterable[Fault]:
+    """Rows whose entities are to die, and that have none."""
+    if spec.orphans == "die" and spec.owner == "none":
+        message = "'orphans: die' does not go with 'owner: none'"
+        hint = "use 'orphans: destroy', for these rows have no entities"
+        yield Fault("E401", ("hierarchy", "orphans"), message, hint, beside="owner")
+
+
 ORPHANS_DIE = Policy(
     name="orphans_die",
+    faults=_faults,
     applies=lambda c: c.hierarchy == "die",
     order=26,
     base="OrphansDie",

@@ -5,7 +5,7 @@ from typing import Any
 
 from ecsgen.model import Component
 from ecsgen.model.columns import Column
-from ecsgen.policies.policy import Document, Loss, Methods, Policy
+from ecsgen.policies.policy import Document, Fault, Loss, Methods, Policy
 
 
 def _columns(component: Component) -> tuple[Column, ...]:
@@ -68,9 +68,16 @@ def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
         yield "owner", "ids"
 
 
+def _faults(spec: Any) -> Iterable[Fault]:
+    if spec.owner == "none" and not spec.long_fields:
+        message = "'owner: none' without fields: there would be nothing in a row"
+        yield Fault("E402", ("owner",), message, lacks="fields")
+
+
 UNOWNED = Policy(
     name="unowned",
     clashes=_clashes,
+    faults=_faults,
     role="owner",
     applies=lambda c: c.owner == "none",
     order=5,

@@ -5,7 +5,16 @@ from textwrap import dedent
 from typing import Any
 
 from ecsgen.model import Component
-from ecsgen.policies.policy import A_DEAD_ENTITY, Loss, Methods, Policy, Text, eviction, is_off
+from ecsgen.policies.policy import (
+    A_DEAD_ENTITY,
+    Fault,
+    Loss,
+    Methods,
+    Policy,
+    Text,
+    eviction,
+    is_off,
+)
 
 _CHECK_ROW = """
     if type(row) is not int or not 0 <= row < data._n:
@@ -95,8 +104,17 @@ def _new_rows() -> Mapping[str, Text]:
     return {step: text(step) for step in _AT_THE_BOUND}
 
 
+def _faults(spec: Any) -> Iterable[Fault]:
+    for kind in ("kernels", "reductions"):
+        for name, one in getattr(spec, kind).items():
+            if not spec.start and "rows" in one.model_fields_set:
+                message = "'rows' without a 'partition': all rows are the same"
+                yield Fault("E402", (kind, name, "rows"), message, lacks="partition")
+
+
 PARTITION = Policy(
     name="partition",
+    faults=_faults,
     role="placement",
     applies=lambda c: bool(c.partition),
     order=0,
@@ -191,9 +209,9 @@ def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
         return
     if spec.instances == "many":
         yield "lookup", "instances"
-    if spec.partition != "off":
+    if spec.start:
         yield "lookup", "partition"
-    if spec.hierarchy != "off":
+    if spec.orphans:
         yield "lookup", "hierarchy"
     if spec.cold == "indirect":
         yield "lookup", "cold"

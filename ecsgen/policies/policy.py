@@ -22,6 +22,20 @@ Document: TypeAlias = Mapping[str, Any]
 """What snapshots say of a component, or of a field."""
 
 
+class Fault(NamedTuple):
+    """What is wrong with the keys of one component's document, beside pairs of them."""
+
+    code: str
+    key: tuple[str, ...]
+    """The path to the key where it is reported."""
+    message: str
+    hint: str = ""
+    beside: str = ""
+    """The key that contradicts, on whose line the message ends."""
+    lacks: str = ""
+    """The key in which something is missing, unless that could not be read."""
+
+
 class Loss(NamedTuple):
     """What a change of a policy does to saved rows."""
 
@@ -57,7 +71,7 @@ def _no_columns(component: Component) -> tuple[Column, ...]:
     return ()
 
 
-def _no_clashes(spec: Any) -> tuple[tuple[str, str], ...]:
+def _nothing(spec: Any) -> tuple[Any, ...]:
     return ()
 
 
@@ -108,8 +122,10 @@ class Policy(Part):
 
     keys: tuple[Key[Any], ...] = ()
     """What it adds to the language of schemas."""
-    clashes: Callable[[Any], Iterable[tuple[str, str]]] = _no_clashes
+    clashes: Callable[[Any], Iterable[tuple[str, str]]] = _nothing
     """Finds pairs of keys in a component's document that do not go together."""
+    faults: Callable[[Any], Iterable[Fault]] = _nothing
+    """Finds what else is wrong with it: E401, or E402 where a key has nothing to work on."""
     role: Role = ""
     is_default: bool = False
     """Whether it applies where no other policy of its role does."""

@@ -39,7 +39,7 @@ def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
         return
     if spec.lookup == "direct":
         yield "lookup", "ring"
-    if spec.ring > getattr(spec.growth, "reserve", spec.ring):
+    if 0 < spec.reserve < spec.ring:
         yield "ring", "growth"
     if spec.capacity > whole_lines(spec.ring):
         yield "capacity", "ring"

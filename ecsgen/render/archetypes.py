@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ecsgen.model import Component, Project
 from ecsgen.model.columns import chunk_rows
 from ecsgen.render.calls import collection, disjunction
 from ecsgen.render.environment import environment
-from ecsgen.render.giving_way import marked, marked_class
+from ecsgen.render.giving_way import Named, named
 from ecsgen.render.imports import import_lines
 from ecsgen.render.quoting import WIDTH
 from ecsgen.render.runtime import shard_origins
@@ -17,26 +15,12 @@ MARKER = "<<imports>>"
 SUFFIXES = ("", "Data", "Fields", "Values")
 
 
-class ArchetypeMember(NamedTuple):
-    """What the archetypes must know of a component."""
-
-    name: str
-    module: str
-
-    @property
-    def alone(self) -> str:
-        """Its module's name where that stands alone: as a parameter, or an item of a class."""
-        return marked(self.module)
-
-
 def chunked_components(project: Project) -> tuple[Component, ...]:
     """Return the components that live in archetype chunks, by name."""
     return tuple(component for component in project.components if component.chunk)
 
 
-def archetypes_module(
-    members: tuple[ArchetypeMember, ...], chunk: int, rows: int, sharded: bool
-) -> str:
+def archetypes_module(members: tuple[Named, ...], chunk: int, rows: int, sharded: bool) -> str:
     """Return the module of the archetypes; `rows` with all components fit into a chunk."""
     names = [m.name for m in members]
     given = ", ".join(f"{k}: {m.alone}" for k, m in enumerate(members))
@@ -64,9 +48,9 @@ def archetypes_module(
     return text.replace(MARKER, import_lines(text, own))
 
 
-def archetype_subjects(project: Project) -> tuple[tuple[ArchetypeMember, ...], int, int, bool]:
+def archetype_subjects(project: Project) -> tuple[tuple[Named, ...], int, int, bool]:
     """Return what `archetypes_module` is made from."""
     components, chunk = chunked_components(project), project.world.chunk
-    members = tuple(ArchetypeMember(marked_class(c.name), c.module) for c in components)
+    members = tuple(map(named, components))
     sharded = project.world.shards is not None
     return members, chunk, chunk_rows(components, chunk), sharded

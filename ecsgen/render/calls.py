@@ -9,9 +9,6 @@ from typing import Final
 
 from ecsgen.render.quoting import WIDTH
 
-# --- Lays out calls and imports as black and isort do, so that black finds nothing to change ------
-
-
 MARK = "\0"
 """Stands before a schema's name in a module that is not finished: see `giving_way`."""
 
@@ -143,9 +140,6 @@ def for_macro(text: str) -> str:
 def method_lines(text: str) -> list[str]:
     """Return the lines of a method's statement that was laid out for a depth of 8."""
     return for_macro(text).lstrip().split("\n    ")
-
-
-# --- Small pieces of generated text: sentences, shapes, tuples of names and of types --------------
 
 
 SPELLED_OUT = 8

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ecsgen.layout import Layout, chunk_table
+from ecsgen.layout import Layout
+from ecsgen.layout_text import chunk_table
 from ecsgen.model import Component
 from ecsgen.render.calls import call, collection, literal_names, literal_shape
 from ecsgen.render.component_spelling import ComponentSpelling, chunk_field_line

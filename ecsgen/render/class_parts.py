@@ -13,8 +13,6 @@ from ecsgen.render.calls import call
 from ecsgen.render.printers import FlatColumns, drawing_lines, texts_of
 from ecsgen.render.quoting import literal
 
-# --- Where the places of a component's rows are, as managers know it ------------------------------
-
 
 class Spacing:
     """What the template of the policy lays out."""

@@ -23,11 +23,6 @@ from ecsgen.render.spelling import (
 )
 
 
-def is_indirect(component: Component, field: Field) -> bool:
-    """Whether a field lives in the second buffer."""
-    return component.cold == "indirect" and "cold" in field.tags
-
-
 class ColdColumn(Spelling):
     """A column of the second buffer."""
 
@@ -207,8 +202,7 @@ class ColdSpelling:
         self.row_columns = self.columns
         self.field_columns = [column for column in self.columns if column.field]
         by_name: dict[str, Spelling] = {column.name: column for column in self.columns}
-        fields = [field for field in component.fields if is_indirect(component, field)]
-        self.fields = [cold_field(field, component.name, by_name) for field in fields]
+        self.fields = [cold_field(field, component.name, by_name) for field in component.apart]
         self.stored_fields = [field for field in self.fields if not field.is_object]
         self.object_fields = [field for field in self.fields if field.is_object]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ecsgen import policies
-from ecsgen.layout import table
+from ecsgen.layout_text import table
 from ecsgen.model import Component
 from ecsgen.render.calls import call, literal_names
 from ecsgen.render.class_parts import attributes_of, subject_of, with_parts

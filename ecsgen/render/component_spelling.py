@@ -17,7 +17,6 @@ from ecsgen.render.cold_spelling import (
     ColdSpelling,
     SplitColdField,
     cold_field,
-    is_indirect,
 )
 from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.quoting import literal
@@ -33,8 +32,6 @@ from ecsgen.render.spelling import (
     spelled,
 )
 from ecsgen.render.steps import refusal_line
-
-# --- How row proxies are spelled: a line for each field, and for each accessor by entity ----------
 
 
 def field_line(spelling: Spelling, manager: str) -> str:
@@ -85,9 +82,6 @@ def split_view(spelling: Spelling) -> list[str]:
     return [f"ArrayField.split({shape}, {literal(first.name)}, {literal(second.name)})"]
 
 
-# --- How a component is spelled in Python: its columns, fields, constants and calls ---------------
-
-
 class ComponentSpelling:
     """A component as its templates see it."""
 
@@ -117,15 +111,12 @@ class ComponentSpelling:
         every = {
             s.name: s for s in [*self.field_columns, *(self.cold.columns if self.cold else ())]
         }
-        make = [cold_field if is_indirect(component, f) else row_field for f in component.fields]
-        self.fields = [
-            m(f, component.name, every) for m, f in zip(make, component.fields, strict=True)
+        self.fields: list[Spelling] = [
+            (cold_field if field in component.apart else row_field)(field, component.name, every)
+            for field in component.fields
         ]
-        self.row_fields = [
-            spelling
-            for spelling, field in zip(self.fields, component.fields, strict=True)
-            if not is_indirect(component, field)
-        ]
+        apart = ColdField | SplitColdField
+        self.row_fields = [one for one in self.fields if not isinstance(one, apart)]
 
     def move_lines(self, holder: str, indent: int) -> str:
         """The statements that copy one row over another."""

@@ -13,9 +13,11 @@ import builtins
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from ecsgen.model import Component
 from ecsgen.render.calls import MARK, import_line
 from ecsgen.render.imports import NUMPY, PACKAGE, STANDARD
 from ecsgen.render.runtime import COMPILED, RUNTIME, origins, shard_origins
@@ -74,6 +76,24 @@ def marked_class(name: str) -> str:
     known = _known_classes()
     place = bisect_left(known, name)
     return MARK + name if place < len(known) and known[place].startswith(name) else name
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A component as other modules name it: no more, so that few changes concern them."""
+
+    name: str
+    module: str
+
+    @property
+    def alone(self) -> str:
+        """Its module's name where that stands alone: as a parameter, or an item of a class."""
+        return marked(self.module)
+
+
+def named(component: Component) -> Named:
+    """Return a component as other modules name it."""
+    return Named(marked_class(component.name), component.module)
 
 
 def told_apart(make: Callable[[], str]) -> str:

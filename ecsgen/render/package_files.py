@@ -41,9 +41,6 @@ from ecsgen.render.runtime import (
 from ecsgen.render.world.module import Parts, world_module
 from ecsgen.schema.names import group_class, query_classes
 
-# --- Makes `_schema.py`: what snapshots say of the schemas ----------------------------------------
-
-
 # An entry each, so that a change of one is a change of few lines; of these what stands by itself.
 _ENTRY = re.compile(r".+?(?:\},|\"(?:enums|members|components|fields|groups)\":\{|$)")
 _PART = re.compile(r"[^,]{1,40},?|,")
@@ -69,9 +66,6 @@ def _literals(text: str) -> Iterator[str]:
             line = ""
         line += part
     yield literal(line)
-
-
-# --- The files of a generated package, and what each of them is made from -------------------------
 
 
 IN_TURNS = (

@@ -14,9 +14,6 @@ from ecsgen.render.calls import call, collection, display, literal_shape, signat
 from ecsgen.render.column_spelling import ColumnSpelling
 from ecsgen.render.quoting import WIDTH, literal, split_literal
 
-# --- How a component's columns are read and written in Python, and how their defaults are ---------
-
-
 WRITTEN_OUT = 4
 """Cells of up to this many elements are written one by one."""
 
@@ -299,9 +296,6 @@ def moved_lines(columns: Iterable[Spelling], holder: str, indent: int) -> str:
     return "\n".join(f"{' ' * indent}{view}[dst] = {view}[src]" for view in views)
 
 
-# --- How split fields are spelled: one value for their users, one column per element --------------
-
-
 @dataclass(frozen=True, slots=True)
 class SplitSpelling(Spelling):
     """A split field: one value for its users, one column per element."""
@@ -354,9 +348,6 @@ def row_field(field: Field, component: str, columns: dict[str, Spelling]) -> Spe
 def ndindex(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Return the places in an array of this shape, in C order."""
     return product(*map(range, shape))
-
-
-# --- How unique fields are spelled: their columns are read-only, and writes go past their index ---
 
 
 class UniqueSpelling(Spelling):

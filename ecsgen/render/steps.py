@@ -44,9 +44,6 @@ def refusal_line(component: Component) -> str:
     return "self._entities.require(entity)  # raises StaleEntityError"
 
 
-# --- What the active policies do at each step, one after another, as statements of a method -------
-
-
 ONE_ROW = {"accessors": "row", **{n: n for n in ("create", "create_many", "_destroy_row")}}
 """The methods whose steps are said, by the name that `STEPS` has for them."""
 

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, closest, quote
 from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mark, Reduction
-from ecsgen.model.columns import chunk_row_bytes, chunk_rows
+from ecsgen.model.columns import chunk_row_bytes, chunk_rows, split_names
 from ecsgen.model.programs import PARENT
 from ecsgen.policies import keys
 from ecsgen.policies.key import asked, whole_lines
 from ecsgen.schema.defaults import BadDefaultError, check_default, empty_default
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernels import build_kernel, build_reduction
-from ecsgen.schema.language.component_keys import (
-    ComponentSpec,
-    FieldSpec,
-    GrowthSpec,
-    HierarchySpec,
-    PartitionSpec,
-)
+from ecsgen.schema.language.component_keys import ComponentSpec, FieldSpec
 from ecsgen.schema.language.world_keys import WorldSpec
 from ecsgen.schema.names import (
     DERIVED_CLASSES,
@@ -35,12 +28,8 @@ from ecsgen.schema.policy_keys import check_policies
 from ecsgen.schema.space_checks import build_space
 from ecsgen.schema.type_text import BadTypeError, Known, parse_type
 
-# --- Component documents to checked components ----------------------------------------------------
-
-
 _TAG: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*")
 _BUILT_IN_TAGS: Final = ("hot", "cold")
-_AXES: Final = ("x", "y", "z", "w")
 _KEYS: Final = {key.name: key for key in keys("field")}
 _UNSPLIT: Final = (Base.STR, Base.BYTES, Base.OBJECT)
 
@@ -56,7 +45,6 @@ def build_component(
     builder.claim_split_columns(fields)
     builder.claim_methods(fields)
     check_policies(draft, diagnostics)
-    growth = spec.growth
     component = Component(
         name=draft.name,
         module=module_name(draft.name),
@@ -67,11 +55,11 @@ def build_component(
         lookup=spec.lookup,
         destroy=spec.destroy,
         release=spec.release or spec.destroy == "callback",
-        ids=has_ids(spec),
-        partition=spec.partition.start if isinstance(spec.partition, PartitionSpec) else "",
-        hierarchy=spec.hierarchy.orphans if isinstance(spec.hierarchy, HierarchySpec) else "",
+        ids=spec.has_ids,
+        partition=spec.start,
+        hierarchy=spec.orphans,
         cold=spec.cold,
-        reserve=whole_lines(growth.reserve) if isinstance(growth, GrowthSpec) else 0,
+        reserve=whole_lines(spec.reserve),
         asked=asked(keys("component"), spec),
         capacity=spec.capacity,
         space=build_space(draft, fields, diagnostics),
@@ -94,19 +82,6 @@ def refused(draft: Draft[ComponentSpec], component: Component) -> Refused:
     return Refused(frozenset(names), more)
 
 
-def has_ids(spec: ComponentSpec) -> bool:
-    """Whether instances have stable ids, asked for or not."""
-    return spec.ids or spec.owner == "none"
-
-
-def split_columns(name: str, shape: tuple[int, ...]) -> tuple[str, ...]:
-    """The columns of a split field: `position_x` … up to four elements, else `position_0` …."""
-    count = math.prod(shape)
-    if count <= len(_AXES):
-        return tuple(f"{name}_{axis}" for axis in _AXES[:count])
-    return tuple(f"{name}_{index}" for index in range(count))
-
-
 class _Builder:
     """One component's fields, kernels and reductions, which share one space of names."""
 
@@ -118,11 +93,9 @@ class _Builder:
 
     def fields(self) -> tuple[Field, ...]:
         fields = []
-        for name, form in self._draft.spec.fields_.items():
-            mark = self._draft.key("fields", name)
-            self._claim(name, "a field", mark)
-            spec = form if isinstance(form, FieldSpec) else FieldSpec(type=form)
-            field = self._field(name, spec, short=not isinstance(form, FieldSpec))
+        for name, spec in self._draft.spec.long_fields.items():
+            self._claim(name, "a field", self._draft.key("fields", name))
+            field = self._field(name, spec, isinstance(self._draft.spec.fields_[name], str))
             if field is not None:
                 fields.append(field)
         return tuple(fields)
@@ -234,7 +207,7 @@ class _Builder:
     def claim_split_columns(self, fields: tuple[Field, ...]) -> None:
         for field in fields:
             if field.split and field.type.shape:
-                for column in split_columns(field.name, field.type.shape):
+                for column in split_names(field.name, field.type.shape):
                     what = f"a column of the split field {quote(field.name)}"
                     self._claims.claim(column, what, field.marks[""])
 
@@ -244,9 +217,6 @@ class _Builder:
                 for method in _KEYS[key].methods:
                     what = f"{_KEYS[key].method_is} of {quote(field.name)}"
                     self._claims.claim(method.format(x=field.name), what, field.marks[key])
-
-
-# --- Archetypes: whether rows fit into a chunk, once the components are known ---------------------
 
 
 def check_chunk(
@@ -267,7 +237,7 @@ def check_chunk(
     place = largest.marks[""]
     hint = (
         f"the largest is {quote(largest.name)} with {chunk_row_bytes([largest])} bytes "
-        f"({place.path}:{place.line}); each column starts on 64 bytes"
+        f"({place.place}); each column starts on 64 bytes"
     )
     written = "chunk" in archetypes.model_fields_set
     mark = draft.value("archetypes", "chunk") if written else draft.key("archetypes")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Mark, Marks
@@ -38,6 +39,9 @@ class Draft(Generic[Spec]):
     def marks(self, kind: str) -> Marks:
         """The marks of all top-level keys; "" is the name."""
         return {**self.node.keys, "": self.value(kind)}
+
+
+Components: TypeAlias = Mapping[str, Draft[ComponentSpec]]
 
 
 @dataclass(slots=True)
@@ -102,7 +106,7 @@ class Claims:
         if (mark, place) in self._told:  # the same two make several names
             return False
         self._told.add((mark, place))
-        where = f"line {place.line}" if place.path == mark.path else f"{place.path}:{place.line}"
+        where = f"line {place.line}" if place.path == mark.path else place.place
         differ = "" if other == name else f" as {quote(other)}, which differs in case only,"
         message = f"the name {quote(name)} of {what} is taken{differ} by {whose} on {where}"
         self._diagnostics.add("E103", message, mark)

@@ -34,10 +34,7 @@ from ecsgen.model.programs import (
 from ecsgen.model.types import Number
 from ecsgen.schema.kernels import key_of
 from ecsgen.schema.names import check_member
-from ecsgen.schema.neighbours import (
-    check_locals,
-    check_parents,
-)
+from ecsgen.schema.neighbours import check_locals, check_parents
 from ecsgen.schema.type_text import BadTypeError, Known, parse_type
 
 _PARENTS: Final = re.compile(r"\bparent\s*\.")

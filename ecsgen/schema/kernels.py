@@ -25,9 +25,6 @@ from ecsgen.schema.language.kernel_keys import (
 from ecsgen.schema.names import check_member
 from ecsgen.schema.type_text import BadTypeError, Known, parse_type
 
-# --- Kernels and reductions as written: names, arguments, and where their texts stand -------------
-
-
 _HOWS = ("sum", "min", "max", "mean", "count")
 _VALUES = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 
@@ -57,7 +54,7 @@ def build_kernel(
             if isinstance(form, ArgumentSpec) and form.each
         ),
         where=spec.where,
-        rows=spec.rows if isinstance(spec, KernelSpec) and draft.spec.partition != "off" else "",
+        rows=spec.rows if isinstance(spec, KernelSpec) and draft.spec.start else "",
         over=spec.over if isinstance(spec, WorldKernelSpec) else "",
         key=spec.key,
         turns=spec.turns or "",
@@ -136,37 +133,27 @@ def build_reduction(
             message = f"the reduction {quote(name)} needs one of {', '.join(_HOWS)}"
             diagnostics.add("E303", message, draft.key(*path))
         return None
-    given.sort(key=lambda how: _order(draft.key(*path, how)))
+    given.sort(key=lambda how: draft.key(*path, how).start)
     for how in given[1:]:
         first = draft.key(*path, given[0])
         message = f"{quote(how)} beside {quote(given[0])} on line {first.line}"
         diagnostics.add("E401", message, draft.key(*path, how), hint="make two reductions of it")
     how = given[0]
-    expression: str = getattr(spec, how)
-    place = draft.value(*path, how)
-    where = {"where": draft.value(*path, "where")} if spec.where else {}
     marks = {
         **(node.keys if node is not None else {}),
         "": draft.key(*path),
-        "expression": place,
-        **where,
+        "expression": draft.value(*path, how),
+        **({"where": draft.value(*path, "where")} if spec.where else {}),
     }
     return Reduction(
         name=name,
         how=how,  # type: ignore[arg-type]  # one of _HOWS
-        expression=expression,
+        expression=getattr(spec, how),
         where=spec.where,
-        rows=spec.rows if draft.spec.partition != "off" else "",
+        rows=spec.rows if draft.spec.start else "",
         doc=spec.doc,
         marks=marks,
     )
-
-
-def _order(mark: Mark) -> tuple[int, int]:
-    return mark.line, mark.column
-
-
-# --- By what random numbers tell rows apart: a column of managers, or the key of a kernel ---------
 
 
 def told_apart(component: Component, named: str = OWN) -> FieldValue | NoDraws:

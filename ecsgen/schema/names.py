@@ -10,7 +10,6 @@ from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Mark
-from ecsgen.schema.taken import EXPORTED
 
 # --- The public names of generated packages, by who has them: nothing of a schema can be called
 # so.
@@ -46,7 +45,15 @@ FIELD_NAMES: Final[Names] = {
 }
 """Of fields, kernels, reductions and arguments."""
 
-CLASS_NAMES: Final[Names] = {"packages have": _words(EXPORTED)}
+CLASS_NAMES: Final[Names] = {
+    "packages have": _words(
+        "ArchetypeChunk Archetypes BrokenManagerError CapacityError Draws DuplicateInstanceError "
+        "DuplicateValueError EcsError Entity EntityArray EntityManager EntityView FieldInfo "
+        "HierarchyError Id Instance MissingInstanceError NIL NULL_ENTITY Neighbours RowArray "
+        "Signature Snapshot SnapshotError SnapshotTable StaleEntityError StaleIdError "
+        "StaleInstanceError StaleViewWarning StructureLockedError World"
+    )
+}
 """Of components, enums and worlds."""
 
 WORLD_NAMES: Final[Names] = {

@@ -11,7 +11,7 @@ from ecsgen.kernels.kernel_steps import target_of
 from ecsgen.kernels.questions import NAMES, Neighbourhood
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.syntax import Assignment, Text
-from ecsgen.model import Component, Field, Kernel, Mark, World
+from ecsgen.model import Component, Kernel, Mark, World
 from ecsgen.model.programs import OWN, Argument, FieldValue, Near, Program
 
 
@@ -52,7 +52,7 @@ def world_neighbours(
         if kernel.among not in sources:
             _report_among(world, components, kernel, diagnostics)
             return None
-        members = {name: components[name] for name in members_of(world, kernel.among)}
+        members = {name: components[name] for name in world.members_of(kernel.among)}
     both = [name for name in scope.components if name in members and components[name].space]
     if len(both) != 1:
         _report_spaces(both, kernel, diagnostics)
@@ -60,12 +60,6 @@ def world_neighbours(
     scope.wrong_near = False
     place = place_of(components[both[0]], both[0])
     return neighbours(kernel, place, members, scope, diagnostics)
-
-
-def members_of(world: World, name: str) -> tuple[str, ...]:
-    """The components that each row of a group, query or component has."""
-    query = next((query for query in world.queries if query.name == name), None)
-    return dict(world.groups).get(name) or (query.all if query is not None else (name,))
 
 
 def _report_among(
@@ -91,17 +85,17 @@ def _report_spaces(both: list[str], kernel: Kernel, diagnostics: Diagnostics) ->
     diagnostics.add("E813", message, kernel.marks["near"])
 
 
-def hidden(component: Component) -> list[Field]:
-    """The fields of the second buffer, in which not every row has a place."""
-    return [one for one in component.fields if component.cold == "indirect" and "cold" in one.tags]
-
-
 def check_parents(kernel: Kernel, program: Program, diagnostics: Diagnostics) -> None:
     """Report E813 for a kernel whose rows would come in two orders."""
     if program.near is not None and program.climbs:
         message = f"{quote(kernel.name)} reads parents, so it cannot ask neighbours"
         hint = "make two kernels of it"
         diagnostics.add("E813", message, kernel.marks["near"], hint=hint)
+
+
+def bearer_of(members: Mapping[str, Component]) -> str | None:
+    """The first component of which rows have an owner, who is the same in all."""
+    return next((name for name, one in members.items() if one.owner == "entity"), None)
 
 
 def place_of(component: Component, owner: str) -> FieldValue:
@@ -121,11 +115,10 @@ def neighbours(
     diagnostics: Diagnostics,
 ) -> Near | None:
     """Rows of `members` around a place, which the scope knows from now on."""
-    cold = {f"{name}.{one.name}" for name, c in members.items() if name for one in hidden(c)}
+    cold = {f"{name}.{one.name}" for name, c in members.items() if name for one in c.apart}
     scope.hidden |= cold
     _check_fields(kernel, scope, diagnostics)
-    bearer = next((name for name, one in members.items() if one.owner == "entity"), None)
-    scope.near = Neighbourhood(place.type, members, bearer, scope.field)
+    scope.near = Neighbourhood(place.type, members, bearer_of(members), scope.field)
     radius = _radius(kernel, scope, diagnostics)
     return None if radius is None else Near(radius, place, kernel.among)
 

@@ -11,24 +11,13 @@ from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.references import Reach
 from ecsgen.kernels.scope import Scope
-from ecsgen.model import Component, Enum, Kernel, Query, World
-from ecsgen.model.programs import (
-    ENTITY,
-    HANDLE,
-    ID_SLOT,
-    OWN,
-    FieldValue,
-)
+from ecsgen.model import Component, Kernel, Query, World
+from ecsgen.model.programs import ENTITY, HANDLE, ID_SLOT, OWN, FieldValue
 from ecsgen.model.types import Type
 from ecsgen.schema.kernel_programs import typed_kernel, typed_reduction
 from ecsgen.schema.kernels import told_apart
-from ecsgen.schema.neighbours import (
-    own_neighbours,
-    world_neighbours,
-)
+from ecsgen.schema.neighbours import bearer_of, own_neighbours, world_neighbours
 from ecsgen.schema.type_text import Known
-
-# --- Schedules of the world: each entry is a kernel, and arguments of one name are of one type ----
 
 
 def check_schedules(
@@ -87,12 +76,6 @@ def _no_kernel(entry: str, world: World, components: Mapping[str, Component]) ->
     return f"{quote(entry)} is no kernel of the world", hint
 
 
-# --- Kernels and reductions to typed programs, once all components of the project are known -------
-
-
-Enums = Mapping[str, Enum]
-
-
 @dataclass(frozen=True, slots=True)
 class Refused:
     """What of a component is in error already, so that kernels are not blamed for it as well."""
@@ -114,12 +97,12 @@ def with_programs(
 ) -> Component:
     """The component with compiled kernels and reductions; reports E112, E102 and E80x."""
     fields = {field.name: field for field in component.fields}
-    hidden = _hidden(component)
+    hidden = frozenset(field.name for field in component.apart)
 
     def scope(is_reduction: bool) -> Scope:
         return Scope(
             fields=fields,
-            enums=_enums(known),
+            enums=known.sound_enums,
             hidden=hidden,
             has_parent=bool(component.hierarchy),
             is_reduction=is_reduction,
@@ -127,7 +110,7 @@ def with_programs(
             sender=_sender(component, OWN),
             may_be_dead=component.owner == "entity",
             no_draws=_NO_REDUCTION if is_reduction else None,
-            wrong=refused.names | _unknown_enums(known),
+            wrong=refused.names | known.wrong_enums,
             may_lack=frozenset([OWN] if refused.more else []),
         )
 
@@ -172,17 +155,18 @@ def with_world_programs(
             kernels.append(kernel)
             continue
         members, absent = _members(world, kernel.over, components)
-        hidden = {f"{name}.{field}" for name, c in components.items() for field in _hidden(c)}
+        hidden = {f"{name}.{one.name}" for name, c in components.items() for one in c.apart}
+        bearer = bearer_of(members)
         scope = Scope(
             components=members,
             absent=absent,
-            enums=_enums(known),
+            enums=known.sound_enums,
             hidden=frozenset(hidden),
-            wrong=frozenset(wrong) | _unknown_enums(known),
+            wrong=frozenset(wrong) | known.wrong_enums,
             may_lack=may_lack,
-            bearer=_bearer(members),
+            bearer=bearer,
             sender=_sender(next(iter(members.values())), next(iter(members))) if members else None,
-            may_be_dead=_bearer(members) is not None and not _is_query(world, kernel.over),
+            may_be_dead=bearer is not None and world.query(kernel.over) is None,
         )
         apart = _told_apart(kernel.over, members)
         reach = _reach(world, kernel, components, known)
@@ -191,21 +175,11 @@ def with_world_programs(
     return replace(world, kernels=tuple(kernels))
 
 
-def _bearer(members: Mapping[str, Component]) -> str | None:
-    """The first component of which rows have an owner, who is the same in all."""
-    return next((name for name, one in members.items() if one.owner == "entity"), None)
-
-
 def _sender(component: Component, named: str) -> FieldValue:
     """A column that every row of a component has: of the owners, or of ids."""
     if component.owner == "entity":
         return FieldValue(HANDLE, ENTITY, named)
     return FieldValue(Type("u32"), ID_SLOT, named)
-
-
-def _is_query(world: World, over: str) -> bool:
-    """Whether a kernel runs over a query, which finds the living alone."""
-    return any(query.name == over for query in world.queries)
 
 
 def _told_apart(over: str, members: Mapping[str, Component]) -> FieldValue | NoDraws:
@@ -219,8 +193,9 @@ def _reach(
     world: World, kernel: Kernel, components: Mapping[str, Component], known: Known
 ) -> Reach:
     """The rows that a kernel of the world may refer to."""
-    over_chunks = any(query.name == kernel.over and query.chunked for query in world.queries)
-    refused = "kernels over chunks refer to no other rows" if over_chunks else ""
+    query = world.query(kernel.over)
+    is_chunked = query is not None and query.chunked
+    refused = "kernels over chunks refer to no other rows" if is_chunked else ""
     return Reach(components, known.components, chunked=world.archetypes, refused=refused)
 
 
@@ -228,9 +203,7 @@ def _members(
     world: World, over: str, components: Mapping[str, Component]
 ) -> tuple[dict[str, Component], dict[str, str]]:
     """The components whose rows a group, query or component has, and why not for all others."""
-    groups = dict(world.groups)
-    query = next((query for query in world.queries if query.name == over), None)
-    names = groups.get(over) or (query.all if query is not None else (over,))
+    names, query = world.members_of(over), world.query(over)
     others = components.keys() - set(names)
     absent = {name: _why_absent(name, over, query, components) for name in others}
     return {name: components[name] for name in names if name in components}, absent
@@ -250,19 +223,3 @@ def _why_absent(
     if over in components:
         return f"the kernel runs over {quote(over)}: it has no row of {quote(name)}"
     return f"{quote(name)} is not in {quote(over)}, over which the kernel runs"
-
-
-def _hidden(component: Component) -> frozenset[str]:
-    """Fields of the second buffer, in which not every row has a place."""
-    if component.cold != "indirect":
-        return frozenset()
-    return frozenset(field.name for field in component.fields if "cold" in field.tags)
-
-
-def _enums(known: Known) -> Enums:
-    return {name: enum for name, enum in known.enums.items() if enum is not None}
-
-
-def _unknown_enums(known: Known) -> frozenset[str]:
-    """Enums in error: whether they have a member is not known."""
-    return frozenset(name for name, enum in known.enums.items() if enum is None)

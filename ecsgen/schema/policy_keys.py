@@ -1,81 +1,51 @@
-"""Keys of one component that contradict each other, and policies by default."""
+"""Keys of one component that contradict each other, and policies that a project has by default."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ecsgen.diagnostics import Diagnostics, quote
+from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Mark
 from ecsgen.policies import every
-from ecsgen.schema.drafts import Draft, Drafts
-from ecsgen.schema.language.component_keys import ComponentSpec, FieldSpec, HierarchySpec
+from ecsgen.policies.policy import Fault
+from ecsgen.schema.drafts import Components, Draft, Drafts
+from ecsgen.schema.language.component_keys import ComponentSpec
 from ecsgen.schema.language.world_keys import WorldSpec
-
-# --- Keys of one component that contradict each other: a diagnostic names both lines --------------
-
-
-def agrees(spec: ComponentSpec) -> bool:
-    """Whether no two policies contradict each other."""
-    return not any(_contradictions(spec))
-
-
-def has_cold(spec: ComponentSpec) -> bool:
-    """Whether a field is tagged cold."""
-    return any("cold" in form.tags for form in spec.fields_.values() if isinstance(form, FieldSpec))
 
 
 def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:
-    """Report E401 and E402."""
-    spec = draft.spec
-    for left, right in _contradictions(spec):
-        _report(draft, left, right, diagnostics)
-    if isinstance(spec.hierarchy, HierarchySpec) and spec.hierarchy.orphans == "die":
-        _check_mortals(draft, diagnostics)
-    if not draft.node.complete:
-        return
-    fields = draft.node.at("fields")
-    if spec.cold == "indirect" and not has_cold(spec) and (fields is None or fields.complete):
-        message = "'cold: indirect' without a field that is tagged cold"
-        diagnostics.add("E402", message, draft.key("cold"))
-    if spec.owner == "none" and not spec.fields_ and (fields is None or fields.complete):
-        message = "'owner: none' without fields: there would be nothing in a row"
-        diagnostics.add("E402", message, draft.key("owner"))
-    given = {("kernels", name): kernel.model_fields_set for name, kernel in spec.kernels.items()}
-    given |= {("reductions", name): one.model_fields_set for name, one in spec.reductions.items()}
-    for path, keys in given.items():
-        if "rows" in keys and spec.partition == "off":
-            message = "'rows' without a 'partition': all rows are the same"
-            diagnostics.add("E402", message, draft.key(*path, "rows"))
+    """Report E401 and E402; a diagnostic about two keys names both lines."""
+    for pair in _clashes(draft.spec):
+        first, second = sorted(pair, key=lambda key: draft.key(key).start)
+        message = (
+            f"{shown(draft, second)} does not go with {shown(draft, first)} "
+            f"on line {draft.key(first).line}"
+        )
+        diagnostics.add("E401", message, draft.key(second))
+    for code, key, message, hint, beside, lacks in _faults(draft.spec):
+        if lacks:
+            node = draft.node.at(lacks)
+            if not draft.node.complete or (node is not None and not node.complete):
+                continue
+        if beside:
+            message += f" on line {draft.key(beside).line}"
+        diagnostics.add(code, message, draft.key(*key), hint=hint)
 
 
-def _check_mortals(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:
-    """Report E401 for rows whose entities are to die, and that have none."""
-    if draft.spec.owner == "none":
-        owner = draft.key("owner")
-        message = f"'orphans: die' does not go with 'owner: none' on line {owner.line}"
-        hint = "use 'orphans: destroy', for these rows have no entities"
-        diagnostics.add("E401", message, draft.key("hierarchy", "orphans"), hint=hint)
+def _clashes(spec: ComponentSpec) -> set[tuple[str, str]]:
+    """Return pairs of keys that do not go together."""
+    return {pair for policy in every() for pair in policy.clashes(spec)}
 
 
-def _contradictions(spec: ComponentSpec) -> Iterator[tuple[str, str]]:
-    """Yield pairs of keys that do not go together."""
-    return (pair for policy in every() for pair in policy.clashes(spec))
+def _faults(spec: ComponentSpec) -> set[Fault]:
+    """Return what else policies find wrong."""
+    return {fault for policy in every() for fault in policy.faults(spec)}
 
 
 def other(spec: ComponentSpec, key: str) -> bool:
     """Whether a key has any value but its default."""
     return bool(getattr(spec, key) != type(spec).model_fields[key].default)
-
-
-def _report(draft: Draft[ComponentSpec], left: str, right: str, diagnostics: Diagnostics) -> None:
-    """Report two keys at the one that was written second."""
-    first, second = sorted((left, right), key=lambda key: _order(draft.key(key)))
-    message = (
-        f"{shown(draft, second)} does not go with {shown(draft, first)} "
-        f"on line {draft.key(first).line}"
-    )
-    diagnostics.add("E401", message, draft.key(second))
 
 
 def shown(draft: Draft[ComponentSpec], key: str) -> str:
@@ -86,10 +56,6 @@ def shown(draft: Draft[ComponentSpec], key: str) -> str:
     return f"'{key}: {value}'" if isinstance(value, (str, int)) else f"'{key}'"
 
 
-def _order(mark: Mark) -> tuple[int, int]:
-    return mark.line, mark.column
-
-
 def check_owned(
     draft: Draft[ComponentSpec], where: str, mark: Mark, diagnostics: Diagnostics
 ) -> None:
@@ -97,10 +63,32 @@ def check_owned(
     if draft.spec.owner == "none":
         owner = draft.key("owner")
         message = f"{quote(draft.name)} cannot be in {where}: it has {shown(draft, 'owner')}"
-        diagnostics.add("E507", f"{message} ({owner.path}:{owner.line})", mark)
+        diagnostics.add("E507", f"{message} ({owner.place})", mark)
 
 
-# --- Policies that a project has by default, where a component's schema says nothing --------------
+def listed(
+    draft: Draft[WorldSpec],
+    names: Sequence[str],
+    components: Components,
+    where: str,
+    path: tuple[str, ...],
+    diagnostics: Diagnostics,
+) -> list[tuple[Draft[ComponentSpec], Mark]]:
+    """The components in a list of names, each once, with their marks; reports E501, E507, E509."""
+    found: dict[str, tuple[Draft[ComponentSpec], Mark]] = {}
+    for index, name in enumerate(names):
+        mark = draft.value(*path, index)
+        component = components.get(name)
+        if component is None:
+            hint = did_you_mean(name, components)
+            message = f"unknown component {quote(name)} in {where}"
+            diagnostics.add("E501", message, mark, hint=hint)
+        elif name in found:
+            diagnostics.add("E509", f"{quote(name)} stands twice in {where}", mark)
+        else:
+            check_owned(component, where, mark, diagnostics)
+            found[name] = component, mark
+    return list(found.values())
 
 
 def preset(drafts: Drafts, defaults: Mapping[str, str | bool]) -> None:
@@ -109,7 +97,7 @@ def preset(drafts: Drafts, defaults: Mapping[str, str | bool]) -> None:
     Components of archetypes have no policies, so they get none.
     """
     worlds = [draft.spec for draft in drafts.worlds]
-    chunked = {name for world in worlds for name in _chunked(world)}
+    chunked = {name for world in worlds for name in world.chunked}
     grouped = {name for world in worlds for group in world.groups.values() for name in group}
     for draft in drafts.components:
         if draft.name not in chunked:
@@ -118,14 +106,10 @@ def preset(drafts: Drafts, defaults: Mapping[str, str | bool]) -> None:
                     _preset(draft, key, value)
 
 
-def _chunked(world: WorldSpec) -> list[str]:
-    return world.archetypes.components if world.archetypes else []
-
-
 def _preset(draft: Draft[ComponentSpec], key: str, value: str | bool) -> None:
     if key in draft.spec.model_fields_set or getattr(draft.spec, key) == value:
         return
     spec = draft.spec.model_copy(update={key: value})
-    if agrees(spec) and (value != "indirect" or has_cold(spec)):
+    if not _clashes(spec) and _faults(spec) <= _faults(draft.spec):
         draft.spec = spec
         draft.by_default = (*draft.by_default, key)

@@ -10,7 +10,7 @@ from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Component, Enum, Mark, Project, World
 from ecsgen.model.columns import KEPT_FIELDS
 from ecsgen.model.schedules import fused_passes
-from ecsgen.schema.components import build_component, check_chunk, has_ids, refused
+from ecsgen.schema.components import build_component, check_chunk, refused
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
 from ecsgen.schema.forms import Strict
@@ -37,11 +37,11 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
     _check_class_names(drafts, diagnostics)
     enums = _enums(drafts, diagnostics)
     components = _by_name(drafts.components)
-    known = Known(enums, {name: has_ids(draft.spec) for name, draft in components.items()})
+    known = Known(enums, {name: draft.spec.has_ids for name, draft in components.items()})
     built = [build_component(draft, known, diagnostics) for draft in drafts.components]
     for second in drafts.worlds[1:]:
         first = drafts.worlds[0].value("world")
-        message = f"the world is defined already: {first.path}:{first.line}"
+        message = f"the world is defined already: {first.place}"
         diagnostics.add("E503", message, second.key("world"))
     worlds = [build_world(draft, components, known, diagnostics) for draft in drafts.worlds]
     for draft in drafts.worlds:

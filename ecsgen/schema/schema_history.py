@@ -11,7 +11,7 @@ from ecsgen.model import Mark
 from ecsgen.model.history import History
 from ecsgen.schema.drafts import Draft, Drafts
 from ecsgen.schema.enums import long_members
-from ecsgen.schema.language.component_keys import ComponentSpec, EnumSpec, FieldSpec
+from ecsgen.schema.language.component_keys import ComponentSpec, EnumSpec
 from ecsgen.schema.names import check_camel, check_identifier
 
 Place: TypeAlias = tuple[str, Mark]
@@ -56,8 +56,8 @@ class _Names:
             if not self.check(name, f"a former {self.what}", mark, diagnostics):
                 continue
             if name in used:
-                where = f"in use {_where(used[name], mark)}"
-                message = f"the {self.what} {quote(name)} is removed, and {where}"
+                where = used[name].seen_from(mark)
+                message = f"the {self.what} {quote(name)} is removed, and in use {where}"
                 diagnostics.add("E513", message, mark)
             elif name in gone:
                 diagnostics.add("E509", f"{quote(name)} stands twice in 'removed'", mark)
@@ -72,23 +72,18 @@ class _Names:
             if not self.check(name, f"a former {self.what}", mark, diagnostics):
                 continue
             if name in used:
-                why = f"it is in use {_where(used[name], mark)}"
+                why = f"it is in use {used[name].seen_from(mark)}"
             elif name in gone:
-                why = f"it is removed {_where(gone[name], mark)}"
+                why = f"it is removed {gone[name].seen_from(mark)}"
             elif name in claims:
                 other, place = claims[name]
-                why = f"it is one of {quote(other)} {_where(place, mark)}"
+                why = f"it is one of {quote(other)} {place.seen_from(mark)}"
             else:
                 claims[name] = now, mark
                 continue
             message = f"{quote(name)} cannot be a former name of {quote(now)}: {why}"
             diagnostics.add("E514", message, mark)
         return {name: now for name, (now, _) in claims.items()}
-
-
-def _where(place: Mark, seen_from: Mark) -> str:
-    same = place.path == seen_from.path
-    return f"on line {place.line}" if same else f"at {place.path}:{place.line}"
 
 
 def _listed(draft: Draft[Any], names: Sequence[str], *path: str) -> list[Place]:
@@ -102,11 +97,11 @@ def _add(names: _Names, draft: Draft[Any], kind: str, former: Sequence[str]) -> 
 
 def _fields(draft: Draft[ComponentSpec]) -> tuple[str, _Names]:
     names = _Names("field", check_identifier, _listed(draft, draft.spec.removed, "removed"))
-    for name, form in draft.spec.fields_.items():
+    for name, spec in draft.spec.long_fields.items():
         path = ("fields", name)
         names.present.append((name, draft.key(*path)))
-        former = form.renamed_from if isinstance(form, FieldSpec) else []
-        names.former += [(name, each) for each in _listed(draft, former, *path, "renamed_from")]
+        listed = _listed(draft, spec.renamed_from, *path, "renamed_from")
+        names.former += [(name, each) for each in listed]
     return draft.name, names
 
 

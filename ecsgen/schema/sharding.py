@@ -8,14 +8,11 @@ from typing import Final
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Component, Kernel, Mark, Shards, World
 from ecsgen.model.programs import ENTITY
-from ecsgen.schema.drafts import Draft
-from ecsgen.schema.language.component_keys import ComponentSpec, EnumSpec, FieldSpec
+from ecsgen.schema.drafts import Components, Draft
+from ecsgen.schema.language.component_keys import ComponentSpec, EnumSpec
 from ecsgen.schema.language.world_keys import ShardsSpec, WorldSpec
 from ecsgen.schema.names import module_name
-from ecsgen.schema.neighbours import members_of
-from ecsgen.schema.policy_keys import check_owned, shown
-
-# --- Neighbours that are rows of other shards: what kernels ask of them, ghosts must have ---------
+from ecsgen.schema.policy_keys import check_owned, listed, shown
 
 
 def check_neighbours(
@@ -60,8 +57,8 @@ class _GhostCheck:
 
     def members(self, kernel: Kernel, source: str) -> None:
         """Report a query or group of which nobody can tell whether a ghost is in it."""
-        query = next((one for one in self._world.queries if one.name == source), None)
-        lacking = [name for name in members_of(self._world, source) if name not in self._ghosts]
+        query = self._world.query(source)
+        lacking = [name for name in self._world.members_of(source) if name not in self._ghosts]
         if query is not None and (query.any or query.none):
             reason = f"it depends on {', '.join((*query.any, *query.none))}"
             hint = "ask rows of a group or query that only says 'all'"
@@ -74,11 +71,6 @@ class _GhostCheck:
         message = f"{who}, and which ghosts are among them nobody knows: {reason}"
         self._diagnostics.add("E517", message, kernel.marks["near"], hint=hint)
 
-
-# --- `shards:` of the world document: what other processes see of it, and what can't go there -----
-
-
-Components = Mapping[str, Draft[ComponentSpec]]
 
 GENERATION_BITS: Final = 20
 """The default with shards."""
@@ -96,7 +88,7 @@ def build_shards(
     check = _Check(draft, spec, components, diagnostics)
     check.names()
     check.ghosts()
-    check.stay()
+    listed(draft, spec.stay, components, "'stay'", ("shards", "stay"), diagnostics)
     check.objects()
     ghosts = tuple((name, tuple(fields)) for name, fields in spec.ghosts.items())
     pickles = spec.objects == "pickle"
@@ -110,18 +102,22 @@ def check_enum_names(
     if draft.spec.shards is None:
         return
     for enum in enums:
-        if enum.name in CLASS_NAMES:
-            what, mark = f"the enum {quote(enum.name)}", enum.value("enum")
-            _report_taken(draft, enum.name, what, mark, diagnostics)
+        what, mark = f"the enum {quote(enum.name)}", enum.value("enum")
+        _check_free(draft, enum.name, CLASS_NAMES, what, mark, diagnostics)
 
 
-def _report_taken(
-    draft: Draft[WorldSpec], name: str, what: str, mark: Mark, diagnostics: Diagnostics
+def _check_free(
+    draft: Draft[WorldSpec],
+    name: str,
+    taken: frozenset[str],
+    what: str,
+    mark: Mark,
+    diagnostics: Diagnostics,
 ) -> None:
-    line = draft.key("shards").line
-    whose = f"shards on line {line}"
-    message = f"{what} would take the place of {quote(name)}, which is there for {whose}"
-    diagnostics.add("E102", message, mark)
+    if name in taken:
+        whose = f"shards on line {draft.key('shards').line}"
+        message = f"{what} would take the place of {quote(name)}, which is there for {whose}"
+        diagnostics.add("E102", message, mark)
 
 
 class _Check:
@@ -136,8 +132,6 @@ class _Check:
         self._spec = spec
         self._components = components
         self._diagnostics = diagnostics
-        archetypes = draft.spec.archetypes
-        self._chunked = () if archetypes is None else tuple(archetypes.components)
 
     def names(self) -> None:
         """Report names that only worlds with shards have of their own."""
@@ -153,13 +147,16 @@ class _Check:
                 self._name(name, WORLD_NAMES, what, draft.key(key, name))
 
     def _name(self, name: str, taken: frozenset[str], what: str, mark: Mark) -> None:
-        if name in taken:
-            _report_taken(self._draft, name, what, mark, self._diagnostics)
+        _check_free(self._draft, name, taken, what, mark, self._diagnostics)
 
     def ghosts(self) -> None:
         for name, fields in self._spec.ghosts.items():
             mark = self._draft.key("shards", "ghosts", name)
-            component = self._known(name, "the ghosts", mark)
+            component = self._components.get(name)
+            if component is None:
+                message = f"unknown component {quote(name)} in the ghosts"
+                hint = did_you_mean(name, self._components)
+                self._diagnostics.add("E501", message, mark, hint=hint)
             if component is None or not self._can_be_ghost(component, mark):
                 continue
             seen: set[str] = set()
@@ -176,10 +173,10 @@ class _Check:
         check_owned(component, "the ghosts", mark, self._diagnostics)
         if component.spec.instances == "many":
             place = component.key("instances")
-            why = f"it has {shown(component, 'instances')} ({place.path}:{place.line})"
+            why = f"it has {shown(component, 'instances')} ({place.place})"
             self._refuse(component, why, mark)
-        if component.name in self._chunked:
-            number = self._chunked.index(component.name)
+        if component.name in self._draft.spec.chunked:
+            number = self._draft.spec.chunked.index(component.name)
             place = self._draft.value("archetypes", "components", number)
             self._refuse(component, f"it lives in archetypes since line {place.line}", mark)
         return len(self._diagnostics) == before
@@ -189,48 +186,20 @@ class _Check:
         self._diagnostics.add("E515", message, mark)
 
     def _ghost_field(self, component: Draft[ComponentSpec], name: str, mark: Mark) -> None:
-        form = component.spec.fields_.get(name)
-        if form is None:
+        field = component.spec.long_fields.get(name)
+        if field is None:
             message = f"{quote(component.name)} has no field {quote(name)}"
             hint = did_you_mean(name, component.spec.fields_)
             self._diagnostics.add("E515", message, mark, hint=hint)
-            return
-        place = component.key("fields", name)
-        where = f"({place.path}:{place.line})"
-        text = form.type if isinstance(form, FieldSpec) else form
-        if text == "object" or text.startswith("str["):
-            message = f"{quote(name)} cannot be among the ghosts: it is of type {text} {where}"
+        elif field.type == "object" or field.type.startswith("str["):
+            where = component.key("fields", name).place
+            why = f"it is of type {field.type} ({where})"
+            message = f"{quote(name)} cannot be among the ghosts: {why}"
             self._diagnostics.add("E515", message, mark)
-            return
-        is_cold = isinstance(form, FieldSpec) and "cold" in form.tags
-        if is_cold and component.spec.cold == "indirect":
-            cold = component.key("cold")
-            message = (
-                f"{quote(name)} cannot be among the ghosts: it is cold, with 'cold: indirect' "
-                f"({cold.path}:{cold.line})"
-            )
+        elif field.is_cold and component.spec.cold == "indirect":
+            why = f"it is cold, with 'cold: indirect' ({component.key('cold').place})"
+            message = f"{quote(name)} cannot be among the ghosts: {why}"
             self._diagnostics.add("E515", message, mark)
-
-    def stay(self) -> None:
-        seen: set[str] = set()
-        for number, name in enumerate(self._spec.stay):
-            mark = self._draft.value("shards", "stay", number)
-            component = self._known(name, "'stay'", mark)
-            if component is None:
-                continue
-            if name in seen:
-                self._diagnostics.add("E509", f"{quote(name)} stands twice in 'stay'", mark)
-            else:
-                check_owned(component, "'stay'", mark, self._diagnostics)
-            seen.add(name)
-
-    def _known(self, name: str, where: str, mark: Mark) -> Draft[ComponentSpec] | None:
-        component = self._components.get(name)
-        if component is None:
-            message = f"unknown component {quote(name)} in {where}"
-            hint = did_you_mean(name, self._components)
-            self._diagnostics.add("E501", message, mark, hint=hint)
-        return component
 
     def objects(self) -> None:
         """Report E516 for objects that can neither travel nor stay."""
@@ -240,13 +209,12 @@ class _Check:
         for component in self._components.values():
             if component.name in self._spec.stay:
                 continue
-            for name, form in component.spec.fields_.items():
-                text = form.type if isinstance(form, FieldSpec) else form
-                if text != "object":
+            for name, field in component.spec.long_fields.items():
+                if field.type != "object":
                     continue
                 message = (
                     f"{quote(name)} is an object, which cannot leave its process, as entities do "
-                    f"with 'shards' ({shards.path}:{shards.line})"
+                    f"with 'shards' ({shards.place})"
                 )
                 hint = f"add {component.name} to 'stay', or 'objects: pickle' to the shards"
                 mark = component.key("fields", name)

@@ -49,7 +49,7 @@ def _field(
         )
         diagnostics.add("E513", message, mark)
         return None
-    if draft.spec.cold == "indirect" and "cold" in field.tags:
+    if draft.spec.cold == "indirect" and field.is_cold:
         message = f"the space {quote(field.name)} is in the second, cold buffer"
         hint = "only some rows have it there; tag it hot, or keep it inline"
         diagnostics.add("E513", message, mark, hint=hint)

@@ -13,9 +13,6 @@ from ecsgen.model import Mark
 from ecsgen.schema.forms import LONG, NUMBER, SHORT, WORD, Strict
 from ecsgen.source import Node
 
-# --- What people write who know other tools, and what it is called here ---------------------------
-
-
 _KEYS: Final = {
     **dict.fromkeys(("description", "desc", "comment", "docs"), "doc"),
     **dict.fromkeys(("multi", "multiple", "many"), "instances: many"),
@@ -239,9 +236,6 @@ def _head(document: Node) -> Mark:
     return next(iter(document.keys.values()), document.mark)
 
 
-# --- the model at a place -------------------------------------------------------------------
-
-
 def _keys(model: type[BaseModel]) -> dict[str, Any]:
     """The keys as written, with their annotations."""
     return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
@@ -268,9 +262,6 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield annotation
     for part in get_args(annotation):
         yield from _models(part)
-
-
-# --- cutting --------------------------------------------------------------------------------
 
 
 def _cut(document: Node, paths: Sequence[Path]) -> bool:

@@ -69,6 +69,16 @@ class Known:
     enums: Mapping[str, Enum | None]
     components: Mapping[str, bool]  # name → whether it has ids
 
+    @property
+    def sound_enums(self) -> dict[str, Enum]:
+        """Those without an error, by name."""
+        return {name: enum for name, enum in self.enums.items() if enum is not None}
+
+    @property
+    def wrong_enums(self) -> frozenset[str]:
+        """The others: whether they have a member is not known."""
+        return frozenset(name for name, enum in self.enums.items() if enum is None)
+
 
 def parse_type(text: str, known: Known, of: str) -> FieldType:
     """Take a field type apart; `of` says whose it is, for messages. Raises BadTypeError."""

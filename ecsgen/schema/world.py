@@ -9,9 +9,9 @@ from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Kernel, Mark, Query, World
 from ecsgen.policies import keys
 from ecsgen.policies.key import asked
-from ecsgen.schema.drafts import Claims, Draft
+from ecsgen.schema.drafts import Claims, Components, Draft
 from ecsgen.schema.kernels import build_kernel
-from ecsgen.schema.language.component_keys import ComponentSpec, FieldSpec
+from ecsgen.schema.language.component_keys import ComponentSpec
 from ecsgen.schema.language.world_keys import WorldSpec
 from ecsgen.schema.names import (
     CHUNK_NAMES,
@@ -23,17 +23,13 @@ from ecsgen.schema.names import (
     module_name,
     reserved,
 )
-from ecsgen.schema.policy_keys import check_owned, other, shown
+from ecsgen.schema.policy_keys import check_owned, listed, other, shown
 from ecsgen.schema.sharding import GENERATION_BITS, build_shards
 from ecsgen.schema.type_text import Known
 
-# --- Bundles: their members, and circles among them -----------------------------------------------
-
 
 def check_bundles(
-    draft: Draft[WorldSpec],
-    components: Mapping[str, Draft[ComponentSpec]],
-    diagnostics: Diagnostics,
+    draft: Draft[WorldSpec], components: Components, diagnostics: Diagnostics
 ) -> None:
     """Report E501, E504, E507 and E509."""
     bundles = draft.spec.bundles
@@ -86,11 +82,6 @@ def _circles(bundles: Mapping[str, Sequence[str]]) -> list[list[str]]:
                 current = None
     return circles
 
-
-# --- The world document: bundles, queries, groups, world kernels, archetypes, entity handles ------
-
-
-Components = Mapping[str, Draft[ComponentSpec]]
 
 _NAMED: Final = {
     "queries": "a query",
@@ -149,7 +140,7 @@ def build_world(
         kernels=builder.kernels(known),
         schedules=tuple((name, tuple(entries)) for name, entries in spec.schedule.items()),
         chunk=spec.archetypes.chunk if spec.archetypes else World().chunk,
-        archetypes=tuple(spec.archetypes.components) if spec.archetypes else (),
+        archetypes=tuple(spec.chunked),
         shards=build_shards(draft, components, diagnostics),
         source=draft.source,
         marks=builder.marks(),
@@ -160,7 +151,6 @@ def sources_read(draft: Draft[WorldSpec], components: Components) -> frozenset[s
     """Groups, queries and components without a mistake in them, so that kernels over them can be
     judged."""
     spec = draft.spec
-    chunked = spec.archetypes.components if spec.archetypes is not None else []
     members = {("groups", name): names for name, names in spec.groups.items()}
     for name, query in spec.queries.items():
         members["queries", name] = [one for clause in _CLAUSES for one in getattr(query, clause)]
@@ -170,7 +160,7 @@ def sources_read(draft: Draft[WorldSpec], components: Components) -> frozenset[s
         if (node := draft.node.at(*path)) is not None and node.complete
         if all(name in components for name in names)
     ]
-    return frozenset((*read, *(components.keys() - {*chunked})))
+    return frozenset((*read, *(components.keys() - {*spec.chunked})))
 
 
 class _Builder:
@@ -180,10 +170,9 @@ class _Builder:
         self._draft = draft
         self._components = components
         self._diagnostics = diagnostics
-        archetypes = draft.spec.archetypes
-        names = archetypes.components if archetypes is not None else []
         self._chunked = {
-            name: draft.value("archetypes", "components", k) for k, name in enumerate(names)
+            name: draft.value("archetypes", "components", k)
+            for k, name in enumerate(draft.spec.chunked)
         }
 
     def marks(self) -> dict[str, Mark]:
@@ -221,8 +210,7 @@ class _Builder:
             parts = "index, generation and shard" if sharded else "index and generation"
             message = f"{parts} have {bits} bits together; a handle has 64"
             if sharded:
-                place = self._draft.key("shards")
-                message += f" ('shards' at {place.path}:{place.line})"
+                message += f" ('shards' at {self._draft.key('shards').place})"
             self._diagnostics.add("E403", message, mark)
         if self._written("index_bits") and entity.min_free >= 2**entity.index_bits:
             key = "min_free" if self._written("min_free") else "index_bits"
@@ -262,23 +250,8 @@ class _Builder:
 
     def _members(
         self, names: Sequence[str], where: str, *path: str
-    ) -> Iterator[tuple[Draft[ComponentSpec], Mark]]:
-        """The components of entities in a list of names, each once, with their marks."""
-        seen: set[str] = set()
-        for index, name in enumerate(names):
-            mark = self._draft.value(*path, index)
-            component = self._components.get(name)
-            if component is None:
-                message = f"unknown component {quote(name)} in {where}"
-                hint = did_you_mean(name, self._components)
-                self._diagnostics.add("E501", message, mark, hint=hint)
-            elif name in seen:
-                message = f"{quote(name)} stands twice in {where}"
-                self._diagnostics.add("E509", message, mark)
-            else:
-                check_owned(component, where, mark, self._diagnostics)
-                yield component, mark
-            seen.add(name)
+    ) -> list[tuple[Draft[ComponentSpec], Mark]]:
+        return listed(self._draft, names, self._components, where, path, self._diagnostics)
 
     def queries(self) -> tuple[Query, ...]:
         queries = []
@@ -325,10 +298,9 @@ class _Builder:
         place, defined = self._chunked[one.name], other.value("component")
         message = (
             f"the query {quote(query)} mixes {quote(one.name)}, which lives in archetypes "
-            f"({place.path}:{place.line}), with {quote(other.name)}, which has a manager "
-            f"({defined.path}:{defined.line})"
+            f"({place.place}), with {quote(other.name)}, which has a manager ({defined.place})"
         )
-        later = max(mark, second, key=lambda mark: (mark.line, mark.column))
+        later = max(mark, second, key=lambda mark: mark.start)
         hint = "make two queries of them, or keep all in archetypes or none"
         self._diagnostics.add("E512", message, later, hint=hint)
 
@@ -346,12 +318,9 @@ class _Builder:
                 taken.setdefault(member.name, (group, mark))
 
     def check_archetypes(self) -> None:
-        archetypes = self._draft.spec.archetypes
-        if archetypes is None:
-            return
-        where, path = "the archetypes", ("archetypes", "components")
-        grouped = {name for names in self._draft.spec.groups.values() for name in names}
-        for member, mark in self._members(archetypes.components, where, *path):
+        spec, where = self._draft.spec, "the archetypes"
+        grouped = {name for names in spec.groups.values() for name in names}
+        for member, mark in self._members(spec.chunked, where, "archetypes", "components"):
             self._refuse(member, _ARCHETYPE_FORBIDS, "E506", where, mark)
             self._free(member.name, CHUNK_NAMES, mark)
             if member.name in grouped:
@@ -360,11 +329,11 @@ class _Builder:
             self._refuse_fields(member, where, mark)
 
     def _refuse_fields(self, member: Draft[ComponentSpec], where: str, mark: Mark) -> None:
-        for name, field in member.spec.fields_.items():
-            for key, _ in asked(keys("field"), field) if isinstance(field, FieldSpec) else ():
+        for name, field in member.spec.long_fields.items():
+            for key, _ in asked(keys("field"), field):
                 place = member.key("fields", name, key)
                 message = f"{quote(member.name)} cannot be in {where}: {quote(name)} is {key}"
-                self._diagnostics.add("E506", f"{message} ({place.path}:{place.line})", mark)
+                self._diagnostics.add("E506", f"{message} ({place.place})", mark)
 
     def _refuse(
         self,
@@ -379,7 +348,7 @@ class _Builder:
             if getattr(member.spec, key) == value if value else other(member.spec, key):
                 place = member.key(key)
                 message = f"{quote(member.name)} cannot be in {where}: it has {shown(member, key)}"
-                self._diagnostics.add(code, f"{message} ({place.path}:{place.line})", mark)
+                self._diagnostics.add(code, f"{message} ({place.place})", mark)
 
     def kernels(self, known: Known) -> tuple[Kernel, ...]:
         spec = self._draft.spec

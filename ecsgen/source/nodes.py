@@ -8,9 +8,6 @@ from typing import Final, TypeAlias
 
 from ecsgen.model import Mark
 
-# --- What a plain YAML 1.2 scalar means: null, a boolean, a number, or text as it stands ----------
-
-
 Scalar: TypeAlias = bool | int | float | str | None
 
 MAX_DIGITS: Final = 400  # more than any number that fits a field, less than int() refuses
@@ -55,9 +52,6 @@ def resolve(text: str) -> Scalar:
 def _check_digits(text: str) -> None:
     if len(text) > MAX_DIGITS:
         raise OverflowError(f"a number of {len(text)} digits is too large for any field")
-
-
-# --- Values that know where they stand in the text ------------------------------------------------
 
 
 MAX_DEPTH: Final = 32

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ecsgen.diagnostics import Diagnostics, format_text
-from ecsgen.layout.layout_hints import remarks
+from ecsgen.layout_text import remarks
 from ecsgen.model import Component
 from ecsgen.model.programs import Cast, Constant, Operation, Program, walk
 from ecsgen.model.types import SCALARS, Type, promote

@@ -16,7 +16,8 @@ from ecsgen_runtime.policies.cold import differing, picked
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ecsgen.layout import layout, table
+from ecsgen.layout import layout
+from ecsgen.layout_text import table
 from tests.support.soak import examples
 from tests.support.world_package import load, world_package
 

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 from ecsgen.cli import ecsgen
 from ecsgen.config import UsageError
-from ecsgen.layout.chunk_sizes import chunk_plan, chunk_plan_table, chunk_title
+from ecsgen.layout import chunk_plan, chunk_title
+from ecsgen.layout_text import chunk_plan_table
 from ecsgen.model import Component
 from ecsgen.pictures.drawing import text_width
 from ecsgen.pictures.picture import picture

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from importlib import import_module
 
 import pytest
+from ecsgen_runtime.package import EXPORTED, SOME_EXPORT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,11 +15,13 @@ from ecsgen import policies
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Mark
 from ecsgen.policies.policy import Part
-from ecsgen.render import reserved, runtime
+from ecsgen.render import runtime
 from ecsgen.render.class_parts import PARTS
+from ecsgen.render.imports import PACKAGE
 from ecsgen.render.world.module import VIEW_METHODS
 from ecsgen.schema.names import (
     CHUNK_NAMES,
+    CLASS_NAMES,
     FIELD_NAMES,
     GROUP_NAMES,
     MODULE_NAMES,
@@ -71,8 +74,11 @@ def listed(*lists: Mapping[str, frozenset[str]]) -> frozenset[str]:
     return frozenset[str]().union(*(names for each in lists for names in each.values()))
 
 
-def test_the_table_is_that_of_the_runtime() -> None:
-    assert reserved.TAKEN.read_text(encoding="utf-8") == reserved.table(), "run: make docs"
+def test_what_packages_export_is_reserved_for_classes() -> None:
+    chunked = {name for name, module in PACKAGE.items() if module == ".archetypes"}
+    tables = (*EXPORTED.values(), *(SOME_EXPORT[module] for module in (".draws", ".spaces.spaced")))
+    own = {"EntityManager", "EntityView", "Signature", "World"}
+    assert listed(CLASS_NAMES) == {*" ".join(tables).split(), *own, *chunked}
 
 
 def test_what_managers_have_is_reserved_for_fields() -> None:

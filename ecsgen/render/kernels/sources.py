@@ -324,8 +324,7 @@ def source_of(world: World, name: str, components: Mapping[str, Component]) -> S
         found = f"self.{one.module}.data._n{'_active' if one.partition else ''}"
         given = {name: one}, managers, all_fields(world, [one]), found, "their number changes"
         return Source(*given, has_holes=one.lookup == "direct")
-    query = next((query for query in world.queries if query.name == name), None)
-    members = dict(world.groups)[name] if query is None else query.all
+    members, query = world.members_of(name), world.query(name)
     seen = {member: components[member] for member in members}
     whole = all_fields(world, seen.values())
     if query is None:

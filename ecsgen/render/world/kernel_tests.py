@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ecsgen.model import Component, Default, Kernel, Project
+from ecsgen.model import Component, Default, Kernel, Project, World
 from ecsgen.model.members import steps_kernels
 from ecsgen.model.programs import Argument
 from ecsgen.render.calls import collection
@@ -117,8 +117,7 @@ def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
 
 def steps_cases(project: Project) -> tuple[StepsCase, ...]:
     """Return the kernels over rows of managers, with the components concerned."""
-    members = {"": (), **_members(project)}
-    by_name = {component.name: component for component in project.components}
+    by_name, world = project.by_name, project.world
 
     def found(names: Iterable[str]) -> tuple[Component, ...]:
         return tuple(by_name[name] for name in names)
@@ -126,10 +125,10 @@ def steps_cases(project: Project) -> tuple[StepsCase, ...]:
     return tuple(
         StepsCase(
             kernel,
-            found(members[kernel.over]),
+            found(world.members_of(kernel.over)),
             found(_led_to(kernel)),
-            found(members[_among(kernel)]),
-            tuple(_kinds(project, kernel)),
+            found(world.members_of(_among(kernel)) if _among(kernel) else ()),
+            tuple(_kinds(world, kernel)),
         )
         for kernel in steps_kernels(project)
     )
@@ -140,22 +139,18 @@ def _led_to(kernel: Kernel) -> list[str]:
     return [name for name in sorted(kernel.program.effects.leads) if name]
 
 
-def _kinds(project: Project, kernel: Kernel) -> Iterator[str]:
+def _kinds(world: World, kernel: Kernel) -> Iterator[str]:
     """Return components that entities have which a kernel runs over, asks, or leads to; then all
     of these."""
-    any_of = {query.name: query.any for query in project.world.queries}
-    found = {name: {*members, *any_of.get(name, ())} for name, members in _members(project).items()}
-    own, asked, led = found[kernel.over], found.get(_among(kernel), set()), set(_led_to(kernel))
+    any_of = {query.name: query.any for query in world.queries}
+    own, asked = (
+        {*world.members_of(name), *any_of.get(name, ())} if name else set[str]()
+        for name in (kernel.over, _among(kernel))
+    )
+    led = set(_led_to(kernel))
     for kind in dict.fromkeys(map(frozenset, (own, asked, led, own | asked | led))):
         if kind:
             yield literal(tuple(sorted(map(module_name, kind))))
-
-
-def _members(project: Project) -> dict[str, tuple[str, ...]]:
-    """Return the components that kernels see in each group and query, or of a component's rows."""
-    queries = {query.name: query.all for query in project.world.queries}
-    components = {component.name: (component.name,) for component in project.components}
-    return dict(project.world.groups) | queries | components
 
 
 def attribute_of(kernel: Kernel) -> str:

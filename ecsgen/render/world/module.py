@@ -15,7 +15,7 @@ from ecsgen.model.schedules import called
 from ecsgen.policies.unique import UNIQUE
 from ecsgen.render.calls import call, collection
 from ecsgen.render.environment import environment
-from ecsgen.render.giving_way import marked, marked_class
+from ecsgen.render.giving_way import Named, marked, marked_class
 from ecsgen.render.imports import import_lines
 from ecsgen.render.kernels.sources import Source, source_of
 from ecsgen.render.printers import Texts, drawing_lines, method_of, pass_of
@@ -27,8 +27,6 @@ from ecsgen.render.world.world_members import bundles, flags, groups
 from ecsgen.render.world.world_queries import chunk_queries, joined_queries
 from ecsgen.render.world.world_schedules import ScheduleSubject
 from ecsgen.schema.names import DERIVED_CLASSES, module_name
-
-# --- The world's kernels, and the passes of its schedules, as its template lays them out ----------
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +63,6 @@ class KernelSubject:
             assert isinstance(source, Source)  # chunks are in no pass
             methods.append(pass_of(fused, source, self.backend))
         return Texts.of(methods)
-
-
-# --- What the world says of its shards ------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +129,6 @@ def subject_of(feature: str, project: Project) -> object:
     return None if make is None else make(project)
 
 
-# --- Makes `world.py`: its template, filled with what its schemas ask for -------------------------
-
-
 MARKER = "<<imports>>"
 DERIVED = ("", *DERIVED_CLASSES)
 VIEW_METHODS = ("add", "remove")
@@ -144,11 +136,9 @@ VIEW_METHODS = ("add", "remove")
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Member(Named):
     """What the world must know of a component: no more, so that few changes concern it."""
 
-    name: str
-    module: str
     owner: str
     destroy: str
     has_manager: bool
@@ -167,11 +157,6 @@ class Member:
             not component.reserve,
             UNIQUE.applies(component),
         )
-
-    @property
-    def alone(self) -> str:
-        """Its module's name where that stands alone: as a parameter, or an item of a class."""
-        return marked(self.module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,9 +274,9 @@ class Parts:
 
 def _argument_enums(project: Project) -> tuple[str, ...]:
     """Return the enums in arguments of the world's kernels, and of those that schedules call."""
-    world, known = project.world, {component.name: component for component in project.components}
+    world = project.world
     entries = tuple(entry for _, entries in world.schedules for entry in entries)
-    kernels = [*world.kernels, *(one.kernel for one in called(entries, known, world))]
+    kernels = [*world.kernels, *(one.kernel for one in called(entries, project.by_name, world))]
     given = (argument for kernel in kernels for argument in kernel.program.arguments)
     return tuple(sorted(map(marked, {argument.type.enum for argument in given} - {""})))
 

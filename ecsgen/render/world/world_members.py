@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 from ecsgen.model import Project
 from ecsgen.model.members import bundle_members, having_owners
 from ecsgen.render.calls import call, collection
-from ecsgen.render.giving_way import marked, marked_class
+from ecsgen.render.giving_way import Named, marked, named
 from ecsgen.render.quoting import literal
-from ecsgen.schema.names import group_class, module_name
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A component, as templates name it."""
-
-    name: str
-    module: str
-
-    @classmethod
-    def of(cls, name: str) -> Self:
-        """Return a component by its name."""
-        return cls(marked_class(name), module_name(name))
-
-    @property
-    def alone(self) -> str:
-        """Its module's name where that stands alone: as a parameter, or an item of a class."""
-        return marked(self.module)
+from ecsgen.schema.names import group_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +17,7 @@ class Group:
     """A group: its components' rows are aligned."""
 
     name: str
-    members: tuple[Member, ...]
+    members: tuple[Named, ...]
 
     @property
     def class_name(self) -> str:
@@ -66,7 +47,7 @@ class Bundle:
     """A bundle: components to spawn from."""
 
     name: str
-    members: tuple[Member, ...]
+    members: tuple[Named, ...]
 
     @property
     def flag(self) -> str:
@@ -86,7 +67,7 @@ class Flags:
 def groups(project: Project) -> tuple[Group, ...]:
     """Return all groups."""
     return tuple(
-        Group(name, tuple(Member.of(member) for member in members))
+        Group(name, tuple(named(project.by_name[member]) for member in members))
         for name, members in project.world.groups
     )
 
@@ -94,7 +75,7 @@ def groups(project: Project) -> tuple[Group, ...]:
 def bundles(project: Project) -> tuple[Bundle, ...]:
     """Return all bundles, each with the components of those that it builds on."""
     return tuple(
-        Bundle(name, tuple(Member.of(c.name) for c in members))
+        Bundle(name, tuple(map(named, members)))
         for name, members in bundle_members(project).items()
     )
 

@@ -4,33 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from ecsgen.model import Component, Project, Query
+from ecsgen.model import Project, Query
 from ecsgen.model.members import queries_of
 from ecsgen.render.calls import call, collection, inner
-from ecsgen.render.giving_way import marked, marked_class
+from ecsgen.render.giving_way import Named, marked, marked_class, named
 from ecsgen.render.quoting import literal
 from ecsgen.schema.names import query_classes
 
 CLAUSES = ("all", "any", "none", "optional")
-
-
-class Part(NamedTuple):
-    """What a query must know of a component: no more, so that few changes concern it."""
-
-    name: str
-    module: str
-
-    @property
-    def alone(self) -> str:
-        """Its module's name where that stands alone: as a parameter, or an item of a class."""
-        return marked(self.module)
-
-    @classmethod
-    def of(cls, component: Component) -> Part:
-        """Return what a query must know of a component."""
-        return cls(marked_class(component.name), component.module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +20,13 @@ class QuerySpelling:
     """A query, and the components that it names."""
 
     query: Query
-    parts: Mapping[str, Part]
+    parts: Mapping[str, Named]
 
     @classmethod
     def of(cls, query: Query, project: Project) -> QuerySpelling:
         """Return a query with those components that it is about."""
-        named = {name for clause in CLAUSES for name in getattr(query, clause)}
-        return cls(query, {c.name: Part.of(c) for c in project.components if c.name in named})
+        names = {name for clause in CLAUSES for name in getattr(query, clause)}
+        return cls(query, {c.name: named(c) for c in project.components if c.name in names})
 
     @property
     def name(self) -> str:
@@ -66,12 +48,12 @@ class QuerySpelling:
         return f"Live entities with {'; '.join(clauses)}."
 
     @property
-    def all(self) -> list[Part]:
+    def all(self) -> list[Named]:
         """The components that the entities have."""
         return [self.parts[name] for name in self.query.all]
 
     @property
-    def optional(self) -> list[Part]:
+    def optional(self) -> list[Named]:
         """The components that they may have."""
         return [self.parts[name] for name in self.query.optional]
 
@@ -91,8 +73,8 @@ class QuerySpelling:
     def members(self) -> list[str]:
         """The arguments of the query of managers that say which, laid out."""
         query = self.query
-        named = {"any_of=": query.any, "none_of=": query.none, "optional=": query.optional}
-        given = [("", query.all), *((key, names) for key, names in named.items() if names)]
+        some = {"any_of=": query.any, "none_of=": query.none, "optional=": query.optional}
+        given = [("", query.all), *((key, names) for key, names in some.items() if names)]
         return [
             inner(collection(key, [f"self.{self.parts[name].module}" for name in names], 12, ","))
             for key, names in given

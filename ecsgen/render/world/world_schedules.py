@@ -168,10 +168,8 @@ class ScheduleMethod:
         if over in self._known:
             component = self._known[over]
             return (component.module,) if component.owner == "entity" else ()
-        names = dict(self._world.groups).get(over)
-        if names is None:
-            query = next(query for query in self._world.queries if query.name == over)
-            names = (*query.all, *query.any[:1])
+        query = self._world.query(over)
+        names = (*self._world.members_of(over), *(query.any[:1] if query else ()))
         return tuple(self._known[name].module for name in names)
 
     def _call(self, one: Call) -> str:

@@ -1,5 +1,6 @@
 """Components, their fields and policies, enums and flags."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, create_model
@@ -8,9 +9,6 @@ from ecsgen.policies import keys
 from ecsgen.policies.key import MAX_ROWS
 from ecsgen.schema.forms import LONG, SHORT, ClassName, Strict, Text, TypeText, form
 from ecsgen.schema.language.kernel_keys import KernelSpec, ReductionSpec
-
-# --- Fields: the columns of a component -----------------------------------------------------------
-
 
 FORMER: Final = "All names that it had before: what was saved under them is its own."
 
@@ -49,13 +47,15 @@ class FieldSpec(_Stored):
 
     renamed_from: list[Text] = Field(default=[], description=FORMER)
 
+    @property
+    def is_cold(self) -> bool:
+        """Whether it is tagged cold."""
+        return "cold" in self.tags
+
 
 FieldForm: TypeAlias = Annotated[
     Annotated[FieldSpec, Tag(LONG)] | Annotated[TypeText, Tag(SHORT)], Discriminator(form)
 ]
-
-
-# --- Enums and flags ------------------------------------------------------------------------------
 
 
 class MemberSpec(Strict):
@@ -91,9 +91,6 @@ class EnumSpec(Strict):
         "or to a mapping. Stored in the smallest unsigned type that fits."
     )
     flags: bool = Field(default=False, description="An `IntFlag` instead of an `IntEnum`.")
-
-
-# --- The policies of a component that are mappings ------------------------------------------------
 
 
 Rows: TypeAlias = Annotated[int, Field(ge=0, le=MAX_ROWS)]
@@ -148,9 +145,6 @@ GrowthForm: TypeAlias = Annotated[
     Annotated[GrowthSpec, Tag(LONG)] | Annotated[Literal["double"], Tag(SHORT)],
     Discriminator(form),
 ]
-
-
-# --- Components -----------------------------------------------------------------------------------
 
 
 class _Policies(Strict):
@@ -239,3 +233,29 @@ class ComponentSpec(_Storage):
     reductions: dict[str, ReductionSpec] = Field(
         default={}, description="Name → reduction: a method that returns one value."
     )
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether instances have stable ids, asked for or not."""
+        return self.ids or self.owner == "none"
+
+    @property
+    def start(self) -> Literal["", "active", "inactive"]:
+        """Where new instances begin in a partition; nothing without one."""
+        return self.partition.start if isinstance(self.partition, PartitionSpec) else ""
+
+    @property
+    def orphans(self) -> Literal["", "root", "destroy", "die"]:
+        """What becomes of children in a hierarchy; nothing without one."""
+        return self.hierarchy.orphans if isinstance(self.hierarchy, HierarchySpec) else ""
+
+    @property
+    def reserve(self) -> int:
+        """Rows that are reserved; 0 with `growth: double`."""
+        return self.growth.reserve if isinstance(self.growth, GrowthSpec) else 0
+
+    @cached_property
+    def long_fields(self) -> dict[str, FieldSpec]:
+        """The fields as mappings, however they are written."""
+        forms = self.fields_.items()
+        return {name: FieldSpec(type=f) if isinstance(f, str) else f for name, f in forms}

@@ -109,3 +109,8 @@ class WorldSpec(Strict):
         description="The world is one of several, in as many processes, between which entities "
         "move. `{}` is enough.",
     )
+
+    @property
+    def chunked(self) -> list[str]:
+        """The components that live in archetypes."""
+        return self.archetypes.components if self.archetypes else []

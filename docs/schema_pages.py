@@ -1,6 +1,6 @@
-"""The pages docs/schema.md and docs/diagnostics.md, made from the model and the list of codes.
+"""Writes schema.md and diagnostics.md, from the model and the list of codes.
 
-`python -m ecsgen.schema.reference` rewrites them.
+python docs/schema_pages.py [FOLDER]
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
 
 _INTRODUCTION: Final = f"""# The schema language
 
-<!-- Made by `python -m ecsgen.schema.reference`; change the model, not this page. -->
+<!-- Made by `python docs/schema_pages.py`; change the model, not this page. -->
 
 Schemas are plain YAML files, `**/*.yaml` and `**/*.yml` below the schema folder, read in order of
 their paths. A file has any number of documents, separated by `---`; each has one kind key:
@@ -142,8 +142,7 @@ def diagnostics_page() -> str:
     """docs/diagnostics.md."""
     parts = [
         "# Diagnostics\n",
-        "<!-- Made by `python -m ecsgen.schema.reference`;"
-        " change `ecsgen/diagnostics/codes.py`. -->\n",
+        "<!-- Made by `python docs/schema_pages.py`; change `ecsgen/diagnostics/codes.py`. -->\n",
         "Every error of every file is reported in one run, with the line and column (from 1) where "
         "it begins:\n",
         "```text\n"
@@ -255,4 +254,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)

@@ -1,17 +1,26 @@
-"""The memory layout of a component: which columns there are, in which order, at which offsets."""
+"""The memory layout of a component, and of an archetype chunk: which columns there are, in which
+order, at which offsets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ecsgen import policies
 from ecsgen.model import Component
-from ecsgen.model.columns import COLD, Column, field_columns
+from ecsgen.model.columns import (
+    COLD,
+    OWNER_BYTES,
+    Column,
+    chunk_rows,
+    field_columns,
+    whole_lines,
+)
 from ecsgen.policies import Policy
 
 PAGE = 4096
 OWNER = "entity"
+_CHUNK_OWNER = Column("entity", "u64", doc="Whose row it is.")
 COLD_OWNER = Column("row", "u32", tags=(COLD,), doc="The row that each cold row belongs to.")
 
 
@@ -67,52 +76,6 @@ def _apart(columns: tuple[Column, ...]) -> tuple[tuple[Column, ...], tuple[Colum
     return stored, tuple(column for column in columns if column.is_object)
 
 
-def table(plan: Layout, capacity: int = 64) -> str:
-    """Return a layout as text: one table per buffer, a line per column, then the totals."""
-    if plan.cold is None:
-        return _table(plan, capacity)
-    return f"{_table(plan, capacity)}\n{_table(plan.cold, capacity, 'cold column')}"
-
-
-def chunk_table(component: Component) -> str:
-    """Return a component's columns in archetype chunks as text, a line per column."""
-    rows = [("column", "type", "tags", "bytes/row")]
-    for column in (column for field in component.fields for column in field_columns(field)):
-        nbytes = "beside" if column.is_object else str(column.nbytes)
-        rows.append((column.name, type_text(column), " ".join(column.tags), nbytes))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    rule = "  ".join("-" * width for width in widths)
-    lines = [
-        "  ".join([*(row[i].ljust(widths[i]) for i in range(3)), row[3].rjust(widths[3])])
-        for row in rows
-    ]
-    total = sum(c.nbytes for field in component.fields for c in field_columns(field))
-    count = f"{total} bytes per row, in archetype chunks of {component.chunk} bytes"
-    return "\n".join([lines[0], rule, *lines[1:], count])
-
-
-def _table(plan: Layout, capacity: int, heading: str = "column") -> str:
-    rows = [(heading, "type", "bytes/row", f"offset ({capacity} rows)", "tags")]
-    for column in plan.columns:
-        offset = plan.before(column) * capacity
-        rows.append(
-            (column.name, type_text(column), str(column.nbytes), str(offset), " ".join(column.tags))
-        )
-    for column in plan.objects:
-        rows.append((column.name, "object", "beside", "", " ".join(column.tags)))
-    total = f"{plan.row_bytes} bytes per row, {plan.buffer_bytes(capacity)} for {capacity} rows"
-    return f"{aligned(rows)}\n{total}\n"
-
-
-def aligned(rows: Sequence[tuple[str, ...]]) -> str:
-    """Return rows as text in columns, the first one underlined; the third and fourth have
-    numbers."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = [_line(row, widths) for row in rows]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(lines)
-
-
 def type_text(column: Column) -> str:
     """Return a column's type as the schema spells it."""
     if column.field is not None:
@@ -121,9 +84,58 @@ def type_text(column: Column) -> str:
     return f"{column.scalar}[{shape}]" if shape else column.scalar
 
 
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    cells = [
-        text.rjust(width) if i in (2, 3) else text.ljust(width)
-        for i, (text, width) in enumerate(zip(row, widths, strict=True))
-    ]
-    return "  ".join(cells).rstrip()
+@dataclass(frozen=True, slots=True)
+class ChunkColumn:
+    """A column in a chunk; `component` is empty for the owners."""
+
+    component: str
+    column: Column
+    offset: int
+
+    @property
+    def name(self) -> str:
+        """How users reach it: `chunk.health.points`."""
+        return ".".join(filter(None, (self.component, self.column.name)))
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlan:
+    """The chunks with rows of exactly some components; `objects` lie beside the buffer."""
+
+    size: int
+    rows: int
+    columns: tuple[ChunkColumn, ...]
+    objects: tuple[ChunkColumn, ...]
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes per row."""
+        return sum(each.column.nbytes for each in self.columns)
+
+    @property
+    def free(self) -> int:
+        """Bytes behind the last column."""
+        last = self.columns[-1]
+        return self.size - last.offset - whole_lines(last.column.nbytes * self.rows)
+
+
+def chunk_plan(components: Iterable[Component]) -> ChunkPlan:
+    """Lay out a chunk for the rows that have all of some components, which live in archetypes."""
+    members = sorted(components, key=lambda component: component.name)
+    size = members[0].chunk
+    rows = chunk_rows(members, size)
+    columns, objects = [ChunkColumn("", _CHUNK_OWNER, 0)], []
+    offset = whole_lines(OWNER_BYTES * rows)
+    for component in members:
+        plan = layout(component)
+        for column in plan.columns:
+            if column.field:
+                columns.append(ChunkColumn(component.module, column, offset))
+                offset += whole_lines(column.nbytes * rows)
+        objects += [ChunkColumn(component.module, column, -1) for column in plan.objects]
+    return ChunkPlan(size, rows, tuple(columns), tuple(objects))
+
+
+def chunk_title(components: Iterable[Component]) -> str:
+    """Return the signature in words."""
+    return " + ".join(sorted(component.name for component in components))
