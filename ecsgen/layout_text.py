@@ -19,6 +19,7 @@ def table(plan: Layout, capacity: int = 64) -> str:
 
 
 def _table(plan: Layout, capacity: int, heading: str = "column") -> str:
+    rows: list[tuple[str, ...]]
     rows = [(heading, "type", "bytes/row", f"offset ({capacity} rows)", "tags")]
     rows += [_row(c.name, c, plan.before(c) * capacity) for c in plan.columns]
     rows += [_row(c.name, c) for c in plan.objects]
@@ -40,6 +41,7 @@ def chunk_table(component: Component) -> str:
 
 def chunk_plan_table(plan: ChunkPlan) -> str:
     """Return the layout of a chunk as text: a line per column, then the totals."""
+    rows: list[tuple[str, ...]]
     rows = [("column", "type", "bytes/row", f"offset ({plan.rows} rows)", "tags")]
     rows += [_row(each.name, each.column, each.offset) for each in plan.columns]
     rows += [_row(each.name, each.column) for each in plan.objects]

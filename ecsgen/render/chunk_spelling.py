@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from ecsgen.layout import Layout
 from ecsgen.layout_text import chunk_table
 from ecsgen.model import Component
@@ -12,7 +10,7 @@ from ecsgen.render.component_spelling import ComponentSpelling, chunk_field_line
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
 from ecsgen.render.quoting import WIDTH, literal
-from ecsgen.render.spelling import Spelling, SplitSpelling, ndindex, row_field
+from ecsgen.render.spelling import Spelling, SplitSpelling, row_field
 
 MARKER = "<<imports>>"
 
@@ -62,11 +60,6 @@ class ChunkedSpelling(ComponentSpelling):
         return "\n".join(["_COLUMNS: Final = (", *lines, ")"])
 
     @property
-    def checked_line(self) -> str:
-        """The statement that returns the checked fields of one row."""
-        return collection("return ", [f.local for f in self.fields], 8)
-
-    @property
     def unpacked_line(self) -> str:
         """The statement that takes them apart again."""
         names = [f.local for f in self.fields]
@@ -96,20 +89,11 @@ class ChunkedSpelling(ComponentSpelling):
         """The fields that are converted as a whole and stored by element."""
         return [f for f in self.fields if isinstance(f, SplitSpelling)]
 
-    @cached_property
+    @property
     def arrays(self) -> list[str]:
         """The expressions for the columns of checked fields, in the layout's order."""
-        parts = {
-            part.name: f"{f.local}[:, {', '.join(map(str, place))}]"
-            for f in self.split_fields
-            for place, part in zip(ndindex(f.column.shape), f.parts, strict=True)
-        }
+        parts = dict(part for f in self.split_fields for part in f.of_all(f.local))
         return [parts.get(s.name, f"{s.constant}.many({s.alone}, count)") for s in self.columns]
-
-    @property
-    def arrays_line(self) -> str:
-        """The statement that returns them."""
-        return collection("return ", self.arrays, 8)
 
     def broadcast_line(self, field: SplitSpelling) -> str:
         """The statement that checks a split field for all rows."""

@@ -17,8 +17,8 @@ from ecsgen.render.spelling import (
     SplitSpelling,
     cell_attributes,
     moved_lines,
-    ndindex,
     objects_line,
+    row_field,
     slots_lines,
 )
 
@@ -164,10 +164,8 @@ class SplitColdField(_Field, SplitSpelling):
             f'        parts = picked(columns["{self.name}"], {shape}, wanted)',
             f"        parts = np.broadcast_to(parts, {some})",
         ]
-        lines += [
-            f"        self._{part.name}_column[span] = parts[:, {', '.join(map(str, place))}]"
-            for place, part in zip(ndindex(self.column.shape), self.parts, strict=True)
-        ]
+        parts = self.of_all("parts")
+        lines += [f"        self._{name}_column[span] = {part}" for name, part in parts]
         return "\n".join(lines)
 
 
@@ -175,12 +173,10 @@ def cold_field(
     field: Field, component: str, columns: dict[str, Spelling]
 ) -> ColdField | SplitColdField:
     """Return a field of the second buffer as its users see it."""
-    if not field.split:
-        column = columns[field.name]
-        return ColdField(column.column, component, column.before)
-    parts = tuple(columns[part.name] for part in split_parts(field))
-    whole = replace(parts[0].column, name=field.name, shape=field.type.shape, field=field)
-    return SplitColdField(replace(whole, doc=field.doc), component, 0, parts)
+    found = row_field(field, component, columns)
+    if isinstance(found, SplitSpelling):
+        return SplitColdField(found.column, component, 0, found.parts)
+    return ColdField(found.column, component, found.before)
 
 
 class ColdSpelling:

@@ -36,7 +36,11 @@ def component_module(component: Component) -> str:
             "below": lambda indent: call(
                 "return self._create_below", ["parent", "self.create", *c.handed_on], indent
             ),
-            "created_below": lambda indent: c.created_below(indent),
+            "created_below": lambda indent: call(
+                "return self._create_children",
+                ["parents", "self._create_many", *c.given_many],
+                indent,
+            ),
             "move_row": lambda indent: c.move_lines("data", indent),
         },
     )

@@ -10,7 +10,7 @@ from ecsgen.model import Base, Component
 from ecsgen.model.columns import field_columns
 from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
-from ecsgen.render.calls import call, collection, keywords, signature
+from ecsgen.render.calls import call, keywords, signature
 from ecsgen.render.class_parts import with_parts
 from ecsgen.render.cold_spelling import (
     ColdField,
@@ -31,7 +31,6 @@ from ecsgen.render.spelling import (
     slots_lines,
     spelled,
 )
-from ecsgen.render.steps import refusal_line
 
 
 def field_line(spelling: Spelling, manager: str) -> str:
@@ -230,18 +229,6 @@ class ComponentSpelling:
         return f"{self.name}Ref"
 
     @property
-    def proxy_base(self) -> str:
-        """The class of the runtime that this one inherits from."""
-        return "EntityProxy" if self.owned else "IdProxy"
-
-    @property
-    def rows_note(self) -> str:
-        """What the docstring of `rows` says of changes meanwhile."""
-        if self.component.instances == "many":
-            return "a structural change ends that"
-        return "those that go meanwhile are skipped"
-
-    @property
     def proxy_fields(self) -> list[str]:
         """The statements that make the attributes of a proxy."""
         return [field_line(spelling, self.manager) for spelling in self.fields]
@@ -262,34 +249,7 @@ class ComponentSpelling:
             return []
         return [s.name for s in self.fields if not s.column.shape and not s.is_object]
 
-    @property
-    def sort_keys_lines(self) -> str:
-        """The statement that lists them."""
-        return collection("_SORT_KEYS: ClassVar = ", [literal(n) for n in self.sort_keys], 4)
-
     # --- creation --------------------------------------------------------------------------------
-
-    @property
-    def handle(self) -> str:
-        return "Instance" if self.owned else "Id"
-
-    @property
-    def handles(self) -> str:
-        return "RowArray" if self.owned else "IdArray"
-
-    @property
-    def creates(self) -> str:
-        """What `create` does."""
-        if self.owned:
-            return "Give an entity an instance and return its row"
-        return "Add an instance and return its id"
-
-    @property
-    def creates_many(self) -> str:
-        """What `create_many` does."""
-        if self.owned:
-            return "Give each of k entities an instance and return the rows, shape (k,)"
-        return "Add `count` instances and return their ids, shape (count,)"
 
     @property
     def create_note(self) -> str:
@@ -311,7 +271,8 @@ class ComponentSpelling:
         whom = ["entity: Entity", "/"] if self.owned else []
         more = [policy.keyword for policy in self._policies if policy.keyword]
         named = [*self.parameters, *more]
-        return self._head("create", [*whom, *keywords(named)], self.handle)
+        returns = "Instance" if self.owned else "Id"
+        return self._head("create", [*whom, *keywords(named)], returns)
 
     @property
     def head_many(self) -> str:
@@ -320,7 +281,8 @@ class ComponentSpelling:
         more = [policy.keyword_many for policy in self._policies if policy.keyword_many]
         fields = [f"**columns: Unpack[{self.name}Fields]"] if self.fields else []
         given = ["table: GivenTable | None = None", "/", *keywords(more), *fields]
-        return self._head("create_many", [*whom, *given], self.handles)
+        returns = "RowArray" if self.owned else "IdArray"
+        return self._head("create_many", [*whom, *given], returns)
 
     def _head(self, method: str, parameters: list[str], returns: str) -> str:
         if not self.fields:
@@ -331,7 +293,12 @@ class ComponentSpelling:
     @property
     def refusal(self) -> str:
         """The statement for an entity that does not live in the slot of its index."""
-        return refusal_line(self.component)
+        found = (
+            "_slot = self._entities._slot_of"
+            if self.component.sharded
+            else "self._entities.require"
+        )
+        return f"{found}(entity)  # raises StaleEntityError"
 
     @property
     def parameters(self) -> list[str]:
@@ -365,21 +332,8 @@ class ComponentSpelling:
         return [*(["entity"] if self.owned else []), *self.keywords]
 
     @property
-    def created_many(self) -> str:
-        """The statement that ends `create_many`."""
-        return call("return self._create_many", self._given_many, 8)
-
-    def created_below(self, indent: int) -> str:
-        """The same with parents."""
-        return call(
-            "return self._create_children",
-            ["parents", "self._create_many", *self._given_many],
-            indent,
-        )
-
-    @property
-    def _given_many(self) -> list[str]:
-        """The arguments of `create_many` without parents."""
+    def given_many(self) -> list[str]:
+        """The arguments of `create_many` without parents, handed on."""
         whom = "entities" if self.owned else "count"
         return [whom, "columns" if self.fields else "{}", "table"]
 

@@ -13,21 +13,11 @@ from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.kernels.oracle import KernelCheck, ReductionCheck
 from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.spelling import KINDS
 from ecsgen.render.support import Piece, camel, import_lines
 
 COMMON = ("proxies.ProxyCases", "cases.CommonCases")
 """What managers of all policies are tried on."""
-KINDS = {
-    Base.BOOL: "Bool",
-    Base.INT: "Int",
-    Base.FLOAT: "Float",
-    Base.ENTITY: "Handle",
-    Base.ID: "Handle",
-    Base.ENUM: "Enum",
-    Base.STR: "Text",
-    Base.BYTES: "Bytes",
-    Base.OBJECT: "Object",
-}
 
 
 class ComponentTests:

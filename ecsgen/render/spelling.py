@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import ClassVar
 
-from ecsgen.model import Base, Field
+from ecsgen.model import Base, Field, FieldType
 from ecsgen.model.columns import Column, split_parts
+from ecsgen.model.types import SCALARS
 from ecsgen.policies.unique import KEY
-from ecsgen.render.calls import call, collection, display, literal_shape, signature, tuple_item
-from ecsgen.render.column_spelling import ColumnSpelling
+from ecsgen.render.calls import (
+    call,
+    collection,
+    display,
+    literal_shape,
+    sentence,
+    signature,
+    tuple_item,
+    tuple_type,
+)
+from ecsgen.render.giving_way import marked
 from ecsgen.render.quoting import WIDTH, literal, split_literal
 
+KINDS = {
+    Base.BOOL: "Bool",
+    Base.INT: "Int",
+    Base.FLOAT: "Float",
+    Base.ENTITY: "Handle",
+    Base.ID: "Handle",
+    Base.ENUM: "Enum",
+    Base.STR: "Text",
+    Base.BYTES: "Bytes",
+    Base.OBJECT: "Object",
+}
+"""What the classes begin with that check and try values."""
+WORDS = (1, 2, 4, 8)
+"""Bytes of a shaped cell that is copied as one unsigned integer."""
 WRITTEN_OUT = 4
 """Cells of up to this many elements are written one by one."""
 
 
-class Spelling(ColumnSpelling):
+@dataclass(frozen=True, slots=True)
+class Spelling:
     """One column as the templates need it: ready pieces of Python."""
 
-    __slots__ = ()
+    column: Column
+    component: str
+    before: int
 
     holder: ClassVar[str] = "data"
     """The expression for what has the column."""
@@ -31,6 +58,222 @@ class Spelling(ColumnSpelling):
     is_unique: ClassVar[bool] = False
     query_column: ClassVar[str] = "QueryColumn"
     """The class of its cells in a query's rows."""
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+    @property
+    def alone(self) -> str:
+        """The name where it stands alone: as a parameter, or an item of a class."""
+        return marked(self.name)
+
+    @property
+    def field(self) -> Field | None:
+        return self.column.field
+
+    @property
+    def _type(self) -> FieldType:
+        assert self.column.field is not None
+        return self.column.field.type
+
+    @property
+    def own(self) -> str:
+        """The column as its data object's method names it."""
+        return f"self.{self.name}"
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether the scalars of a cell are more than what `struct` returns."""
+        return self.is_packed and (self.is_enum or len(self.column.shape) > 1)
+
+    @property
+    def is_object(self) -> bool:
+        return self.column.is_object
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether a cell is several scalars, which `struct` reads and writes at once; to be moved
+        in bulk, it is seen as one opaque item as well."""
+        return bool(self.column.shape)
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether a memoryview stands beside the column, for one cell at a time."""
+        return not self.is_object and not self.column.scalar.startswith("S")
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a memoryview shows each shaped cell as one unsigned integer."""
+        return bool(self.column.shape) and not self.is_object and self.nbytes in WORDS
+
+    @property
+    def moved(self) -> str:
+        """The quickest view of the column to copy one cell in, without the underscore before it."""
+        if self.has_words:
+            return f"{self.name}_words"
+        if self.column.shape:
+            return f"{self.name}_items"
+        return f"{self.name}_{'cells' if self.has_cells else 'column'}"
+
+    @property
+    def is_enum(self) -> bool:
+        return self.field is not None and self.field.type.base is Base.ENUM
+
+    @property
+    def nbytes(self) -> int:
+        return self.column.nbytes
+
+    # --- constants -------------------------------------------------------------------------------
+
+    @property
+    def constant(self) -> str:
+        """The name of the field's converter."""
+        return f"_{self.name.upper()}_FIELD"
+
+    @property
+    def local(self) -> str:
+        """The name of its converted value: neither a converter's nor one that features use."""
+        return self.alone if self.is_object else f"_{self.name.lower()}_"
+
+    @property
+    def struct(self) -> str:
+        """The name of the packer of one cell."""
+        return f"_{self.name.upper()}_STRUCT"
+
+    @property
+    def struct_format(self) -> str:
+        return f"={self.column.count}{SCALARS[self.column.scalar].struct}"
+
+    @property
+    def converter_class(self) -> str:
+        """The runtime class that checks the field's values."""
+        return f"{KINDS[self._type.base]}Field"
+
+    @property
+    def converter_arguments(self) -> list[str]:
+        """What the converter is made with: its name for messages, its type, its shape."""
+        kind = self._type
+        arguments = [literal(f"{self.component}.{self.name}")]
+        if kind.base is Base.ENUM:
+            arguments.append(marked(kind.target))
+        if kind.base in (Base.ENTITY, Base.ID):
+            arguments.append(literal(kind.text.partition("[")[0]))
+        if kind.base in (Base.INT, Base.FLOAT, Base.ENUM):
+            arguments.append(literal(kind.scalar))
+        if kind.base in (Base.STR, Base.BYTES):
+            arguments.append(str(kind.size))
+        return [*arguments, literal(kind.shape)] if kind.shape else arguments
+
+    @property
+    def layout_arguments(self) -> list[str]:
+        """The arguments of the column's entry in LAYOUT."""
+        column = self.column
+        return [
+            literal(self.name),
+            f"np.dtype({self.dtype})",
+            literal(column.shape),
+            str(column.nbytes),
+            literal(column.tags),
+            str(self.before),
+        ]
+
+    # --- docs ------------------------------------------------------------------------------------
+
+    @property
+    def has_doc(self) -> bool:
+        """Whether the schema says more of it than its name."""
+        return bool(self.column.doc or self.column.unit)
+
+    @property
+    def summary(self) -> str:
+        """The docstring of the field's accessor."""
+        return sentence(self.column.doc or f"The {self.name}") + self._unit_text
+
+    @property
+    def column_summary(self) -> str:
+        """The docstring of the field's column."""
+        what = sentence(self.column.doc or f"The {self.name} of each row")
+        return f"{what}{self._unit_text} Shape {self.shape}."
+
+    @property
+    def _unit_text(self) -> str:
+        return f" [{self.column.unit}]" if self.column.unit else ""
+
+    @property
+    def bounds_doc(self) -> str:
+        """What the setter's docstring says of the values it takes."""
+        kind = self._type
+        if kind.base is Base.STR:
+            return f": at most {kind.size} bytes of UTF-8"
+        if kind.base is Base.BYTES:
+            return f": at most {kind.size} bytes, padded with zeros"
+        return f": {self.column.count} values" if kind.shape else ""
+
+    # --- types -----------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> str:
+        scalar = self.column.scalar
+        return f'"{scalar}"' if scalar.startswith("S") else self.scalar_dtype
+
+    @property
+    def scalar_dtype(self) -> str:
+        """numpy's type of one element."""
+        scalar = self.column.scalar
+        if self.column.is_object:
+            return "np.object_"
+        return "np.bytes_" if scalar.startswith("S") else SCALARS[scalar].numpy
+
+    @property
+    def array_type(self) -> str:
+        return f"NDArray[{self.scalar_dtype}]"
+
+    @property
+    def shape(self) -> str:
+        """A whole column's shape, for the docs."""
+        return literal_shape("n", self.column.shape)
+
+    @property
+    def scalar_type(self) -> str:
+        """What one element is in Python."""
+        if self.field is None:
+            links = "Instance" if self.column.holds_rows else "int"
+            return "Entity" if self.name == "entity" else links
+        kind = self.field.type
+        return {
+            Base.BOOL: "bool",
+            Base.INT: "int",
+            Base.FLOAT: "float",
+            Base.ENTITY: "Entity",
+            Base.ID: "Id",
+            Base.ENUM: marked(kind.target),
+            Base.STR: "str",
+            Base.BYTES: "bytes",
+            Base.OBJECT: "Any",
+        }[kind.base]
+
+    @property
+    def cell_type(self) -> str:
+        """What the column's memoryview holds."""
+        return "int" if self.is_enum else self.scalar_type
+
+    @property
+    def read_type(self) -> str:
+        """What the accessor returns."""
+        return tuple_type(self.scalar_type, self.column.shape)
+
+    @property
+    def write_type(self) -> str:
+        """What the setter takes."""
+        if self.column.shape:
+            return "ArrayLike"
+        kind = self.scalar_type
+        return f"{kind} | int" if self.is_enum or kind in ("Entity", "Id") else kind
+
+    @property
+    def many_type(self) -> str:
+        return "object" if self.is_object else "ArrayLike"
 
     # --- the column ------------------------------------------------------------------------------
 
@@ -94,8 +337,8 @@ class Spelling(ColumnSpelling):
     @property
     def info_arguments(self) -> list[str]:
         """What the schema says of the field beside what its converter knows."""
-        unit = [literal(self.unit)] if self.unit or self.doc else []
-        docs = [split_literal(self.doc, 8)] if self.doc else []
+        unit = [literal(self.column.unit)] if self.has_doc else []
+        docs = [split_literal(self.column.doc, 8)] if self.column.doc else []
         tags = literal(self.column.tags)
         return [self.constant, literal(self._type.text), self.default, tags, *unit, *docs]
 
@@ -159,8 +402,7 @@ class Spelling(ColumnSpelling):
         stored = f"{self.holder}._{self.name}_column[{self.place}]"
         if self.is_object:
             return stored
-        is_text = self._type.base is Base.STR
-        if is_text:
+        if self._type.base is Base.STR:
             return f'str({stored}, "utf-8")'
         return f'bytes({stored}).ljust({self.nbytes}, b"\\0")'
 
@@ -186,11 +428,6 @@ class Spelling(ColumnSpelling):
             f"    {self.local} = {self.constant}.one({self.alone})",
         ]
         return "\n".join(" " * indent + line for line in lines)
-
-    @property
-    def checked_value_line(self) -> str:
-        """The statement of the setter that converts, before the row is looked at."""
-        return f"        _value = {self.constant}.one(value)"
 
     @property
     def set_lines(self) -> str:
@@ -220,7 +457,7 @@ class Spelling(ColumnSpelling):
         """The statements that cut the column out of the buffer, with the views beside it."""
         column = f"self._{self.name}_column"
         made = [("column", self.array_type, "self._cut", str(number))]
-        if self.has_items and is_moved:
+        if self.is_packed and is_moved:
             made.append(("items", "NDArray[Any]", "self._cut_items", str(number)))
         if self.has_words:
             items = f"self._{self.name}_items" if is_moved else f"self._cut_items({number})"
@@ -274,7 +511,7 @@ def cell_attributes(columns: list[Spelling], are_moved: bool) -> list[str]:
     for s in columns:
         names += [f"_{s.name}_cells"] if s.has_cells else []
         names += [f"_{s.name}_column"]
-        names += [f"_{s.name}_items"] if s.has_items and are_moved else []
+        names += [f"_{s.name}_items"] if s.is_packed and are_moved else []
         names += [f"_{s.name}_words"] if s.has_words else []
     return sorted(names)
 
@@ -328,11 +565,16 @@ class SplitSpelling(Spelling):
     def store_many_lines(self, indent: int) -> str:
         shape = literal_shape("count", self.column.shape)
         lines = [f'parts = np.broadcast_to(columns["{self.name}"], {shape})']
-        lines += [
-            f"data._{part.name}_column[span] = parts[:, {', '.join(map(str, place))}]"
-            for place, part in zip(ndindex(self.column.shape), self.parts, strict=True)
-        ]
+        lines += [f"data._{name}_column[span] = {part}" for name, part in self.of_all("parts")]
         return "\n".join(" " * indent + line for line in lines)
+
+    def of_all(self, array: str) -> list[tuple[str, str]]:
+        """Each part's name, and the expression for it in an array of whole cells."""
+        places = product(*map(range, self.column.shape))
+        return [
+            (part.name, f"{array}[:, {', '.join(map(str, place))}]")
+            for place, part in zip(places, self.parts, strict=True)
+        ]
 
 
 def row_field(field: Field, component: str, columns: dict[str, Spelling]) -> Spelling:
@@ -340,14 +582,9 @@ def row_field(field: Field, component: str, columns: dict[str, Spelling]) -> Spe
     if not field.split:
         return columns[field.name]
     parts = tuple(columns[part.name] for part in split_parts(field))
-    whole = replace(parts[0].column, name=field.name, shape=field.type.shape, field=field)
-    whole = replace(whole, doc=field.doc)
+    column = parts[0].column
+    whole = replace(column, name=field.name, shape=field.type.shape, field=field, doc=field.doc)
     return SplitSpelling(whole, component, 0, parts)
-
-
-def ndindex(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Return the places in an array of this shape, in C order."""
-    return product(*map(range, shape))
 
 
 class UniqueSpelling(Spelling):

@@ -37,13 +37,6 @@ def slot_words(component: Component) -> Mapping[str, str]:
     return _BY_SLOT if component.sharded else _BY_INDEX
 
 
-def refusal_line(component: Component) -> str:
-    """Return the statement of `create` where an entity does not live in the slot of its index."""
-    if component.sharded:
-        return "_slot = self._entities._slot_of(entity)  # raises StaleEntityError"
-    return "self._entities.require(entity)  # raises StaleEntityError"
-
-
 ONE_ROW = {"accessors": "row", **{n: n for n in ("create", "create_many", "_destroy_row")}}
 """The methods whose steps are said, by the name that `STEPS` has for them."""
 

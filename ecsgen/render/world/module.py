@@ -266,11 +266,6 @@ class Parts:
         head = f"self.{member.module} = self._kind({member.name}Manager)"
         return call(head, [arguments] if arguments else [], 8)
 
-    @property
-    def collecting_lines(self) -> str:
-        """The statement that says which managers collect."""
-        return collection("self._collecting = ", self.collecting, 8)
-
 
 def _argument_enums(project: Project) -> tuple[str, ...]:
     """Return the enums in arguments of the world's kernels, and of those that schedules call."""
