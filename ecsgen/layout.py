@@ -56,7 +56,7 @@ def layout(component: Component, active: Sequence[Policy] | None = None) -> Layo
     """
     if active is None:
         active = policies.active(component)
-    asked = tuple(column for policy in active for column in policy.columns(component))
+    asked = tuple(column for policy in active for column in policy.columns)
     owner = tuple(column for column in asked if column.name == OWNER)
     links = tuple(column for column in asked if column.name != OWNER)
     fields = tuple(column for field in component.fields for column in field_columns(field))

@@ -34,13 +34,10 @@ def names_gone(old: Document, new: Document) -> dict[str, list[str]]:
         if has(old) and not has(new):
             gone.setdefault("owner" if is_owner_the_cause else key, []).extend(names.split())
     if (old["cold"], new["cold"]) == ("inline", "indirect"):
-        fields = new["fields"].items()
-        gone["cold"] = [f"data.{name}" for name, field in fields if _was_cold(name, field, old)]
+        was_cold = [name for name, field in old["fields"].items() if field["cold"]]
+        is_cold = [name for name, field in new["fields"].items() if field["cold"]]
+        gone["cold"] = [f"data.{name}" for name in is_cold if name in was_cold]
     return gone
-
-
-def _was_cold(name: str, field: Document, old: Document) -> bool:
-    return bool(field["cold"] and name in old["fields"] and old["fields"][name]["cold"])
 
 
 def compare_release(it: Comparison, name: str, old: ComponentCode, new: ComponentCode) -> None:

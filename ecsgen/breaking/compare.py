@@ -1,19 +1,39 @@
-"""Two versions of schemas to what breaks from the one to the other."""
+"""Two versions of schemas to what breaks from the one to the other: handles, enums, components."""
 
 from __future__ import annotations
 
-from ecsgen.breaking.changed_calls import compare_calls
-from ecsgen.breaking.changed_components import compare_components, compare_enums
-from ecsgen.breaking.comparison import Comparison, Places, Report, Side
+from typing import Final
+
+from ecsgen_runtime.snapshots.convert import MAY_NOT_FIT, NO_RULE, change_of, verdict
+from ecsgen_runtime.snapshots.facts import cell_type
+
+from ecsgen.breaking.changed_calls import compare_calls, compare_component_calls
+from ecsgen.breaking.changed_policies import compare_policies, compare_release
+from ecsgen.breaking.comparison import (
+    Comparison,
+    Places,
+    Report,
+    Side,
+    candidate,
+    now,
+    report_missing,
+)
 from ecsgen.breaking.past import compare_past
+from ecsgen.diagnostics import quote
+from ecsgen.model import Mark
+from ecsgen.model.saved import Document
+from ecsgen.policies import every
+
+_KINDS: Final = {"split": ("one column", "a column for each element"), "cold": ("hot", "cold")}
+"""What a field is without and with a key."""
 
 
 def compare(old: Side, new: Side, places: Places, report: Report) -> None:
     """Report E901 to E953: every change that loses or refuses saved data, or breaks code."""
     it = Comparison(old, new, places, report)
     _compare_handles(it)
-    compare_enums(it)
-    compare_components(it)
+    _compare_enums(it)
+    _compare_components(it)
     compare_calls(it)
     compare_past(it)
 
@@ -30,3 +50,156 @@ def _compare_handles(it: Comparison) -> None:
             hint = f"go back to '{key}: {was}'"
             it.report.add("E902", f"{message}: saved ones may not fit", mark, hint)
         it.report.changed(message, mark)
+
+
+def _compare_enums(it: Comparison) -> None:
+    """Report what happens to enums. Values of one that is gone are a matter of their fields."""
+    for name, old in it.old.saved["enums"].items():
+        what = f"the enum {quote(name)}"
+        here = it.enums.get(name)
+        if here is None:
+            it.report.gone(what, it.places.nowhere)
+            continue
+        if here != name:
+            it.report.renamed(what, here, it.places.enum(here))
+        new = it.new.saved["enums"][here]
+        if old["flags"] != new["flags"]:
+            _report_kind(it, here, new)
+            continue
+        if old["type"] != new["type"]:
+            message = f"{quote(here)} is stored as {new['type']}, and was as {old['type']}"
+            it.report.changed(message, it.places.enum(here))
+        _compare_members(it, name, here)
+
+
+def _report_kind(it: Comparison, name: str, new: Document) -> None:
+    mark = it.places.enum(name, "flags")
+    kinds = "flags, and was an enum" if new["flags"] else "an enum, and was flags"
+    message = f"{quote(name)} is {kinds}"
+    hint = "change it back, or give it another name"
+    it.report.add("E903", f"{message}: no rule converts saved values", mark, hint)
+    it.report.changed(message, mark)
+
+
+def _compare_members(it: Comparison, old_name: str, name: str) -> None:
+    whole = it.old.saved["enums"][old_name]
+    old, new = whole["members"], it.new.saved["enums"][name]["members"]
+    former = it.new.history.members_of(name)
+    gone_from = it.places.enum(name, "values")
+    for member, number in old.items():
+        what = f"the member {quote(member)} of {quote(old_name)}"
+        here = now(member, new, former)
+        if here is None and (not whole["flags"] or number.bit_count() == 1):
+            became = candidate(member, old, new, former, int.__eq__)
+            report_missing(it.report, what, member, gone_from, became, quote(name))
+        elif not here:
+            it.report.gone(what, gone_from)
+        else:
+            mark = it.places.enum(name, f"values.{here}")
+            if here != member:
+                it.report.renamed(what, here, mark)
+            if new[here] != number:
+                text = f"the number of {quote(f'{name}.{here}')} is {new[here]}, and was {number}"
+                it.report.changed(text, mark)
+
+
+def _compare_fields(it: Comparison, old_name: str, name: str) -> None:
+    """Report what happens to the fields of a component that is still there."""
+    old = it.old.saved["components"][old_name]["fields"]
+    new = it.new.saved["components"][name]["fields"]
+    former = it.new.history.fields_of(name)
+    for field, was in old.items():
+        what = f"the field {quote(field)} of {quote(old_name)}"
+        here = now(field, new, former)
+        if here is None:
+            became = candidate(field, old, new, former, lambda a, b: a["type"] == b["type"])
+            gone_from = it.places.component(name, "fields")
+            report_missing(it.report, what, field, gone_from, became, quote(name))
+        elif not here:
+            it.report.gone(what, it.places.component(name, "fields"))
+        else:
+            mark = it.places.field(name, here)
+            if here != field:
+                it.report.renamed(what, here, mark)
+            _compare_field(it, f"{name}.{here}", was, new[here], mark)
+    for field in new.keys() - {now(field, new, former) for field in old}:
+        _compare_field_policies(
+            it, f"{name}.{field}", None, new[field], it.places.field(name, field)
+        )
+
+
+def _compare_field(it: Comparison, field: str, old: Document, new: Document, mark: Mark) -> None:
+    _compare_types(it, field, old, new, mark)
+    _compare_field_policies(it, field, old, new, mark)
+    for key, (off, on) in _KINDS.items():
+        if old[key] != new[key]:
+            is_, was = (on, off) if new[key] else (off, on)
+            it.report.changed(f"{quote(field)} is {is_}, and was {was}", mark)
+    if old["unit"] not in ("", new["unit"]):
+        message = (
+            f"the unit of {quote(field)} is {quote(new['unit'])}, and was {quote(old['unit'])}"
+        )
+        hint = "convert the numbers in `migrate`, or give the field another name"
+        it.report.add("E906", message, mark, hint)
+
+
+def _compare_types(it: Comparison, field: str, old: Document, new: Document, mark: Mark) -> None:
+    was = cell_type(old["type"], it.old.saved["enums"])
+    of = it.enums if was.base in ("enum", "flags") else it.components
+    was = was.renamed(of)
+    is_ = cell_type(new["type"], it.new.saved["enums"])
+    if {was.base, is_.base} == {"enum", "flags"} and was.target == is_.target:
+        return  # a change of the enum, not of the field
+    members = it.new.history.members_of(is_.target)
+    found = verdict(change_of(was, is_, {name: here or None for name, here in members.items()}))
+    change = f"{quote(field)} is {quote(is_.text)}, and was {quote(was.text)}"
+    if found == MAY_NOT_FIT:
+        hint = f"go back to {quote(was.text)}, or change what does not fit in `migrate`"
+        it.report.add("E902", f"{change}: saved values may not fit", mark, hint)
+    elif found == NO_RULE:
+        name = field.partition(".")[2]
+        hint = f"give it another name and write 'removed: [{name}]', or convert it in `migrate`"
+        it.report.add("E903", f"{change}: no rule converts saved values", mark, hint)
+    if (was.base, was.shape, was.target) != (is_.base, is_.shape, is_.target):
+        it.report.changed(change, mark)  # the size of text is no matter of code's
+
+
+def _compare_field_policies(
+    it: Comparison, field: str, old: Document | None, new: Document, mark: Mark
+) -> None:
+    """Report what the policies of a field do; `old` is None if it is new."""
+    name = field.partition(".")[2]
+    for code, happens, message, hint in (loss for p in every() for loss in p.field_losses):
+        if happens(old, new):
+            it.report.add(code, message.format(field=quote(field), name=name), mark, hint)
+
+
+def _compare_components(it: Comparison) -> None:
+    """Report what happens to components, and to what is in them."""
+    old, new = it.old.saved["components"], it.new.saved["components"]
+    former = it.new.history.components
+    for name, was in old.items():
+        what = f"the component {quote(name)}"
+        gone_from = it.places.written("removed") or it.places.nowhere
+        here = now(name, new, former)
+        if here is None:
+            became = candidate(
+                name, old, new, former, lambda a, b: [*a["fields"]] == [*b["fields"]]
+            )
+            report_missing(it.report, what, name, gone_from, became, "the world")
+        elif not here:
+            it.report.gone(what, gone_from)
+        else:
+            if here != name:
+                it.report.renamed(what, here, it.places.component(here))
+            compare_policies(it, here, was, new[here])
+            _compare_fields(it, name, here)
+            _compare_calls(it, name, here)
+
+
+def _compare_calls(it: Comparison, old_name: str, name: str) -> None:
+    if it.old.code is None or it.new.code is None:
+        return
+    old, new = it.old.code.components[old_name], it.new.code.components[name]
+    compare_release(it, name, old, new)
+    compare_component_calls(it, name, old, new)

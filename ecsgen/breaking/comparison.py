@@ -31,11 +31,6 @@ class Side:
         """Return a project as a side."""
         return cls(saved_schema(project), project.history, Code.of(project))
 
-    @classmethod
-    def of_snapshot(cls, saved: Document) -> Side:
-        """Return what a snapshot says as a side."""
-        return cls(saved, History(), None)
-
 
 class Places:
     """Where things stand in the newer schemas."""

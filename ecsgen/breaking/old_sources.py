@@ -10,6 +10,7 @@ from ecsgen.breaking.git import files_of, top_of
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
+from ecsgen.model.history import History
 from ecsgen.schema import load, load_files
 from ecsgen.schema.files import SchemaFile, find
 
@@ -82,4 +83,4 @@ def _in_snapshot(path: Path) -> Side:
         raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"can't read {shown(path.absolute())}: {error.strerror}") from None
-    return Side.of_snapshot(saved.schema)
+    return Side(saved.schema, History(), None)

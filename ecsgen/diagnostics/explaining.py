@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -73,17 +73,5 @@ def as_list() -> str:
 
 def as_json(codes: Iterable[str]) -> str:
     """For machines: a JSON array of objects, one on each line; null where there is no example."""
-    found = [explain(code) for code in codes]
-    entries = [
-        json.dumps(
-            {
-                "code": e.code,
-                "title": e.title,
-                "reason": e.reason,
-                "wrong": e.wrong,
-                "right": e.right,
-            }
-        )
-        for e in found
-    ]
+    entries = [json.dumps(asdict(explain(code))) for code in codes]
     return "[\n" + ",\n".join(entries) + "\n]\n"

@@ -11,7 +11,7 @@ from ecsgen_runtime.handles import NIL
 from starlette.requests import Request
 
 from ecsgen.inspector.asking import Questions, RefusedError, missing
-from ecsgen.inspector.chunk_tables import subjects_of
+from ecsgen.inspector.chunk_tables import Chunked, subjects_of
 from ecsgen.inspector.copies import Copies
 from ecsgen.inspector.entity import Entities, entity_of
 from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
@@ -20,8 +20,7 @@ from ecsgen.inspector.matching import Conditions, Matching
 from ecsgen.inspector.overview import Frames, Overview, archetypes_json
 from ecsgen.inspector.row_tables import Tables, number, window_of
 from ecsgen.inspector.server import Answer, body_of
-from ecsgen.inspector.sets import group_members, query_conditions
-from ecsgen.inspector.subjects import Subject
+from ecsgen.inspector.subjects import Managed, Subject
 from ecsgen.inspector.trees import Trees
 
 
@@ -40,7 +39,7 @@ class Answers:
         self._trees = Trees(questions, copies)
         self._entities = Entities(world, self._subjects)
         self._queries = {
-            n: query_conditions(getattr(world, n), self._subjects) for n in world.QUERIES
+            n: _query_conditions(getattr(world, n), self._subjects) for n in world.QUERIES
         }
         self._groups = {n: getattr(world, n) for n in world.GROUPS}
         said = {
@@ -102,7 +101,7 @@ class Answers:
 
     async def _group(self, request: Request) -> Json:
         group = self._groups[request.path_params["group"]]
-        members = group_members(group, self._subjects)
+        members = _group_members(group, self._subjects)
         return await self._tables.group(group, members, window_of(request.query_params))
 
     async def _living(self, request: Request) -> Json:
@@ -194,3 +193,22 @@ def _found(what: str, table: Mapping[str, Any], name: str) -> Any:
     if name not in table:
         raise missing(what, name)
     return table[name]
+
+
+def _query_conditions(query: Any, subjects: Mapping[str, Subject]) -> Conditions:
+    """Return what a query asks for."""
+    if hasattr(query, "_ALL"):
+        by_row = {s.row: s.name for s in subjects.values() if isinstance(s, Chunked)}
+        parts = (query._ALL, query._ANY, query._NONE, query._OPTIONAL)
+        return Conditions(*(tuple(by_row[row] for row in rows) for rows in parts))
+    join = query._join
+    names = {id(s.manager): s.name for s in subjects.values() if isinstance(s, Managed)}
+    members = (join._required, join._any_of, join._none_of, join._optional)
+    return Conditions(*(tuple(names[id(m.manager)] for m in part) for part in members))
+
+
+def _group_members(group: Any, subjects: Mapping[str, Subject]) -> dict[str, Subject]:
+    """Return the components of a group."""
+    names = {id(s.manager): s for s in subjects.values() if isinstance(s, Managed)}
+    found = [names[id(member)] for member in group._members.values()]
+    return {subject.name: subject for subject in found}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from ecsgen_runtime.fields import FieldInfo
 from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 
+from ecsgen.inspector.asking import RefusedError
 from ecsgen.inspector.json_cells import type_names
 from ecsgen.inspector.subjects import (
     Managed,
@@ -170,8 +172,25 @@ class Chunked(Subject):
                 found[place] = base + position
         return found
 
+    def add(self, entity: int, values: Mapping[str, Any]) -> None:
+        self.store.add(entity, self.row, **values)
+
+    def write(self, entity: int, instance: int, values: Mapping[str, Any]) -> None:
+        _check_only(instance)
+        self.store.set(entity, self.row, **values)
+
+    def remove(self, entity: int, instance: int | None) -> None:
+        _check_only(instance)
+        self.store.remove(entity, self.row)
+
     def layout(self) -> list[dict[str, Any]]:
         return columns_json(self.part.LAYOUT, None)
+
+
+def _check_only(instance: int | None) -> None:
+    """Refuse other instances than the first: there are none in archetypes."""
+    if instance:
+        raise RefusedError(422, f"there is no instance {instance}: an entity has one at most")
 
 
 def store_of(world: Any) -> Any:

@@ -53,7 +53,9 @@ class Matching:
         found = await self.found(wanted)
         if not wanted.all:
             return found
-        return await asyncio.to_thread(self._by_index, found)
+        return await asyncio.to_thread(
+            lambda: found.take(self._index(found).argsort(kind="stable"))
+        )
 
     def sorted_by(
         self,
@@ -180,9 +182,6 @@ class Matching:
         missed, place = missed[near], place[near]
         here = known[place] == entities[missed]
         slots[missed[here]] = visited[place[here]]
-
-    def _by_index(self, entities: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        return entities.take(self._index(entities).argsort(kind="stable"))
 
     def _index(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
         return (entities & self._mask).astype(np.intp)

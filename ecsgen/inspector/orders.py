@@ -20,12 +20,10 @@ async def table_order(
     holes = isinstance(subject, Managed) and subject.has_holes
     if not sort and not holes:
         return None
-    used = None
-    if holes:
-        used = await copies.column(subject, OWNER)
+    used = await copies.column(subject, OWNER) if holes else None
     if not sort:
         assert used is not None  # there are holes
-        return await used.derived("used", _used)
+        return await used.derived("used", np.flatnonzero)
     key = await copies.column(subject, sort_column(subject, sort))
     order = await key.derived(("order", desc), sorted_rows, desc)
     if used is None:
@@ -55,10 +53,6 @@ def sorted_rows(key: NDArray[Any], desc: bool) -> NDArray[np.intp]:
         count = int(np.isnan(key).sum())
         order = np.concatenate([order[count:], order[:count]])
     return order
-
-
-def _used(owners: NDArray[np.uint64]) -> NDArray[np.intp]:
-    return owners.nonzero()[0]
 
 
 def _without_holes(order: NDArray[np.intp], owners: NDArray[np.uint64]) -> NDArray[np.intp]:

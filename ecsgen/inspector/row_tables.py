@@ -85,7 +85,9 @@ class Tables:
             subject, column = self._key(members, window.sort)
             key = await self._copies.column(subject, column)
             n = await self._ask(lambda: int(group.n))
-            order = await key.derived(("first", n, window.desc), _first_sorted, n, window.desc)
+            order = await key.derived(
+                ("first", n, window.desc), lambda cells: sorted_rows(cells[:n], window.desc)
+            )
 
         def read() -> tuple[int, NDArray[np.intp], list[Taken]]:
             n = group.n
@@ -146,10 +148,6 @@ class Tables:
         if name not in members:
             raise missing("column", sort)
         return members[name], sort_column(members[name], field)
-
-
-def _first_sorted(key: NDArray[Any], n: int, desc: bool) -> NDArray[np.intp]:
-    return sorted_rows(key[:n], desc)
 
 
 def _table(n: int, start: int, rows: list[int], taken: list[Taken]) -> Json:

@@ -6,7 +6,7 @@ All of it is called in ticks. What is returned is a copy; no view of a column le
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, Final, TypeAlias
 
@@ -73,6 +73,18 @@ class Subject(ABC):
         """Return the rows of an entity, dead or alive, in the order in which it got them."""
         rows = self.find(np.array([entity], np.uint64))
         return rows.compress(rows != NIL)
+
+    @abstractmethod
+    def add(self, entity: int, values: Mapping[str, Any]) -> None:
+        """Give an entity a row."""
+
+    @abstractmethod
+    def write(self, entity: int, instance: int, values: Mapping[str, Any]) -> None:
+        """Write fields of one of an entity's rows, all of them or none."""
+
+    @abstractmethod
+    def remove(self, entity: int, instance: int | None) -> None:
+        """Remove one of an entity's rows, or all."""
 
     @abstractmethod
     def layout(self) -> list[dict[str, Any]]:
@@ -169,6 +181,36 @@ class Managed(Subject):
         if self.is_list and self.manager.has(entity):
             return np.fromiter(self.manager.instances(entity), np.intp)
         return super().rows_of(entity)
+
+    def add(self, entity: int, values: Mapping[str, Any]) -> None:
+        self.manager.create(entity, **values)
+
+    def write(self, entity: int, instance: int, values: Mapping[str, Any]) -> None:
+        row = self._row(entity, instance)
+        before, done = self.manager.row(row), list[str]()
+        try:
+            for name, value in values.items():
+                getattr(self.manager, f"set_{name}")(row, value)
+                done.append(name)
+        except Exception:
+            for name in done:
+                getattr(self.manager, f"set_{name}")(row, getattr(before, name))
+            raise
+
+    def remove(self, entity: int, instance: int | None) -> None:
+        self.manager.require(entity)
+        if instance is None:
+            self.manager.remove(entity)
+        else:
+            self.manager.destroy(self._row(entity, instance))
+
+    def _row(self, entity: int, instance: int) -> int:
+        """Return the row of an entity's instance, the first one being 0."""
+        self.manager.require(entity)
+        rows = self.rows_of(entity)
+        if instance >= len(rows):
+            raise RefusedError(422, f"there is no instance {instance}: the entity has {len(rows)}")
+        return int(rows[instance])
 
     def layout(self) -> list[dict[str, Any]]:
         manager = self.manager

@@ -86,7 +86,7 @@ def kinds(component: Component) -> dict[str, str]:
     """Return what each column of the buffer is: owner, hot, links, ids or cold."""
     found: dict[str, str] = {}
     for policy in storage.active(component):
-        for column in policy.columns(component):
+        for column in policy.columns:
             other = "ids" if column.name.startswith("id_") else "links"
             found[column.name] = "owner" if policy.role == "owner" else other
     for column in layout(component).columns:

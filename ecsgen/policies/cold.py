@@ -14,10 +14,6 @@ def _faults(spec: Any) -> Iterable[Fault]:
         yield Fault("E402", ("cold",), message, lacks="fields")
 
 
-def _columns(component: Component) -> tuple[Column, ...]:
-    return (Column("cold_row", "u32", doc="The cold row of each row, or NIL for all defaults."),)
-
-
 def _removing_one(component: Component) -> str:
     has_objects = any(field.type.base is Base.OBJECT for field in component.apart)
     left = "_left_cold = " if has_objects else ""  # lives until the row is gone
@@ -34,7 +30,7 @@ INDIRECT = Policy(
     base="Indirect",
     rows="IndirectRows",
     row_state=("_cold",),
-    columns=_columns,
+    columns=(Column("cold_row", "u32", doc="The cold row of each row, or NIL for all defaults."),),
     template=True,
     calls={
         "settings": "LAYOUT_COLD: ClassVar = _COLD_COLUMNS",

@@ -3,19 +3,15 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from ecsgen.model import Component
 from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Fault, Loss, Methods, Policy, is_off
 
-
-def _columns(component: Component) -> tuple[Column, ...]:
-    docs = {
-        "parent": "The parent of each row, or NIL.",
-        "first_child": "The child attached first, or NIL.",
-        "next_sibling": "The sibling attached next, or NIL.",
-        "previous_sibling": "The sibling attached before; the first one's is the last.",
-    }
-    return tuple(Column(name, "u32", doc=doc, holds_rows=True) for name, doc in docs.items())
+_LINKS: Final = {
+    "parent": "The parent of each row, or NIL.",
+    "first_child": "The child attached first, or NIL.",
+    "next_sibling": "The sibling attached next, or NIL.",
+    "previous_sibling": "The sibling attached before; the first one's is the last.",
+}
 
 
 HIERARCHY = Policy(
@@ -25,7 +21,7 @@ HIERARCHY = Policy(
     base="Hierarchy",
     rows="FamilyRows",
     state=("_levels",),
-    columns=_columns,
+    columns=tuple(Column(name, "u32", doc=doc, holds_rows=True) for name, doc in _LINKS.items()),
     calls={
         "appended_one": """
             data._parent_cells[row] = NIL

@@ -5,14 +5,6 @@ from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Document, Loss, Methods, Policy, is_off
 
 
-def _columns(component: Component) -> tuple[Column, ...]:
-    return (
-        Column("id_slot", "u32", doc="The slot of each row; behind the rows, the free slots."),
-        Column("id_row", "u32", doc="The row of each slot, or NIL.", by_row=False),
-        Column("id_generation", "u32", doc="The generation of each slot.", by_row=False),
-    )
-
-
 def _next_slots(component: Component) -> str:
     slots = "taken = data._next_slots(count)"
     if component.owner == "entity":
@@ -35,7 +27,11 @@ IDS = Policy(
     sharded_rows="ShardedIdRows",
     row_state=("_first_generation", "_peak", "_slots"),
     sharded_state=("_aliases",),
-    columns=_columns,
+    columns=(
+        Column("id_slot", "u32", doc="The slot of each row; behind the rows, the free slots."),
+        Column("id_row", "u32", doc="The row of each slot, or NIL.", by_row=False),
+        Column("id_generation", "u32", doc="The generation of each slot.", by_row=False),
+    ),
     calls={
         "reserve_one": """
             if data._n == data._slots and data._peak == data._allocated:
@@ -76,10 +72,6 @@ IDS = Policy(
 """ids: every instance has a stable id, a slot and its generation (Molecule's references)."""
 
 
-def _columns_of_rows(component: Component) -> tuple[Column, ...]:
-    return (Column("id_generation", "u32", doc="The generation of each row.", by_row=False),)
-
-
 DIRECT_IDS = Policy(
     name="direct_ids",
     applies=lambda c: c.ids and c.lookup == "direct",
@@ -90,7 +82,7 @@ DIRECT_IDS = Policy(
     sharded_rows="ShardedDirectIdRows",
     row_state=("_peak",),
     sharded_state=("_aliases", "_shard"),
-    columns=_columns_of_rows,
+    columns=(Column("id_generation", "u32", doc="The generation of each row.", by_row=False),),
     calls={
         "admit_one": """
             if row < data._allocated and {is_worn_out}:

@@ -22,16 +22,8 @@ ONE = Policy(
 """instances: one: the map holds the entity's only row."""
 
 
-def _columns(component: Component) -> tuple[Column, ...]:
-    return (
-        Column("next", "u32", doc="The entity's next row, or NIL.", holds_rows=True),
-        Column(
-            "previous",
-            "u32",
-            doc="The entity's previous row; the first row's is the last.",
-            holds_rows=True,
-        ),
-    )
+_NEXT = "The entity's next row, or NIL."
+_PREVIOUS = "The entity's previous row; the first row's is the last."
 
 
 def _lists(component: Component) -> str:
@@ -46,7 +38,10 @@ MANY = Policy(
     order=9,  # before the map, whose `remove` is for one instance
     base="Many",
     rows="LinkedRows",
-    columns=_columns,
+    columns=(
+        Column("next", "u32", doc=_NEXT, holds_rows=True),
+        Column("previous", "u32", doc=_PREVIOUS, holds_rows=True),
+    ),
     note="the last of the entity's list",
     calls={
         "appended_one": "self._link_row(entity, row)",

@@ -3,13 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ecsgen.model import Component
 from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Document, Fault, Loss, Methods, Policy
-
-
-def _columns(component: Component) -> tuple[Column, ...]:
-    return (Column("entity", "u64", doc="The owner of each row."),)
 
 
 def _is_owned(document: Document) -> bool:
@@ -25,7 +20,7 @@ OWNED = Policy(
     base="Owned",
     rows="OwnedRows",
     state=("_entities",),
-    columns=_columns,
+    columns=(Column("entity", "u64", doc="The owner of each row."),),
     raises=("StaleEntityError: the entity is dead.",),
     losses=(
         Loss(

@@ -67,10 +67,6 @@ class Methods(NamedTuple):
     names: str
 
 
-def _no_columns(component: Component) -> tuple[Column, ...]:
-    return ()
-
-
 def _nothing(spec: Any) -> tuple[Any, ...]:
     return ()
 
@@ -129,7 +125,7 @@ class Policy(Part):
     role: Role = ""
     is_default: bool = False
     """Whether it applies where no other policy of its role does."""
-    columns: Callable[[Component], tuple[Column, ...]] = _no_columns
+    columns: tuple[Column, ...] = ()
     calls: Mapping[str, Text] = field(default_factory=dict)
     """What it does at each step that concerns it; see `steps`."""
     keyword: str = ""

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from ecsgen.model import Component
 from ecsgen.model.columns import Column
 from ecsgen.policies.key import MAX_ROWS, Key, whole_lines
 from ecsgen.policies.policy import Document, Loss, Methods, Policy, eviction, is_off
@@ -21,16 +20,8 @@ KEY: Final[Key[int]] = Key(
 )
 
 
-def _columns(component: Component) -> tuple[Column, ...]:
-    return (
-        Column("newer", "u32", doc="The row created next, or NIL.", holds_rows=True),
-        Column(
-            "older",
-            "u32",
-            doc="The row created before; the oldest one's is the newest.",
-            holds_rows=True,
-        ),
-    )
+_NEWER = "The row created next, or NIL."
+_OLDER = "The row created before; the oldest one's is the newest."
 
 
 def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
@@ -60,7 +51,10 @@ RING = Policy(
     base="Ring",
     rows="RingRows",
     row_state=("_oldest",),
-    columns=_columns,
+    columns=(
+        Column("newer", "u32", doc=_NEWER, holds_rows=True),
+        Column("older", "u32", doc=_OLDER, holds_rows=True),
+    ),
     calls={
         "data_settings": lambda c: f"_MOST_ROWS: ClassVar = {KEY.value(c)}",
         "evict_one": eviction(

@@ -9,7 +9,7 @@ from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import Named, named
 from ecsgen.render.imports import import_lines
 from ecsgen.render.quoting import WIDTH
-from ecsgen.render.runtime import shard_origins
+from ecsgen.render.runtime import SHARDS, origins
 
 MARKER = "<<imports>>"
 SUFFIXES = ("", "Data", "Fields", "Values")
@@ -44,7 +44,7 @@ def archetypes_module(members: tuple[Named, ...], chunk: int, rows: int, sharded
     )
     own = {m.name + suffix: f".{m.module}" for m in members for suffix in SUFFIXES}
     if sharded:
-        own = {**shard_origins(), **own}
+        own = {**origins(SHARDS), **own}
     return text.replace(MARKER, import_lines(text, own))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from math import prod
 from typing import Final
 
@@ -74,6 +75,13 @@ def collection(head: str, items: list[str], indent: int, end: str = "") -> str:
     return f"{pad}{head}(\n{body}{pad}){end}"
 
 
+def mapping(head: str, items: Mapping[str, str], indent: int) -> str:
+    """Return `head{…}`, an item per line; `items`: expressions by text."""
+    pad = " " * indent
+    lines = "".join(f'{pad}    "{key}": {value},\n' for key, value in items.items())
+    return f"{pad}{head}{{\n{lines}{pad}}}" if lines else f"{pad}{head}{{}}"
+
+
 def display(head: str, value: str) -> str:
     """Return `head` and a literal; a (nested) tuple that is too long has an item per line."""
     items = None if len(head) + len(value) <= WIDTH else _elements(value)
@@ -82,26 +90,22 @@ def display(head: str, value: str) -> str:
 
 def disjunction(head: str, names: list[str]) -> str:
     """Return `head` and the names joined by bars, as black lays a long right side out."""
-    line = head + " | ".join(names)
-    if len(line) <= WIDTH:
-        return line
-    pad = " " * (len(head) - len(head.lstrip()))
-    inner = f"{pad}    {' | '.join(names)}"
-    if len(inner) > WIDTH:
-        inner = f"\n{pad}    | ".join([f"{pad}    {names[0]}", *names[1:]])
-    return f"{head}(\n{inner}\n{pad})"
+    return _joined(head, "| ", names, "")
 
 
 def conjunction(head: str, tests: list[str]) -> str:
     """Return `head` and the tests joined by `and`, then a colon, as black lays it out."""
-    line = f"{head}{' and '.join(tests)}:"
-    if len(line) <= WIDTH:
-        return line
+    return _joined(head, "and ", tests, ":")
+
+
+def _joined(head: str, sign: str, parts: list[str], end: str) -> str:
+    whole = f" {sign}".join(parts)
+    if len(head) + len(whole) + len(end) <= WIDTH:
+        return f"{head}{whole}{end}"
     pad = " " * (len(head) - len(head.lstrip()))
-    inner = f"{pad}    {' and '.join(tests)}"
-    if len(inner) > WIDTH:
-        inner = f"\n{pad}    and ".join([f"{pad}    {tests[0]}", *tests[1:]])
-    return f"{head}(\n{inner}\n{pad}):"
+    if len(pad) + 4 + len(whole) > WIDTH:
+        whole = f"\n{pad}    {sign}".join(parts)
+    return f"{head}(\n{pad}    {whole}\n{pad}){end}"
 
 
 def signature(name: str, parameters: list[str], returns: str, indent: int) -> str:

@@ -12,7 +12,7 @@ from ecsgen.render.class_parts import attributes_of, subject_of, with_parts
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.imports import import_lines
-from ecsgen.render.runtime import COMPILED, origins, shard_origins
+from ecsgen.render.runtime import COMPILED, SHARDS, origins
 from ecsgen.render.steps import Steps, indented, slot_words
 
 MARKER = "<<imports>>"
@@ -56,7 +56,7 @@ def component_module(component: Component) -> str:
     text = environment().get_template("component.py.j2").render(context)
     names = dict.fromkeys(c.enums, ".enums")
     if component.sharded:
-        names |= shard_origins()
+        names |= origins(SHARDS)
     if component.backend == "numba":
         names |= origins(COMPILED)
     return text.replace(MARKER, import_lines(text, names))

@@ -20,7 +20,7 @@ from typing import Final
 from ecsgen.model import Component
 from ecsgen.render.calls import MARK, import_line
 from ecsgen.render.imports import NUMPY, PACKAGE, STANDARD
-from ecsgen.render.runtime import COMPILED, RUNTIME, origins, shard_origins
+from ecsgen.render.runtime import COMPILED, RUNTIME, SHARDS, origins
 
 _BUILTINS: Final = frozenset(vars(builtins))
 _OWN: Final = frozenset(["self", "n", "np"])
@@ -51,7 +51,7 @@ _FIRST: Final = re.compile(
 @cache
 def _known() -> frozenset[str]:
     """Return the names that generated modules may have from elsewhere, or of their own."""
-    of_runtime = {*origins(RUNTIME), *origins(COMPILED), *shard_origins()}
+    of_runtime = {*origins(RUNTIME), *origins(COMPILED), *origins(SHARDS)}
     return _BUILTINS.union(_OWN, _OF_TESTS, STANDARD, NUMPY, PACKAGE, of_runtime) - {"super"}
 
 

@@ -8,39 +8,18 @@ from collections.abc import Mapping
 from ecsgen.render.calls import MARK, import_line
 from ecsgen.render.runtime import LIBRARY, RUNTIME, origins
 
-STANDARD = {
-    "Callable": "collections.abc",
-    "Iterable": "collections.abc",
-    "Iterator": "collections.abc",
-    "Mapping": "collections.abc",
-    "Sequence": "collections.abc",
-    "contextmanager": "contextlib",
-    "IntFlag": "enum",
-    "index": "operator",
-    "Random": "random",
-    "Struct": "struct",
-    "ModuleType": "types",
-    **dict.fromkeys(
-        (
-            *(
-                "Any",
-                "ClassVar",
-                "Final",
-                "Literal",
-                "Never",
-                "Protocol",
-                "TypeAlias",
-            ),
-            *("TypeVar", "Unpack", "overload"),
-        ),
-        "typing",
-    ),
+_STANDARD = {
+    "collections.abc": "Callable Iterable Iterator Mapping Sequence",
+    "contextlib": "contextmanager",
+    "enum": "IntFlag",
+    "operator": "index",
+    "random": "Random",
+    "struct": "Struct",
+    "types": "ModuleType",
+    "typing": "Any ClassVar Final Literal Never Protocol TypeAlias TypeVar Unpack overload",
 }
-NUMPY = {
-    "ArrayLike": "numpy.typing",
-    "NDArray": "numpy.typing",
-    "prange": "numba",
-}
+STANDARD = {name: module for module, names in _STANDARD.items() for name in names.split()}
+NUMPY = {"ArrayLike": "numpy.typing", "NDArray": "numpy.typing", "prange": "numba"}
 PACKAGE = {
     "NamedTuple": f"{LIBRARY}.typed",
     "TypedDict": f"{LIBRARY}.typed",
@@ -53,10 +32,7 @@ OF_ENTITIES = dict.fromkeys(("EntityManager", "INDEX_MASK"), ".entities")
 
 # Names count where they stand as code: not in strings or comments, nor as attributes or keywords,
 # nor as what a `def` makes. A text with double quotes in it stands in single ones.
-_TEXT = re.compile(
-    r'""".*?"""|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'|#[^\n]*",
-    re.DOTALL,
-)
+_TEXT = re.compile(r'''""".*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*''', re.DOTALL)
 _CLASS = re.compile(rf"^class ({MARK}?\w+)", re.MULTILINE)
 _NAME = re.compile(rf"(?<![\w.{MARK}])(?<!def ){MARK}?[^\W\d_]\w*")
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
+
+from ecsgen.files.fingerprint import digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +24,9 @@ class Output:
     make: partial[str]
     note: str = ""
     """What a build says that writes it."""
+
+    @classmethod
+    def of(cls, path: str, make: Callable[..., str], *subjects: Any, note: str = "") -> Output:
+        """Return an output whose key digests everything that it is made from."""
+        key = digest(repr((path, subjects)).encode())
+        return cls(path, key, partial(make, *subjects), note)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from ecsgen_runtime import INTERFACES
 
@@ -33,9 +32,9 @@ from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.runtime import (
     LIBRARY,
     RUNTIME,
+    SHARDS,
     copies,
     origins,
-    shard_origins,
     vendored,
 )
 from ecsgen.render.world.module import Parts, world_module
@@ -126,16 +125,18 @@ def _package(project: Project) -> Iterator[Output]:
     exported = tuple(name for name, is_there in also.items() if is_there)
     own = tuple(_exported(project, parts))
     for_numba = project.backend == "numba"
-    yield _output("__init__.py", package_module, project.world.name, own, exported, for_numba)
-    yield _output("py.typed", _empty)
-    yield _output("entities.py", entities_module, project.world, for_numba)
+    yield Output.of("__init__.py", package_module, project.world.name, own, exported, for_numba)
+    yield Output.of("py.typed", str)
+    yield Output.of("entities.py", entities_module, project.world, for_numba)
     note = _note(project.backend, project.world.kernels)
-    yield _output("world.py", world_module, parts, note=note)
-    yield _output("_schema.py", schema_module, schema_text(saved_schema(project)), project.history)
+    yield Output.of("world.py", world_module, parts, note=note)
+    yield Output.of(
+        "_schema.py", schema_module, schema_text(saved_schema(project)), project.history
+    )
     if project.world.archetypes:
-        yield _output("archetypes.py", archetypes_module, *archetype_subjects(project))
+        yield Output.of("archetypes.py", archetypes_module, *archetype_subjects(project))
     if project.enums:
-        yield _output("enums.py", enums_module, project.enums)
+        yield Output.of("enums.py", enums_module, project.enums)
 
 
 def _exported(project: Project, parts: Parts) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -159,22 +160,12 @@ def _managers(project: Project) -> Iterator[Output]:
     for component in project.components:
         make = chunked_module if component.chunk else component_module
         note = _note(component.backend, component.kernels)
-        yield _output(f"{component.module}.py", make, component, note=note)
+        yield Output.of(f"{component.module}.py", make, component, note=note)
 
 
 def _note(backend: Backend, kernels: Iterable[Kernel]) -> str:
     slow = backend == "numpy" and any(kernel.turns for kernel in kernels)
     return IN_TURNS if slow else ""
-
-
-def _output(path: str, make: Callable[..., str], *subjects: Any, note: str = "") -> Output:
-    """Return an output whose key digests everything that it is made from."""
-    key = fingerprint.digest(repr((path, subjects)).encode())
-    return Output(path, key, partial(make, *subjects), note)
-
-
-def _empty() -> str:
-    return ""
 
 
 def entities_module(world: World, compiled: bool = False) -> str:
@@ -209,7 +200,7 @@ def package_module(
     see of the library that other packages have not. `for_numba`: nothing of it works without numba.
     """
     places = {".entities": ("EntityManager",), **dict(own)}
-    known = {**origins(RUNTIME), **shard_origins()}
+    known = {**origins(RUNTIME), **origins(SHARDS)}
     of_library = [(known[name], name) for name in also]
     named = [(module, name) for module, names in places.items() for name in names]
     template = environment().get_template("package.py.j2")

@@ -11,11 +11,11 @@ from ecsgen.config import Backend
 from ecsgen.model import Component, Fused, Kernel, World
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.block_method import BlockFold, BlockMethod, PassMethod
+from ecsgen.render.calls import mapping
 from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import ChunkSource, Source, asked_of, own_source
 from ecsgen.render.loops.loop_folds import LoopFold
 from ecsgen.render.loops.loop_method import ChunkLoop, LoopKernel, LoopPass
-from ecsgen.render.quoting import literal
 
 _BASIS = 0xCBF2_9CE4_8422_2325
 _PRIME = 0x0000_0100_0000_01B3
@@ -94,11 +94,8 @@ def drawing_lines(kernels: Sequence[Kernel], owner: str) -> str:
     """The statement with all kernels that draw; nothing without such."""
     names = [kernel.name for kernel in kernels if kernel.program.who]
     prefix = f"{owner}." if owner else ""
-    entries = [f"{literal(name)}: 0x{name_hash(prefix + name):016X}" for name in names]
-    if not entries:
-        return ""
-    listed = "".join(f"    {entry},\n" for entry in entries)
-    return f"_DRAWING: ClassVar = {{\n{listed}}}"
+    hashes = {name: f"0x{name_hash(prefix + name):016X}" for name in names}
+    return mapping("_DRAWING: ClassVar = ", hashes, 0) if hashes else ""
 
 
 class FlatColumns:

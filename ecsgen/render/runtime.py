@@ -18,7 +18,7 @@ LIBRARY = "ecsgen_runtime"
 RUNTIME = "_runtime"
 """Where copies stand in a vendored package."""
 COMPILED = f"{RUNTIME}/compiled"
-SHARDS = f"{RUNTIME}/shards/"
+SHARDS = f"{RUNTIME}/shards"
 TESTING = f"{RUNTIME}/testing/"
 """The pieces of generated tests."""
 LATER = f"{RUNTIME}/snapshots/"
@@ -53,22 +53,12 @@ def _library() -> Mapping[str, str]:
 
 @cache
 def origins(package: str) -> Mapping[str, str]:
-    """Return where the public names of `RUNTIME` or `COMPILED` are defined:
+    """Return where the public names of `RUNTIME`, of `COMPILED` or of `SHARDS` are defined:
     `ecsgen_runtime.policies.maps`."""
     found: dict[str, str] = {}
-    others = (LATER, SHARDS, *([f"{COMPILED}/"] if package == RUNTIME else []))
+    others = (LATER, *(f"{other}/" for other in (SHARDS, COMPILED) if other != package))
     for path, text in sources().items():
         if path.startswith(f"{package}/") and not path.startswith(others):
-            found |= dict.fromkeys(public_names(text), module_of(path))
-    return found
-
-
-@cache
-def shard_origins() -> Mapping[str, str]:
-    """Return the same of what only packages with shards have."""
-    found: dict[str, str] = {}
-    for path, text in sources().items():
-        if path.startswith(SHARDS):
             found |= dict.fromkeys(public_names(text), module_of(path))
     return found
 

@@ -7,14 +7,12 @@ component derive from those of its own policies.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from collections.abc import Iterator
+from functools import cache
 from itertools import permutations
-from typing import Any
 
 from ecsgen import world_features
 from ecsgen.config import Options, UsageError
-from ecsgen.files import fingerprint
 from ecsgen.model import Component, Project
 from ecsgen.render import support
 from ecsgen.render.archetypes import chunked_components
@@ -36,22 +34,18 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
     if options.tests_moved:
         assert options.tests is not None
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
-        yield _output("tests/conftest.py", conftest_module, package, parent)
+        yield Output.of("tests/conftest.py", conftest_module, package, parent)
     else:
-        yield _output("tests/conftest.py", conftest_module, package)
-    yield _output("tests/__init__.py", init_module)
-    yield _output("tests/test_entities.py", entities_tests, package)
-    yield _output("tests/test_world.py", world_tests, Parts.of(project), package)
+        yield Output.of("tests/conftest.py", conftest_module, package)
+    yield Output.of("tests/__init__.py", init_module)
+    yield Output.of("tests/test_entities.py", entities_tests, package)
+    yield Output.of("tests/test_world.py", world_tests, Parts.of(project), package)
     if chunked := chunked_components(project):
         world = project.world.name
-        yield _output("tests/test_archetypes.py", archetypes_tests, world, chunked, package)
-    for component in _managed(project):
+        yield Output.of("tests/test_archetypes.py", archetypes_tests, world, chunked, package)
+    for component in (one for one in project.components if not one.chunk):
         path = f"tests/test_{component.module}.py"
-        yield _output(path, component_tests, component, package)
-
-
-def _managed(project: Project) -> list[Component]:
-    return [component for component in project.components if not component.chunk]
+        yield Output.of(path, component_tests, component, package)
 
 
 def _support_of_world(active: set[str]) -> set[str]:
@@ -70,13 +64,6 @@ def imported_from(options: Options) -> str:
             f"[tool.ecsgen] tests: outside the package they import it by name, and {name!r} is none"
         )
     return name
-
-
-def _output(path: str, make: Callable[..., str], *subjects: Any) -> Output:
-    """Return an output whose key digests everything that it is made from."""
-    return Output(
-        path, fingerprint.digest(repr((path, subjects)).encode()), partial(make, *subjects)
-    )
 
 
 def conftest_module(package: str, parent: str = "") -> str:

@@ -41,7 +41,7 @@ def managed(project: Project) -> list[tuple[Component, dict[str, Any]]]:
 def test_files_have_the_columns_and_numbers_of_managers(project: Project) -> None:
     for component, document in managed(project):
         active = policies.active(component)
-        columns = {column.name for policy in active for column in policy.columns(component)}
+        columns = {column.name for policy in active for column in policy.columns}
         state = {name for policy in active for name in policy.row_state}
         of_files = list(policies_of(document))
         links = {name for facts in of_files for name in facts.columns if "." not in name}

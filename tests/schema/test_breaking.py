@@ -14,6 +14,7 @@ from ecsgen.breaking.compare import compare
 from ecsgen.breaking.comparison import Places, Report, Side
 from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.model import Project
+from ecsgen.model.history import History
 from ecsgen.policies import every
 from ecsgen.schema import load
 from generated._schema import SCHEMA
@@ -39,7 +40,7 @@ def breaks(
     newer = project(tmp_path / "new", new)
     found = Diagnostics()
     if snapshot:
-        older = Side.of_snapshot(older.saved)
+        older = Side(older.saved, History(), None)
     compare(older, Side.of(newer), Places(newer, tmp_path / "new"), Report(found, only))
     return found
 

@@ -58,7 +58,7 @@ def test_public_names_and_what_is_none_are_refused(name: str) -> None:
 
 def runtime_class(name: str) -> type:
     """Return a class of the runtime."""
-    known = {**runtime.shard_origins(), **runtime.origins(runtime.RUNTIME)}
+    known = {**runtime.origins(runtime.SHARDS), **runtime.origins(runtime.RUNTIME)}
     module = import_module(known[name].replace("._runtime", "ecsgen_runtime"))
     found: type = getattr(module, name)
     return found

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ecsgen.render.runtime import shard_origins
+from ecsgen.render.runtime import SHARDS, origins
 from tests.support import world_package
 from tests.support.generated_package import SCHEMAS
 from tests.support.sharded_package import Isles, package
@@ -86,7 +86,7 @@ def test_without_shards_there_is_no_trace() -> None:
 def test_managers_have_bases_of_their_own(name: str) -> None:
     """What finds rows by index alone never stands before what finds those of visitors."""
     names = [base.__name__ for base in type(getattr(Isles(), name)).__mro__]
-    found = [base for base in names if f"Sharded{base}" in shard_origins()]
+    found = [base for base in names if f"Sharded{base}" in origins(SHARDS)]
     assert found
     assert all(names.index(f"Sharded{base}") < names.index(base) for base in found)
 

@@ -13,14 +13,14 @@ from ecsgen.model import Component, Project, World
 from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
 from ecsgen.model.schedules import called
 from ecsgen.policies.unique import UNIQUE
-from ecsgen.render.calls import call, collection
+from ecsgen.render.calls import call, collection, mapping
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import Named, marked, marked_class
 from ecsgen.render.imports import import_lines
 from ecsgen.render.kernels.sources import Source, source_of
 from ecsgen.render.printers import Texts, drawing_lines, method_of, pass_of
 from ecsgen.render.quoting import literal
-from ecsgen.render.runtime import COMPILED, origins, shard_origins
+from ecsgen.render.runtime import COMPILED, SHARDS, origins
 from ecsgen.render.steps import indented
 from ecsgen.render.world import kernel_tests
 from ecsgen.render.world.world_members import bundles, flags, groups
@@ -80,23 +80,12 @@ def shard_names(project: Project) -> ShardNames:
     assert world.shards is not None
     chunked = world.archetypes
     stays = [name if name in chunked else module_name(name) for name in world.shards.stay]
-    ghosts = "".join(
-        f'    "{module_name(name)}": {_tuple(fields)},\n' for name, fields in world.shards.ghosts
-    )
+    ghosts = {module_name(name): literal(fields) for name, fields in world.shards.ghosts}
     return ShardNames(
         collection("_STAYS: ClassVar[tuple[str, ...]] = ", [literal(name) for name in stays], 0),
-        (
-            f"_GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = {{\n{ghosts}}}"
-            if ghosts
-            else "_GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = {}"
-        ),
+        mapping("_GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = ", ghosts, 0),
         bool(chunked),
     )
-
-
-def _tuple(names: tuple[str, ...]) -> str:
-    items = ", ".join(f'"{name}"' for name in names)
-    return f"({items},)" if len(names) == 1 else f"({items})"
 
 
 # --- What the templates of the world's features lay out, there called `it` ------------------------
@@ -254,12 +243,7 @@ class Parts:
     def kinds_lines(self) -> str:
         """The statement that names the class of each manager, in the order of a spawn."""
         members = [*(m for m in self.spawned if m.has_manager), *self.unowned]
-        entries = "".join(f'        "{m.module}": {m.name}Manager,\n' for m in members)
-        return (
-            f"    _KINDS: ClassVar = {{\n{entries}    }}"
-            if entries
-            else "    _KINDS: ClassVar = {}"
-        )
+        return mapping("_KINDS: ClassVar = ", {m.module: f"{m.name}Manager" for m in members}, 4)
 
     def made_line(self, member: Member, arguments: str) -> str:
         """The statement that makes a manager."""
@@ -301,7 +285,7 @@ def world_module(parts: Parts) -> str:
     own = {f"{m.name}{end}": f".{m.module}" for m in parts.members for end in DERIVED}
     own |= dict.fromkeys(parts.enums, ".enums")
     if parts.world.shards is not None:
-        own = {**shard_origins(), **own}
+        own = {**origins(SHARDS), **own}
     if parts.backend == "numba":
         own |= origins(COMPILED)
     return text.replace(MARKER, import_lines(text, own))
