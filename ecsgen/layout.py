@@ -8,14 +8,7 @@ from dataclasses import dataclass
 
 from ecsgen import policies
 from ecsgen.model import Component
-from ecsgen.model.columns import (
-    COLD,
-    OWNER_BYTES,
-    Column,
-    chunk_rows,
-    field_columns,
-    whole_lines,
-)
+from ecsgen.model.columns import COLD, OWNER_BYTES, Column, chunk_rows, field_columns, whole_lines
 from ecsgen.policies import Policy
 
 PAGE = 4096

@@ -11,11 +11,11 @@ from typing import NoReturn
 
 import click
 
-from ecsgen.cli import breaking, completion, inspect, layout
-from ecsgen.cli.commands import ecsgen
+from ecsgen.cli import breaking, inspect, layout_command
+from ecsgen.cli.commands import answered, ecsgen
 from ecsgen.config import UsageError, shown
 
-__all__ = ["breaking", "completion", "ecsgen", "inspect", "layout", "main"]
+__all__ = ["breaking", "ecsgen", "inspect", "layout_command", "main"]
 
 REFUSED = 2
 FAULT = 3
@@ -51,7 +51,7 @@ def _drop_output() -> None:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        status = completion.answered()
+        status = answered()
         if status is not None:
             return status
         return ecsgen.main(arguments, prog_name="ecsgen", standalone_mode=False) or 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from dataclasses import asdict
 
 from ecsgen.diagnostics.collecting import Diagnostic, Diagnostics
 
@@ -65,10 +66,7 @@ def format_json(diagnostics: Diagnostics) -> str:
     entries = [
         json.dumps(
             {
-                "path": found.mark.path,
-                "line": found.mark.line,
-                "column": found.mark.column,
-                "length": found.mark.length,
+                **asdict(found.mark),
                 "severity": found.severity,
                 "code": found.code,
                 "message": found.message,

@@ -16,6 +16,7 @@ from ecsgen.files.disk import is_safe, read_plain
 
 _COMMENT = "Written by ecsgen build: commit it, do not edit it."
 _MAX_BYTES = 64 << 20
+_ALWAYS = ("ecsgen", "black", "generator", "backend", "runtime", "line_length", "tests")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,7 @@ def read(path: Path) -> Manifest | None:
         raise BrokenManifestError("it is a link")
     try:
         content = json.loads(read_plain(path, _MAX_BYTES))
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise BrokenManifestError(str(error)) from None
@@ -72,16 +71,8 @@ def read(path: Path) -> Manifest | None:
 
 def text(manifest: Manifest) -> str:
     """The manifest as it is written: deterministic, one entry per line."""
-    head: dict[str, object] = {
-        "comment": _COMMENT,
-        "ecsgen": manifest.ecsgen,
-        "black": manifest.black,
-        "generator": manifest.generator,
-        "backend": manifest.backend,
-        "runtime": manifest.runtime,
-        "line_length": manifest.line_length,
-        "tests": manifest.tests,
-    }
+    head: dict[str, object] = {"comment": _COMMENT}
+    head |= {name: getattr(manifest, name) for name in _ALWAYS}
     if manifest.header:
         head["header"] = manifest.header
     if manifest.defaults:

@@ -45,9 +45,7 @@ class Verdict:
 
 
 def plan(
-    wanted: Mapping[str, str],
-    owned: Iterable[Mapping[str, str]],
-    found: Mapping[str, Standing],
+    wanted: Mapping[str, str], owned: Iterable[Mapping[str, str]], found: Mapping[str, Standing]
 ) -> dict[str, Verdict]:
     """The verdict on every path that is wanted or owned, sorted by path.
 

@@ -50,14 +50,13 @@ class Status:
     @property
     def made_by_others(self) -> list[str]:
         """Sentences about versions that the output came from, where they are others than now."""
-        pairs = [
-            (name, getattr(self.manifest, name), getattr(self.identity, name))
-            for name in ("ecsgen", "black")
-            if self.manifest
-        ]
+        last, now = self.manifest, self.identity
+        if last is None:
+            return []
+        made = {"ecsgen": (last.ecsgen, now.ecsgen), "black": (last.black, now.black)}
         return [
-            f"the output came from {n} {old}; this is {n} {new}"
-            for n, old, new in pairs
+            f"the output came from {name} {old}; this is {name} {new}"
+            for name, (old, new) in made.items()
             if old != new
         ]
 

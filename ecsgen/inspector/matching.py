@@ -98,12 +98,7 @@ class Matching:
             return version, entities._n_used
 
         return await self._copies.of(
-            Source(
-                (None, "handles"),
-                state,
-                self._copied,
-                lambda: PIECE // 8,
-            )
+            Source((None, "handles"), state, self._copied, lambda: PIECE // 8)
         )
 
     def _match(

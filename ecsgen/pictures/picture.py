@@ -17,11 +17,12 @@ from ecsgen.layout import (
 )
 from ecsgen.model import Component
 from ecsgen.pictures.drawing import Drawing, text_width
-from ecsgen.pictures.panels import bar, heading, objects
 from ecsgen.pictures.strip import COLOURS, GAP, LINE, Part, Scale, draw_strip
 
 ROWS = 256
 """Rows of the buffer in the picture."""
+_WIDTH = 310
+"""Of what stands beside it."""
 
 
 def picture(components: Iterable[Component]) -> str:
@@ -108,33 +109,33 @@ def _buffer(drawing: Drawing, component: Component, plan: Layout, top: float) ->
 def _rows_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
     """How rows in use and free ones lie."""
     if c.lookup == "direct":
-        y = heading(drawing, x, y, "rows: an entity's index", "unused indices are holes")
+        y = _heading(drawing, x, y, "rows: an entity's index", "unused indices are holes")
         parts = [("used", 60, "hot"), ("", 30, "free"), ("used", 90, "hot"), ("", 20, "free")]
-        return bar(drawing, x, y, [*parts, ("used", 50, "hot"), ("free", 60, "free")])
+        return _bar(drawing, x, y, [*parts, ("used", 50, "hot"), ("free", 60, "free")])
     if c.partition:
-        y = heading(drawing, x, y, "rows: active in front", "a swap moves one over the bound")
+        y = _heading(drawing, x, y, "rows: active in front", "a swap moves one over the bound")
         parts = [("active", 120, "hot"), ("inactive", 120, "cold"), ("free", 70, "free")]
-        return bar(drawing, x, y, parts)
-    y = heading(drawing, x, y, "rows: packed", "the last one fills a hole")
-    return bar(drawing, x, y, [("in use", 220, "hot"), ("free", 90, "free")])
+        return _bar(drawing, x, y, parts)
+    y = _heading(drawing, x, y, "rows: packed", "the last one fills a hole")
+    return _bar(drawing, x, y, [("in use", 220, "hot"), ("free", 90, "free")])
 
 
 def _map_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
     """How a row is found."""
     if c.owner == "none":
-        return heading(drawing, x, y, "no map", "an id's slot tells the row") + GAP / 2
+        return _heading(drawing, x, y, "no map", "an id's slot tells the row") + GAP / 2
     if c.lookup == "direct":
-        return heading(drawing, x, y, "no map", "row = index of the entity") + GAP / 2
+        return _heading(drawing, x, y, "no map", "row = index of the entity") + GAP / 2
     what = "first row" if c.instances == "many" else "row"
     if c.lookup == "hash":
         note = f"whole handle to {what}, about 100 bytes per entity"
-        y = heading(drawing, x, y, "map: a dict", note)
+        y = _heading(drawing, x, y, "map: a dict", note)
         parts = [("3:7 → 13", 105, "owner"), ("1:9 → 0", 95, "owner"), ("2:4 → 6", 95, "owner")]
-        return bar(drawing, x, y, parts)
+        return _bar(drawing, x, y, parts)
     note = f"entity index to {what}, 4 bytes per index"
-    y = heading(drawing, x, y, "map: a sparse array", note)
+    y = _heading(drawing, x, y, "map: a sparse array", note)
     cells = ["NIL", "4", "NIL", "0", "22", "13", "NIL", "…"]
-    return bar(drawing, x, y, [(t, 40, "free" if t in ("NIL", "…") else "owner") for t in cells])
+    return _bar(drawing, x, y, [(t, 40, "free" if t in ("NIL", "…") else "owner") for t in cells])
 
 
 def _cold_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
@@ -143,11 +144,11 @@ def _cold_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float
     if cold is None:
         return y
     title = f"second buffer: {cold.row_bytes} bytes per cold row"
-    y = heading(drawing, x, y, title, "only of instances with a value that is no default")
+    y = _heading(drawing, x, y, title, "only of instances with a value that is no default")
     for column in cold.columns:
         label = f"{column.name}  {type_text(column)}"
         number = f"{column.nbytes}"
-        wide = max(310, round(text_width(label, 12) + text_width(number, 12)) + 40)
+        wide = max(_WIDTH, round(text_width(label, 12) + text_width(number, 12)) + 40)
         drawing.box(x, y, wide, 22, COLOURS["cold"])
         drawing.text(x + 6, y + 15, column.name, "strong", 12)
         drawing.text(x + 6 + text_width(f"{column.name}  ", 12), y + 15, type_text(column), size=12)
@@ -159,18 +160,20 @@ def _cold_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float
 def _objects_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
     """The columns of Python objects."""
     columns = plan.objects + (plan.cold.objects if plan.cold else ())
-    return objects(drawing, [column.name for column in columns], x, y)
+    return _objects(drawing, [column.name for column in columns], x, y)
 
 
 def _growth_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
     """What happens when the buffer is full."""
     if not c.reserve:
-        return heading(
+        return _heading(
             drawing, x, y, "full: at least twice the rows", "in a new buffer; all rows move"
         )
     size = f"{c.reserve:,} rows, {plan.buffer_bytes(c.reserve):,} bytes of address space"
-    y = heading(drawing, x, y, f"reserved: {size}", "memory comes page by page; nothing ever moves")
-    return bar(drawing, x, y, [("touched", 80, "hot"), ("only reserved", 230, "free")])
+    y = _heading(
+        drawing, x, y, f"reserved: {size}", "memory comes page by page; nothing ever moves"
+    )
+    return _bar(drawing, x, y, [("touched", 80, "hot"), ("only reserved", 230, "free")])
 
 
 def draw_chunk(drawing: Drawing, components: Sequence[Component], top: float) -> None:
@@ -200,11 +203,42 @@ def _kind(each: ChunkColumn) -> str:
 
 
 def _panels(drawing: Drawing, plan: ChunkPlan, x: float, y: float) -> None:
-    y = heading(drawing, x, y, "rows: packed", "the archetype's last one fills a hole")
-    y = bar(drawing, x, y, [("in use", 220, "hot"), ("free", 90, "free")])
+    y = _heading(drawing, x, y, "rows: packed", "the archetype's last one fills a hole")
+    y = _bar(drawing, x, y, [("in use", 220, "hot"), ("free", 90, "free")])
     note = "entity index to handle and place, 16 bytes per index"
-    y = heading(drawing, x, y, "map: two sparse arrays", note)
-    y = bar(drawing, x, y, [("3:7", 60, "owner"), ("archetype 2, position 13", 250, "owner")])
-    y = objects(drawing, (each.name for each in plan.objects), x, y)
-    y = heading(drawing, x, y, "full: another chunk", "of the same size; no row moves")
-    bar(drawing, x, y, [("full", 120, "hot"), ("full", 120, "hot"), ("last", 70, "free")])
+    y = _heading(drawing, x, y, "map: two sparse arrays", note)
+    y = _bar(drawing, x, y, [("3:7", 60, "owner"), ("archetype 2, position 13", 250, "owner")])
+    y = _objects(drawing, (each.name for each in plan.objects), x, y)
+    y = _heading(drawing, x, y, "full: another chunk", "of the same size; no row moves")
+    _bar(drawing, x, y, [("full", 120, "hot"), ("full", 120, "hot"), ("last", 70, "free")])
+
+
+def _heading(drawing: Drawing, x: float, y: float, title: str, *notes: str) -> float:
+    """Write a panel's title and notes; return where it goes on."""
+    drawing.text(x, y + 18, title, "strong")
+    for note in notes:
+        y += 18
+        drawing.text(x, y + 18, note, "muted", 12)
+    return y + 30
+
+
+def _bar(drawing: Drawing, x: float, y: float, parts: Iterable[tuple[str, int, str]]) -> float:
+    """Draw boxes in a row: what each says, its width and its kind."""
+    for words, width, kind in parts:
+        drawing.box(x, y, width, 24, COLOURS[kind])
+        drawing.text(x + 6, y + 16, words, size=12)
+        x += width
+    return y + 24 + GAP
+
+
+def _objects(drawing: Drawing, names: Iterable[str], x: float, y: float) -> float:
+    """Draw the columns of Python objects, if there are any."""
+    columns = list(names)
+    if not columns:
+        return y
+    y = _heading(drawing, x, y, "beside the buffer: objects", "8 bytes each, a reference")
+    for name in columns:
+        drawing.box(x, y, max(_WIDTH, text_width(name, 12) + 12), 22, COLOURS["objects"])
+        drawing.text(x + 6, y + 15, name, "strong", 12)
+        y += 22
+    return y + GAP

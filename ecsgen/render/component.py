@@ -11,11 +11,9 @@ from ecsgen.render.calls import call, literal_names
 from ecsgen.render.class_parts import attributes_of, subject_of, with_parts
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
-from ecsgen.render.imports import import_lines
+from ecsgen.render.imports import MARKER, with_imports
 from ecsgen.render.runtime import COMPILED, SHARDS, origins
-from ecsgen.render.steps import Steps, indented, slot_words
-
-MARKER = "<<imports>>"
+from ecsgen.render.step_texts import Steps, indented, slot_words
 
 
 def component_module(component: Component) -> str:
@@ -27,10 +25,7 @@ def component_module(component: Component) -> str:
     step = Steps(
         component,
         parts,
-        words={
-            "views": f", {literal_names(c.views)}" if c.views else "",
-            **slot_words(component),
-        },
+        words={"views": f", {literal_names(c.views)}" if c.views else "", **slot_words(component)},
         pieces={
             "again": lambda indent: call("return self._make_way", ["*_gone", *c.handed_on], indent),
             "below": lambda indent: call(
@@ -59,4 +54,4 @@ def component_module(component: Component) -> str:
         names |= origins(SHARDS)
     if component.backend == "numba":
         names |= origins(COMPILED)
-    return text.replace(MARKER, import_lines(text, names))
+    return with_imports(text, names)

@@ -12,12 +12,7 @@ from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
 from ecsgen.render.calls import call, keywords, signature
 from ecsgen.render.class_parts import with_parts
-from ecsgen.render.cold_spelling import (
-    ColdField,
-    ColdSpelling,
-    SplitColdField,
-    cold_field,
-)
+from ecsgen.render.cold_spelling import ColdField, ColdSpelling, SplitColdField, cold_field
 from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import distinct_bases

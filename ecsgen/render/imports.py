@@ -37,6 +37,15 @@ _CLASS = re.compile(rf"^class ({MARK}?\w+)", re.MULTILINE)
 _NAME = re.compile(rf"(?<![\w.{MARK}])(?<!def ){MARK}?[^\W\d_]\w*")
 
 
+MARKER = "<<imports>>"
+"""Stands in a module's text where its imports come."""
+
+
+def with_imports(text: str, own: Mapping[str, str]) -> str:
+    """Return a module's text with its imports."""
+    return text.replace(MARKER, import_lines(text, own))
+
+
 def import_lines(text: str, own: Mapping[str, str]) -> str:
     """Return the import statements of a module with this text, as isort and black lay them out.
 

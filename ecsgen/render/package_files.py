@@ -18,25 +18,14 @@ from ecsgen.model import Enum, Kernel, Project, World
 from ecsgen.model.history import History
 from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
 from ecsgen.render import tests
-from ecsgen.render.archetypes import (
-    archetype_subjects,
-    archetypes_module,
-)
 from ecsgen.render.calls import MARK
-from ecsgen.render.chunk_spelling import chunked_module
+from ecsgen.render.chunk_spelling import archetype_subjects, archetypes_module, chunked_module
 from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import marked, marked_class, told_apart
 from ecsgen.render.output import Output
 from ecsgen.render.quoting import WIDTH, literal
-from ecsgen.render.runtime import (
-    LIBRARY,
-    RUNTIME,
-    SHARDS,
-    copies,
-    origins,
-    vendored,
-)
+from ecsgen.render.runtime import LIBRARY, RUNTIME, SHARDS, copies, origins, vendored
 from ecsgen.render.world.module import Parts, world_module
 from ecsgen.schema.names import group_class, query_classes
 
@@ -189,10 +178,7 @@ def enums_module(enums: tuple[Enum, ...]) -> str:
 
 
 def package_module(
-    world: str,
-    own: tuple[tuple[str, tuple[str, ...]], ...],
-    also: tuple[str, ...],
-    for_numba: bool,
+    world: str, own: tuple[tuple[str, tuple[str, ...]], ...], also: tuple[str, ...], for_numba: bool
 ) -> str:
     """Return the package's `__init__`: everything that users import.
 

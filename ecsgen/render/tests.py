@@ -14,15 +14,20 @@ from itertools import permutations
 from ecsgen import world_features
 from ecsgen.config import Options, UsageError
 from ecsgen.model import Component, Project
-from ecsgen.render import support
-from ecsgen.render.archetypes import chunked_components
 from ecsgen.render.calls import import_line
+from ecsgen.render.chunk_spelling import chunked_components
 from ecsgen.render.component_spelling import ComponentSpelling
-from ecsgen.render.component_tests import ComponentTests
+from ecsgen.render.component_tests import (
+    PARENT,
+    ComponentTests,
+    Piece,
+    camel,
+    import_lines,
+    pieces,
+)
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import marked
 from ecsgen.render.output import Output
-from ecsgen.render.support import Piece, camel
 from ecsgen.render.world.module import Blocks, Parts
 
 SUPPORT_OF_CHUNKS = ("chunk_rules", "chunks", "machine", "subject")
@@ -57,7 +62,7 @@ def _support_of_world(active: set[str]) -> set[str]:
 def imported_from(options: Options) -> str:
     """Return where tests find the package."""
     if not options.tests_moved:
-        return support.PARENT
+        return PARENT
     name = options.output.name
     if not name.isidentifier():
         raise UsageError(
@@ -92,7 +97,7 @@ def world_tests(parts: Parts, package: str) -> str:
     blocks = Blocks(
         parts,
         imported="\n".join(import_line(package, names) for names in imports if names),
-        support_import=support.import_lines([*supported, *unique]),
+        support_import=import_lines([*supported, *unique]),
         filled=", ".join(filled),
         siblings=_siblings(parts),
     )
@@ -128,7 +133,7 @@ def archetypes_tests(world: str, components: tuple[Component, ...], package: str
         "archetypes.py.j2",
         world=marked(world),
         members=members,
-        support_import=support.import_lines(SUPPORT_OF_CHUNKS),
+        support_import=import_lines(SUPPORT_OF_CHUNKS),
         package_import=import_line(package, names),
     )
 
@@ -149,7 +154,7 @@ def _in_order(policies: frozenset[str]) -> tuple[Piece, ...]:
     """Return the pieces of policies; most components share theirs with many others."""
     names = {camel(name) for name in policies}
     names |= {f"{one}{other}" for one, other in permutations(names, 2)}
-    found = [piece for name, piece in support.pieces().items() if name in names]
+    found = [piece for name, piece in pieces().items() if name in names]
     return tuple(sorted(found, key=lambda piece: (-piece.weight, piece.name)))
 
 

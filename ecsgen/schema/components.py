@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Final
 
-from ecsgen.diagnostics import Diagnostics, closest, quote
-from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mark, Reduction
+from ecsgen.diagnostics import Diagnostics, closest, did_you_mean, quote
+from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mark, Reduction, Space
 from ecsgen.model.columns import chunk_row_bytes, chunk_rows, split_names
 from ecsgen.model.programs import PARENT
 from ecsgen.policies import keys
 from ecsgen.policies.key import asked, whole_lines
 from ecsgen.schema.defaults import BadDefaultError, check_default, empty_default
 from ecsgen.schema.drafts import Claims, Draft
-from ecsgen.schema.kernels import build_kernel, build_reduction
-from ecsgen.schema.language.component_keys import ComponentSpec, FieldSpec
+from ecsgen.schema.kernel_documents import build_kernel, build_reduction
+from ecsgen.schema.kernel_programs import Refused, with_programs
+from ecsgen.schema.language.component_keys import ComponentSpec, FieldSpec, SpaceSpec
 from ecsgen.schema.language.world_keys import WorldSpec
 from ecsgen.schema.names import (
     DERIVED_CLASSES,
@@ -23,9 +25,7 @@ from ecsgen.schema.names import (
     check_member,
     module_name,
 )
-from ecsgen.schema.parsed_programs import Refused, with_programs
 from ecsgen.schema.policy_keys import check_policies
-from ecsgen.schema.space_checks import build_space
 from ecsgen.schema.type_text import BadTypeError, Known, parse_type
 
 _TAG: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*")
@@ -62,7 +62,7 @@ def build_component(
         reserve=whole_lines(spec.reserve),
         asked=asked(keys("component"), spec),
         capacity=spec.capacity,
-        space=build_space(draft, fields, diagnostics),
+        space=_space(draft, fields, diagnostics),
         kernels=kernels,
         reductions=reductions,
         source=draft.source,
@@ -242,3 +242,72 @@ def check_chunk(
     written = "chunk" in archetypes.model_fields_set
     mark = draft.value("archetypes", "chunk") if written else draft.key("archetypes")
     diagnostics.add("E511", message, mark, hint=hint)
+
+
+_SHAPES = ((2,), (3,))
+
+
+def _space(
+    draft: Draft[ComponentSpec], fields: tuple[Field, ...], diagnostics: Diagnostics
+) -> Space | None:
+    """The space of a component, if it has one that is right; reports E513."""
+    spec = draft.spec.space
+    if spec is None:
+        return None
+    field = _space_field(draft, spec, fields, diagnostics)
+    if field is None:
+        return None
+    wrap = _wrap(draft, spec, field, diagnostics)
+    return None if wrap is None else Space(field.name, wrap)
+
+
+def _space_field(
+    draft: Draft[ComponentSpec],
+    spec: SpaceSpec,
+    fields: tuple[Field, ...],
+    diagnostics: Diagnostics,
+) -> Field | None:
+    mark = draft.value("space", "field")
+    field = next((one for one in fields if one.name == spec.field), None)
+    if field is None:
+        node = draft.node.at("fields")
+        was_refused = node is not None and (spec.field in node.keys or not node.complete)
+        if not was_refused and draft.node.complete:
+            hint = did_you_mean(spec.field, [one.name for one in fields])
+            diagnostics.add("E513", f"the space {quote(spec.field)} is no field", mark, hint=hint)
+        return None
+    if field.type.base is not Base.FLOAT or field.type.shape not in _SHAPES:
+        place = field.marks["type"]
+        message = (
+            f"a space is f32 or f64 of shape [2] or [3], and {quote(field.name)} is "
+            f"{field.type.text} on line {place.line}"
+        )
+        diagnostics.add("E513", message, mark)
+        return None
+    if draft.spec.cold == "indirect" and field.is_cold:
+        message = f"the space {quote(field.name)} is in the second, cold buffer"
+        hint = "only some rows have it there; tag it hot, or keep it inline"
+        diagnostics.add("E513", message, mark, hint=hint)
+        return None
+    return field
+
+
+def _wrap(
+    draft: Draft[ComponentSpec], spec: SpaceSpec, field: Field, diagnostics: Diagnostics
+) -> tuple[float, ...] | None:
+    axes = field.type.shape[0]
+    if spec.wrap is None:
+        return (0.0,) * axes
+    node = draft.node.at("space", "wrap")
+    if node is not None and not node.complete:
+        return None
+    if len(spec.wrap) != axes:
+        message = f"'wrap' has {len(spec.wrap)} sizes, and {quote(field.name)} {axes} axes"
+        hint = "0 leaves an axis open"
+        diagnostics.add("E513", message, draft.value("space", "wrap"), hint=hint)
+        return None
+    wrong = [k for k, size in enumerate(spec.wrap) if not (isfinite(size) and size >= 0)]
+    for place in wrong:
+        message = f"a size is a finite number from 0, not {spec.wrap[place]}"
+        diagnostics.add("E513", message, draft.value("space", "wrap", place))
+    return None if wrong else tuple(float(size) for size in spec.wrap)

@@ -14,6 +14,7 @@ from ecsgen.schema.components import build_component, check_chunk, refused
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
 from ecsgen.schema.forms import Strict
+from ecsgen.schema.kernel_programs import check_schedules, with_world_programs
 from ecsgen.schema.language.component_keys import ComponentSpec
 from ecsgen.schema.names import (
     CLASS_NAMES,
@@ -23,7 +24,6 @@ from ecsgen.schema.names import (
     group_class,
     query_classes,
 )
-from ecsgen.schema.parsed_programs import check_schedules, with_world_programs
 from ecsgen.schema.schema_history import build_history
 from ecsgen.schema.sharding import check_enum_names, check_neighbours
 from ecsgen.schema.type_text import Known

@@ -10,7 +10,7 @@ from ecsgen.model import Kernel, Mark, Query, World
 from ecsgen.policies import keys
 from ecsgen.policies.key import asked
 from ecsgen.schema.drafts import Claims, Components, Draft
-from ecsgen.schema.kernels import build_kernel
+from ecsgen.schema.kernel_documents import build_kernel
 from ecsgen.schema.language.component_keys import ComponentSpec
 from ecsgen.schema.language.world_keys import WorldSpec
 from ecsgen.schema.names import (
@@ -96,25 +96,8 @@ _COLUMNS: Final = ("all", "optional")
 """The clauses whose components are attributes of the query."""
 # Key → the value that keeps a component out; empty: any value but the default.
 _GROUP_FORBIDS: Final = {"instances": "many", "lookup": "direct", "partition": ""}
-_ARCHETYPE_FORBIDS: Final = dict.fromkeys(
-    (
-        "instances",
-        "lookup",
-        "destroy",
-        "release",
-        "ids",
-        "partition",
-        "hierarchy",
-        "cold",
-        "growth",
-        *(key.name for key in keys("component")),
-        "capacity",
-        "space",
-        "kernels",
-        "reductions",
-    ),
-    "",
-)
+_OF_ALL: Final = {"component", "doc", "renamed_from", "removed", "fields_", "owner"}
+_ARCHETYPE_FORBIDS: Final = dict.fromkeys(ComponentSpec.model_fields.keys() - _OF_ALL, "")
 
 
 def build_world(

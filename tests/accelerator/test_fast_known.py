@@ -22,7 +22,7 @@ import pytest
 
 from ecsgen.policies import every
 from ecsgen.policies.steps import STEPS
-from ecsgen.render.steps import ONE_ROW
+from ecsgen.render.step_texts import ONE_ROW
 from tests.support.fast_packages import ROOT, both, built, methods_in_c, need_layer
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "accelerated.txt"

@@ -16,8 +16,8 @@ from ecsgen.config import Options, Runtime, UsageError
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Component
-from ecsgen.render import support
 from ecsgen.render import tests as generated
+from ecsgen.render.component_tests import PARENT
 from ecsgen.render.output import Output
 from ecsgen.render.runtime import FOLDER, copies, vendored
 from tests.mutate import mutate
@@ -123,11 +123,11 @@ def test_the_same_text_each_time(tmp_path: Path) -> None:
 
 def test_pieces_of_policies_that_nobody_asks_for_are_left_out() -> None:
     plain = Component(name="Plain", module="plain", lookup="hash", destroy="manual")
-    tests = generated.component_tests(plain, support.PARENT)
+    tests = generated.component_tests(plain, PARENT)
     place = "_runtime/testing/"
     found = {
         path.removeprefix(place).removesuffix(".py")
-        for path in copies([vendored(lambda: tests, support.PARENT)])
+        for path in copies([vendored(lambda: tests, PARENT)])
     }
     assert {"cases", "destroy", "lookups", "machine", "owned", "packed"} <= found
     assert not {"chunks", "hierarchy", "ids", "kernels", "orphans", "shards", "unique"} & found

@@ -25,15 +25,7 @@ from ecsgen.kernels.form import (
     Store,
     There,
 )
-from ecsgen.model.programs import (
-    ID_SLOT,
-    PARENT,
-    Element,
-    Expression,
-    FieldValue,
-    Local,
-    Program,
-)
+from ecsgen.model.programs import ID_SLOT, PARENT, Element, Expression, FieldValue, Local, Program
 from ecsgen.render.blocks.array_values import (
     Constants,
     Layout,

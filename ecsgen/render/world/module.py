@@ -16,12 +16,12 @@ from ecsgen.policies.unique import UNIQUE
 from ecsgen.render.calls import call, collection, mapping
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import Named, marked, marked_class
-from ecsgen.render.imports import import_lines
+from ecsgen.render.imports import MARKER, with_imports
 from ecsgen.render.kernels.sources import Source, source_of
 from ecsgen.render.printers import Texts, drawing_lines, method_of, pass_of
 from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import COMPILED, SHARDS, origins
-from ecsgen.render.steps import indented
+from ecsgen.render.step_texts import indented
 from ecsgen.render.world import kernel_tests
 from ecsgen.render.world.world_members import bundles, flags, groups
 from ecsgen.render.world.world_queries import chunk_queries, joined_queries
@@ -118,7 +118,6 @@ def subject_of(feature: str, project: Project) -> object:
     return None if make is None else make(project)
 
 
-MARKER = "<<imports>>"
 DERIVED = ("", *DERIVED_CLASSES)
 VIEW_METHODS = ("add", "remove")
 """What views of entities have that worlds have not."""
@@ -288,4 +287,4 @@ def world_module(parts: Parts) -> str:
         own = {**origins(SHARDS), **own}
     if parts.backend == "numba":
         own |= origins(COMPILED)
-    return text.replace(MARKER, import_lines(text, own))
+    return with_imports(text, own)

@@ -134,16 +134,13 @@ class SpaceSpec(Strict):
 
 
 PartitionForm: TypeAlias = Annotated[
-    Annotated[PartitionSpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)],
-    Discriminator(form),
+    Annotated[PartitionSpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)], Discriminator(form)
 ]
 HierarchyForm: TypeAlias = Annotated[
-    Annotated[HierarchySpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)],
-    Discriminator(form),
+    Annotated[HierarchySpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)], Discriminator(form)
 ]
 GrowthForm: TypeAlias = Annotated[
-    Annotated[GrowthSpec, Tag(LONG)] | Annotated[Literal["double"], Tag(SHORT)],
-    Discriminator(form),
+    Annotated[GrowthSpec, Tag(LONG)] | Annotated[Literal["double"], Tag(SHORT)], Discriminator(form)
 ]
 
 

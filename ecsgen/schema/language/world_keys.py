@@ -72,8 +72,7 @@ class WorldSpec(Strict):
     world: ClassName = Field(description="The name of the class; `World` is always an alias.")
     doc: Text = Field(default="", description="What it is; the docstring.")
     version: Annotated[int, Field(ge=0)] = Field(
-        default=0,
-        description="A number of your own, saved with the world, for `migrate` to go by.",
+        default=0, description="A number of your own, saved with the world, for `migrate` to go by."
     )
     removed: list[Text] = Field(
         default=[],
@@ -84,8 +83,7 @@ class WorldSpec(Strict):
         default_factory=EntitySpec, description="The layout of entity handles."
     )
     bundles: dict[str, Annotated[list[Text], Field(min_length=1)]] = Field(
-        default={},
-        description="Name → components and other bundles: sets to spawn from.",
+        default={}, description="Name → components and other bundles: sets to spawn from."
     )
     queries: dict[str, QuerySpec] = Field(default={}, description="Name → query.")
     groups: dict[str, Annotated[list[Text], Field(min_length=2)]] = Field(
