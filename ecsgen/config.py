@@ -60,22 +60,6 @@ class Options:
         return self.tests is not None and self.tests_location != "tests"
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """`[tool.ecsgen]` as written; None where a key is absent."""
-
-    schemas: str | list[str] | None = None
-    output: str | None = None
-    backend: Backend | None = None
-    runtime: Runtime | None = None
-    tests: str | bool | None = None
-    jobs: int | None = None
-    line_length: int | None = None
-    compiled: bool | None = None
-    header: str | None = None
-    defaults: Defaults | None = None
-
-
 def load_options(
     *,
     schemas: Path | None = None,
@@ -92,20 +76,22 @@ def load_options(
     """
     cwd = cwd or Path.cwd()
     home, table = _nearest_table(cwd)
-    output = _absolute(cwd, output) if output else _absolute(home, table.output or "generated")
+    output = _absolute(cwd, output) if output else _absolute(home, table.get("output", "generated"))
     options = Options(
         schemas=(
-            _roots([str(schemas)], cwd) if schemas else _roots(table.schemas or "schemas", home)
+            _roots([str(schemas)], cwd)
+            if schemas
+            else _roots(table.get("schemas", "schemas"), home)
         ),
         output=output,
-        backend=backend or table.backend or "numpy",
-        runtime=runtime or table.runtime or "installed",
-        tests=_tests_folder(table.tests, home, output),
-        jobs=jobs or table.jobs or _cores(),
-        line_length=table.line_length or 88,
-        compiled=table.compiled,
-        header=table.header or "",
-        defaults=dict(sorted((table.defaults or {}).items())),
+        backend=backend or table.get("backend", "numpy"),
+        runtime=runtime or table.get("runtime", "installed"),
+        tests=_tests_folder(table.get("tests"), home, output),
+        jobs=jobs or table.get("jobs") or _cores(),
+        line_length=table.get("line_length", 88),
+        compiled=table.get("compiled"),
+        header=table.get("header", ""),
+        defaults=dict(sorted(table.get("defaults", {}).items())),
     )
     _check_folders(options)
     return options
@@ -178,7 +164,7 @@ def shown(path: Path) -> str:
     return path.relative_to(cwd).as_posix() if path.is_relative_to(cwd) else str(path)
 
 
-def _nearest_table(cwd: Path) -> tuple[Path, _Table]:
+def _nearest_table(cwd: Path) -> tuple[Path, Mapping[str, Any]]:
     """The folder that configured paths are relative to, and the table. Without one: `cwd`."""
     for folder in (cwd, *cwd.parents):
         file = folder / OPTIONS_FILE
@@ -186,9 +172,9 @@ def _nearest_table(cwd: Path) -> tuple[Path, _Table]:
             content = read_toml(file)
             tool = content.get("tool")
             if isinstance(tool, dict) and "ecsgen" in tool:
-                return folder, _parse_table(tool["ecsgen"], file)
+                return folder, _checked_table(tool["ecsgen"], file)
             break
-    return cwd, _Table()
+    return cwd, {}
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -199,11 +185,11 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise UsageError(f"{shown(file)}: {error}") from None
 
 
-def _parse_table(table: object, file: Path) -> _Table:
+def _checked_table(table: object, file: Path) -> Mapping[str, Any]:
     where = f"{shown(file)}: [tool.ecsgen]"
     if not isinstance(table, Mapping):
         raise UsageError(f"{where} must be a table")
-    known = [key.name for key in fields(_Table)]
+    known = [key.name for key in fields(Options)]  # each is a key of the table
     for key, value in table.items():
         if key not in known:
             raise UsageError(f"{where}: unknown key {key!r}{_did_you_mean(key, known)}")
@@ -213,7 +199,7 @@ def _parse_table(table: object, file: Path) -> _Table:
     for key, value in table.get("defaults", {}).items():
         if problem := _bad_default(key, value):
             raise UsageError(f"{shown(file)}: [tool.ecsgen.defaults] {problem}")
-    return _Table(**table)
+    return table
 
 
 def _bad_default(key: str, value: object) -> str:

@@ -19,14 +19,6 @@ Names = Callable[[Project], tuple[str, ...]]
 _WORD_BITS: Final = 64
 
 
-def _no_names(project: Project) -> tuple[str, ...]:
-    return ()
-
-
-def _no_base(project: Project) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class WorldFeature:
     """One ability of the world: when it is asked for, and what it brings along.
@@ -38,13 +30,13 @@ class WorldFeature:
 
     name: str
     applies: Callable[[Project], bool]
-    base: Callable[[Project], str] = _no_base
+    base: Callable[[Project], str] = lambda project: ""
     """The class of the runtime that the world inherits from."""
-    attributes: Names = _no_names
+    attributes: Names = lambda project: ()
     """What it adds to the world's parts, which users cannot assign to; `init` sets them."""
-    parameters: Names = _no_names
+    parameters: Names = lambda project: ()
     """Parameters of the world's `__init__`, with their defaults."""
-    exports: Names = _no_names
+    exports: Names = lambda project: ()
     """Names of `world.py` that users import from the package."""
     test_modules: tuple[str, ...] = ()
     """Generated tests from which its own take their subjects, besides those of managers."""
@@ -70,10 +62,6 @@ def _draws(project: Project) -> bool:
 def _signature_base(project: Project) -> str:
     fits = len(having_owners(project)) <= _WORD_BITS
     return "SignedWorld[Signature]" if fits else "WideSignedWorld[Signature]"
-
-
-def _entity_view_base(project: Project) -> str:
-    return "" if project.world.archetypes else "EntityWorld"  # whose world is one
 
 
 FEATURES: Final = (
@@ -123,7 +111,8 @@ FEATURES: Final = (
     WorldFeature(
         name="entity_view",
         applies=lambda project: True,
-        base=_entity_view_base,
+        # the world of archetypes is one
+        base=lambda project: "" if project.world.archetypes else "EntityWorld",
         exports=lambda project: ("EntityView",),
         test_support=("views",),
     ),

@@ -28,10 +28,6 @@ class Refusal(NamedTuple):
     is_of_field: bool
 
 
-def _refuses_nothing(component: Any, field: Any, type_: FieldType) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key(Generic[T]):
     """A key of components or of fields: its type in the language, and what it means."""
@@ -46,7 +42,7 @@ class Key(Generic[T]):
     of: Literal["component", "field"] = "component"
     off_text: str = ""
     """How a diagnostic says that it is off."""
-    refuses: Callable[[Any, Any, FieldType], Refusal | None] = _refuses_nothing
+    refuses: Callable[[Any, Any, FieldType], Refusal | None] = lambda component, field, type_: None
     """Of a field: says by its component's document, its own and its type why it cannot have it."""
     refusal: str = ""
     """The code of the diagnostic that says so."""

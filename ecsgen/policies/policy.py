@@ -67,10 +67,6 @@ class Methods(NamedTuple):
     names: str
 
 
-def _nothing(spec: Any) -> tuple[Any, ...]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """A part of a component's classes: when they have it, and what it brings along."""
@@ -118,9 +114,9 @@ class Policy(Part):
 
     keys: tuple[Key[Any], ...] = ()
     """What it adds to the language of schemas."""
-    clashes: Callable[[Any], Iterable[tuple[str, str]]] = _nothing
+    clashes: Callable[[Any], Iterable[tuple[str, str]]] = lambda spec: ()
     """Finds pairs of keys in a component's document that do not go together."""
-    faults: Callable[[Any], Iterable[Fault]] = _nothing
+    faults: Callable[[Any], Iterable[Fault]] = lambda spec: ()
     """Finds what else is wrong with it: E401, or E402 where a key has nothing to work on."""
     role: Role = ""
     is_default: bool = False

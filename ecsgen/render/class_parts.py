@@ -34,15 +34,11 @@ class Spacing:
 # Storage policies are parts as well, below the layout; these here know how texts are made.
 
 
-def _nothing(component: Component) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatelessPart(Part):
     """A part without columns and steps."""
 
-    subject: Callable[[Component], object] = _nothing
+    subject: Callable[[Component], object] = lambda component: None
     """What its template lays out beside the component, there called `it`."""
 
 

@@ -72,7 +72,8 @@ def outputs(project: Project, options: Options) -> list[Output]:
     What a vendored package imports of the library comes beside them, as it is: `runtime.copies`.
     """
     project = project.made_for(options.backend)
-    modules = _modules(project, options)
+    tests_of = tests.outputs(project, options) if options.tests is not None else ()
+    modules = [*_package(project), *_managers(project), *tests_of]
     made = [replace(output, make=partial(told_apart, output.make)) for output in modules]
     if options.runtime == "installed":
         return made
@@ -94,11 +95,6 @@ def texts(project: Project, options: Options) -> dict[str, str]:
     if options.runtime == "installed":
         return made
     return made | copies(made.values())
-
-
-def _modules(project: Project, options: Options) -> list[Output]:
-    tests_of = tests.outputs(project, options) if options.tests is not None else ()
-    return [*_package(project), *_managers(project), *tests_of]
 
 
 def _package(project: Project) -> Iterator[Output]:

@@ -59,14 +59,10 @@ def build_kernel(
         key=spec.key,
         turns=spec.turns or "",
         parallel=spec.parallel,
-        radius=_radius(spec),
+        radius=spec.near.radius if isinstance(spec.near, NearSpec) else spec.near,
         among=spec.near.among if isinstance(spec.near, NearSpec) else "",
         marks=_marks(draft, name, spec),
     )
-
-
-def _radius(spec: KernelSpec | WorldKernelSpec) -> float | str | None:
-    return spec.near.radius if isinstance(spec.near, NearSpec) else spec.near
 
 
 def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:

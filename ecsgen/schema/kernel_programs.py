@@ -260,11 +260,8 @@ def typed_reduction(
     except KernelError as error:
         text.report(error, diagnostics)
         return reduction
-    return replace(reduction, program=Folding(value, where, _texts(where, value)))
-
-
-def _texts(*expressions: Expression | None) -> tuple[str, ...]:
-    return tuple(field.text for field in fields_in(*expressions))
+    reads = tuple(field.text for field in fields_in(where, value))
+    return replace(reduction, program=Folding(value, where, reads))
 
 
 def check_schedules(

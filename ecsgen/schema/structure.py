@@ -153,7 +153,8 @@ def _report(
     kind = error["type"]
     if kind == "missing":
         if node.complete:
-            mark = key_mark(document, *location[:-1]) if location[:-1] else _head(document)
+            first = next(iter(document.keys.values()), document.mark)  # stands for the whole of it
+            mark = key_mark(document, *location[:-1]) if location[:-1] else first
             message = f"the key {quote(str(location[-1]))} is missing"
             diagnostics.add("E303", message, mark)
     elif kind == "extra_forbidden":
@@ -229,11 +230,6 @@ def _thing(location: Path) -> str:
     if isinstance(last, int):
         return f"item {last + 1} of {_thing(location[:-1])}"
     return quote(last)
-
-
-def _head(document: Node) -> Mark:
-    """The first key of a document stands for the whole of it."""
-    return next(iter(document.keys.values()), document.mark)
 
 
 def _keys(model: type[BaseModel]) -> dict[str, Any]:

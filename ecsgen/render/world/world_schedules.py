@@ -137,7 +137,9 @@ class ScheduleMethod:
                 given = [marked(argument.name) for argument in kernel_of(fused).program.arguments]
                 lines.append(self._called(holder, f"_{fused.name}", given))
             else:
-                lines += [self._call(one) for one in found.calls]
+                for one in found.calls:
+                    given = [marked(argument.name) for argument in one.kernel.program.arguments]
+                    lines.append(self._called(one.component, one.kernel.name, given))
         return lines
 
     # --- how it is tested ------------------------------------------------------------------------
@@ -171,10 +173,6 @@ class ScheduleMethod:
         query = self._world.query(over)
         names = (*self._world.members_of(over), *(query.any[:1] if query else ()))
         return tuple(self._known[name].module for name in names)
-
-    def _call(self, one: Call) -> str:
-        given = [marked(argument.name) for argument in one.kernel.program.arguments]
-        return self._called(one.component, one.kernel.name, given)
 
     def _called(self, component: str, method: str, given: list[str]) -> str:
         holder = f"self.{self._known[component].module}" if component else "self"
