@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ecsgen.breaking.changed_code import Arguments, ComponentCode
-from ecsgen.breaking.comparison import Comparison
+from ecsgen.breaking.comparison import Arguments, Comparison, ComponentCode
 from ecsgen.diagnostics import quote
 from ecsgen.model import Mark
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from io import BytesIO
 from pathlib import Path
+from subprocess import CompletedProcess
+from tempfile import TemporaryDirectory
+from typing import Final, Literal
 
 from ecsgen.breaking.comparison import Side
-from ecsgen.breaking.git import files_of, top_of
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.diagnostics import Diagnostics
+from ecsgen.files.disk import MAX_BYTES
+from ecsgen.files.roots import SUFFIXES, SchemaRoot
 from ecsgen.model import Project
 from ecsgen.model.history import History
 from ecsgen.schema import load, load_files
@@ -84,3 +93,151 @@ def _in_snapshot(path: Path) -> Side:
     except OSError as error:
         raise UsageError(f"can't read {shown(path.absolute())}: {error.strerror}") from None
     return Side(saved.schema, History(), None)
+
+
+_ENDINGS: Final = tuple(suffix.encode() for suffix in SUFFIXES)
+_PLAIN: Final = (b"100644", b"100755")
+"""Modes of files; links are not followed."""
+_OF_HOOKS: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+"""What git tells its hooks, of the folder that it was called in."""
+READS_ALONE: Final = {
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+}
+"""A repository may be anybody's, and what it fetches from runs programs of its choice. Older gits
+know only the first of the two that forbid to fetch what is missing."""
+
+
+@contextmanager
+def files_of(root: SchemaRoot, revision: str) -> Iterator[list[SchemaFile]]:
+    """Give the schema files below a folder as a revision has them, sorted by path.
+
+    Nothing is fetched: what a partial clone lacks counts as missing. Of files that are too large
+    for schemas only the sizes are looked at.
+
+    Raises:
+        UsageError: git is not there, knows no such revision, had no such folder in it, or can't
+            read a file of it.
+    """
+    if not revision or revision.startswith("-"):
+        raise UsageError(f"{revision!r} is no revision of git")
+    top = top_of(root)
+    tree = _tree(top, revision)
+    inside = _inside(root.path, top)
+    blobs = _blobs(top, tree, inside, revision)
+    if not blobs:
+        raise UsageError(f"there are no schemas in {inside} at {revision}")
+    contents = _contents(top, blobs, revision)
+    with TemporaryDirectory(prefix="ecsgen-") as scratch:
+        yield [
+            SchemaFile(
+                _written(Path(scratch, f"{number}.yaml"), content),
+                f"git:{revision}:{path}",
+                root.source(os.path.relpath(path, inside).replace(os.sep, "/")),
+            )
+            for number, (path, content) in enumerate(contents.items())
+        ]
+
+
+def top_of(root: SchemaRoot) -> Path:
+    """Return the top folder of the repository that a folder is in, or was.
+
+    Raises:
+        UsageError: it is in none, or git is not there.
+    """
+    top = _git(_nearest_folder(root.path), "rev-parse", "--show-toplevel")
+    return Path(os.fsdecode(top.rstrip(b"\n")))
+
+
+def _written(file: Path, content: bytes | None) -> Path:
+    """The file; None stands for more than is allowed, which whoever reads it refuses."""
+    with file.open("wb") as stream:
+        stream.write(content or b"")
+        if content is None:
+            stream.truncate(MAX_BYTES + 1)
+    return file
+
+
+def _tree(top: Path, revision: str) -> str:
+    try:
+        return _git(top, "rev-parse", "--verify", f"{revision}^{{tree}}").decode("ascii").strip()
+    except UsageError:
+        raise UsageError(f"git knows no revision {revision!r}") from None
+
+
+def _nearest_folder(path: Path) -> Path:
+    """A folder that is gone by now may still have been there."""
+    return next(folder for folder in (path, *path.parents) if folder.is_dir())
+
+
+def _inside(schemas: Path, top: Path) -> str:
+    real = Path(os.path.realpath(schemas))
+    root = Path(os.path.realpath(top))
+    if not real.is_relative_to(root):
+        raise UsageError(f"{shown(schemas)} is not inside the repository {top}")
+    return real.relative_to(root).as_posix()
+
+
+def _blobs(top: Path, tree: str, inside: str, revision: str) -> dict[str, str]:
+    """Return the object of each schema file by its path in the repository, sorted by path."""
+    listed = _run(top, "ls-tree", "-r", "-z", "--full-tree", tree, "--", inside)
+    if listed.returncode:
+        raise UsageError(f"git can't list {inside} at {revision}: {_complaint(listed)}")
+    found = {}
+    for entry in filter(None, listed.stdout.split(b"\0")):
+        said, path = entry.split(b"\t", 1)
+        mode, _, name = said.split()
+        if mode in _PLAIN and path.endswith(_ENDINGS):
+            found[path.decode("utf-8", "replace")] = name.decode("ascii")
+    return dict(sorted(found.items()))
+
+
+def _contents(top: Path, blobs: Mapping[str, str], revision: str) -> dict[str, bytes | None]:
+    """Return the bytes of each file; None for one that is too large."""
+    sizes = _ask(top, "--batch-check", blobs, revision)
+    small = {path: blobs[path] for path, (size, _) in sizes.items() if size <= MAX_BYTES}
+    contents = _ask(top, "--batch", small, revision)
+    return {path: contents[path][1] if path in small else None for path in blobs}
+
+
+def _ask(
+    top: Path, how: Literal["--batch-check", "--batch"], blobs: Mapping[str, str], revision: str
+) -> dict[str, tuple[int, bytes]]:
+    """Return the size of each file and, with `--batch`, its bytes, all by one process."""
+    given = "".join(f"{name}\n" for name in blobs.values()).encode("ascii")
+    done = _run(top, "cat-file", how, given=given)
+    answer = BytesIO(done.stdout)
+    found = {}
+    for path in blobs:
+        head = answer.readline().split()  # one that is missing has no size
+        size = int(head[2]) if len(head) == 3 else -1
+        content = answer.read(size + 1)[:-1] if how == "--batch" else b""
+        if size < 0 or (how == "--batch" and len(content) < size):
+            look = shlex.join(["git", "show", f"{revision}:{path}"])
+            hint = f"`{look}` fetches it, if it is to be had"
+            raise UsageError(f"git can't read {path} at {revision}: {_complaint(done)}; {hint}")
+        found[path] = size, content
+    return found
+
+
+def _git(folder: Path, *arguments: str) -> bytes:
+    done = _run(folder, *arguments)
+    if done.returncode:
+        raise UsageError(f"git: {_complaint(done)}")
+    return done.stdout
+
+
+def _run(folder: Path, *arguments: str, given: bytes = b"") -> CompletedProcess[bytes]:
+    command = ["git", "-C", str(folder), *arguments]
+    around = {name: text for name, text in os.environ.items() if name not in _OF_HOOKS}
+    around |= READS_ALONE
+    try:
+        return subprocess.run(command, input=given, capture_output=True, check=False, env=around)
+    except OSError as error:
+        raise UsageError(f"can't run git: {error.strerror}") from None
+
+
+def _complaint(done: CompletedProcess[bytes]) -> str:
+    said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+    return " ".join(said.split()) or "it is missing"

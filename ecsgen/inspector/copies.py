@@ -1,4 +1,5 @@
-"""Copies of whole columns, made in ticks piece by piece, for what is worked out elsewhere."""
+"""Copies of whole columns, made in ticks piece by piece, for what is worked out elsewhere: which row
+comes where in a sorted table, say."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsgen.inspector.asking import Questions
-from ecsgen.inspector.subjects import OWNER, Subject
+from ecsgen.inspector.asking import Questions, RefusedError
+from ecsgen.inspector.subjects import OWNER, Managed, Subject, missing_field
 
 PIECE: Final = 2 << 20
 """Bytes that one tick copies: with the memory for them, some half a millisecond."""
@@ -144,3 +145,50 @@ class Copies:
             asyncio.get_running_loop().call_later(left, self._forget, key, copy)
         else:
             del self._kept[key]
+
+
+async def table_order(
+    copies: Copies, subject: Subject, sort: str, desc: bool
+) -> NDArray[np.intp] | None:
+    """Return the rows of a component in order; None if they are all rows as they lie."""
+    holes = isinstance(subject, Managed) and subject.has_holes
+    if not sort and not holes:
+        return None
+    used = await copies.column(subject, OWNER) if holes else None
+    if not sort:
+        assert used is not None  # there are holes
+        return await used.derived("used", np.flatnonzero)
+    key = await copies.column(subject, sort_column(subject, sort))
+    order = await key.derived(("order", desc), sorted_rows, desc)
+    if used is None:
+        return order
+    return await asyncio.to_thread(_without_holes, order, used.cells)
+
+
+def sort_column(subject: Subject, sort: str) -> str:
+    """Return the column to sort by, or refuse."""
+    if sort == subject.owner:
+        return OWNER
+    if sort not in subject.field:
+        raise missing_field(subject, sort)
+    field = subject.field[sort]
+    if field.shape or field.dtype is None:
+        raise RefusedError(400, f"{subject.name}.{sort}: {field.type} has no order")
+    return sort
+
+
+def sorted_rows(key: NDArray[Any], desc: bool) -> NDArray[np.intp]:
+    """Return the order of a key, equal ones as they lie, NaN last either way; O(n log n)."""
+    if not desc:
+        return key.argsort(kind="stable")
+    last = len(key) - 1
+    order = last - key[::-1].argsort(kind="stable")[::-1]
+    if key.dtype.kind == "f":
+        count = int(np.isnan(key).sum())
+        order = np.concatenate([order[count:], order[:count]])
+    return order
+
+
+def _without_holes(order: NDArray[np.intp], owners: NDArray[np.uint64]) -> NDArray[np.intp]:
+    order = order.compress(order < len(owners))
+    return order.compress(owners[order] != 0)

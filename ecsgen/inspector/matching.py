@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsgen.inspector.copies import PIECE, Copies, Source
-from ecsgen.inspector.orders import sorted_rows
+from ecsgen.inspector.copies import PIECE, Copies, Source, sorted_rows
 from ecsgen.inspector.subjects import OWNER, Subject
 
 

@@ -13,10 +13,9 @@ from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import Questions, RefusedError, missing
-from ecsgen.inspector.copies import Copies
+from ecsgen.inspector.copies import Copies, sort_column, sorted_rows, table_order
 from ecsgen.inspector.json_cells import Json, json_column
 from ecsgen.inspector.matching import Conditions, Matching
-from ecsgen.inspector.orders import sort_column, sorted_rows, table_order
 from ecsgen.inspector.subjects import OWNER, Rows, Subject, row_numbers
 
 MOST: Final = 500

@@ -15,8 +15,7 @@ from pkgutil import iter_modules
 from typing import Any, Literal
 
 from ecsgen.model import Component
-from ecsgen.policies.key import Key
-from ecsgen.policies.policy import Policy
+from ecsgen.policies.policy import Key, Policy
 from ecsgen.policies.steps import check
 
 __all__ = ["Policy", "active", "every", "keys", "most_rows"]

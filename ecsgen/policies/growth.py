@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ecsgen.policies.key import whole_lines
-from ecsgen.policies.policy import Policy
+from ecsgen.policies.policy import Policy, whole_lines
 
 
 def _clashes(spec: Any) -> Iterable[tuple[str, str]]:

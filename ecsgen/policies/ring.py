@@ -6,8 +6,17 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from ecsgen.model.columns import Column
-from ecsgen.policies.key import MAX_ROWS, Key, whole_lines
-from ecsgen.policies.policy import Document, Loss, Methods, Policy, eviction, is_off
+from ecsgen.policies.policy import (
+    MAX_ROWS,
+    Document,
+    Key,
+    Loss,
+    Methods,
+    Policy,
+    eviction,
+    is_off,
+    whole_lines,
+)
 
 KEY: Final[Key[int]] = Key(
     name="ring",

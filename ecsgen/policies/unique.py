@@ -3,8 +3,7 @@
 from typing import Any, Final
 
 from ecsgen.model import Base, FieldType
-from ecsgen.policies.key import Key, Refusal
-from ecsgen.policies.policy import Document, FieldLoss, Policy
+from ecsgen.policies.policy import Document, FieldLoss, Key, Policy, Refusal
 
 
 def _refuses(component: Any, field: Any, type_: FieldType) -> Refusal | None:

@@ -12,7 +12,7 @@ from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mar
 from ecsgen.model.columns import chunk_row_bytes, chunk_rows, split_names
 from ecsgen.model.programs import PARENT
 from ecsgen.policies import keys
-from ecsgen.policies.key import asked, whole_lines
+from ecsgen.policies.policy import asked, whole_lines
 from ecsgen.schema.defaults import BadDefaultError, check_default, empty_default
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernel_documents import build_kernel, build_reduction

@@ -8,7 +8,7 @@ from typing import Final
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Kernel, Mark, Query, World
 from ecsgen.policies import keys
-from ecsgen.policies.key import asked
+from ecsgen.policies.policy import asked
 from ecsgen.schema.drafts import Claims, Components, Draft
 from ecsgen.schema.kernel_documents import build_kernel
 from ecsgen.schema.language.component_keys import ComponentSpec

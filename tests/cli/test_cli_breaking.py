@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ecsgen.breaking.git import READS_ALONE
+from ecsgen.breaking.old_sources import READS_ALONE
 from generated import World
 from tests.support.command_line import run
 

@@ -16,7 +16,7 @@ from ecsgen import policies, schema
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Component, Project
 from ecsgen.model.saved import saved_schema
-from ecsgen.policies.key import MAX_ROWS
+from ecsgen.policies.policy import MAX_ROWS
 from ecsgen.render.class_parts import with_parts
 
 ROOT = Path(__file__).parents[2]

@@ -23,8 +23,7 @@ from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import COMPILED, SHARDS, origins
 from ecsgen.render.step_texts import indented
 from ecsgen.render.world import kernel_tests
-from ecsgen.render.world.world_members import bundles, flags, groups
-from ecsgen.render.world.world_queries import chunk_queries, joined_queries
+from ecsgen.render.world.world_members import bundles, chunk_queries, flags, groups, joined_queries
 from ecsgen.render.world.world_schedules import ScheduleSubject
 from ecsgen.schema.names import DERIVED_CLASSES, module_name
 

@@ -1,15 +1,16 @@
-"""Groups, bundles and signatures as their templates lay them out."""
+"""Groups, bundles, signatures and queries as their templates lay them out."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ecsgen.model import Project
-from ecsgen.model.members import bundle_members, having_owners
-from ecsgen.render.calls import call, collection
-from ecsgen.render.giving_way import Named, marked, named
+from ecsgen.model import Project, Query
+from ecsgen.model.members import bundle_members, having_owners, queries_of
+from ecsgen.render.calls import call, collection, inner
+from ecsgen.render.giving_way import Named, marked, marked_class, named
 from ecsgen.render.quoting import literal
-from ecsgen.schema.names import group_class
+from ecsgen.schema.names import group_class, query_classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +85,108 @@ def flags(project: Project) -> Flags:
     """Return the flags of components and bundles."""
     components = tuple(component.module.upper() for component in having_owners(project))
     return Flags(components, bundles(project))
+
+
+CLAUSES = ("all", "any", "none", "optional")
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySpelling:
+    """A query, and the components that it names."""
+
+    query: Query
+    parts: Mapping[str, Named]
+
+    @classmethod
+    def of(cls, query: Query, project: Project) -> QuerySpelling:
+        """Return a query with those components that it is about."""
+        names = {name for clause in CLAUSES for name in getattr(query, clause)}
+        return cls(query, {c.name: named(c) for c in project.components if c.name in names})
+
+    @property
+    def name(self) -> str:
+        return self.query.name
+
+    @property
+    def classes(self) -> tuple[str, str, str]:
+        """The names of the query's class, of that of its arrays and of that of one entity."""
+        query, rows, row = query_classes(self.query.name)
+        return marked(query), marked(rows), marked(row)
+
+    @property
+    def summary(self) -> str:
+        """Which entities it finds, in words."""
+        query = self.query
+        words = {"all of": query.all, "any of": query.any, "none of": query.none}
+        words["optional"] = query.optional
+        clauses = [f"{word} {', '.join(names)}" for word, names in words.items() if names]
+        return f"Live entities with {'; '.join(clauses)}."
+
+    @property
+    def all(self) -> list[Named]:
+        """The components that the entities have."""
+        return [self.parts[name] for name in self.query.all]
+
+    @property
+    def optional(self) -> list[Named]:
+        """The components that they may have."""
+        return [self.parts[name] for name in self.query.optional]
+
+    @property
+    def columns(self) -> list[str]:
+        """The classes of the columns that its entities have, or may have."""
+        return [f"{part.name}Columns" for part in (*self.all, *self.optional)]
+
+    @property
+    def columns_lines(self) -> str:
+        """The constant with these classes, and the type of their instances."""
+        declared = call("_columns: tuple", self.columns, 4)
+        head, _, types = declared.partition("(")
+        return f"{collection('_COLUMNS: ClassVar = ', self.columns, 4)}\n{head}[{types[:-1]}]"
+
+    @property
+    def members(self) -> list[str]:
+        """The arguments of the query of managers that say which, laid out."""
+        query = self.query
+        some = {"any_of=": query.any, "none_of=": query.none, "optional=": query.optional}
+        given = [("", query.all), *((key, names) for key, names in some.items() if names)]
+        return [
+            inner(collection(key, [f"self.{self.parts[name].module}" for name in names], 12, ","))
+            for key, names in given
+        ]
+
+    @property
+    def constants(self) -> list[str]:
+        """The statements of the query of chunks that say which."""
+        query = self.query
+        clauses = {"_ALL": query.all, "_ANY": query.any, "_NONE": query.none}
+        clauses["_OPTIONAL"] = query.optional
+        return [
+            collection(f"{constant}: ClassVar = ", list(map(marked_class, names)), 4)
+            for constant, names in clauses.items()
+            if names
+        ]
+
+    @property
+    def tested(self) -> list[str]:
+        """The entries that tell tests the same."""
+        clauses = CLAUSES[:3] if self.query.chunked else CLAUSES
+        return [
+            collection(
+                f"{literal(clause)}: ",
+                [literal(self.parts[name].module) for name in getattr(self.query, clause)],
+                12,
+                ",",
+            ).lstrip()
+            for clause in clauses
+        ]
+
+
+def joined_queries(project: Project) -> tuple[QuerySpelling, ...]:
+    """Return the queries of managers."""
+    return tuple(QuerySpelling.of(q, project) for q in queries_of(project, chunked=False))
+
+
+def chunk_queries(project: Project) -> tuple[QuerySpelling, ...]:
+    """Return the queries of chunks."""
+    return tuple(QuerySpelling.of(q, project) for q in queries_of(project, chunked=True))

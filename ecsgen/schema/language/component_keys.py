@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 from pydantic import Discriminator, Field, Tag, create_model
 
 from ecsgen.policies import keys
-from ecsgen.policies.key import MAX_ROWS
+from ecsgen.policies.policy import MAX_ROWS
 from ecsgen.schema.forms import LONG, SHORT, ClassName, Strict, Text, TypeText, form
 from ecsgen.schema.language.kernel_keys import KernelSpec, ReductionSpec
 
