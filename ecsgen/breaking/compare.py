@@ -1,14 +1,16 @@
-"""What breaks from one version of the schemas to another: handles, enums, components, policies."""
+"""What breaks from one version of the schemas to another: handles, enums, components and what is in
+them, what code calls by name, and former names."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from ecsgen_runtime.snapshots.convert import MAY_NOT_FIT, NO_RULE, change_of, verdict
 from ecsgen_runtime.snapshots.facts import cell_type
 
-from ecsgen.breaking.changed_calls import compare_calls, compare_component_calls
 from ecsgen.breaking.comparison import (
+    Arguments,
     Comparison,
     ComponentCode,
     Places,
@@ -18,9 +20,9 @@ from ecsgen.breaking.comparison import (
     now,
     report_missing,
 )
-from ecsgen.breaking.past import compare_past
 from ecsgen.diagnostics import quote
 from ecsgen.model import Mark
+from ecsgen.model.history import Names
 from ecsgen.model.saved import Document
 from ecsgen.policies import every, keys
 
@@ -34,8 +36,8 @@ def compare(old: Side, new: Side, places: Places, report: Report) -> None:
     _compare_handles(it)
     _compare_enums(it)
     _compare_components(it)
-    compare_calls(it)
-    compare_past(it)
+    _compare_world_calls(it)
+    _compare_past(it)
 
 
 def _compare_handles(it: Comparison) -> None:
@@ -192,7 +194,7 @@ def _compare_components(it: Comparison) -> None:
         else:
             if here != name:
                 it.report.renamed(what, here, it.places.component(here))
-            compare_policies(it, here, was, new[here])
+            _compare_policies(it, here, was, new[here])
             _compare_fields(it, name, here)
             _compare_calls(it, name, here)
 
@@ -201,14 +203,14 @@ def _compare_calls(it: Comparison, old_name: str, name: str) -> None:
     if it.old.code is None or it.new.code is None:
         return
     old, new = it.old.code.components[old_name], it.new.code.components[name]
-    compare_release(it, name, old, new)
-    compare_component_calls(it, name, old, new)
+    _compare_release(it, name, old, new)
+    _compare_component_calls(it, name, old, new)
 
 
 OFF: Final = {key.name: key.off_text for key in keys("component")}
 
 
-def compare_policies(it: Comparison, name: str, old: Document, new: Document) -> None:
+def _compare_policies(it: Comparison, name: str, old: Document, new: Document) -> None:
     """Report what a component's policies do to saved rows, and to code."""
     losses = [loss for policy in every() for loss in policy.losses if loss.happens(old, new)]
     for loss in [loss for loss in losses if loss.is_all] or losses:
@@ -216,11 +218,11 @@ def compare_policies(it: Comparison, name: str, old: Document, new: Document) ->
     if old["in"] != new["in"]:
         _report(it, "E953", name, "in", "code finds it elsewhere", old, new)
         return
-    for key, names in names_gone(old, new).items():
+    for key, names in _names_gone(old, new).items():
         _report(it, "E953", name, key, f"no {', '.join(names)} any more", old, new)
 
 
-def names_gone(old: Document, new: Document) -> dict[str, list[str]]:
+def _names_gone(old: Document, new: Document) -> dict[str, list[str]]:
     """Return the names that a component had and has no more, by the key that took them."""
     gone: dict[str, list[str]] = {}
     is_owner_the_cause = old["owner"] != new["owner"]
@@ -234,7 +236,7 @@ def names_gone(old: Document, new: Document) -> dict[str, list[str]]:
     return gone
 
 
-def compare_release(it: Comparison, name: str, old: ComponentCode, new: ComponentCode) -> None:
+def _compare_release(it: Comparison, name: str, old: ComponentCode, new: ComponentCode) -> None:
     """Report a hook that is gone, unless the whole manager is."""
     if old.release and not new.release and it.new.saved["components"][name]["in"] == "managers":
         message = (
@@ -273,3 +275,175 @@ def _spelt(key: str, component: Document) -> str:
     if isinstance(value, bool):
         value = "true" if value else "false"
     return f"'{key}: {value}'"
+
+
+def _compare_world_calls(it: Comparison) -> None:
+    """Report what happens to what the world has for code."""
+    groups = it.old.saved["groups"], it.new.saved["groups"]
+    _compare_lists(it, "groups", "the group", *groups, "E953")
+    old, new = it.old.code, it.new.code
+    if old is None or new is None:
+        return
+    if old.world not in (new.world, "World"):
+        it.report.renamed(f"the world {quote(old.world)}", new.world, it.places.world())
+    _compare_methods(
+        it,
+        lambda name: f"the kernel {quote(name)} of the world",
+        old.kernels,
+        new.kernels,
+        it.places.world("kernels"),
+        lambda name: it.places.world(f"kernels.{name}"),
+    )
+    _compare_methods(
+        it,
+        lambda name: f"the schedule {quote(name)}",
+        old.schedules,
+        new.schedules,
+        it.places.world("schedule"),
+        lambda name: it.places.world(f"schedule.{name}"),
+    )
+    _compare_lists(it, "queries", "the query", old.queries, new.queries, "E951")
+    _compare_lists(it, "bundles", "the bundle", old.bundles, new.bundles, "E952")
+
+
+def _compare_component_calls(
+    it: Comparison, name: str, old: ComponentCode, new: ComponentCode
+) -> None:
+    """Report what happens to a component's kernels and reductions."""
+    of = quote(name)
+    _compare_methods(
+        it,
+        lambda kernel: f"the kernel {quote(kernel)} of {of}",
+        old.kernels,
+        new.kernels,
+        it.places.component(name, "kernels"),
+        lambda kernel: it.places.method(name, kernel),
+    )
+    for reduction, returned in old.reductions.items():
+        what = f"the reduction {quote(reduction)} of {of}"
+        if reduction not in new.reductions:
+            it.report.gone(what, it.places.component(name, "reductions"))
+        elif (now := new.reductions[reduction]) != returned:
+            text = f"{what} returns {now}, and returned {returned}"
+            it.report.changed(text, it.places.method(name, reduction))
+
+
+def _compare_methods(
+    it: Comparison,
+    called: Callable[[str], str],
+    old: Mapping[str, Arguments],
+    new: Mapping[str, Arguments],
+    gone_from: Mark,
+    place: Callable[[str], Mark],
+) -> None:
+    for name, arguments in old.items():
+        what = called(name)
+        if name not in new:
+            it.report.gone(what, gone_from)
+        elif new[name] != tuple((one, _renamed(it, text)) for one, text in arguments):
+            text = f"{what} takes ({_shown(new[name])}), and took ({_shown(arguments)})"
+            it.report.changed(text, place(name))
+
+
+def _renamed(it: Comparison, type_: str) -> str:
+    name, bracket, shape = type_.partition("[")
+    return it.enums.get(name, name) + bracket + shape
+
+
+def _shown(arguments: Arguments) -> str:
+    return ", ".join(f"{name}: {text}" for name, text in arguments)
+
+
+def _compare_lists(
+    it: Comparison,
+    key: str,
+    what: str,
+    old: Mapping[str, Sequence[str]],
+    new: Mapping[str, Sequence[str]],
+    code: str,
+) -> None:
+    """Report lists of components that are gone, and with `code` what is gone from one."""
+    for name, members in old.items():
+        if name not in new:
+            it.report.gone(f"{what} {quote(name)}", it.places.world(key))
+            continue
+        present = (it.components.get(member) for member in members)
+        for member in present:
+            if member is not None and member not in new[name]:
+                message = f"{what} {quote(name)} has no {quote(member)} any more"
+                mark = it.places.world(f"{key}.{name}")
+                it.report.add(code, message, mark, "put it back, or change the code that uses it")
+
+
+class Space(NamedTuple):
+    """Names that must not be taken for each other, now and then."""
+
+    what: str
+    """Of what kind they are."""
+    old: Names
+    new: Names
+    """The former names that either version tells of."""
+    present: Container[str]
+    owner: str
+    """What the names are in; "" for names of the project."""
+
+
+def _compare_past(it: Comparison) -> None:
+    """Report E905."""
+    old, new, saved = it.old.history, it.new.history, it.new.saved
+    _check_names(it, Space("component", old.components, new.components, saved["components"], ""))
+    _check_names(it, Space("enum", old.enums, new.enums, saved["enums"], ""))
+    for was, name in it.components.items():
+        fields = saved["components"][name]["fields"]
+        _check_names(it, Space("field", old.fields_of(was), new.fields_of(name), fields, name))
+    for was, name in it.enums.items():
+        members = saved["enums"][name]["members"]
+        _check_names(it, Space("member", old.members_of(was), new.members_of(name), members, name))
+
+
+def _check_names(it: Comparison, space: Space) -> None:
+    for former, became in space.old.items():
+        if former in space.present:
+            _report_back(it, space, former, became)
+        elif former not in space.new:
+            here = now(became, space.present, space.new) if became else ""
+            if here or space.what != "enum":  # nothing is saved of an enum that is gone
+                _report_off(it, space, former, here or "")
+        elif not became and space.new[former]:
+            _report_taken(it, space, former)
+
+
+def _report_back(it: Comparison, space: Space, former: str, became: str) -> None:
+    was = f"called {quote(became)} later" if became else "removed"
+    message = f"the {space.what} {quote(former)} has the name of one that was {was}"
+    hint = "give it a name that nothing had; old values would become part of it"
+    it.report.add("E905", message, _former_place(it, space, former), hint)
+
+
+def _report_taken(it: Comparison, space: Space, former: str) -> None:
+    here = space.new[former]
+    message = f"the {space.what} {quote(former)} was removed, and {quote(here)} is renamed from it"
+    hint = f"write 'removed: [{former}]' again; old values would become part of {quote(here)}"
+    it.report.add("E905", message, _former_place(it, space, here), hint)
+
+
+def _report_off(it: Comparison, space: Space, former: str, here: str) -> None:
+    owner = quote(space.owner) if space.owner else "the world"
+    entry = f"'removed: [{former}]' in {owner}"
+    if here:
+        entry = f"'renamed_from: [{former}]' at {quote(here)}"
+    message = f"the former {space.what} {quote(former)} is not listed any more"
+    hint = f"write {entry} again, or values saved under it would be refused"
+    it.report.add("E905", message, _former_place(it, space, here), hint)
+
+
+def _former_place(it: Comparison, space: Space, name: str) -> Mark:
+    """Where a name stands; without one, where it would be listed as removed."""
+    places, owner = it.places, space.owner
+    if space.what == "component":
+        return places.component(name) if name else places.written("removed") or places.nowhere
+    if space.what == "enum":
+        return places.enum(name)
+    if space.what == "field":
+        return places.field(owner, name) if name else places.component(owner, "removed")
+    return places.enum(owner, f"values.{name}") if name else places.enum(owner, "removed")

@@ -1,5 +1,5 @@
-"""Copies of whole columns, made in ticks piece by piece, for what is worked out elsewhere: which row
-comes where in a sorted table, say."""
+"""Copies of whole columns, made in ticks piece by piece, for what is worked out elsewhere: which
+row comes where in a sorted table, say."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What a storage policy says about itself, and the keys that it adds to the language of schemas: one
-place says all that there is to a key."""
+"""What a storage policy says about itself, and the keys that it adds to the language of schemas.
+
+One place says all that there is to a key."""
 
 from __future__ import annotations
 

@@ -10,9 +10,8 @@ from ecsgen.render.calls import call, collection, disjunction, literal_names, li
 from ecsgen.render.component_spelling import ComponentSpelling, chunk_field_line
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import Named, named
-from ecsgen.render.imports import MARKER, with_imports
 from ecsgen.render.quoting import WIDTH, literal
-from ecsgen.render.runtime import SHARDS, origins
+from ecsgen.render.runtime import MARKER, SHARDS, origins, with_imports
 from ecsgen.render.spelling import Spelling, SplitSpelling, row_field
 
 

@@ -11,8 +11,7 @@ from ecsgen.render.calls import call, literal_names
 from ecsgen.render.class_parts import attributes_of, subject_of, with_parts
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
-from ecsgen.render.imports import MARKER, with_imports
-from ecsgen.render.runtime import COMPILED, SHARDS, origins
+from ecsgen.render.runtime import COMPILED, MARKER, SHARDS, origins, with_imports
 from ecsgen.render.step_texts import Steps, indented, slot_words
 
 

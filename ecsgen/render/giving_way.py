@@ -19,8 +19,7 @@ from typing import Final
 
 from ecsgen.model import Component
 from ecsgen.render.calls import MARK, import_line
-from ecsgen.render.imports import NUMPY, PACKAGE, STANDARD
-from ecsgen.render.runtime import COMPILED, RUNTIME, SHARDS, origins
+from ecsgen.render.runtime import COMPILED, NUMPY, PACKAGE, RUNTIME, SHARDS, STANDARD, origins
 
 _BUILTINS: Final = frozenset(vars(builtins))
 _OWN: Final = frozenset(["self", "n", "np"])

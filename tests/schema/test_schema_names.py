@@ -17,7 +17,7 @@ from ecsgen.model import Mark
 from ecsgen.policies.policy import Part
 from ecsgen.render import runtime
 from ecsgen.render.class_parts import PARTS
-from ecsgen.render.imports import PACKAGE
+from ecsgen.render.runtime import PACKAGE
 from ecsgen.render.world.module import VIEW_METHODS
 from ecsgen.schema.names import (
     CHUNK_NAMES,

@@ -16,11 +16,10 @@ from ecsgen.policies.unique import UNIQUE
 from ecsgen.render.calls import call, collection, mapping
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import Named, marked, marked_class
-from ecsgen.render.imports import MARKER, with_imports
 from ecsgen.render.kernels.sources import Source, source_of
 from ecsgen.render.printers import Texts, drawing_lines, method_of, pass_of
 from ecsgen.render.quoting import literal
-from ecsgen.render.runtime import COMPILED, SHARDS, origins
+from ecsgen.render.runtime import COMPILED, MARKER, SHARDS, origins, with_imports
 from ecsgen.render.step_texts import indented
 from ecsgen.render.world import kernel_tests
 from ecsgen.render.world.world_members import bundles, chunk_queries, flags, groups, joined_queries
