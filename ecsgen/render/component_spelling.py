@@ -276,8 +276,12 @@ class ComponentSpelling:
         more = [policy.keyword_many for policy in self._policies if policy.keyword_many]
         fields = [f"**columns: Unpack[{self.name}Fields]"] if self.fields else []
         given = ["table: GivenTable | None = None", "/", *keywords(more), *fields]
-        returns = "RowArray" if self.owned else "IdArray"
-        return self._head("create_many", [*whom, *given], returns)
+        return self._head("create_many", [*whom, *given], self.handles)
+
+    @property
+    def handles(self) -> str:
+        """What `create_many` returns: rows of entities, or ids."""
+        return "RowArray" if self.owned else "IdArray"
 
     def _head(self, method: str, parameters: list[str], returns: str) -> str:
         if not self.fields:
