@@ -14,7 +14,7 @@ from typing import Any, Final, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ecsgen.diagnostics.codes import CODES
+from ecsgen.diagnostics.explaining import codes
 from ecsgen.policies import keys
 from ecsgen.schema import names
 from ecsgen.schema import type_text as types
@@ -142,7 +142,7 @@ def diagnostics_page() -> str:
     """docs/diagnostics.md."""
     parts = [
         "# Diagnostics\n",
-        "<!-- Made by `python docs/schema_pages.py`; change `ecsgen/diagnostics/codes.py`. -->\n",
+        "<!-- Made by `python docs/schema_pages.py`; change `ecsgen/diagnostics/codes.yaml`. -->\n",
         "Every error of every file is reported in one run, with the line and column (from 1) where "
         "it begins:\n",
         "```text\n"
@@ -155,8 +155,8 @@ def diagnostics_page() -> str:
         "`path`, `line`, `column`, `length`, `severity`, `code`, `message` and `hint` on standard "
         "output, `--format github` workflow commands. Line 0 stands for a file as a whole.\n",
     ]
-    for code, entry in CODES.items():
-        parts.append(f"## {code}: {entry.title}\n\n{entry.explanation}\n")
+    for code, entry in codes().items():
+        parts.append(f"## {code}: {entry.title}\n\n{entry.reason}\n")
     return "\n".join(parts)
 
 

@@ -26,7 +26,6 @@ from ecsgen.cli.common import (
 from ecsgen.cli.report import Format
 from ecsgen.config import Options, UsageError, load_options, shown
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.diagnostics.codes import CODES
 from ecsgen.files.plan import State
 from ecsgen.files.status import Status, look, look_again
 from ecsgen.files.write import exclusive
@@ -222,11 +221,11 @@ def schema(output: Path | None) -> None:
 def _complete(
     context: click.Context, parameter: click.Parameter, word: str
 ) -> list[CompletionItem]:
-    return [
-        CompletionItem(code, help=about.title)
-        for code, about in CODES.items()
-        if code.startswith(word.upper())
-    ]
+    from ecsgen.diagnostics.explaining import codes
+
+    known = codes().items()
+    wanted = word.upper()
+    return [CompletionItem(c, help=about.title) for c, about in known if c.startswith(wanted)]
 
 
 @ecsgen.command()
@@ -236,15 +235,15 @@ def explain(codes: tuple[str, ...], format: str) -> None:
     """Say what diagnostics mean, with an example; without a CODE, list them all."""
     from ecsgen.diagnostics import explaining
 
+    known = explaining.codes()
     wanted = [code.upper() for code in codes]
     for code, given in zip(wanted, codes, strict=True):
-        if code not in CODES:
+        if code not in known:
             raise UsageError(explaining.unknown_code(given))
     if format == "json":
-        click.echo(explaining.as_json(wanted or CODES), nl=False)
+        click.echo(explaining.as_json(wanted or known), nl=False)
     elif wanted:
-        texts = (explaining.as_text(explaining.explain(code)) for code in wanted)
-        click.echo("\n".join(texts), nl=False)
+        click.echo("\n".join(explaining.as_text(known[code]) for code in wanted), nl=False)
     else:
         click.echo(explaining.as_list(), nl=False)
 

@@ -10,10 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from ecsgen.diagnostics.codes import CODES
 from ecsgen.diagnostics.collecting import did_you_mean
 
-_EXAMPLES: Final = Path(__file__).with_name("examples.yaml")
+_LIST: Final = Path(__file__).with_name("codes.yaml")
 _WIDTH: Final = 80
 
 
@@ -24,31 +23,22 @@ class Explanation:
     code: str
     title: str
     reason: str
-    wrong: str | None
-    right: str | None
-
-
-def explain(code: str) -> Explanation:
-    """Return what is known of a code; KeyError for others."""
-    about = CODES[code]
-    example = examples().get(code, {})
-    return Explanation(
-        code, about.title, about.explanation, example.get("wrong"), example.get("right")
-    )
+    wrong: str | None = None
+    right: str | None = None
 
 
 @cache
-def examples() -> dict[str, dict[str, str]]:
-    """Code → `wrong` and `right`, each the text of a schema file."""
+def codes() -> dict[str, Explanation]:
+    """Return all codes in order, and what is known of each."""
     import yaml
 
-    found: dict[str, dict[str, str]] = yaml.safe_load(_EXAMPLES.read_text(encoding="utf-8"))
-    return found
+    found = yaml.safe_load(_LIST.read_text(encoding="utf-8"))
+    return {code: Explanation(code, **known) for code, known in found.items()}
 
 
 def unknown_code(word: str) -> str:
     """What to say of a word that is no code."""
-    hint = did_you_mean(word, CODES) or "`ecsgen explain` lists them"
+    hint = did_you_mean(word, codes()) or "`ecsgen explain` lists them"
     return f"no code {word!r}; {hint}"
 
 
@@ -68,10 +58,10 @@ def _shown(schema: str) -> str:
 
 def as_list() -> str:
     """All codes with their titles."""
-    return "".join(f"{code}  {about.title}\n" for code, about in CODES.items())
+    return "".join(f"{code}  {about.title}\n" for code, about in codes().items())
 
 
-def as_json(codes: Iterable[str]) -> str:
+def as_json(wanted: Iterable[str]) -> str:
     """For machines: a JSON array of objects, one on each line; null where there is no example."""
-    entries = [json.dumps(asdict(explain(code))) for code in codes]
+    entries = [json.dumps(asdict(codes()[code])) for code in wanted]
     return "[\n" + ",\n".join(entries) + "\n]\n"
