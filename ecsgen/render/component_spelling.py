@@ -228,6 +228,13 @@ class ComponentSpelling:
         """The statements that make the attributes of a proxy."""
         return [field_line(spelling, self.manager) for spelling in self.fields]
 
+    @property
+    def rows_note(self) -> str:
+        """What becomes of rows that go while `rows` is under way."""
+        is_list = self.component.instances == "many"
+        ends = "a structural change ends that"
+        return ends if is_list else "those that go meanwhile are skipped"
+
     def steps_lines(self, said: Mapping[str, str]) -> str:
         """The statement that says what methods for one row consist of: `said`, the policies that
         have a part in each, and what accessors do beside reading or writing a cell."""
