@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from ecsgen_runtime import INTERFACES
+from ecsgen_runtime.package import EXPORTED
 
 from ecsgen import __version__
 from ecsgen.config import Backend, Options
@@ -183,14 +184,17 @@ def package_module(
     """
     places = {".entities": ("EntityManager",), **dict(own)}
     known = {**origins(RUNTIME), **origins(SHARDS)}
-    of_library = [(known[name], name) for name in also]
+    of_all = [
+        (f"{LIBRARY}{module}", name) for module, names in EXPORTED.items() for name in names.split()
+    ]
+    of_library = [*of_all, *((known[name], name) for name in also)]
     named = [(module, name) for module, names in places.items() for name in names]
     template = environment().get_template("package.py.j2")
     return template.render(
         version=__version__,
         interface=INTERFACES[-1],
         world=world,
-        of_library=_imports([(f"{LIBRARY}.exported", "*"), *of_library]),
+        of_library=_imports(of_library),
         own=_imports(named),
         places=[_place(module, names) for module, names in sorted(places.items())],
         also=literal(" ".join(also)),
@@ -200,10 +204,8 @@ def package_module(
 
 def _imports(named: Iterable[tuple[str, str]]) -> list[str]:
     """Return statements that import names by module, and export them."""
-    return [
-        f"from {module} import {name}{'' if name == '*' else f' as {name}'}"
-        for module, name in sorted(named)
-    ]
+    ordered = sorted((module, not name.isupper(), name) for module, name in named)
+    return [f"from {module} import {name} as {name}" for module, _, name in ordered]
 
 
 def _place(module: str, names: Iterable[str]) -> str:

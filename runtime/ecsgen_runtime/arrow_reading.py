@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from .field_types import Field
 
 
-def byte_cells(array: Any) -> NDArray[Any]:
-    """Return values of one length without nulls as a view, dtype S; O(1)."""
-    size, start = array.type.byte_width, array.offset
-    return np.frombuffer(array.buffers()[1], f"S{size}")[start : start + len(array)]
-
-
 def text_cells(pa: Any, array: Any, field: Field, start: int) -> NDArray[Any]:
     """Return text, or bytes, without nulls in the dtype of a field; O(n).
 
@@ -175,7 +169,9 @@ class _Reader:
         if field.dtype.kind == "S" and _is_written_as(types, type, field):
             return text_cells(self._pa, array, field, start)
         if types.is_fixed_size_binary(type):
-            return byte_cells(array)
+            size, start = type.byte_width, array.offset
+            cells = np.frombuffer(array.buffers()[1], f"S{size}")  # a view
+            return cells[start : start + len(array)]
         return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
     def _from_dictionary(self, array: Any, start: int, each: int) -> NDArray[Any]:
@@ -267,19 +263,10 @@ def _depth(type: Any) -> int:
 
 def _is_written_as(types: Any, type: Any, field: Field) -> bool:
     """Whether values have the type of a field of text or bytes: neither is taken for the other."""
-    return (
-        _is_text(types, type)
-        if field.wanted.startswith("str")
-        else _is_bytes(types, type)
-    )
-
-
-def _is_bytes(types: Any, type: Any) -> bool:
-    return bool(
-        types.is_binary(type)
-        or types.is_large_binary(type)
-        or types.is_binary_view(type)
-    )
+    if field.wanted.startswith("str"):
+        return _is_text(types, type)
+    is_bytes = types.is_binary(type) or types.is_large_binary(type)
+    return bool(is_bytes or types.is_binary_view(type))
 
 
 def _is_text(types: Any, type: Any) -> bool:

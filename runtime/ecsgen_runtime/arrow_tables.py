@@ -181,14 +181,10 @@ class TablePart(NamedTuple):
             ("", "") if self.field is None else (self.field.unit, self.field.doc)
         )
         notes = {"ecsgen.type": self.type, "unit": unit, "doc": doc}
-        return pa.field(self.name, self._type(), metadata=notes)
-
-    def _type(self) -> Any:
-        pa = pyarrow()
         type = self.kind.type
         for size in reversed(self.shape):
             type = pa.list_(type, size)
-        return type
+        return pa.field(self.name, type, metadata=notes)
 
     def array(self, cells: NDArray[Any], copy: bool) -> Any:
         """Return cells, shape (n, *shape), as an Arrow array: a view of them if that can be."""
@@ -361,10 +357,6 @@ class ComponentStruct:
         fields = list(self.field.type)
         return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
 
-    def nulls(self, count: int) -> Any:
-        """Return `count` of no structs."""
-        return pyarrow().nulls(count, self.field.type)
-
 
 def struct_schema(structs: Sequence[ComponentStruct]) -> Any:
     """Return the schema of a query with these components."""
@@ -498,7 +490,7 @@ def _chunk_array(
     struct: ComponentStruct, chunk: ChunkBase, number: int, copy: bool
 ) -> Any:
     if number not in chunk._layout.components:
-        return struct.nulls(chunk.n)
+        return pyarrow().nulls(chunk.n, struct.field.type)
     columns = chunk._parts[number]
     cells = {part.source: getattr(columns, part.source) for part in struct.parts}
     return struct.array(cells, chunk.n, copy)

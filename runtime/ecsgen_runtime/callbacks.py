@@ -188,7 +188,9 @@ class Dispatch:
         while self.queue:
             for _ in range(2):
                 try:
-                    self._drain_first()
+                    drain = None if self._drain is None else self._drain()
+                    if drain is not None:
+                        drain(self.queue[0])  # which has it until that is done
                     break
                 except Exception as error:
                     self.errors.extend(flattened(error))
@@ -196,12 +198,6 @@ class Dispatch:
                 except BaseException as interrupt:  # perhaps before anybody died
                     self.errors.extend(flattened(interrupt))
             self.queue.popleft()
-
-    def _drain_first(self) -> None:
-        """Destroy the first batch of the queue, which has it until that is done."""
-        drain = None if self._drain is None else self._drain()
-        if drain is not None:
-            drain(self.queue[0])
 
 
 _RUN: Final = Dispatch.run.__code__

@@ -184,8 +184,8 @@ class Entities(LivingEntities):
     def _destroy_small_batch(self, es: list[int], repeats: bool = False) -> bool:
         """Destroy a few entities, together and in this order, and return True; if one is dead or,
         without `repeats`, given twice, do nothing."""
-        distinct = self._small_batch_living(es)
-        if distinct is None or (len(distinct) < len(es) and not repeats):
+        distinct = es if len(es) == 1 else [*dict.fromkeys(es)]
+        if not self._all_alive(es) or (len(distinct) < len(es) and not repeats):
             return False
         if self.dispatch.depth or self._callbacks.entries:
             self._destroy_announced(np.array(distinct, np.uint64))
@@ -208,7 +208,7 @@ class Entities(LivingEntities):
     def _deaths(self) -> int:
         """How many entities died since this object was made or loaded: a version."""
         free = self._free
-        return free._head + free.count + self._n_retired  # `pushed`, at half the price
+        return free._head + free.count + self._n_retired
 
     @property
     def _is_clean(self) -> bool:

@@ -46,11 +46,6 @@ class IndexQueue:
         """Bytes held."""
         return self._ring.nbytes
 
-    @property
-    def pushed(self) -> int:
-        """How many were ever appended. O(1)."""
-        return self._head + self.count
-
     def push(self, index: int) -> None:
         """Append one. O(1) amortised."""
         count = self.count
@@ -211,12 +206,6 @@ class LivingEntities:
             if index >= count or cells[index] != e:
                 return False
         return True
-
-    def _small_batch_living(self, es: list[int]) -> list[int] | None:
-        """Return a few entities, each once, in this order; None if one is dead."""
-        if not self._all_alive(es):
-            return None
-        return es if len(es) == 1 else [*dict.fromkeys(es)]
 
     def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
         """Return the handles of `es`; StaleEntityError for the first dead one."""

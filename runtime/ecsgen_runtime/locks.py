@@ -39,10 +39,6 @@ def is_broken(whole: object) -> bool:
     return MARK in vars(type(whole))
 
 
-def _nothing() -> None:
-    """Break what is broken."""
-
-
 def _broken(kind: type[Any]) -> type[Any]:
     """Return the class of what is broken; breaking is rare, so each gets its own."""
 
@@ -56,7 +52,7 @@ def _broken(kind: type[Any]) -> type[Any]:
         if name in ("__class__", "__doc__", "__repr__"):
             return object.__getattribute__(self, name)
         if name == "_break":  # somebody further out breaks what is broken already
-            return _nothing
+            return lambda: None
         return refuse(self)
 
     def text(self: Any) -> str:

@@ -270,10 +270,6 @@ class Manager(Lockable, FixedParts):
         data = self.data
         return data._BULK.distinct(rows, data._n, type(self).__name__)
 
-    def _all_rows(self) -> RowArray:
-        """Return all rows in use, ascending."""
-        return self.data._used_rows()
-
     @property
     @abstractmethod
     def _dispatch(self) -> Dispatch:

@@ -56,10 +56,8 @@ def require(package: str, *, interface: int, made_by: str) -> None:
 def is_generated(module: str) -> bool:
     """Return whether a module is one of the library or of a generated package, tests apart."""
     package = module.rpartition(".")[0]
-    return module in PACKAGES or package in PACKAGES or _is_of_library(module)
-
-
-def _is_of_library(module: str) -> bool:
+    if module in PACKAGES or package in PACKAGES:
+        return True
     own, tests = f"{_LIBRARY}.", f"{_LIBRARY}.testing."
     return f"{module}.".startswith(own) and not f"{module}.".startswith(tests)
 

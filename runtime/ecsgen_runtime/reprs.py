@@ -196,7 +196,8 @@ def _cell(value: Any, field: FieldInfo | None, layout: HandleLayout) -> str:
     if field.enum is not None:
         return _member(field.enum, value)
     if field.dtype is None:
-        return _object(value)
+        # anything but plain values by its type: it may show its address
+        return shown(value) if type(value) in _VALUES else type(value).__name__
     if isinstance(value, bytes) and field.type.startswith("str"):
         return value.decode(errors="replace")
     if isinstance(value, float | np.floating):
@@ -210,8 +211,3 @@ def _member(enum: type[IntEnum | IntFlag], value: int) -> str:
         return enum(value).name or str(int(value))
     except ValueError:
         return str(int(value))
-
-
-def _object(value: object) -> str:
-    """Return a plain value as it is, and anything else by its type: it may show its address."""
-    return shown(value) if type(value) in _VALUES else type(value).__name__

@@ -38,7 +38,7 @@ GROUPS = (
         Mutant("used indices are given out again", r"self\._n_used \+= fresh", "pass"),
         Mutant("no index is ever missing", r"n_reused > self\._free\.count", "False"),
         Mutant("a missing index is not noticed", r"if not free\.count:", "if False:"),
-        Mutant("repeats are a few's own affair", r"distinct is None or \(.*\)", "distinct is None"),
+        Mutant("repeats are a few's own affair", r" or \(len\(distinct\) < .*\):", ":"),
         Mutant(
             "a few are not told", r"np\.array\(distinct, np\.uint64\)", "np.empty(0, np.uint64)"
         ),

@@ -91,6 +91,6 @@ GROUPS = (
     module(
         "_runtime/world/base.py",
         ("test_world.py",),
-        Mutant("one row of several", r"np\.repeat\(entities, self\._count\)", "entities"),
+        Mutant("one row of several", r"np\.repeat\(entities, count\)", "entities"),
     ),
 )

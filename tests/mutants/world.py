@@ -75,12 +75,12 @@ GROUPS = (
         ),
         Mutant(
             "there is no room",
-            r"store\._make_room\(entities, columns, borrowed\)",
+            r"store\._make_room\(owners, columns, borrowed\)",
             "pass",
         ),
-        Mutant("room is not made again", r"store\._make_room\(entities, columns, \(\)\)", "pass"),
-        Mutant("who has it meanwhile gets another", r"store\._admit_many\(entities\)", "pass"),
-        Mutant("a component is not spawned", r"store\._append_many\(entities, columns\)", "pass"),
+        Mutant("room is not made again", r"store\._make_room\(owners, columns, \(\)\)", "pass"),
+        Mutant("who has it meanwhile gets another", r"store\._admit_many\(owners\)", "pass"),
+        Mutant("a component is not spawned", r"store\._append_many\(owners, columns\)", "pass"),
     ),
     module(
         "_runtime/locks.py",

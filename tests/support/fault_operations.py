@@ -126,7 +126,7 @@ def columns(m: Any, count: int, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _used(m: Any) -> list[int]:
-    return [int(row) for row in m._all_rows()]
+    return [int(row) for row in m.data._used_rows()]
 
 
 def _owned_operations(add: Any, values: dict[str, Any]) -> None:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..field_types import check_values
 from ..fields import GivenRows
-from ..given_arrays import as_entities
 from ..handles import NIL, Columns, Entity, EntityArray, RowClass
 from ..placement import first_present
 from ..world.base import ComponentHolder, RowTaker, SpawnPart
@@ -85,10 +84,6 @@ class SpawnedRows:
             self._columns[number] = columns
         store._refuse_locked()
 
-    def remove_many(self, entities: ArrayLike, /) -> int:
-        """Take the rows back; O(k)."""
-        return self._store._drop_many(as_entities(entities))
-
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
     ) -> None:
@@ -120,12 +115,6 @@ class AddedRows:
     ) -> None:
         self._store = store
         self._rows = rows
-
-    def remove_many(self, entities: ArrayLike, /) -> int:
-        """Take the components away again."""
-        for row in self._rows:
-            self._store.remove_many(entities, type(row))
-        return len(self._rows)
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
@@ -203,7 +192,7 @@ class ArchetypeWorld(EntityWorld):
         managed = {row: given[row] for row in given if row not in self._chunked}
         parts = super()._checked(n, managed)
         rows = SpawnedRows(self._store, n, chunked, self._is_watched(managed))
-        parts.append((rows, {}))
+        parts.append((rows, {}, 1))
         return parts
 
     def _holder(self, component: RowClass) -> Any:
@@ -216,7 +205,7 @@ class ArchetypeWorld(EntityWorld):
         parts = super()._new_parts(managed)
         if chunked:
             columns = {kind: columns_of(kind, rows) for kind, rows in chunked.items()}
-            parts.append((SpawnedRows(self._store, 1, columns), {}))
+            parts.append((SpawnedRows(self._store, 1, columns), {}, 1))
         return parts
 
     def _old_parts(self, given: RowsByClass) -> list[SpawnPart]:
@@ -226,7 +215,7 @@ class ArchetypeWorld(EntityWorld):
             return parts
         rows = [row for (row,) in chunked.values()]
         return [
-            (AddedRows(self._store, rows), {}),
+            (AddedRows(self._store, rows), {}, 1),
             *parts,
         ]  # first, for it may still fail
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..columns import Rows
 from ..errors import CapacityError, StaleIdError
 from ..given_arrays import as_entities
-from ..handles import NIL, EntityArray, Id, IdArray, Instance, RowArray
+from ..handles import NIL, Id, IdArray, Instance, RowArray
 from ..manager import Manager
 from ..per_class import NO_SLOTS, per_class
 from .packed import Packed
@@ -43,19 +43,6 @@ def resolve_ids(
     return np.where(alive, rows.take(slots, mode="clip"), NIL).astype(
         np.intp, copy=False
     )
-
-
-def rows_of_ids(manager: str, ids: EntityArray, rows: RowArray) -> RowArray:
-    """Return the rows, ascending, or raise StaleIdError for a stale or repeated id; O(k)."""
-    stale = rows == NIL
-    if stale.any():
-        raise stale_id(manager, int(ids[stale.argmax()]))
-    ascending = np.sort(rows)
-    again = ascending[1:][ascending[1:] == ascending[:-1]]
-    if len(again):
-        twice = int(ids[(rows == again[0]).argmax()])
-        raise StaleIdError(f"{manager}: id {twice:#x} is given twice")
-    return ascending
 
 
 def stale_id(manager: str, id: SupportsIndex) -> StaleIdError:
@@ -237,8 +224,16 @@ class IdCalls(Manager):
         if self._locks:
             self._refuse_locked()
         given = as_entities(ids, "ids")
-        rows = rows_of_ids(type(self).__name__, given, self.resolve_many(given))
-        self._destroy_rows(rows)
+        rows, name = self.resolve_many(given), type(self).__name__
+        stale = rows == NIL
+        if stale.any():
+            raise stale_id(name, int(given[stale.argmax()]))
+        ascending = np.sort(rows)
+        again = ascending[1:][ascending[1:] == ascending[:-1]]
+        if len(again):
+            twice = int(given[(rows == again[0]).argmax()])
+            raise StaleIdError(f"{name}: id {twice:#x} is given twice")
+        self._destroy_rows(ascending)
 
 
 class Ids(IdCalls, Packed):

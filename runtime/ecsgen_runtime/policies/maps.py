@@ -46,7 +46,7 @@ class Mapped(Packed, Owned):
 
     def _first_rows(self) -> RowArray:
         """Return the first row of each owner, ascending."""
-        return self._all_rows()
+        return self.data._used_rows()
 
     def _enter_firsts(self) -> None:
         """Let the map, which is empty, have every owner's first row; O(n)."""

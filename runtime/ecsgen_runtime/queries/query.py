@@ -263,10 +263,6 @@ class QueryJoin:
         managers = (tuple(member.manager for member in part) for part in clauses)
         return self.entities, *managers
 
-    def count(self) -> int:
-        """Return how many entities there are."""
-        return self.match().count
-
     def known(self) -> int | None:
         """Return how many entities there are if that is known without a join; O(components)."""
         return self._result.count if self.changes() == self.state else None
@@ -480,7 +476,7 @@ class QueriedRows(QueryBase[RowsT, RowT]):
 
     def __len__(self) -> int:
         """Return how many entities there are."""
-        return self._join.count()
+        return self._join.match().count
 
     @property
     def _layout(self) -> HandleLayout:

@@ -75,8 +75,13 @@ class Spaced(Manager):
         reach = checked_radius(type(self).__name__, radius)
         places = self._places(getattr(self.data, self._SPACE.rows))
         label = f"{type(self).__name__}.near: points"
-        given = points_of(label, points, places.dtype, len(places))
-        found = NearSearch(given, self._seen(places), reach, self._wrap).neighbours()
+        axes, scalar = len(places), f"f{8 * places.dtype.itemsize}"
+        given = plain_array(points, label)
+        if given.ndim != 2 or given.shape[1] != axes:
+            raise ValueError(f"{label}: wanted shape (k, {axes}), not {given.shape}")
+        asking = FloatField(label, scalar, (axes,)).many(points, len(given)).T
+        own, seen = np.ascontiguousarray(asking), self._seen(places)
+        found = NearSearch(own, seen, reach, self._wrap).neighbours()
         return Neighbours(*found)
 
     def _search(
@@ -184,16 +189,6 @@ def checked_radius(label: str, radius: SupportsFloat) -> float:
         wanted = "wanted a finite number above 0"
         raise ValueError(f"{label}: radius: {wanted}, not {shown(radius)}")
     return number
-
-
-def points_of(label: str, points: ArrayLike, dtype: Any, axes: int) -> Places:
-    """Return points, shape (k, axes), as places, shape (axes, k)."""
-    given = plain_array(points, label)
-    if given.ndim != 2 or given.shape[1] != axes:
-        raise ValueError(f"{label}: wanted shape (k, {axes}), not {given.shape}")
-    scalar = f"f{8 * dtype.itemsize}"
-    found = FloatField(label, scalar, (axes,)).many(points, len(given), None)
-    return np.ascontiguousarray(found.T)
 
 
 # --- who asks whom: rows of a kernel ---------------------------------------------------------

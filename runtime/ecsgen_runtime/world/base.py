@@ -78,19 +78,16 @@ class DeferredDeaths(FixedParts):
         noted: list[_Note] = getattr(self, "_noted", [])
         count = len(noted)
         few = self._small_batch_doomed(noted) if count <= SMALL_BATCH else None
-        doomed = self._doomed() if few is None else few
+        doomed: list[int] | EntityArray
         if few is None:
+            handles = self._noted_entities()
+            doomed = without_repeats(handles[self.entities.alive_many(handles)])
             self.entities.destroy_many(doomed)
         elif few:
             self.entities._destroy_small_batch(few)
         if not self.entities.dispatch.is_open():  # else their turn may be refused
             del noted[:count]  # callbacks may have noted more
         return doomed
-
-    def _doomed(self) -> EntityArray:
-        """Return who of the noted is alive, each once."""
-        handles = self._noted_entities()
-        return without_repeats(handles[self.entities.alive_many(handles)])
 
     def _small_batch_doomed(self, noted: list[_Note]) -> list[int] | None:
         """Return who of a few is alive, each once; None if several are one note."""
@@ -148,8 +145,6 @@ class ComponentHolder(Protocol):
 class SpawnStore(Protocol):
     """Takes the rows of new entities."""
 
-    def remove_many(self, entities: ArrayLike, /) -> int: ...
-
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
     ) -> None: ...
@@ -203,39 +198,8 @@ def _undo_rows(taker: RowTaker, entities: EntityArray) -> None:
             raise
 
 
-class SeveralRows:
-    """Gives each entity several rows of one component."""
-
-    __slots__ = ("_count", "_store")
-
-    def __init__(self, store: SpawnStore, count: int) -> None:
-        self._store = store
-        self._count = count
-
-    def remove_many(self, entities: ArrayLike, /) -> int:
-        """Remove all rows of the entities."""
-        return self._store.remove_many(entities)
-
-    def _each(self, entities: EntityArray) -> EntityArray:
-        return np.repeat(entities, self._count)
-
-    def _make_room(
-        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
-    ) -> None:
-        self._store._make_room(self._each(entities), columns, borrowed)
-
-    def _evict_many(self, entities: EntityArray, /) -> int:
-        return self._store._evict_many(self._each(entities))
-
-    def _admit_many(self, entities: EntityArray, /) -> None:
-        self._store._admit_many(self._each(entities))
-
-    def _append_many(self, entities: EntityArray, columns: Columns, /) -> object:
-        return self._store._append_many(self._each(entities), columns)
-
-
-SpawnPart: TypeAlias = tuple[SpawnStore, Columns]
-"""What takes rows, and the checked columns of these."""
+SpawnPart: TypeAlias = tuple[SpawnStore, Columns, int]
+"""What takes rows, the checked columns of these, and how many each entity gets."""
 
 
 def append_parts(
@@ -246,33 +210,17 @@ def append_parts(
     What is in the way goes first, until nothing is, for callbacks may then change anything:
     only behind them is it certain who has what. `borrowed`: the caller's arguments.
     """
-    for store, columns in parts:
-        store._make_room(entities, columns, borrowed)
-    while _evict(entities, parts):
-        for store, columns in parts:
-            store._admit_many(entities)
-            store._make_room(entities, columns, ())
-    for store, columns in parts:
-        store._append_many(entities, columns)
-
-
-def _evict(entities: EntityArray, parts: Sequence[SpawnPart]) -> int:
-    """Remove what is in the way of the entities' rows; return how many went."""
-    gone = 0
-    for store, _ in parts:
-        gone += store._evict_many(entities)
-    return gone
-
-
-def own_columns(columns: Columns, is_watched: bool) -> Columns:
-    """Copy views, for what they look at may move before the new rows are filled.
-
-    `is_watched`: callbacks may run before that, and write to the caller's own arrays, too.
-    """
-    own: dict[str, NDArray[Any]] = {}
-    for name, c in columns.items():
-        own[name] = c.copy() if is_watched or c.base is not None else c
-    return own
+    each: list[tuple[SpawnStore, Columns, EntityArray]] = []
+    for store, columns, count in parts:
+        owners = entities if count == 1 else np.repeat(entities, count)
+        each.append((store, columns, owners))
+        store._make_room(owners, columns, borrowed)
+    while sum([store._evict_many(owners) for store, _, owners in each]):
+        for store, columns, owners in each:
+            store._admit_many(owners)
+            store._make_room(owners, columns, ())
+    for store, columns, owners in each:
+        store._append_many(owners, columns)
 
 
 _ManagerT = TypeVar("_ManagerT")
@@ -602,8 +550,13 @@ class WorldBase(DeferredDeaths):
         for row, fields in given.items():
             manager = self._managers[row]
             columns = given_columns(row, fields, manager._CONVERTERS, n)
-            checked = manager._checked(n, columns)
-            parts.append((manager, own_columns(checked, is_watched)))
+            # copies of views, for what they look at may move before the rows are filled, and
+            # callbacks may write to the caller's own arrays, too
+            own = {
+                name: c.copy() if is_watched or c.base is not None else c
+                for name, c in manager._checked(n, columns).items()
+            }
+            parts.append((manager, own, 1))
         return parts
 
     def _is_watched(self, rows: Iterable[RowClass]) -> bool:

@@ -24,7 +24,7 @@ from ..fields import component_name, nearest_name
 from ..handles import Entity, RowClass
 from ..placement import duplicate_instance, is_integer
 from ..proxies import ProxyT
-from .base import ONCE, SeveralRows, SpawnPart, WorldBase, append_parts
+from .base import ONCE, SpawnPart, WorldBase, append_parts
 
 _RowT = TypeVar("_RowT", bound=tuple[Any, ...])
 
@@ -195,8 +195,7 @@ class EntityWorld(WorldBase):
     def _part(self, kind: RowClass, rows: Sequence[tuple[Any, ...]]) -> SpawnPart:
         manager = self._managers[kind]
         columns = manager._checked(len(rows), columns_of(kind, rows))
-        store = manager if len(rows) == 1 else SeveralRows(manager, len(rows))
-        return store, columns
+        return manager, columns, len(rows)
 
 
 def given_fields(

@@ -24,7 +24,7 @@ GROUPS = (
         Mutant("loops see no changes", r"first\._version != one or last\._version != two", "False"),
         Mutant("loops see no deaths", r"self\._join\.changes\(\) != state", "False"),
         Mutant("loops go on", r"raise changed_in_loop\(\)", "pass"),
-        Mutant("a length of nothing", r"return self\._join\.count\(\)", "return 0"),
+        Mutant("a length of nothing", r"return self\._join\.match\(\)\.count", "return 0"),
         Mutant("loops notice nothing", r"return self\._steps\(.*\)", "return rows"),
         Mutant(
             "clauses are mixed up", r"any_of, none_of, optional\)", "none_of, any_of, optional)"
