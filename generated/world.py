@@ -14,6 +14,7 @@ from ecsgen_runtime.fields import unknown_component
 from ecsgen_runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.kernels.blocks import (
     BlockColumn,
+    JoinedBlocks,
     beside,
     check_unchanged,
     each_value,
@@ -32,7 +33,6 @@ from ecsgen_runtime.kernels.references import Messages, living_rows, take_others
 from ecsgen_runtime.kernels.scalars import row_at
 from ecsgen_runtime.policies.groups import Group, Grouped
 from ecsgen_runtime.policies.ids import ids_of
-from ecsgen_runtime.queries.joined import JoinedBlocks
 from ecsgen_runtime.queries.query import QueriedRows, QueryMatch
 from ecsgen_runtime.queries.query_rows import joined_rows
 from ecsgen_runtime.saved_world import SavedWorld

@@ -270,8 +270,7 @@ class RowField:
             else:
                 write(manager, LateRow(self), value)  # type: ignore[arg-type]
 
-        field: ProxyField[_ReadT, _WriteT] = field_property(get, put, read.__doc__)
-        return field
+        return field_property(get, put, read.__doc__)
 
     @staticmethod
     def cell(
@@ -306,9 +305,7 @@ class RowField:
                 write(self._manager, LateRow(self), value)  # type: ignore[arg-type]
 
         names = {"_field_cells": f"_{read.__name__}_cells"}
-        field: ProxyField[_ReadT, _WriteT]
-        field = field_property(get, put, read.__doc__, names)
-        return field
+        return field_property(get, put, read.__doc__, names)
 
 
 def stored_type(converter: Converter) -> type[Any] | None:
@@ -338,14 +335,15 @@ def field_property(
     put: Callable[[Any, Any], None],
     doc: str | None,
     names: Mapping[str, str] | None = None,
-) -> Any:
+) -> ProxyField[Any, Any]:
     """Return the property of two functions, each with code of its own.
 
     `names`: the attributes that they use instead of some that they name.
     """
     own_get = with_own_code(cast(FunctionType, get), names)
     own_put = with_own_code(cast(FunctionType, put), names)
-    return property(own_get, own_put, None, doc)
+    field: Any = property(own_get, own_put, None, doc)
+    return cast(ProxyField[Any, Any], field)
 
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
@@ -376,9 +374,7 @@ class ArrayField:
             return show(manager.data, self._row)
 
         put = array_writer(scalar, late_writer(write), get)
-        field: ProxyField[NDArray[_ScalarT], ArrayLike]
-        field = field_property(get, put, write.__doc__)
-        return field
+        return field_property(get, put, write.__doc__)
 
     @staticmethod
     def split(shape: tuple[int, ...], first: str, second: str) -> CellView:
@@ -525,8 +521,6 @@ class ColdArray:
             cell.flags.writeable = False
             return cell
 
-        field = field_property(
-            get, array_writer(scalar, late_writer(write), get), write.__doc__
-        )
-        typed: ProxyField[NDArray[_ScalarT], ArrayLike] = field
-        return typed
+        put = array_writer(scalar, late_writer(write), get)
+        field = field_property(get, put, write.__doc__)
+        return field

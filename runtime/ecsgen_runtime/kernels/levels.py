@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..handles import NIL, RowArray
+from ..queries.query_rows import as_slice
 from ..typed import NamedTuple
 from .blocks import (
     BlockColumn,
@@ -73,7 +74,7 @@ class LevelBlocks:
             self._batches = list(_by_level(levels, parents, columns, above, memory))
             self.nbytes += sum(level.nbytes for level in levels[1:])
         elif count:
-            whole = batch_of(columns, _as_slice(rows), memory)
+            whole = batch_of(columns, as_slice(rows), memory)
             self._batches = _at_once(whole, len(columns), levels, parents, above, place)
             self.nbytes += 2 * rows.nbytes
 
@@ -95,7 +96,7 @@ def _by_level(
         for start in range(0, len(level), size or 1):
             rows = level[start : start + size]
             some = [array[..., : len(rows)] for array in memory]
-            batch = batch_of(columns, _as_slice(rows), some)
+            batch = batch_of(columns, as_slice(rows), some)
             views = list(batch.views)
             upper = parents[rows].astype(np.intp)
             for place, one in enumerate(above, len(columns)):
@@ -140,13 +141,6 @@ def _at_once(
     batches[0].gathered.extend(gathered)
     batches[-1].put.extend(put)
     return batches
-
-
-def _as_slice(rows: RowArray) -> RowArray | slice:
-    """Return rows that follow each other as a slice."""
-    if len(rows) > 0 and bool((np.diff(rows) == 1).all()):
-        return slice(int(rows[0]), int(rows[-1]) + 1)
-    return rows
 
 
 def _places(rows: RowArray, parents: NDArray[Any]) -> RowArray | None:

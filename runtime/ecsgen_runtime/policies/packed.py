@@ -266,11 +266,7 @@ class Partition(Bounded):
             StaleInstanceError: a row is not in use, or is given twice.
             StructureLockedError: the manager is locked.
         """
-        given, ascending = self._to_cross(rows)
-        start = self.data._n_active
-        chosen = ascending[ascending >= start]
-        end = start + len(chosen)
-        return self._cross(given, chosen, start, end, bound=end)
+        return self._cross(rows, True)
 
     def deactivate_many(self, rows: ArrayLike, /) -> RowArray:
         """Let k rows, or a mask's, be inactive; return where they are, in the order given; O(k).
@@ -279,11 +275,7 @@ class Partition(Bounded):
             StaleInstanceError: a row is not in use, or is given twice.
             StructureLockedError: the manager is locked.
         """
-        given, ascending = self._to_cross(rows)
-        end = self.data._n_active
-        chosen = ascending[ascending < end]
-        start = end - len(chosen)
-        return self._cross(given, chosen, start, end, bound=start)
+        return self._cross(rows, False)
 
     def _plan_closing(self, gone: RowArray) -> Closing:
         data = self.data
@@ -321,19 +313,17 @@ class Partition(Bounded):
             raise
         return place
 
-    def _to_cross(self, rows: ArrayLike) -> tuple[RowArray, RowArray]:
-        """Return rows as they were given, and ascending."""
+    def _cross(self, rows: ArrayLike, is_active: bool) -> RowArray:
+        """Let rows be active or not, and return where they are, in the order given."""
         if self._locks:
             self._refuse_locked()
         given = self._rows_given(rows)
-        return given, self._distinct(given)
-
-    def _cross(
-        self, given: RowArray, chosen: RowArray, start: int, end: int, bound: int
-    ) -> RowArray:
-        """Bring the chosen rows to [start, end), set the bound, and return where the given are."""
+        ascending, before = self._distinct(given), self.data._n_active
+        chosen = ascending[(ascending >= before) == is_active]
         if len(chosen) == 0:
             return given.copy()
+        bound = before + len(chosen) if is_active else before - len(chosen)
+        start, end = min(before, bound), max(before, bound)
         src, dst = exchange(chosen, start, end)
         where = Remap(src, dst, self.data._n)(given)
         moves = self._plan_moves(src, dst)

@@ -288,16 +288,16 @@ def merged_rows(pieces: list[FoundRows]) -> RowsOrSlice:
         (piece,) = pieces
         if isinstance(piece, slice):
             return piece
-        return _as_slice(piece.astype(np.intp, copy=False))
+        return as_slice(piece.astype(np.intp, copy=False))
     spans = [piece for piece in pieces if isinstance(piece, slice)]
     follows = all(one.stop == next_.start for one, next_ in pairwise(spans))
     if len(spans) == len(pieces) and follows:
         return slice(spans[0].start, spans[-1].stop)
     arrays = [as_array(piece) for piece in pieces]
-    return _as_slice(np.concatenate(arrays, dtype=np.intp))
+    return as_slice(np.concatenate(arrays, dtype=np.intp))
 
 
-def _as_slice(rows: RowArray) -> RowsOrSlice:
+def as_slice(rows: RowArray) -> RowsOrSlice:
     """Return rows that follow each other as a slice, others as they are."""
     if len(rows) == 0 or rows[0] == NIL:
         return rows

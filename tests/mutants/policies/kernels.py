@@ -46,11 +46,6 @@ GROUPS = (
         Mutant(
             "parents are not gathered", r"(made \+= |batch\.gathered\.extend\()row_copies.*", "pass"
         ),
-        Mutant(
-            "rows always follow each other",
-            r"if len\(rows\) > 0 and .*",
-            "if len(rows) > 0:",
-        ),
     ),
     managers(
         "kernels_numba",

@@ -48,7 +48,7 @@ GROUPS = (
         Mutant("rows stay on their side", r"self\._swap\(row, place.*\)", "pass"),
         Mutant(
             "many stay on their side",
-            r"chosen = ascending\[ascending (<|>=) \w+\]",
+            r"chosen = ascending\[\(ascending .*\]",
             "chosen = ascending[:0]",
         ),
         Mutant("the bound stays", r"self\.data\._n_active = bound$", "pass"),
