@@ -40,6 +40,13 @@ GROUPS = (
         Mutant("what is computed stays in working memory", r"cells\.put\(.*\)", "pass"),
     ),
     module(
+        "_runtime/queries/query_rows.py",
+        ("test_scene_node.py",),
+        Mutant(
+            "rows always follow each other", r"if end - first == len\(rows\) and .*", "if True:"
+        ),
+    ),
+    module(
         "_runtime/kernels/levels.py",
         ("test_scene_node.py",),
         Mutant("roots have no parent", r"(views\[place\]|memory\[number\]\[.*\]) = .*", "pass"),
