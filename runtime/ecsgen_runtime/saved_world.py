@@ -8,21 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 if TYPE_CHECKING:
+    from _typeshed import SupportsRead, SupportsWrite
+
     from .snapshots.contents import OtherRows
     from .snapshots.documents import Codec
     from .snapshots.strategy import Saving
     from .snapshots.tables import Snapshot
-
-
-class _Writable(Protocol):
-    def write(self, data: bytes, /) -> object: ...
-
-
-class _Readable(Protocol):
-    def read(self) -> bytes: ...
 
 
 _Path: TypeAlias = str | os.PathLike[str]
@@ -38,7 +32,7 @@ class SavedWorld:
 
     def save(
         self,
-        target: _Path | _Writable,
+        target: _Path | SupportsWrite[bytes],
         /,
         *,
         codecs: Mapping[str, Codec] | None = None,
@@ -75,7 +69,7 @@ class SavedWorld:
     @classmethod
     def load(
         cls,
-        source: _Path | _Readable | bytes | bytearray | memoryview,
+        source: _Path | SupportsRead[bytes] | bytes | bytearray | memoryview,
         /,
         *,
         mmap: bool = False,

@@ -1,4 +1,4 @@
-"""Chains: rows linked by next and previous columns: an entity's instances, a parent's children.
+"""Rows linked by columns: chains by next and previous ones, and the hierarchies that chains make.
 
 Every chain has an owner, the entity or the parent, by which its first row is found. It is circular
 backwards: its first row's `previous` cell holds its last row, whose `next` is NIL.
@@ -8,13 +8,21 @@ many links is planned first, so that no lack of memory finds them half changed.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+from itertools import pairwise
+from operator import index
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ..errors import HierarchyError
 from ..handles import NIL, EntityArray, Instance, RowArray
-from ..placement import Moves, Remap, Write
+from ..placement import NO_ROWS, Moves, Remap, Write, integers, is_integer
+from ..typed import NamedTuple
+
+if TYPE_CHECKING:
+    from ..manager import Manager
+
 
 Links = NDArray[np.uint32]
 _Owner = TypeVar("_Owner", np.uint64, np.intp)
@@ -189,3 +197,360 @@ def _bridged(neighbours: RowArray, gone: RowArray) -> RowArray:
         neighbours[active], jump[active] = neighbours[through], jump[through]
         active = active[jump[active] >= 0]
     return neighbours
+
+
+# --- Trees: what follows from a column of parents alone, found by pointer doubling ----
+#
+# A round replaces every row's ancestor by that one's ancestor, so that r rounds climb
+# 2**r steps: a chain of a million rows takes twenty.
+
+
+_FEW_BELOW: Final = 64
+"""So many rows are found one after the other."""
+
+_SHORT: Final = 16
+"""Bits of a key that numpy sorts by radix, ten times faster than longer ones."""
+
+
+def _upwards(parents: Links) -> RowArray:
+    """Return the parents with n, a row above all roots and its own parent, instead of NIL."""
+    n = len(parents)
+    up = np.full(n + 1, n)
+    np.minimum(parents, n, out=up[:n], casting="unsafe")
+    return up
+
+
+def depths(parents: Links) -> NDArray[np.int32]:
+    """Return the number of ancestors of each row, shape (n,); O(n log depth)."""
+    n = len(parents)
+    up = _upwards(parents)
+    depth = np.zeros(n + 1, np.int32)
+    depth[:n] = parents != NIL
+    while not (up == n).all():
+        depth += depth.take(up)
+        up = up.take(up)
+    return depth[:n]
+
+
+def below(parents: Links, rows: RowArray) -> RowArray:
+    """Return the rows and all their descendants, ascending; O(n log depth)."""
+    n = len(parents)
+    up = _upwards(parents)
+    marked = np.zeros(n + 1, np.bool_)
+    marked[rows] = True
+    while not (up == n).all():
+        marked |= marked.take(up)
+        up = up.take(up)
+    return marked.nonzero()[0]
+
+
+def few_below(
+    firsts: memoryview[Instance], nexts: memoryview[Instance], rows: list[int]
+) -> list[int] | None:
+    """Return rows and all their descendants, ascending, if they are few; O(descendants).
+
+    One after the other, which is quicker than numpy's calls for a level at a time.
+    """
+    found, pending = set(rows), rows
+    while pending:
+        row = firsts[pending.pop()]
+        while row != NIL:
+            if row not in found:
+                found.add(row)
+                pending.append(row)
+            if len(found) > _FEW_BELOW:
+                return None
+            row = nexts[row]
+    return sorted(found)
+
+
+def own_ancestor(parents: Links, rows: RowArray) -> int:
+    """Return a row that is its own ancestor, or NIL; O(n log depth).
+
+    `rows` are those that may have closed a cycle; if they are few and near their roots, O(rows).
+    """
+    n = len(parents)
+    if len(rows) * ROUNDS <= n:
+        here = parents[rows]
+        for _ in range(ROUNDS):
+            here = parents[here[here != NIL]]
+            if len(here) == 0:
+                return NIL
+    up = _upwards(parents)
+    for _ in range(n.bit_length()):
+        if (up == n).all():
+            return NIL
+        up = up.take(up)
+    circling = up[up != n]  # climbed at least n steps, so these are on a cycle
+    return int(circling[0]) if len(circling) else NIL
+
+
+def is_below(parents: memoryview[Instance], row: int, ancestor: int) -> bool:
+    """Return whether `row` is `ancestor` or one of its descendants; O(depth)."""
+    while row != NIL and row != ancestor:
+        row = parents[row]
+    return row == ancestor
+
+
+class LevelCache:
+    """The levels of a hierarchy: found when asked for, kept until the structure changes."""
+
+    __slots__ = ("_found", "_version", "rows")
+
+    def __init__(self) -> None:
+        self.rows: RowArray = np.empty(0, np.intp)
+        """All rows by depth; the levels are slices of it."""
+        self._found: tuple[RowArray, ...] = ()
+        self._version = -1
+
+    def levels(self, parents: Links, version: int) -> tuple[RowArray, ...]:
+        """Return the rows of each depth, ascending, read-only; O(n log depth) per version."""
+        if version != self._version:
+            depth = depths(parents)
+            self.rows = _by_depth(depth)
+            self.rows.flags.writeable = False
+            ends = np.cumsum(np.bincount(depth)).tolist() if len(depth) else []
+            self._found = tuple(self.rows[a:b] for a, b in pairwise([0, *ends]))
+            self._version = version
+        return self._found
+
+
+def _by_depth(depth: NDArray[np.int32]) -> RowArray:
+    """Return the rows in order of depth, then of row: a radix sort, 16 bits at a time."""
+    order = depth.astype(np.uint16).argsort(kind="stable")
+    upper = depth >> _SHORT
+    if upper.any():
+        order = order[upper.astype(np.uint16)[order].argsort(kind="stable")]
+    return order
+
+
+# --- Hierarchies: the parent, first child and siblings of rows, kept right in bulk ----
+#
+# The children of a parent are a chain (see `chains`) in order of attachment, which
+# begins at the parent's `first` cell. A root has the parent NIL and is a chain of its
+# own.
+
+
+_MANY: Final = 16
+"""For more than one row in 16 a pass over all rows is cheaper than following links."""
+
+
+class FamilyLinks(NamedTuple):
+    """The four link columns of a hierarchy, uncut: rows may move behind the last one in use."""
+
+    parents: Links
+    first: Links
+    """First children."""
+    nexts: Links
+    previous: Links
+
+
+def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
+    """Return `parents`, one for all or one per row, as integers; TypeError for others."""
+    parent: object = parents
+    if is_integer(parent) and np.ndim(parents) == 0:
+        number = index(parent)
+        return np.array(number if -(2**63) <= number < 2**64 else -1)
+    given = integers(parents, manager, "parents")
+    if given.dtype == np.bool_:
+        raise TypeError(f"{manager}: parents are rows, not a mask")
+    return given
+
+
+def parents_given(given: NDArray[Any], count: int, manager: Manager) -> RowArray:
+    """Return the numbers (one for all, or one per row; NIL for none) as `count` rows; O(count).
+
+    Raises:
+        ValueError: their number is not `count`.
+        StaleInstanceError: one of them is neither NIL nor a row in use.
+    """
+    if given.ndim and len(given) != count:
+        name = type(manager).__name__
+        raise ValueError(f"{name}: {len(given)} parents for {count} rows")
+    wrong = ((given < 0) | (given >= manager.data._n)) & (given != NIL)
+    if wrong.any():
+        raise manager._unused(int(given.flat[wrong.argmax()]))
+    return np.broadcast_to(given.astype(np.intp, copy=False), count)
+
+
+def closed_circle(links: FamilyLinks, rows: RowArray, parents: RowArray, n: int) -> int:
+    """Return a row that would be its own ancestor if `rows` had these parents, or NIL.
+
+    O(rows * depth), at most O(n log depth). The parents are tried and put back: a copy of the
+    column would cost O(n) each time.
+    """
+    column = links.parents[:n]
+    before = column[rows]
+    try:
+        column[rows] = parents
+        found = own_ancestor(column, rows)
+        column[rows] = before
+        return found
+    except BaseException:
+        column[rows] = before
+        raise
+
+
+def circular(manager: str, row: int) -> HierarchyError:
+    """Return the error of a row that would get itself or a descendant as its parent."""
+    return HierarchyError(f"{manager}: row {row} would become its own ancestor")
+
+
+def new_parents(
+    links: FamilyLinks, rows: RowArray, parents: RowArray, n: int
+) -> list[Write]:
+    """Plan to take rows out of their parents' chains and to append them to others, in order."""
+    left = np.sort(rows[links.parents[rows] != NIL])
+    chains = Rewiring(links.nexts, links.previous, (NO_ROWS, NO_ROWS), left, n)
+    writes = [*_left_parents(links, chains, left)]
+    rooted = parents == NIL
+    writes += roots(links, rows[rooted])
+    writes.append((links.parents, rows, parents))
+    rows, parents = rows[~rooted], parents[~rooted]
+    new, first, last, owners = linked(links.nexts, links.previous, parents, rows)
+    before = links.first[owners]
+    heads = chains.after(before)
+    alone, old = heads == NIL, heads != NIL
+    tails = chains.before(links.previous[before[old]])
+    lists = heads[old], tails
+    writes += [*new, (links.first, owners[alone], first[alone])]
+    writes += joined(links.nexts, links.previous, lists, (first[old], last[old]))
+    return writes
+
+
+def roots(links: FamilyLinks, rows: RowArray) -> list[Write]:
+    """Plan to make each of the rows a root, whatever its links were."""
+    return [
+        (links.parents, rows, NIL),
+        (links.nexts, rows, NIL),
+        (links.previous, rows, rows),
+    ]
+
+
+def _left_parents(links: FamilyLinks, chains: Rewiring, left: RowArray) -> list[Write]:
+    """Plan what the parents know of rows that leave their chains, and mend the chains."""
+    if len(left) == 0:
+        return chains.writes
+    owners = np.unique(links.parents[left])
+    heads = chains.close(links.first[owners])
+    return [*chains.writes, (links.first, chains.moved(owners), heads)]
+
+
+def moved_family(
+    links: FamilyLinks, moves: Moves, gone: RowArray, orphans: RowArray, n: int
+) -> list[Write]:
+    """Plan parents, children and siblings when the ascending rows `gone` go and others move.
+
+    `orphans` are the children of rows that go, and may go themselves.
+    """
+    src, dst = moves
+    owners, left = links.parents[src], gone
+    if (
+        not len(orphans)
+        and (owners == NIL).all()
+        and (links.first[src] == NIL).all()
+        and (links.parents[gone] == NIL).all()
+    ):
+        return roots(links, dst) if len(dst) else []
+    has_parent = owners != NIL
+    if len(gone):
+        above = links.parents[gone]
+        left = gone[(above != NIL) & ~among(above, gone, n)]
+        has_parent &= ~among(owners, gone, n)
+    chains = Rewiring(links.nexts, links.previous, moves, left, n)
+    owners, siblings, places = owners[has_parent], src[has_parent], dst[has_parent]
+    is_first, is_last = chains.follow(siblings, places)
+    heads = chains.after(links.first[owners[is_last]])
+    parents = chains.after(owners)
+    writes = [
+        *_children_told(links, chains, moves, n),
+        (links.parents, places, parents),
+        *_left_parents(links, chains, left),
+        (links.first, parents[is_first], places[is_first]),
+        (links.previous, heads, places[is_last]),
+        *roots(links, dst[~has_parent]),
+    ]
+    if len(orphans):
+        staying = orphans[~among(orphans, gone, n)]
+        writes += roots(links, chains.after(staying))
+    return writes
+
+
+def children_of(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
+    """Return all children of ascending rows, ascending; O(children), at most O(n)."""
+    parents = links.parents[:n]
+    if len(rows) * _MANY > n:
+        return among(parents, rows, n).nonzero()[0]
+    return chain_rows(links.nexts, parents, rows, links.first[rows].astype(np.intp))
+
+
+def with_descendants(links: FamilyLinks, rows: RowArray, n: int) -> RowArray:
+    """Return ascending rows and all their descendants, ascending.
+
+    O(descendants) as long as 64 steps along first children and next siblings reach them all, else
+    O(n log depth).
+    """
+    here = links.first[rows]
+    here = here[here != NIL]
+    if len(here) == 0:
+        return rows
+    if len(rows) * _MANY > n:
+        return below(links.parents[:n], rows)
+    found = [rows]
+    for _ in range(ROUNDS):
+        # a row that is in `rows` itself has sent its children already
+        new = here[~among(here, rows, n)].astype(np.intp)
+        found.append(new)
+        here = np.concatenate((links.nexts[here], links.first[new]))
+        here = here[here != NIL]
+        if len(here) == 0:
+            return np.sort(np.concatenate(found))
+    return below(links.parents[:n], rows)
+
+
+def _children_told(
+    links: FamilyLinks, chains: Rewiring, moves: Moves, n: int
+) -> list[Write]:
+    """Plan to tell the children of rows that move where their parents are.
+
+    What is written to those that move or go themselves does not matter: all rows that others move
+    to are told of their parents later.
+    """
+    src, dst = moves
+    found = _children_with_parents(links, src, dst) if len(dst) * _MANY <= n else None
+    if found is None:
+        return [(links.parents, slice(0, n), chains.after(links.parents[:n]))]
+    children, parents = found
+    return [(links.parents, children, parents)]
+
+
+def _children_with_parents(
+    links: FamilyLinks, rows: RowArray, owners: RowArray
+) -> tuple[NDArray[Any], RowArray] | None:
+    """Return the children of rows and the owner of each, or None if a chain is long."""
+    here = links.first[rows]
+    children, parents = [], []
+    for _ in range(ROUNDS):
+        more = here != NIL
+        here, owners = here[more], owners[more]
+        if len(here) == 0:
+            break
+        children.append(here)
+        parents.append(owners)
+        here = links.nexts[here]
+    else:
+        return None
+    if not children:
+        return np.empty(0, np.intp), np.empty(0, np.intp)
+    return np.concatenate(children), np.concatenate(parents)
+
+
+def among(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]:
+    """Return which of `rows` (NIL is none) are in `ascending`, rows below n; O(k log k)."""
+    if (len(rows) + len(ascending)) * _MANY > n:
+        mask = np.zeros(n + 1, np.bool_)
+        mask[ascending] = True
+        return mask.take(rows, mode="clip")
+    place = np.minimum(ascending.searchsorted(rows), len(ascending) - 1)
+    found: NDArray[np.bool_] = ascending[place] == rows
+    return found

@@ -25,8 +25,8 @@ from ..interchange import GivenTable
 from ..locks import break_since
 from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, Planned, Remap, put, whole_count
-from .chains import ROUNDS, walk
-from .links import (
+from .chains import (
+    ROUNDS,
     FamilyLinks,
     LevelCache,
     among,
@@ -39,6 +39,7 @@ from .links import (
     new_parents,
     parent_numbers,
     parents_given,
+    walk,
     with_descendants,
 )
 from .owners import Owned, Unowned

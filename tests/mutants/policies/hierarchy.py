@@ -71,7 +71,7 @@ GROUPS = (
         Mutant("moves are planned and not made", r", partial\(put, writes\)\)", ",)"),
     ),
     module(
-        "_runtime/policies/links.py",
+        "_runtime/policies/chains.py",
         KIN,
         # Whether they go after an error, tests/policies/test_faults.py looks.
         Mutant("parents that were tried stay", r"column\[rows\] = before(?=\n +return)", "pass"),
@@ -201,14 +201,14 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/links.py",
+        "_runtime/policies/chains.py",
         ("test_kin.py",),
         Mutant("nobody linked means no orphans", r"not len\(orphans\)$", "True"),
         Mutant("orphans keep their parents", r"^( +)writes \+= roots\(links, chains.*", r"\1pass"),
         Mutant("orphans that go are roots", r"staying = orphans\[.*\]", "staying = orphans"),
     ),
     module(
-        "_runtime/policies/links.py",
+        "_runtime/policies/chains.py",
         ("test_crew.py",),
         Mutant("orphans are roots in their old places", r"chains\.after\(staying\)", "staying"),
     ),
@@ -226,7 +226,7 @@ GROUPS = (
         Mutant("rows go without their descendants", r"(_FOLLOWED: .*) = True", r"\1 = False"),
     ),
     module(
-        "_runtime/policies/links.py",
+        "_runtime/policies/chains.py",
         ("test_scene_node.py",),
         Mutant(
             "only children go, not theirs",
