@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .errors import shown
 from .field_types import Converter, FieldTable
-from .fields import nearest_name, unknown_field
+from .fields import meant, unknown_field
 from .given_arrays import gathered, is_array_like
 from .interchange import (
     has_stream,
@@ -80,8 +80,7 @@ def member_number(name: str, enum: type[IntEnum | IntFlag], member: str) -> int:
     found = enum.__members__.get(member)
     if found is not None:
         return int(found)
-    near = nearest_name(member, list(enum.__members__))
-    hint = f"; did you mean {near!r}?" if near else ""
+    hint = meant(member, list(enum.__members__))
     raise ValueError(f"{name}: {shown(member)} is no member of {enum.__name__}{hint}")
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from .bulk import small_batch
 from .callbacks import Dispatch, Subscription, flattened
 from .errors import CapacityError, StaleEntityError
-from .given_arrays import all_different, entity_count, first_repeat, without_repeats
+from .given_arrays import all_different, first_repeat, whole_count, without_repeats
 from .handles import (
     INDEX_COUNT,
     INDEX_MASK,
@@ -105,7 +105,7 @@ class Entities(LivingEntities):
 
         Raises CapacityError, and creates none, when fewer than n indices are left.
         """
-        n = entity_count(n)
+        n = whole_count(n)
         early = min(n, max(0, self._free.count - self._LAYOUT.MIN_FREE))
         fresh = min(n - early, self._LAYOUT.INDEX_COUNT - self._n_used)
         n_reused = n - fresh

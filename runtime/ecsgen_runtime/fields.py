@@ -119,12 +119,12 @@ def known_fields(component: type[tuple[Any, ...]], fields: object) -> Mapping[st
     return fields
 
 
-def nearest_name(name: str, known: Sequence[str]) -> str:
-    """Return the name that was meant, or nothing."""
+def meant(name: str, known: Sequence[str]) -> str:
+    """Return what an error adds if one of the known names is near; else nothing."""
     from difflib import get_close_matches  # which takes a while, for errors alone
 
     near = get_close_matches(name, known, n=1)
-    return near[0] if near else ""
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def component_name(given: object) -> str:
@@ -139,7 +139,7 @@ def unknown_component(
     known: Iterable[str] = method.__kwdefaults__ or ()
     world: Any = method.__self__  # type: ignore[attr-defined]  # a method of a world
     name = next(iter(given))
-    hint = world._ownerless_hint(name) or f"; {_hint(name, known)}"
+    hint = world._ownerless_hint(name) or _hint(name, known)
     return TypeError(f"{method.__name__} has no component {name!r}{hint}")
 
 
@@ -149,17 +149,15 @@ def unexpected_keyword(
     """Return the error of a keyword that names no field."""
     name = next(name for name in given if name not in known)
     hint = _hint(name, known)
-    return TypeError(f"{method}() got an unexpected keyword argument {name!r}; {hint}")
+    return TypeError(f"{method}() got an unexpected keyword argument {name!r}{hint}")
 
 
 def unknown_field(component: str, name: object, known: Iterable[str]) -> TypeError:
     """Return the error of a field that there is not."""
-    return TypeError(f"{component} has no field {name!r}; {_hint(name, known)}")
+    return TypeError(f"{component} has no field {name!r}{_hint(name, known)}")
 
 
 def _hint(name: object, known: Iterable[str]) -> str:
     names = list(known)
-    near = nearest_name(str(name), names)
-    if near:
-        return f"did you mean {near!r}?"
-    return f"it has {', '.join(names)}" if names else "it has none"
+    others = f"; it has {', '.join(names)}" if names else "; it has none"
+    return meant(str(name), names) or others

@@ -162,24 +162,22 @@ _BLOCK: Final = 16_384
 """Handles checked at once, so that the scratch stays in the cache."""
 
 
-def as_count(count: SupportsIndex, wanted: str, before: str) -> int:
-    """A number of things that are `wanted`, as an int; TypeError for what is none.
+def whole_count(
+    count: SupportsIndex, things: str = "entities", before: str = "", manager: str = ""
+) -> int:
+    """A number of things as an int; TypeError for what is none, ValueError below 0.
 
     `before`: what `create_many` takes before a table, which may be given in its place.
     """
+    whose = f"{manager}: " if manager else ""
     try:
-        return operator.index(count)
+        number = operator.index(count)
     except TypeError:
-        kind = f"{type(count).__name__}{table_hint(count, before)}"
-        raise TypeError(f"{wanted}, not {kind}") from None
-
-
-def entity_count(n: SupportsIndex) -> int:
-    """A number of entities as an int; TypeError for what is none, ValueError below 0."""
-    n = as_count(n, "wanted a number of entities", "entities")
-    if n < 0:
-        raise ValueError(f"can't create {n} entities")
-    return n
+        kind = f"{type(count).__name__}{table_hint(count, before or things)}"
+        raise TypeError(f"{whose}wanted a number of {things}, not {kind}") from None
+    if number < 0:
+        raise ValueError(f"{whose}can't create {number} {things}")
+    return number
 
 
 def as_entities(es: ArrayLike, what: str = "entities") -> EntityArray:

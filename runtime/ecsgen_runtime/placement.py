@@ -16,7 +16,6 @@ from .errors import (
     StructureLockedError,
     shown,
 )
-from .given_arrays import as_count
 from .handles import NIL, EntityArray, HandleLayout, RowArray
 from .interchange import plain_array, refuse_nulls, table_hint
 
@@ -160,14 +159,6 @@ def repeated_row(rows: RowArray, manager: str) -> StaleInstanceError:
     ordered = np.sort(rows)
     twice = int(ordered[1:][ordered[1:] == ordered[:-1]][0])
     return StaleInstanceError(f"{manager}: row {twice} is given twice")
-
-
-def whole_count(manager: str, count: SupportsIndex) -> int:
-    """Return a number of instances; TypeError for what is none, ValueError below 0."""
-    number = as_count(count, f"{manager}: wanted a number of instances", "n")
-    if number < 0:
-        raise ValueError(f"{manager}: can't create {number} instances")
-    return number
 
 
 def fill(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:

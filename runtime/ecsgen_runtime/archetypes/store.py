@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DuplicateInstanceError
 from ..fields import GivenRows, fields_given, given_columns
-from ..given_arrays import as_entities, entity_count
+from ..given_arrays import as_entities, whole_count
 from ..handles import Entity, EntityArray, RowClass
 from ..locks import is_broken
 from ..placement import duplicate_instance, first_repeated, missing
@@ -84,7 +84,7 @@ class ArchetypeStore(ArchetypeView[ChunkT]):
         self, components: Iterable[RowClass], n: SupportsIndex, given: Mapping[int, Any]
     ) -> EntityArray:
         """Create n entities; `given`: fields by component, or None."""
-        count = entity_count(n)
+        count = whole_count(n)
         self._refuse_locked()
         numbers = [self._number(component) for component in components]
         for k, number in enumerate(numbers):

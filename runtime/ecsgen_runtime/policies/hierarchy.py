@@ -20,11 +20,12 @@ from ..bulk import SMALL_BATCH
 from ..columns import OwnedRows, Rows
 from ..entity_manager import Entities
 from ..errors import EcsError, StaleInstanceError
+from ..given_arrays import whole_count
 from ..handles import NIL, Columns, Entity, EntityArray, IdArray, Instance, RowArray
 from ..interchange import GivenTable
 from ..locks import break_since
 from ..per_class import NO_SLOTS, per_class
-from ..placement import NO_ROWS, Planned, Remap, put, whole_count
+from ..placement import NO_ROWS, Planned, Remap, put
 from .chains import (
     ROUNDS,
     FamilyLinks,
@@ -549,7 +550,7 @@ class UnownedChildren(Unowned, Hierarchy):
     __slots__ = NO_SLOTS
 
     def _count_new(self, count: SupportsIndex) -> int:
-        return whole_count(type(self).__name__, count)
+        return whole_count(count, "instances", "n", type(self).__name__)
 
     def _rows_made(self, made: IdArray) -> RowArray:
         return self.resolve_many(made)

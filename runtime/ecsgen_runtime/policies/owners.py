@@ -18,7 +18,7 @@ from ..entity_manager import Entities
 from ..errors import DuplicateInstanceError, StaleInstanceError
 from ..field_types import check_values
 from ..fields import unexpected_keyword
-from ..given_arrays import as_entities
+from ..given_arrays import as_entities, whole_count
 from ..handles import NIL, Entity, EntityArray, Id, IdArray, Instance, RowArray
 from ..interchange import GivenTable
 from ..locks import break_since
@@ -29,7 +29,6 @@ from ..placement import (
     duplicate_instance,
     is_integer,
     missing,
-    whole_count,
 )
 from ..proxies import ProxyT, following, new_proxy, resolved
 from ..queries.query_rows import QueryMember
@@ -225,7 +224,12 @@ class Owned(Manager):
     ) -> RowArray:
         """Give each of k entities an instance of these fields; O(k)."""
         if table is not None:
-            given = self._with_table(entities, table, given)
+            count = len(as_entities(entities))
+            try:
+                given = self._columns_beside(given, table, count)
+            except Exception:
+                self._entities.require_many(entities)  # a dead entity counts for more
+                raise
         few = small_batch(entities)
         if few:
             rows = self._create_small_batch(few, given)
@@ -249,17 +253,6 @@ class Owned(Manager):
         if self._RELEASES:
             return self._dispatch.run(self._replace, handles, columns)
         return self._replace(handles, columns)
-
-    def _with_table(
-        self, entities: ArrayLike, table: GivenTable, given: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        """Return a table's columns beside those given, which win; O(1) without copies."""
-        count = len(as_entities(entities))
-        try:
-            return self._columns_beside(given, table, count)
-        except Exception:
-            self._entities.require_many(entities)  # a dead entity counts for more
-            raise
 
     def _create_small_batch(
         self, entities: list[int], given: Mapping[str, Any]
@@ -433,7 +426,7 @@ class Unowned(IdCalls):
         table: GivenTable | None = None,
     ) -> IdArray:
         """Add `count` instances of these fields; O(count)."""
-        count = whole_count(type(self).__name__, count)
+        count = whole_count(count, "instances", "n", type(self).__name__)
         if table is not None:
             given = self._columns_beside(given, table, count)
         if 0 < count <= SMALL_BATCH:

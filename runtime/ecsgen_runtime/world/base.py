@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..bulk import SMALL_BATCH, are_cells, small_batch, small_values
 from ..entity_manager import Entities
 from ..errors import CapacityError
-from ..fields import GivenRows, given_columns, nearest_name, unknown_component
-from ..given_arrays import as_entities, entity_count, without_repeats
+from ..fields import GivenRows, given_columns, meant, unknown_component
+from ..given_arrays import as_entities, whole_count, without_repeats
 from ..handles import Columns, Entity, EntityArray, RowClass
 from ..locks import FixedParts, is_broken
 from ..per_class import speed_up
@@ -423,7 +423,7 @@ class WorldBase(DeferredDeaths):
     def _spawn(self, n: int, given: SpawnFields) -> EntityArray:
         """Create n entities with rows of what is given; if that fails, take all back."""
         if type(n) is not int:
-            n = entity_count(n)
+            n = whole_count(n)
         if n == 1:
             single = self._spawn_one(given)
             if single is not None:
@@ -439,7 +439,7 @@ class WorldBase(DeferredDeaths):
                 chosen[row] = fields
         if not chosen:
             return self.entities.create_many(n)
-        n = entity_count(n)
+        n = whole_count(n)
         parts = self._checked(n, chosen)
         borrowed: list[object] = []
         for fields in chosen.values():
@@ -599,8 +599,7 @@ def _own_managers(
     for name, kind in given.items():
         base = known.get(name)
         if base is None:
-            near = nearest_name(str(name), [*known])
-            hint = f"; did you mean {near!r}?" if near else ""
+            hint = meant(str(name), [*known])
             raise TypeError(f"{world}: there is no component {name!r}{hint}")
         if not isinstance(kind, type) or not issubclass(kind, base):
             shown = getattr(kind, "__name__", repr(kind))

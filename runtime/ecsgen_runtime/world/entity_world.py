@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import CapacityError, DuplicateInstanceError
 from ..field_types import FieldTable
-from ..fields import component_name, nearest_name
+from ..fields import component_name, meant
 from ..handles import Entity, RowClass
 from ..placement import duplicate_instance, is_integer
 from ..proxies import ProxyT
@@ -296,8 +296,7 @@ class EntityViewBase:
 def _unknown_component(view: EntityViewBase, name: str) -> AttributeError:
     """Return the error of an attribute that views of entities do not have."""
     kind = type(view)
-    near = nearest_name(name, [n for n in dir(kind) if not n.startswith("_")])
-    hint = f"; did you mean {near!r}?" if near else ""
+    hint = meant(name, [n for n in dir(kind) if not n.startswith("_")])
     if not name.startswith("_"):  # `copy` asks views that have no world yet
         hint = view._world._ownerless_hint(name) or hint
     message = f"{kind.__name__!r} object has no attribute {name!r}{hint}"

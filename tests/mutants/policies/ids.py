@@ -119,7 +119,7 @@ GROUPS = (
         "_runtime/policies/owners.py",
         ("test_texture.py", "test_spark.py"),
         Mutant(
-            "counts are not checked", r"count = whole_count\(.*, count\)", "count = index(count)"
+            "counts are not checked", r"count = whole_count\(count, .*\)", "count = index(count)"
         ),
         Mutant(
             "whatever is a number is contained",
