@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import repeat
 from operator import attrgetter
 from types import FunctionType
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast, overload
@@ -143,6 +142,14 @@ new_proxy: Final = object.__new__
 _OWN: Final[dict[type[Any], Any]] = {}
 
 
+def _own(loop: Any, kind: type[Any]) -> Any:
+    """Return a loop with code of its own for each class of proxies, as `per_class` has it."""
+    found = _OWN.get(kind)
+    if found is None:
+        found = _OWN[kind] = with_own_code(loop)
+    return found
+
+
 def following(
     kind: type[ProxyT],
     manager: Any,
@@ -154,34 +161,17 @@ def following(
 
     Those that go before their turn are skipped.
     """
+    version = manager.data._version
     pairs = list(zip(owners, rows, strict=True))
-    return _looped(kind, manager, find, pairs)
+    loop: Iterator[ProxyT]
+    loop = _own(_following, kind)(kind, manager, find, pairs, version)
+    return loop
 
 
-def standing(
-    kind: type[ProxyT], manager: Any, rows: list[Instance]
-) -> Iterator[ProxyT]:
-    """Iterate over proxies of the present rows; a structural change is StaleInstanceError."""
-    return _looped(kind, manager, None, zip(repeat(None), rows, strict=False))
-
-
-def _looped(
+def _following(
     kind: type[ProxyT],
     manager: Any,
-    find: Callable[[Any], Instance] | None,
-    pairs: Iterable[tuple[Any, Instance]],
-) -> Iterator[ProxyT]:
-    loop = _OWN.get(kind)
-    if loop is None:  # with code of its own for each class, as `per_class` has it
-        loop = _OWN[kind] = with_own_code(_loop)  # type: ignore[arg-type]
-    proxies: Iterator[ProxyT] = loop(kind, manager, find, pairs, manager.data._version)
-    return proxies
-
-
-def _loop(
-    kind: type[ProxyT],
-    manager: Any,
-    find: Callable[[Any], Instance] | None,
+    find: Callable[[Any], Instance],
     pairs: Iterable[tuple[Any, Instance]],
     version: int,
 ) -> Iterator[ProxyT]:
@@ -189,8 +179,6 @@ def _loop(
     for owner, row in pairs:
         now = data._version
         if now != version:
-            if find is None:
-                raise rows_changed(type(manager).__name__)
             row = find(owner)
             if row == NIL:
                 continue
@@ -200,8 +188,32 @@ def _loop(
         proxy._row = row
         proxy._version = now
         yield proxy
+
+
+def standing(
+    kind: type[ProxyT], manager: Any, rows: list[Instance]
+) -> Iterator[ProxyT]:
+    """Iterate over proxies of the present rows; a structural change is StaleInstanceError."""
+    loop: Iterator[ProxyT]
+    loop = _own(_standing, kind)(kind, manager, rows, manager.data._version)
+    return loop
+
+
+def _standing(
+    kind: type[ProxyT], manager: Any, rows: list[Instance], version: int
+) -> Iterator[ProxyT]:
+    data = manager.data
+    for row in rows:
+        if data._version != version:
+            raise rows_changed(type(manager).__name__)
+        proxy = new_proxy(kind)
+        proxy._manager = manager
+        proxy._owner = None
+        proxy._row = row
+        proxy._version = version
+        yield proxy
     # The last row too: a loop must not pass because there is one row only.
-    if find is None and data._version != version:
+    if data._version != version:
         raise rows_changed(type(manager).__name__)
 
 
