@@ -78,7 +78,7 @@ class DeferredDeaths(FixedParts):
         noted: list[_Note] = getattr(self, "_noted", [])
         count = len(noted)
         few = self._small_batch_doomed(noted) if count <= SMALL_BATCH else None
-        doomed: list[int] | EntityArray
+        doomed: list[int] | EntityArray = few or []
         if few is None:
             handles = self._noted_entities()
             doomed = without_repeats(handles[self.entities.alive_many(handles)])
