@@ -474,14 +474,8 @@ class Manager(Lockable, FixedParts):
     ) -> None:
         """Allocate what the rows of these entities need, which are NULL_ENTITY where rows have no
         owners. `borrowed`: the caller's arguments."""
-        self._reserve_rows(len(entities), columns, borrowed)
-
-    def _reserve_rows(
-        self, count: int, columns: Columns, borrowed: tuple[object, ...]
-    ) -> None:
-        """Make room for `count` more rows. `borrowed`: the caller's arguments."""
         data = self.data
-        needed = data._rows_for(count)
+        needed = data._rows_for(len(entities))
         if needed > data._allocated:
             data._grow(needed, borrowed)
 

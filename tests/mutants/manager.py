@@ -35,7 +35,11 @@ GROUPS = (
         Mutant("rows are not forgotten", r"^( +)forget\(self, gone\)", r"\1pass"),
         Mutant("the removal of many is not counted", r"^( +)data\._version \+= 1$", r"\1pass"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
-        Mutant("it grows too early for many", r"needed = data\._rows_for\(count\)", r"\g<0> + 1"),
+        Mutant(
+            "it grows too early for many",
+            r"needed = data\._rows_for\(len\(entities\)\)",
+            r"\g<0> + 1",
+        ),
         Mutant("many have no room", r"if needed > data\._allocated:", "if False:"),
         Mutant(
             "saving loses rows",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..buffers import Column, copied_if_view, items
 from ..columns import Rows
 from ..field_types import Field
-from ..handles import NIL, Columns, RowArray
+from ..handles import NIL, Columns, EntityArray, RowArray
 from ..per_class import NO_SLOTS
 from ..placement import fill
 from ..typed import NamedTuple
@@ -261,11 +261,11 @@ class Indirect(Packed):
         columns, buffer = super()._convert(count, given), self.data._cold._buffer
         return {name: copied_if_view(cells, buffer) for name, cells in columns.items()}
 
-    def _reserve_rows(
-        self, count: int, columns: Columns, borrowed: tuple[object, ...]
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
-        super()._reserve_rows(count, columns, borrowed)
-        cold = self.data._cold
+        super()._make_room(entities, columns, borrowed)
+        cold, count = self.data._cold, len(entities)
         wanted = int(np.count_nonzero(differing(columns, cold.DEFAULTS, count)))
         # no more than there will be rows: those that make way leave theirs
         wanted = min(wanted, self.data._rows_for(count) - cold._n)
