@@ -8,15 +8,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 
 if TYPE_CHECKING:
-    from _typeshed import SupportsRead, SupportsWrite
-
     from .snapshots.contents import OtherRows
     from .snapshots.documents import Codec
     from .snapshots.strategy import Saving
     from .snapshots.tables import Snapshot
+
+
+class _Writable(Protocol):
+    def write(self, data: bytes, /) -> object: ...
+
+
+class _Readable(Protocol):
+    def read(self) -> bytes: ...
 
 
 _Path: TypeAlias = str | os.PathLike[str]
@@ -32,7 +38,7 @@ class SavedWorld:
 
     def save(
         self,
-        target: _Path | SupportsWrite[bytes],
+        target: _Path | _Writable,
         /,
         *,
         codecs: Mapping[str, Codec] | None = None,
@@ -69,7 +75,7 @@ class SavedWorld:
     @classmethod
     def load(
         cls,
-        source: _Path | SupportsRead[bytes] | bytes | bytearray | memoryview,
+        source: _Path | _Readable | bytes | bytearray | memoryview,
         /,
         *,
         mmap: bool = False,

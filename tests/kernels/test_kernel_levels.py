@@ -86,7 +86,7 @@ def test_rows_in_order_are_as_gathered(forest: Any, size: int) -> None:
     one, other = wood(parents, idle), wood(parents, idle)
     with Sizes.of(block_rows=(size, size)), pytest.MonkeyPatch.context() as patch:
         where_they_are = ran(one)
-        patch.setattr("ecsgen_runtime.kernels.levels._as_slice", lambda rows: rows)
+        patch.setattr("ecsgen_runtime.kernels.levels.as_slice", lambda rows: rows)
         assert ran(other) == where_they_are
 
 
@@ -104,7 +104,7 @@ def test_parents_that_are_not_active_are_read_as_they_are() -> None:
     e = world.entities
     branches.data.own = 10
     branches.some()
-    own = {e.index(owner): branches.own_of(owner) for owner in branches}
+    own = {e.index(owner): branches.own(branches.lookup(owner)) for owner in branches}
     assert own == {0: 1.0, 1: 10.0, 2: 11.0}
 
 
