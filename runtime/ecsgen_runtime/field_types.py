@@ -492,9 +492,6 @@ FloatField._BY_SHAPE = {
 }
 
 
-# --- Fields of enums and flags --------------------------------------------------------
-
-
 class EnumField(Field):
     """Members of one enum, or their numbers; for flags any combination of the members' bits."""
 
@@ -564,9 +561,6 @@ class EnumField(Field):
         if bad:
             self._blame(array)
         return numbers
-
-
-# --- Fields of text and of bytes: columns of dtype S, padded with zeros ---------------
 
 
 def _characters(array: NDArray[Any]) -> NDArray[np.uint8]:

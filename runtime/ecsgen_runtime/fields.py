@@ -66,10 +66,6 @@ def _info(
     )
 
 
-# --- Fields and components that are given by name, or as a row: only those that there
-# are.
-
-
 GivenRows: TypeAlias = Mapping[str, Any] | tuple[Any, ...]
 """Columns by field, or a row whose values are those of all rows."""
 

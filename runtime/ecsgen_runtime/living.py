@@ -302,9 +302,6 @@ class LivingEntities:
         return StaleEntityError(f"entity {self._LAYOUT.shown(e)} is not alive")
 
 
-# --- Who is told of deaths: callbacks, and managers whose rows go with the entities ---
-
-
 class Follower(Protocol):
     """A manager whose rows go with their entities."""
 

@@ -95,10 +95,6 @@ def element_names(field: str, shape: tuple[int, ...]) -> list[str]:
     return [f"{field}_{place}" for place in places]
 
 
-# --- Tables for notebooks: the first and the last rows, with every name and value
-# escaped.
-
-
 _ENDS: Final = 5
 """Rows that are shown at either end."""
 

@@ -47,10 +47,6 @@ class Callback(Owned):
                 raise
 
 
-# --- destroy: gc: dead entities' rows go lazily, found by random picks (Bitsquid's
-# gc).
-
-
 _UNTOUCHED: Final = Random(0).getstate()[:2]
 """The version and the words of a generator that has not picked anything yet."""
 
@@ -113,9 +109,6 @@ class Gc(Owned):
         if "_rng" in extras:
             words = tuple(extras["_rng"].tolist())
             self._rng.setstate((_UNTOUCHED[0], words, None))
-
-
-# --- release: callbacks see the rows about to go, still readable, on every way out ----
 
 
 class Release(Manager):

@@ -556,10 +556,6 @@ class UnownedChildren(Unowned, Hierarchy):
         return self.resolve_many(made)
 
 
-# --- hierarchy: {orphans: die}: the descendants of rows that go, go with them,
-# entities and all.
-
-
 _FEW: Final = 64
 """So many are compared in a tenth of the time that `setdiff1d` takes for any."""
 
@@ -586,7 +582,9 @@ class OrphansDie(OrphansDestroy, OwnedChildren):
         # before callbacks are told: it may be refused
         orphans = self._orphaned(gone)
         planned = super()._plan_moves(src, dst, gone)
-        return (*planned, partial(self._let_die, orphans)) if len(orphans) else planned
+        if len(orphans):  # their turn comes when the rows are gone
+            planned = (*planned, partial(self._dispatch.queue.append, orphans))
+        return planned
 
     def _orphaned(self, gone: RowArray) -> EntityArray:
         """Return who dies with rows that go, their descendants among them.
@@ -604,10 +602,6 @@ class OrphansDie(OrphansDestroy, OwnedChildren):
         if len(orphans) and not self._dispatch.running:
             self._entities._callbacks.check()
         return orphans
-
-    def _let_die(self, orphans: EntityArray) -> None:
-        """Let them wait for their turn, which comes when the rows are gone."""
-        self._dispatch.queue.append(orphans)
 
 
 def _difference(ones: EntityArray, others: EntityArray) -> EntityArray:

@@ -88,9 +88,6 @@ class Mapped(Packed, Owned):
         """Take k entities out of the map."""
 
 
-# --- lookup: sparse: an array from entity index to row --------------------------------
-
-
 class Sparse(Mapped):
     """A manager that finds rows in an array by entity index.
 
@@ -267,12 +264,9 @@ def grown_map(old: NDArray[np.uint32], index: int) -> NDArray[np.uint32]:
     return new
 
 
-# --- lookup: hash: a dict from whole handle to row, for rare components (Bitsquid's
-# choice).
-
-
 class Hash(Mapped):
-    """A manager that finds rows in a dict by handle; those of the dead are in nobody's way."""
+    """A manager that finds rows in a dict by whole handle, for rare components (Bitsquid's
+    choice); those of the dead are in nobody's way."""
 
     __slots__ = NO_SLOTS
     _rows: dict[int, Instance]

@@ -35,7 +35,7 @@ Closing: TypeAlias = tuple[RowArray, RowArray, Planned]
 
 
 class Packed(Manager):
-    """A manager without holes."""
+    """A manager without holes: the last row moves into one (Bitsquid's swap-remove)."""
 
     __slots__ = NO_SLOTS
     _SORT_KEYS: ClassVar[tuple[str, ...]] = ()
@@ -161,10 +161,6 @@ class Packed(Manager):
         except BaseException:
             self._break()
             raise
-
-
-# --- Packed rows with a bound: those before it are together, and swaps bring rows
-# across it.
 
 
 class Bounded(Packed):

@@ -144,10 +144,6 @@ def _equal(owners: EntityArray, entities: EntityArray) -> bool:
     return bool(ends) and bool((owners == entities).all())
 
 
-# --- Rows of one manager in the result of a query, and the fastest way to gather from
-# them.
-
-
 _CROWDED: Final = 4
 """Among more than four times as many, rows are not put in order: finding them takes too long."""
 

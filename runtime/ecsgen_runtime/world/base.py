@@ -126,9 +126,6 @@ def _handles(noted: Iterable[_Note]) -> Iterator[EntityArray]:
             yield from cast(Iterator[EntityArray], notes)
 
 
-# --- Spawning: new entities with rows in several places, or nothing at all ------------
-
-
 ONCE: Final = ((),)
 """For `starmap`, which calls what takes no arguments: no interrupt comes between the call and who
 keeps what it returns, as one may behind a call of ours."""

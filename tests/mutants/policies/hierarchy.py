@@ -250,7 +250,7 @@ GROUPS = (
     module(
         "_runtime/policies/hierarchy.py",
         ("test_limb.py", "test_spore.py"),
-        Mutant("nobody dies", r"partial\(self\._let_die, orphans\)", "tuple"),
+        Mutant("nobody dies", r"partial\(self\._dispatch\.queue\.append, orphans\)", "tuple"),
         Mutant(
             "whoever owns a topmost row dies, too",
             r"_difference\(owners\[is_below\], owners\[~is_below\]\)",
