@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from keyword import iskeyword
 from pathlib import Path
 
@@ -88,10 +87,9 @@ def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Resul
     todo = [output for output in outputs if output.path not in known]
     contents = make_all(todo, style, before.options.jobs, progress)
     copies = _copies(before, outputs, contents)
-    headed = partial(with_header, header=before.options.header)
-    contents = {path: headed(path, content) for path, content in contents.items()}
-    copies = {path: headed(path, content) for path, content in copies.items()}
-    contents |= copies
+    header = before.options.header
+    made = (contents | copies).items()
+    contents = {path: with_header(path, content, header) for path, content in made}
     digests = known | {path: fingerprint.digest(content) for path, content in contents.items()}
     files = {output.path: Entry(output.key, digests[output.path]) for output in outputs}
     files |= {path: Entry(digests[path], digests[path]) for path in copies}

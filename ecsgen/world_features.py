@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.model import Project
-from ecsgen.model.members import having_owners, queries_of, runs_over_chunks, steps_kernels
 from ecsgen.schema.names import group_class
 
 Names = Callable[[Project], tuple[str, ...]]
@@ -60,7 +59,7 @@ def _draws(project: Project) -> bool:
 
 
 def _signature_base(project: Project) -> str:
-    fits = len(having_owners(project)) <= _WORD_BITS
+    fits = len(project.having_owners) <= _WORD_BITS
     return "SignedWorld[Signature]" if fits else "WideSignedWorld[Signature]"
 
 
@@ -96,7 +95,7 @@ FEATURES: Final = (
     # Kernels of the world, row by row: tests alone, the same whatever the backend.
     WorldFeature(
         name="world_kernel_steps",
-        applies=lambda project: bool(steps_kernels(project)),
+        applies=lambda project: bool(project.world.steps_kernels()),
         test_support=("kernels", "world_kernels"),
     ),
     # Signatures: the components of an entity as flags (the overview's bit sets, in one number).
@@ -132,22 +131,22 @@ FEATURES: Final = (
     # Queries: the entities that have certain components, joined when they are asked for.
     WorldFeature(
         name="queries",
-        applies=lambda project: bool(queries_of(project, chunked=False)),
-        attributes=lambda project: tuple(q.name for q in queries_of(project, chunked=False)),
+        applies=lambda project: bool(project.world.queries_of(chunked=False)),
+        attributes=lambda project: tuple(q.name for q in project.world.queries_of(chunked=False)),
         test_support=("queries",),
     ),
     # Kernels of the world over queries of chunks: the tests of them, for every backend.
     WorldFeature(
         name="chunk_kernels",
-        applies=lambda project: any(map(runs_over_chunks(project), project.world.kernels)),
+        applies=lambda project: any(map(project.world.runs_over_chunks, project.world.kernels)),
         test_modules=("test_archetypes",),
         test_support=("world_kernels",),
     ),
     # Queries of chunks: the entities that have certain components of the archetypes.
     WorldFeature(
         name="chunk_queries",
-        applies=lambda project: bool(queries_of(project, chunked=True)),
-        attributes=lambda project: tuple(q.name for q in queries_of(project, chunked=True)),
+        applies=lambda project: bool(project.world.queries_of(chunked=True)),
+        attributes=lambda project: tuple(q.name for q in project.world.queries_of(chunked=True)),
         test_modules=("test_archetypes",),
         test_support=("queries",),
     ),

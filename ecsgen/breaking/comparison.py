@@ -12,7 +12,6 @@ from ecsgen.config import shown
 from ecsgen.diagnostics import Diagnostics, closest, quote
 from ecsgen.model import Component, Kernel, Mark, Marks, Project, Reduction
 from ecsgen.model.history import History, Names
-from ecsgen.model.members import bundle_members
 from ecsgen.model.saved import Document, saved_schema
 from ecsgen.model.schedules import arguments_of, called
 
@@ -209,7 +208,7 @@ class Code:
     @classmethod
     def of(cls, project: Project) -> Code:
         """Return what a project has."""
-        bundles = bundle_members(project).items()
+        bundles = project.bundle_members.items()
         return cls(
             project.world.name,
             {one.name: ComponentCode.of(one) for one in project.components},

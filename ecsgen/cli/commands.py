@@ -8,7 +8,7 @@ import platform
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class, shell_complete
@@ -29,6 +29,9 @@ from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.plan import State
 from ecsgen.files.status import Status, look, look_again
 from ecsgen.files.write import exclusive
+
+if TYPE_CHECKING:
+    from ecsgen.build import Result
 
 OUT_OF_STEP = 1
 USES = (
@@ -91,9 +94,7 @@ def build(
 def _build(options: Options, format: Format, force: bool) -> int:
     before = look(options)
     if before.is_up_to_date:
-        report.print_diagnostics(Diagnostics(), format)
-        report.say(report.in_step(before), format)
-        return 0
+        return _say_in_step(before, format)
     waiting = "waiting for another build of the same folder to finish"
     with exclusive(options.output, lambda: click.echo(waiting, err=True)):
         return _build_after(look_again(before), format, force)
@@ -136,14 +137,18 @@ def check(context: click.Context, options: Callable[[], Options], format: Format
     that ecsgen did not write is in the way.
     """
     before = look(options())
-    if before.is_up_to_date:
-        report.print_diagnostics(Diagnostics(), format)
-        report.say(report.in_step(before), format)
-    else:
-        context.exit(_check(before, format))
+    done = before.is_up_to_date
+    context.exit(_say_in_step(before, format) if done else _check(before, format))
 
 
-def _check(before: Status, format: Format) -> int:
+def _say_in_step(before: Status, format: Format) -> int:
+    report.print_diagnostics(Diagnostics(), format)
+    report.say(report.in_step(before), format)
+    return 0
+
+
+def _tried(before: Status, format: Format) -> Result | None:
+    """Make what a build would, and say what there is to say before its files are compared."""
     from ecsgen.build import build
 
     diagnostics = Diagnostics()
@@ -152,6 +157,11 @@ def _check(before: Status, format: Format) -> int:
         report.add_states(result, diagnostics)
     report.print_diagnostics(diagnostics, format)
     _say_notes(*before.notes, *before.made_by_others, *report.changed_options(before))
+    return result
+
+
+def _check(before: Status, format: Format) -> int:
+    result = _tried(before, format)
     if result is None:
         return USAGE
     if result.is_in_step:
@@ -175,12 +185,7 @@ def diff(context: click.Context, options: Callable[[], Options]) -> None:
 
 
 def _diff(before: Status) -> int:
-    from ecsgen.build import build
-
-    diagnostics = Diagnostics()
-    result = build(before, diagnostics, report.Progress())
-    report.print_diagnostics(diagnostics, "text")
-    _say_notes(*before.notes, *before.made_by_others, *report.changed_options(before))
+    result = _tried(before, "text")
     if result is None:
         return USAGE
     report.print_diff(result)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from ecsgen.config import OPTIONS_FILE, Options, load_options, shown
-from ecsgen.diagnostics import Diagnostics, format_github, format_json, format_text
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.diagnostics.printing import format_github, format_json, format_text
 from ecsgen.files.disk import Kind
 from ecsgen.files.plan import Action, State
 from ecsgen.model import Mark
@@ -32,8 +33,9 @@ def print_diagnostics(diagnostics: Diagnostics, format: Format) -> None:
     """Text goes to standard error, what machines read to standard output."""
     if format == "text":
         click.echo(format_text(diagnostics), nl=False, err=True)
-        if _is_watched():
-            _say_what_says_more(diagnostics)
+        first = next(iter(diagnostics), None)
+        if first is not None and _is_watched():
+            click.echo(f"ecsgen explain {first.code} says more", err=True)
     else:
         click.echo((format_json if format == "json" else format_github)(diagnostics), nl=False)
 
@@ -41,12 +43,6 @@ def print_diagnostics(diagnostics: Diagnostics, format: Format) -> None:
 def _is_watched() -> bool:
     """Whether standard error is a terminal; it may have been closed."""
     return sys.stderr is not None and sys.stderr.isatty()
-
-
-def _say_what_says_more(diagnostics: Diagnostics) -> None:
-    first = next(iter(diagnostics), None)
-    if first is not None:
-        click.echo(f"ecsgen explain {first.code} says more", err=True)
 
 
 def say(text: str, format: Format) -> None:

@@ -1,28 +1,133 @@
-"""Diagnostics: what is wrong with a project, where, and what may have been meant.
+"""What is wrong with a project, where, and what may have been meant.
 
-Collected over a whole run, sorted by place, printed once. Nothing here knows YAML or schemas.
+Diagnostics are collected over a whole run, sorted by place, printed once. Nothing here knows YAML
+or schemas.
 """
 
-from ecsgen.diagnostics.collecting import (
-    Diagnostic,
-    Diagnostics,
-    closest,
-    did_you_mean,
-    hint_at_comma,
-    quote,
-    split_lines,
-)
-from ecsgen.diagnostics.printing import format_github, format_json, format_text
+from __future__ import annotations
 
-__all__ = [
-    "Diagnostic",
-    "Diagnostics",
-    "closest",
-    "did_you_mean",
-    "format_github",
-    "format_json",
-    "format_text",
-    "hint_at_comma",
-    "quote",
-    "split_lines",
-]
+import difflib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ecsgen.model import Mark
+
+
+def quote(text: str, limit: int = 60) -> str:
+    """Schema text in a message: quoted, on one line, without control characters, not too long."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+@lru_cache(maxsize=4096)
+def _closest(word: str, candidates: tuple[str, ...], cutoff: float) -> str:
+    for candidate in candidates:
+        if candidate.casefold() == word.casefold():
+            return candidate
+    close = difflib.get_close_matches(word, candidates, n=1, cutoff=cutoff)
+    return close[0] if close else ""
+
+
+def closest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str:
+    """The candidate that is most like `word`, or the empty string."""
+    if not 0 < len(word) <= 64:
+        return ""
+    return _closest(word, tuple(candidates), cutoff)
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """A hint that names the closest candidate, or the empty string."""
+    found = closest(word, candidates)
+    return f"did you mean {quote(found)}?" if found else ""
+
+
+def hint_at_comma(diagnostics: Diagnostics, mark: Mark) -> str:
+    """A hint if a plain text seems to go on behind a comma that YAML takes for its end, or ""."""
+    line, first = diagnostics.line(mark) or "", mark.column - 1
+    last = first + mark.length
+    text = line[first:last]
+    is_beside_comma = line[:first].rstrip().endswith(",") or line[last:].lstrip().startswith(",")
+    if text[:1] in "'\"" or not is_beside_comma or text.count("(") == text.count(")"):
+        return ""
+    return "inside [ ] and { } a comma ends a text, so put this one in quotes"
+
+
+_BREAK = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing to tell. A mark with line 0 stands for the file as a whole."""
+
+    code: str
+    message: str
+    mark: Mark
+    hint: str = ""
+
+    @property
+    def severity(self) -> str:
+        """`error`, or `hint` for what does not stop a build."""
+        return "error" if self.code.startswith("E") else "hint"
+
+    @property
+    def text(self) -> str:
+        """The message with its hint, on one line."""
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
+
+class Diagnostics:
+    """Collects diagnostics; true when there are errors. Iterates in order of file, line, column."""
+
+    def __init__(self) -> None:
+        self._found: dict[Diagnostic, None] = {}  # the same thing is told once
+        self._sources: dict[str, str] = {}
+        self._lines: dict[str, list[str]] = {}
+
+    def add(self, code: str, message: str, mark: Mark, *, hint: str = "") -> None:
+        """Report `message` at `mark`."""
+        self._found[Diagnostic(code, message, mark, hint)] = None
+
+    def add_source(self, path: str, text: str) -> None:
+        """Remember a file's text, to show its lines."""
+        self._sources[path] = text
+        self._lines.pop(path, None)
+
+    def emptied(self) -> Diagnostics:
+        """Return a collection without any, that knows the same files."""
+        other = Diagnostics()
+        other._sources = self._sources
+        return other
+
+    def line(self, mark: Mark) -> str | None:
+        """The source line of a mark, or None where there is none."""
+        lines = self._lines.get(mark.path)
+        if lines is None:
+            if mark.path not in self._sources:
+                return None
+            lines = self._lines[mark.path] = split_lines(self._sources[mark.path])
+        return lines[mark.line - 1] if 0 < mark.line <= len(lines) else None
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """What stops a build, in order."""
+        return [found for found in self if found.severity == "error"]
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(sorted(self._found, key=_place))
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __bool__(self) -> bool:
+        return any(found.severity == "error" for found in self._found)
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines as YAML counts them, and no others: `str.splitlines` also breaks at form feeds."""
+    return _BREAK.split(text)
+
+
+def _place(found: Diagnostic) -> tuple[str, int, int, str, str]:
+    mark = found.mark
+    return mark.path, mark.line, mark.column, found.code, found.message

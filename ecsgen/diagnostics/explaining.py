@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from ecsgen.diagnostics.collecting import did_you_mean
+from ecsgen.diagnostics import did_you_mean
 
 _LIST: Final = Path(__file__).with_name("codes.yaml")
 _WIDTH: Final = 80

@@ -6,7 +6,7 @@ import json
 import unicodedata
 from dataclasses import asdict
 
-from ecsgen.diagnostics.collecting import Diagnostic, Diagnostics
+from ecsgen.diagnostics import Diagnostic, Diagnostics
 
 _WINDOW = 120  # characters of a source line that are shown
 

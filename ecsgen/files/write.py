@@ -1,4 +1,10 @@
-"""Changes to the disk, all or nothing, one build at a time."""
+"""Changes to the disk, all or nothing, one build at a time.
+
+Everything is first staged in a folder inside the output folder, beginning with the new manifest,
+then moved into place file by file, the manifest last. Whatever fails before the moves leaves no
+trace. A process that dies between them leaves its staged manifest behind as a journal, which tells
+the next build what is its own.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +19,7 @@ from pathlib import Path
 from ecsgen.config import UsageError, shown
 from ecsgen.files.disk import MANIFEST
 
-# --- One build at a time per output folder --------------------------------------------------------
-
+STAGING = ".ecsgen.new"
 
 if sys.platform != "win32":
     import fcntl
@@ -47,17 +52,6 @@ if sys.platform != "win32":
         except BlockingIOError:
             on_wait()
             fcntl.flock(handle, fcntl.LOCK_EX)
-
-
-# --- Changes to the disk, all or nothing ----------------------------------------------------------
-#
-# Everything is first staged in a folder inside the output folder, beginning with the new manifest,
-# then moved into place file by file, the manifest last. Whatever fails before the moves leaves no
-# trace. A process that dies between them leaves its staged manifest behind as a journal, which
-# tells the next build what is its own.
-
-
-STAGING = ".ecsgen.new"
 
 
 @dataclass(frozen=True, slots=True)

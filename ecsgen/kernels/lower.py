@@ -49,8 +49,6 @@ class _Lowering:
             self._step(step)
         return form.Form(program, (*head,), where, (*self._out,))
 
-    # --- expressions: what is not pure becomes statements ----------------------------------------
-
     def _pure(self, node: Expression) -> Expression:
         match node:
             case Referred():
@@ -91,8 +89,6 @@ class _Lowering:
             self._out.append(form.List())
             self._is_listed = True
 
-    # --- steps -----------------------------------------------------------------------------------
-
     def _step(self, step: Step) -> None:
         target = step.target
         if step.text:
@@ -129,8 +125,6 @@ class _Lowering:
         if self._program.takes_turns:
             self._rows = {}
             self._is_listed = self._is_listed and not self._moves(field)
-
-    # --- what is true of a field -----------------------------------------------------------------
 
     def _own(self, node: Referred) -> str:
         """What the kernel calls the field in its own rows."""

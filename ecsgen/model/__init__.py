@@ -6,7 +6,7 @@ compares and prints by content alone (marks are left out), so `repr` is a stable
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
 from typing import Any, Literal
@@ -259,6 +259,25 @@ class World:
         query = self.query(name)
         return dict(self.groups).get(name) or ((name,) if query is None else query.all)
 
+    def queries_of(self, *, chunked: bool) -> list[Query]:
+        """Return the queries of chunks, or those of managers."""
+        return [query for query in self.queries if query.chunked == chunked]
+
+    def runs_over_chunks(self, kernel: Kernel) -> bool:
+        """Return whether a kernel of the world runs over a query of chunks."""
+        query = self.query(kernel.over)
+        return query is not None and query.chunked
+
+    def steps_kernels(self, *, chunked: bool = False) -> list[Kernel]:
+        """Return the kernels over rows of managers, or over chunks, whose arguments tests can make
+        up: no enums."""
+        return [
+            kernel
+            for kernel in self.kernels
+            if self.runs_over_chunks(kernel) == chunked
+            and not any(argument.type.enum for argument in kernel.program.arguments)
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class Project:
@@ -275,7 +294,33 @@ class Project:
         """The components by their names."""
         return {component.name: component for component in self.components}
 
+    @property
+    def having_owners(self) -> list[Component]:
+        """The components that entities can have, in the order of their bits: as in the world's
+        `_members`, those with managers come first."""
+        owned = [component for component in self.components if component.owner == "entity"]
+        return sorted(owned, key=lambda component: component.name in self.world.archetypes)
+
+    @property
+    def bundle_members(self) -> dict[str, tuple[Component, ...]]:
+        """Each bundle's components, its own and those of the bundles that it builds on."""
+        by_name, bundles = self.by_name, dict(self.world.bundles)
+        return {name: tuple(by_name[n] for n in _flat(name, bundles)) for name in bundles}
+
     def made_for(self, backend: Literal["numpy", "numba"]) -> Project:
         """The same project, its kernels to be made for a backend."""
         components = tuple(replace(component, backend=backend) for component in self.components)
         return replace(self, components=components, backend=backend)
+
+
+def _flat(bundle: str, bundles: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the components of a bundle by name, each once; without recursion."""
+    found: set[str] = set()
+    wanted = {bundle}
+    seen: set[str] = set()
+    while wanted:
+        seen |= wanted
+        names = {name for outer in wanted for name in bundles[outer]}
+        wanted = (names & bundles.keys()) - seen
+        found |= names - bundles.keys()
+    return sorted(found)

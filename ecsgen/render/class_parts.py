@@ -28,15 +28,12 @@ class Spacing:
         self.line = line.lstrip().replace("\n    ", "\n")
 
 
-# --- The parts of a component's classes that store nothing and have no step: kernels, spaces,
-# queries.
-#
-# Storage policies are parts as well, below the layout; these here know how texts are made.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatelessPart(Part):
-    """A part without columns and steps."""
+    """A part without columns and steps: kernels, spaces, queries.
+
+    Storage policies are parts as well, below the layout; these here know how texts are made.
+    """
 
     subject: Callable[[Component], object] = lambda component: None
     """What its template lays out beside the component, there called `it`."""

@@ -179,8 +179,6 @@ class ComponentSpelling:
         records = [call("", arguments, 4, ",") for arguments in infos]
         return "\n".join(["_FIELDS: Final = described(", *records, ")"])
 
-    # --- classes ---------------------------------------------------------------------------------
-
     @property
     def bases(self) -> list[str]:
         """The classes that the manager inherits from."""
@@ -216,8 +214,6 @@ class ComponentSpelling:
         """The statement that names the columns of objects."""
         return objects_line(self.objects)
 
-    # --- one row at a time ---------------------------------------------------------------------
-
     @property
     def proxy(self) -> str:
         """The class of its rows with the fields as attributes."""
@@ -242,16 +238,12 @@ class ComponentSpelling:
         items = (f"{literal(n)}: {literal(does)}," for n, does in {**said, **of_fields}.items())
         return "\n        ".join(["    _STEPS: ClassVar = {", *items]) + "\n    }"
 
-    # --- sorting ---------------------------------------------------------------------------------
-
     @property
     def sort_keys(self) -> list[str]:
         """Fields that `sort` takes by name: scalars with an order. Direct rows have none."""
         if not self.is_packed:
             return []
         return [s.name for s in self.fields if not s.column.shape and not s.is_object]
-
-    # --- creation --------------------------------------------------------------------------------
 
     @property
     def create_note(self) -> str:

@@ -10,12 +10,9 @@ from ecsgen.model import Component
 from ecsgen.policies.policy import Part, Policy
 from ecsgen.policies.steps import STEPS
 
-# --- How generated methods find rows by entity: by its index, or with `shards` by its slot --------
-#
-# Both are what `{…}` stands for in the statements of policies. The index of an entity that was
-# made elsewhere is another's here, so the entity manager tells its slot; and ids have a shard.
-
-
+# How generated methods find rows by entity: by its index, or with `shards` by its slot, which `{…}`
+# stands for in the statements of policies. The index of an entity that was made elsewhere is
+# another's here, so the entity manager tells its slot; and ids have a shard.
 _BY_INDEX: Final = {
     "slot_of_row": "data._entity_cells[row] & INDEX_MASK",
     "slot_of_dst": "data._entity_cells[dst] & INDEX_MASK",

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import math
 import struct
+from functools import reduce
+from operator import or_
+from typing import Final
 
 from ecsgen.diagnostics import closest, quote
 from ecsgen.model import Base, Default, Enum, FieldType, Mark
@@ -42,21 +45,24 @@ def _fill(value: Default, shape: tuple[int, ...]) -> Default:
     return value
 
 
+_KINDS: Final[dict[Base, tuple[Default, str]]] = {
+    Base.BOOL: (False, "wants true or false"),
+    Base.INT: (0, "wants a whole number"),
+    Base.FLOAT: (0.0, "wants a number"),
+    Base.ENUM: (0, "wants a member or its number"),
+    Base.STR: ("", "wants text"),
+    Base.BYTES: (b"", "wants ASCII text or a list of numbers from 0 to 255"),
+    Base.OBJECT: (None, "is always empty"),
+    Base.ENTITY: (0, "is always the null entity"),
+    Base.ID: (0, "is always the null id"),
+}
+"""The default of fields that give none, and what a default can be."""
+
+
 def _zero(type_: FieldType, enum: Enum | None) -> Default:
-    if type_.base is Base.ENUM:
-        return 0 if enum is None else enum.default
-    if type_.base is Base.BYTES:
-        return bytes(type_.size)
-    zeros: dict[Base, Default] = {
-        Base.BOOL: False,
-        Base.INT: 0,
-        Base.FLOAT: 0.0,
-        Base.ENTITY: 0,
-        Base.ID: 0,
-        Base.STR: "",
-        Base.OBJECT: None,
-    }
-    return zeros[type_.base]
+    if enum is not None:
+        return enum.default
+    return bytes(type_.size) if type_.base is Base.BYTES else _KINDS[type_.base][0]
 
 
 def _nested(node: Node, type_: FieldType, shape: tuple[int, ...], enum: Enum | None) -> Default:
@@ -90,22 +96,8 @@ def _scalar(node: Node, type_: FieldType, enum: Enum | None) -> Default:
             return None
         case Base.ENTITY | Base.ID if value is None or (value == 0 and type(value) is int):
             return 0
-    raise BadDefaultError("E106", f"{_wanted(type_)}, not {describe(node)}", node.mark)
-
-
-def _wanted(type_: FieldType) -> str:
-    wanted = {
-        Base.BOOL: "wants true or false",
-        Base.INT: "wants a whole number",
-        Base.FLOAT: "wants a number",
-        Base.ENUM: "wants a member or its number",
-        Base.STR: "wants text",
-        Base.BYTES: "wants ASCII text or a list of numbers from 0 to 255",
-        Base.OBJECT: "is always empty",
-        Base.ENTITY: "is always the null entity",
-        Base.ID: "is always the null id",
-    }
-    return f"the default of {quote(type_.text)} {wanted[type_.base]}"
+    wanted = f"the default of {quote(type_.text)} {_KINDS[type_.base][1]}"
+    raise BadDefaultError("E106", f"{wanted}, not {describe(node)}", node.mark)
 
 
 def _integer(value: int, type_: FieldType, mark: Mark) -> int:
@@ -168,9 +160,7 @@ def _member(value: int | str, enum: Enum, mark: Mark) -> int:
     if isinstance(value, int):
         fits = value in numbers.values()
         if enum.flags:
-            mask = 0
-            for number in numbers.values():
-                mask |= number
+            mask = reduce(or_, numbers.values(), 0)
             fits = value >= 0 and value & ~mask == 0
         if not fits:
             shown = quote(str(value))[1:-1]

@@ -2,93 +2,88 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ecsgen.diagnostics import Diagnostics, quote
-from ecsgen.model import Enum, Marks
+from ecsgen.model import Enum
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.language.component_keys import EnumSpec, MemberSpec
 from ecsgen.schema.names import MEMBER_NAMES, check_member
 from ecsgen.schema.structure import describe
 
 
+class Member(NamedTuple):
+    """A member of an enum as it is written."""
+
+    name: str
+    number: int
+    path: tuple[str, str | int]
+    spec: MemberSpec | None
+    """What it says where it is a mapping."""
+
+    @property
+    def number_path(self) -> tuple[str | int, ...]:
+        return (*self.path, "value") if self.spec else self.path
+
+
+def members_of(spec: EnumSpec) -> list[Member]:
+    """The members, numbered where they are a list."""
+    values = spec.values
+    if isinstance(values, list):
+        numbers = (1 << k if spec.flags else k for k in range(len(values)))
+        named = zip(values, numbers, strict=True)
+        return [Member(name, n, ("values", k), None) for k, (name, n) in enumerate(named)]
+    found = []
+    for name, given in values.items():
+        is_long = isinstance(given, MemberSpec)
+        number = given.value if is_long else given
+        found.append(Member(name, number, ("values", name), given if is_long else None))
+    return found
+
+
 def build_enum(draft: Draft[EnumSpec], diagnostics: Diagnostics) -> Enum:
     """The enum, with the members that are right; reports E101 to E103 and E111."""
-    values = _flag_list(draft, diagnostics) if draft.spec.flags else _numbers(draft)
-    members = _checked(draft, values, diagnostics)
-    largest = 0
-    for _, number in members:
-        largest = largest | number if draft.spec.flags else max(largest, number)
+    given = members_of(draft.spec)
+    members = _checked(draft, given, diagnostics)
     if draft.spec.flags:
         _check_bits(draft, members, diagnostics)
-    numbers = [number for _, number in members]
+    numbers = [member.number for member in members]
     zero = draft.spec.flags or 0 in numbers or not numbers
-    docs = ((name, spec.doc) for name, spec in long_members(draft.spec).items())
     return Enum(
         name=draft.name,
-        values=tuple(members),
+        values=tuple((member.name, member.number) for member in members),
         flags=draft.spec.flags,
-        scalar=_storage(largest),
+        scalar=_storage(max(numbers, default=0)),
         default=0 if zero else numbers[0],
         doc=draft.spec.doc,
-        docs=tuple((name, doc) for name, doc in docs if doc),
+        docs=tuple((one.name, one.spec.doc) for one in given if one.spec and one.spec.doc),
         source=draft.source,
-        marks={**draft.marks("enum"), **_member_marks(draft)},
+        marks={
+            **draft.marks("enum"),
+            **{f"values.{member.name}": draft.key(*member.path) for member in given},
+        },
     )
 
 
-def long_members(spec: EnumSpec) -> dict[str, MemberSpec]:
-    """The members that are written as mappings, by name."""
-    values = spec.values if isinstance(spec.values, dict) else {}
-    return {name: one for name, one in values.items() if isinstance(one, MemberSpec)}
-
-
-def _member_marks(draft: Draft[EnumSpec]) -> Marks:
-    """The mark of each member, as in "values.idle"."""
-    is_list = isinstance(draft.spec.values, list)
-    steps = ((name, k if is_list else name) for k, name in enumerate(draft.spec.values))
-    return {f"values.{name}": draft.key("values", step) for name, step in steps}
-
-
-def _numbers(draft: Draft[EnumSpec]) -> list[tuple[str, int]]:
-    values = draft.spec.values
-    if isinstance(values, dict):
-        return [(n, v.value if isinstance(v, MemberSpec) else v) for n, v in values.items()]
-    return [(name, number) for number, name in enumerate(values)]
-
-
-def _flag_list(draft: Draft[EnumSpec], diagnostics: Diagnostics) -> list[tuple[str, int]]:
-    values = draft.spec.values
-    if isinstance(values, dict):
-        return _numbers(draft)
-    if len(values) > 64:
-        message = f"{len(values)} flags do not fit 64 bits"
-        diagnostics.add("E111", message, draft.value("values", 64))
-    return [(name, 1 << bit) for bit, name in enumerate(values[:64])]
-
-
-def _number(draft: Draft[EnumSpec], step: str | int) -> tuple[str | int, ...]:
-    """The path to the number of a member."""
-    return ("values", step, "value") if step in long_members(draft.spec) else ("values", step)
-
-
-def _checked(
-    draft: Draft[EnumSpec], values: list[tuple[str, int]], diagnostics: Diagnostics
-) -> list[tuple[str, int]]:
+def _checked(draft: Draft[EnumSpec], given: list[Member], diagnostics: Diagnostics) -> list[Member]:
     node = draft.node.at("values")
-    if not values and node is not None and node.complete:
+    if not given and node is not None and node.complete:
         diagnostics.add("E111", "an enum needs at least one member", draft.key("values"))
+    if draft.spec.flags and isinstance(draft.spec.values, list) and len(given) > 64:
+        message = f"{len(given)} flags do not fit 64 bits"
+        diagnostics.add("E111", message, draft.value("values", 64))
+        given = given[:64]
     claims = Claims(diagnostics)
-    listed = isinstance(draft.spec.values, list)
     seen: dict[int, str] = {}
     members = []
-    for index, (name, number) in enumerate(values):
-        step = index if listed else name
-        mark = draft.key("values", step)
+    for member in given:
+        name, number = member.name, member.number
+        mark = draft.key(*member.path)
         what = f"a member of {draft.name}"
         check_member(name, what, mark, diagnostics, taken=MEMBER_NAMES)
         if not claims.claim(name, what, mark):
             continue
-        path = _number(draft, step)
-        place, node = draft.value(*path), draft.node.at(*path)
+        place, node = draft.value(*member.number_path), draft.node.at(*member.number_path)
         if not 0 <= number < 2**64 and node is not None:
             message = f"a value is a whole number from 0 to 2^64 - 1, not {describe(node)}"
             diagnostics.add("E111", message, place)
@@ -97,21 +92,17 @@ def _checked(
             diagnostics.add("E111", message, place)
         else:
             seen[number] = name
-            members.append((name, number))
+            members.append(member)
     return members
 
 
-def _check_bits(
-    draft: Draft[EnumSpec], members: list[tuple[str, int]], diagnostics: Diagnostics
-) -> None:
-    single = 0
-    for _, number in members:
-        if number.bit_count() == 1:
-            single |= number
-    for name, number in members:
-        if stray := number & ~single:
-            message = f"{quote(name)} has the bit {stray & -stray}, which no flag of its own has"
-            diagnostics.add("E111", message, draft.value(*_number(draft, name)))
+def _check_bits(draft: Draft[EnumSpec], members: list[Member], diagnostics: Diagnostics) -> None:
+    single = sum(member.number for member in members if member.number.bit_count() == 1)
+    for member in members:
+        if stray := member.number & ~single:
+            bit = stray & -stray
+            message = f"{quote(member.name)} has the bit {bit}, which no flag of its own has"
+            diagnostics.add("E111", message, draft.value(*member.number_path))
 
 
 def _storage(largest: int) -> str:

@@ -1,4 +1,9 @@
-"""Names: what is one at all, how they become those of classes, and which are public."""
+"""Names: what is one at all, how they become those of classes, and which are public.
+
+Nothing of a schema can be called as what generated packages have in public. No other name is
+reserved: where a schema's name meets one of generated code's own, that gives way. The lists do not
+depend on a component's policies, so switching a policy on never breaks a name.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +15,6 @@ from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Mark
-
-# --- The public names of generated packages, by who has them: nothing of a schema can be called
-# so.
-#
-# No other name is reserved: where a schema's name meets one of generated code's own, that gives
-# way. The lists do not depend on a component's policies, so switching a policy on never breaks a
-# name.
-
 
 Names = dict[str, frozenset[str]]
 
@@ -91,10 +88,6 @@ GROUP_NAMES: Final[Names] = {"groups have": _words("entity n reorder sort to_arr
 CHUNK_NAMES: Final[Names] = {"chunks have": _words("buffer capacity components entity has n")}
 """Of the modules of components that are members of these."""
 
-
-# --- Names: what is a name at all, and how names of schemas become those of classes and modules ---
-#
-# Which ones are reserved is in `public_names.py`.
 
 
 MAX_LENGTH: Final = 64

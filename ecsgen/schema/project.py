@@ -25,7 +25,7 @@ from ecsgen.schema.names import (
     query_classes,
 )
 from ecsgen.schema.schema_history import build_history
-from ecsgen.schema.sharding import check_enum_names, check_neighbours
+from ecsgen.schema.sharding import check_neighbours, check_shard_names
 from ecsgen.schema.type_text import Known
 from ecsgen.schema.world import build_world, sources_read
 
@@ -45,7 +45,7 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
         diagnostics.add("E503", message, second.key("world"))
     worlds = [build_world(draft, components, known, diagnostics) for draft in drafts.worlds]
     for draft in drafts.worlds:
-        check_enum_names(draft, drafts.enums, diagnostics)
+        check_shard_names(draft, components, drafts.enums, diagnostics)
     members = {component.name: component for component in built}
     faults = {draft.name: refused(draft, members[draft.name]) for draft in components.values()}
     worlds = [

@@ -10,7 +10,7 @@ from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Mark
 from ecsgen.model.history import History
 from ecsgen.schema.drafts import Draft, Drafts
-from ecsgen.schema.enums import long_members
+from ecsgen.schema.enums import members_of
 from ecsgen.schema.language.component_keys import ComponentSpec, EnumSpec
 from ecsgen.schema.names import check_camel, check_identifier
 
@@ -47,6 +47,13 @@ class _Names:
     removed: list[Place] = field(default_factory=list)
     present: list[Place] = field(default_factory=list)
     former: list[tuple[str, Place]] = field(default_factory=list)  # with the present name first
+
+    def add(
+        self, draft: Draft[Any], name: str, path: Sequence[str | int], former: Sequence[str]
+    ) -> None:
+        """Add what a document says under a path, with the names that it had before."""
+        self.present.append((name, draft.key(*path)))
+        self.former += [(name, one) for one in _listed(draft, former, *path, "renamed_from")]
 
     def checked(self, diagnostics: Diagnostics) -> dict[str, str]:
         """What each former name has become; "" is gone."""
@@ -86,7 +93,7 @@ class _Names:
         return {name: now for name, (now, _) in claims.items()}
 
 
-def _listed(draft: Draft[Any], names: Sequence[str], *path: str) -> list[Place]:
+def _listed(draft: Draft[Any], names: Sequence[str], *path: str | int) -> list[Place]:
     return [(name, draft.value(*path, index)) for index, name in enumerate(names)]
 
 
@@ -98,21 +105,15 @@ def _add(names: _Names, draft: Draft[Any], kind: str, former: Sequence[str]) -> 
 def _fields(draft: Draft[ComponentSpec]) -> tuple[str, _Names]:
     names = _Names("field", check_identifier, _listed(draft, draft.spec.removed, "removed"))
     for name, spec in draft.spec.long_fields.items():
-        path = ("fields", name)
-        names.present.append((name, draft.key(*path)))
-        listed = _listed(draft, spec.renamed_from, *path, "renamed_from")
-        names.former += [(name, each) for each in listed]
+        names.add(draft, name, ("fields", name), spec.renamed_from)
     return draft.name, names
 
 
 def _members(draft: Draft[EnumSpec]) -> tuple[str, _Names]:
     names = _Names("member", check_identifier, _listed(draft, draft.spec.removed, "removed"))
-    is_list = isinstance(draft.spec.values, list)
-    for index, name in enumerate(draft.spec.values):
-        names.present.append((name, draft.key("values", index if is_list else name)))
-    for name, spec in long_members(draft.spec).items():
-        listed = _listed(draft, spec.renamed_from, "values", name, "renamed_from")
-        names.former += [(name, each) for each in listed]
+    for member in members_of(draft.spec):
+        former = member.spec.renamed_from if member.spec else ()
+        names.add(draft, member.name, member.path, former)
     return draft.name, names
 
 

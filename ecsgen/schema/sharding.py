@@ -86,7 +86,6 @@ def build_shards(
     if spec is None:
         return None
     check = _Check(draft, spec, components, diagnostics)
-    check.names()
     check.ghosts()
     listed(draft, spec.stay, components, "'stay'", ("shards", "stay"), diagnostics)
     check.objects()
@@ -95,27 +94,29 @@ def build_shards(
     return Shards(draft.spec.entity.shard_bits, ghosts, tuple(spec.stay), pickles)
 
 
-def check_enum_names(
-    draft: Draft[WorldSpec], enums: Sequence[Draft[EnumSpec]], diagnostics: Diagnostics
-) -> None:
-    """Report E102 for enums that are called as a class that only packages with shards have."""
-    if draft.spec.shards is None:
-        return
-    for enum in enums:
-        what, mark = f"the enum {quote(enum.name)}", enum.value("enum")
-        _check_free(draft, enum.name, CLASS_NAMES, what, mark, diagnostics)
-
-
-def _check_free(
+def check_shard_names(
     draft: Draft[WorldSpec],
-    name: str,
-    taken: frozenset[str],
-    what: str,
-    mark: Mark,
+    components: Components,
+    enums: Sequence[Draft[EnumSpec]],
     diagnostics: Diagnostics,
 ) -> None:
-    if name in taken:
-        whose = f"shards on line {draft.key('shards').line}"
+    """Report E102 for names that only packages with shards have of their own."""
+    if draft.spec.shards is None:
+        return
+    classes = [("the world", draft.name, draft.value("world"))]
+    classes += [(f"the enum {quote(e.name)}", e.name, e.value("enum")) for e in enums]
+    members = []
+    for name, component in components.items():
+        what, mark = f"the component {quote(name)}", component.value("component")
+        classes.append((what, name, mark))
+        members.append((what, module_name(name), mark))
+    for key in ("queries", "groups", "kernels", "schedule"):
+        names = getattr(draft.spec, key)
+        members += [(f"the name {quote(name)}", name, draft.key(key, name)) for name in names]
+    taken = [one for one in classes if one[1] in CLASS_NAMES]
+    taken += [one for one in members if one[1] in WORLD_NAMES]
+    whose = f"shards on line {draft.key('shards').line}"
+    for what, name, mark in taken:
         message = f"{what} would take the place of {quote(name)}, which is there for {whose}"
         diagnostics.add("E102", message, mark)
 
@@ -132,22 +133,6 @@ class _Check:
         self._spec = spec
         self._components = components
         self._diagnostics = diagnostics
-
-    def names(self) -> None:
-        """Report names that only worlds with shards have of their own."""
-        draft = self._draft
-        for name, component in self._components.items():
-            mark = component.value("component")
-            self._name(name, CLASS_NAMES, f"the component {quote(name)}", mark)
-            self._name(module_name(name), WORLD_NAMES, f"the component {quote(name)}", mark)
-        self._name(draft.name, CLASS_NAMES, "the world", draft.value("world"))
-        for key in ("queries", "groups", "kernels", "schedule"):
-            for name in getattr(draft.spec, key):
-                what = f"the name {quote(name)}"
-                self._name(name, WORLD_NAMES, what, draft.key(key, name))
-
-    def _name(self, name: str, taken: frozenset[str], what: str, mark: Mark) -> None:
-        _check_free(self._draft, name, taken, what, mark, self._diagnostics)
 
     def ghosts(self) -> None:
         for name, fields in self._spec.ghosts.items():

@@ -1,4 +1,8 @@
-"""The shape of a document: pydantic's errors as diagnostics, in words for newcomers."""
+"""The shape of a document: pydantic's errors as diagnostics, in words for newcomers.
+
+What is wrong is cut out and the rest validated again, so that one run also finds what the later
+checks have to say about the rest.
+"""
 
 from __future__ import annotations
 
@@ -63,12 +67,6 @@ def hint_of_value(location: tuple[str | int, ...], node: Node) -> str:
         listed = ", ".join(str(item.value) for item in value)
         return f"did you mean {quote(f'{{all: [{listed}]}}')}?"
     return ""
-
-
-# --- The shape of a document: pydantic's errors as diagnostics at the place in the text -----------
-#
-# What is wrong is cut out and the rest validated again, so that one run also finds what the later
-# checks have to say about the rest.
 
 
 Path = tuple[str | int, ...]

@@ -1,4 +1,7 @@
-"""YAML events to nodes, in one pass."""
+"""YAML events to nodes, in one pass.
+
+Events instead of a loader, because a loader recurses, resolves YAML 1.1 words and expands aliases.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,6 @@ from yaml.events import (
 from ecsgen.diagnostics import Diagnostics, quote, split_lines
 from ecsgen.model import Mark
 from ecsgen.source.nodes import MAX_DEPTH, Node, Scalar, resolve
-
-# --- Tabs where YAML readers disagree about them --------------------------------------------------
-
 
 _SIGN: Final = re.compile(r"[\t#]")
 _LINE: Final = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r|\Z)")
@@ -57,12 +57,6 @@ def stray_tabs(text: str, scalars: Sequence[Span]) -> Iterator[tuple[int, int]]:
                 break
 
 
-# --- YAML events to nodes, in one pass ------------------------------------------------------------
-#
-# Events instead of a loader, because a loader recurses, resolves YAML 1.1 words and expands
-# aliases.
-
-
 MAX_NODES: Final = 100_000
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -73,6 +67,8 @@ KINDS: Final = ("component", "enum", "world")
 _TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep"
 _SCANNER_GAVE_UP: Final = "exceeded maximum nesting depth"  # libyaml, from 0.2.6 on
 _TABS: Final = "tabs may stand only inside quotes, text blocks and comments"
+
+_BEST_LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 # PyYAML's events and marks have no types of their own that hold for both of its parsers.
 _Event = Any
@@ -116,7 +112,7 @@ class Builder:
 
     def documents(self, pure: bool) -> list[Node]:
         """The documents up to the first syntax error; `pure` as in `parse`."""
-        parser = _parser(self._text, pure)
+        parser: _Parser = (yaml.BaseLoader if pure else _BEST_LOADER)(self._text)
         try:
             self._build(parser)
             if self._has_tabs:
@@ -313,11 +309,3 @@ class Builder:
                 is_key = _PLAIN_KEY.fullmatch(line) is not None
                 return number if is_key else 0
         return 0
-
-
-def _parser(text: str, pure: bool) -> _Parser:
-    parser: _Parser = yaml.BaseLoader(text) if pure else _BEST_LOADER(text)
-    return parser
-
-
-_BEST_LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)

@@ -6,8 +6,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -64,12 +63,13 @@ def begin(home: Path, *, bare: bool) -> dict[str, str]:
     """
     paths = _BARE if bare else _BARE | _MORE
     acts = {path: _act(home, path, name) for path, name in paths.items()}
-    with _all_or_nothing() as undo:
+    with ExitStack() as undo:  # if something fails, what was done is taken back, the last first
         # What is added to comes last: whatever fails before has not touched it.
         for act in sorted(acts.values(), key=lambda act: act.adds):
             if act.text is not None:
                 _make_folders(act.file.parent, undo)
                 _write(act, undo)
+        undo.pop_all()
     return {path: act.word for path, act in acts.items()}
 
 
@@ -167,11 +167,3 @@ def _make_folders(folder: Path, undo: ExitStack) -> None:
     for place in reversed(missing):
         place.mkdir()
         undo.callback(place.rmdir)
-
-
-@contextmanager
-def _all_or_nothing() -> Iterator[ExitStack]:
-    """Take back what was done, the last first, if something fails."""
-    with ExitStack() as undo:
-        yield undo
-        undo.pop_all()

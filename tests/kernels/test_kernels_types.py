@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecsgen.diagnostics import Diagnostics, format_text
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.diagnostics.printing import format_text
 from ecsgen.layout_text import remarks
 from ecsgen.model import Component
 from ecsgen.model.programs import Cast, Constant, Operation, Program, walk

@@ -12,7 +12,8 @@ import pytest
 from ecsgen.breaking import Only
 from ecsgen.breaking.compare import compare
 from ecsgen.breaking.comparison import Places, Report, Side
-from ecsgen.diagnostics import Diagnostics, format_text
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.diagnostics.printing import format_text
 from ecsgen.model import Project
 from ecsgen.model.history import History
 from ecsgen.policies import every

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ecsgen.diagnostics import Diagnostics, format_text
+from ecsgen.diagnostics import Diagnostics
 from ecsgen.diagnostics.explaining import codes
+from ecsgen.diagnostics.printing import format_text
 from ecsgen.schema import load
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "diagnostics"

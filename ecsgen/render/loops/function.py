@@ -73,8 +73,6 @@ class LoopFunction(LoopFrame):
         given = self.name, self.parameters, method.function_docstring, body
         self.text = function_text(*given, self.is_parallel, is_plain)
 
-    # --- parameters ------------------------------------------------------------------------------
-
     @property
     def parameters(self) -> list[Parameter]:
         """What the function is given."""
@@ -104,8 +102,6 @@ class LoopFunction(LoopFrame):
         if self.program.effects.sends:
             rows = f"np.arange({self.source.count}) if _chosen is None else _chosen.rows"
             self._senders = near.told("senders", "RowArray", rows)
-
-    # --- loops -----------------------------------------------------------------------------------
 
     def _loops(self) -> list[str]:
         """A loop for each way in which rows may lie."""

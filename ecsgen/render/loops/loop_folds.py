@@ -52,8 +52,6 @@ class LoopFold(Folding):
         rows = Parameter(self._frame.count, "int", self.source.found)
         return [rows, *self._frame.own.values()]
 
-    # --- the values of a row ---------------------------------------------------------------------
-
     def _write(self) -> None:
         """The values of one row, in a column of the block."""
         emit, where = self._body, self.where
@@ -94,8 +92,6 @@ class LoopFold(Folding):
             bounds = (-inf, inf) if scalar in FLOATS else SCALARS[scalar].range
             none = bounds[self.how == "min"]
         return number(none, scalar).text
-
-    # --- the function ----------------------------------------------------------------------------
 
     @property
     def _statements(self) -> list[str]:
@@ -153,8 +149,6 @@ class LoopFold(Folding):
         last = f"{self._fold}({self._folded}, {parts})"
         last = f"int(np.int64({last}))" if self._is_wrapping else last
         return [f"{result}: {self.returns} = {last}", end]
-
-    # --- the method ------------------------------------------------------------------------------
 
     @property
     def _run(self) -> list[str]:

@@ -37,8 +37,6 @@ class LoopKernel(Method):
     def printed(self) -> Printed:
         return Printed(self.text(self._before, self._call), self.function.text)
 
-    # --- the method ------------------------------------------------------------------------------
-
     def _picked(self, values: str) -> str:
         if self._program.sees_in_order:
             return f"_chosen.spread({values}, data._n)"
@@ -204,8 +202,6 @@ class ChunkLoop(Method):
         method = self.text(statements, _calling(chunks, given))
         whole = "\n".join([method, "", *self._cells_method])
         return Printed(whole, f"{function.text}\n\n\n{over_chunks}")
-
-    # --- the loop over all chunks ----------------------------------------------------------------
 
     @property
     def _body(self) -> list[str]:

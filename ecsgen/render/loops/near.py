@@ -151,8 +151,6 @@ class Before(Neighbours):
         """The expression for the row of these loops."""
         return f"{self.names['order']}[{self.ranked}]"
 
-    # --- copies in the order of cells ------------------------------------------------------------
-
     def _has(self, node: OtherField) -> Value:
         arrays, place = self._frame.arrays(node), self.place
         elements = node.type.elements if len(arrays) == 1 else 1
@@ -187,8 +185,6 @@ class Before(Neighbours):
             start = row if elements == 1 else plus(f"{elements} * {row}", place)
             each.append(f"{pad}{name}[{to}] = {array}[{start}]")
         return [*head, *each]
-
-    # --- the list --------------------------------------------------------------------------------
 
     @property
     def rows_around(self) -> list[str]:

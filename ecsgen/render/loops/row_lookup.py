@@ -18,8 +18,6 @@ class Lookups:
         self._frame = frame
         self._emit = emit
 
-    # --- who is alive ----------------------------------------------------------------------------
-
     def alive(self, entity: str) -> Code:
         """Whether an entity is alive, perhaps after statements."""
         if not self.managers.is_sharded:
@@ -48,8 +46,6 @@ class Lookups:
     def _mask(self) -> str:
         """The parameter with the bits of an entity that are its index."""
         return self._frame.parameter("handle_mask", "np.uint64", "np.uint64(INDEX_MASK)")
-
-    # --- rows ------------------------------------------------------------------------------------
 
     def find(self, one: Find, row: str, handle: str) -> None:
         """Set the variable `row` to the row that a handle leads to, or to NIL: by tables where

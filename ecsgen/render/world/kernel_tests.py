@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ecsgen.model import Component, Default, Kernel, Project, World
-from ecsgen.model.members import steps_kernels
 from ecsgen.model.programs import Argument
 from ecsgen.render.calls import collection
 from ecsgen.render.kernels.oracle import KernelCheck
@@ -106,7 +105,7 @@ def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
     queries = {query.name: query for query in project.world.queries}
     return tuple(
         KernelCase(kernel, tuple(map(module_name, (*query.all, *query.any))))
-        for kernel in steps_kernels(project, chunked=True)
+        for kernel in project.world.steps_kernels(chunked=True)
         for query in [queries[kernel.over]]
         # these tests compare each entity with one that is alone
         if kernel.program.who is None
@@ -130,7 +129,7 @@ def steps_cases(project: Project) -> tuple[StepsCase, ...]:
             found(world.members_of(_among(kernel)) if _among(kernel) else ()),
             tuple(_kinds(world, kernel)),
         )
-        for kernel in steps_kernels(project)
+        for kernel in project.world.steps_kernels()
     )
 
 

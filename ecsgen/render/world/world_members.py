@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ecsgen.model import Project, Query
-from ecsgen.model.members import bundle_members, having_owners, queries_of
 from ecsgen.render.calls import call, collection, inner
 from ecsgen.render.giving_way import Named, marked, marked_class, named
 from ecsgen.render.quoting import literal
@@ -76,14 +75,13 @@ def groups(project: Project) -> tuple[Group, ...]:
 def bundles(project: Project) -> tuple[Bundle, ...]:
     """Return all bundles, each with the components of those that it builds on."""
     return tuple(
-        Bundle(name, tuple(map(named, members)))
-        for name, members in bundle_members(project).items()
+        Bundle(name, tuple(map(named, members))) for name, members in project.bundle_members.items()
     )
 
 
 def flags(project: Project) -> Flags:
     """Return the flags of components and bundles."""
-    components = tuple(component.module.upper() for component in having_owners(project))
+    components = tuple(component.module.upper() for component in project.having_owners)
     return Flags(components, bundles(project))
 
 
@@ -184,9 +182,9 @@ class QuerySpelling:
 
 def joined_queries(project: Project) -> tuple[QuerySpelling, ...]:
     """Return the queries of managers."""
-    return tuple(QuerySpelling.of(q, project) for q in queries_of(project, chunked=False))
+    return tuple(QuerySpelling.of(q, project) for q in project.world.queries_of(chunked=False))
 
 
 def chunk_queries(project: Project) -> tuple[QuerySpelling, ...]:
     """Return the queries of chunks."""
-    return tuple(QuerySpelling.of(q, project) for q in queries_of(project, chunked=True))
+    return tuple(QuerySpelling.of(q, project) for q in project.world.queries_of(chunked=True))

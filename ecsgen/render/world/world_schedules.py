@@ -66,8 +66,6 @@ class ScheduleMethod:
         parameters = ["self", *(argument.parameter for argument in self.arguments)]
         return for_macro(call(f"def {marked(self.name)}", parameters, 4, " -> None:"))
 
-    # --- what it says ----------------------------------------------------------------------------
-
     @property
     def docstring(self) -> str:
         """The kernels in order, with what each reads and writes, by passes."""
@@ -89,8 +87,6 @@ class ScheduleMethod:
             for number, found in enumerate(self._passes, 1)
             for one in found.calls
         ]
-
-    # --- what it does ----------------------------------------------------------------------------
 
     @property
     def checks(self) -> list[str]:
@@ -141,8 +137,6 @@ class ScheduleMethod:
                     given = [marked(argument.name) for argument in one.kernel.program.arguments]
                     lines.append(self._called(one.component, one.kernel.name, given))
         return lines
-
-    # --- how it is tested ------------------------------------------------------------------------
 
     @property
     def samples(self) -> list[str]:
