@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
-from ecsgen.diagnostics.explaining import examples
+from ecsgen.diagnostics.explaining import codes
 from ecsgen.schema import json_schema
 
 ROOT = Path(__file__).parents[2]
@@ -40,8 +40,11 @@ def test_all_schemas_are_right(path: Path) -> None:
 
 @pytest.mark.parametrize("code", SEEN_BY_EDITORS)
 def test_mistakes_of_examples_are_marked(code: str) -> None:
-    assert _places(examples()[code]["wrong"])
-    assert not _places(examples()[code]["right"])
+    found = codes()[code]
+    assert found.wrong is not None
+    assert found.right is not None
+    assert _places(found.wrong)
+    assert not _places(found.right)
 
 
 @pytest.mark.parametrize(
