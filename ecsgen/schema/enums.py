@@ -35,9 +35,9 @@ def members_of(spec: EnumSpec) -> list[Member]:
         return [Member(name, n, ("values", k), None) for k, (name, n) in enumerate(named)]
     found = []
     for name, given in values.items():
-        spec = given if isinstance(given, MemberSpec) else None
+        long = given if isinstance(given, MemberSpec) else None
         number = given.value if isinstance(given, MemberSpec) else given
-        found.append(Member(name, number, ("values", name), spec))
+        found.append(Member(name, number, ("values", name), long))
     return found
 
 
