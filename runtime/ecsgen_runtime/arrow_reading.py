@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from .buffers import copied_if_view
 from .errors import shown
 from .field_types import Converter, FieldTable
 from .fields import meant, unknown_field
@@ -306,7 +307,12 @@ def table_columns(
     for name, (field, _) in fields.items():
         if name in columns:
             column = _prepared(field, columns.pop(name))
-            found[name] = _own_array(field, column, buffer)
+            if field.dtype is not None and is_column(
+                type(column)
+            ):  # of another library
+                array = gathered(column, 1 + len(field.shape), field.name, field)
+                column = copied_if_view(array, buffer)
+            found[name] = column
             continue
         elements = element_names(name, field.shape)
         if elements and columns.keys() >= set(elements):
@@ -360,14 +366,6 @@ def _prepared(field: Converter, column: Any) -> Any:
     if field.enum is not None and not is_column(type(column)):
         return named_numbers(field.name, field.enum, column)
     return column
-
-
-def _own_array(field: Any, column: Any, buffer: NDArray[np.uint8]) -> Any:
-    """Return a column of another library as an array, a copy of what lies in the buffer."""
-    if field.dtype is None or not is_column(type(column)):
-        return column
-    array = gathered(column, 1 + len(field.shape), field.name, field)
-    return array.copy() if np.may_share_memory(array, buffer) else array
 
 
 def _joined(field: Any, parts: Iterable[Any], count: int) -> NDArray[Any]:

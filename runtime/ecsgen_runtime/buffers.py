@@ -128,7 +128,8 @@ def put_cells(
     One value for many rows goes in as an item: numpy's loop over a few elements takes ten times
     as long.
     """
-    if values.ndim == column.ndim or _count_of(rows) < _MANY:
+    count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+    if values.ndim == column.ndim or count < _MANY:
         column[rows] = values
     else:
         try:
@@ -138,10 +139,6 @@ def put_cells(
             return
         whole = items(column)
         whole[rows] = cell.reshape(-1).view(whole.dtype)
-
-
-def _count_of(rows: slice | RowArray) -> int:
-    return rows.stop - rows.start if isinstance(rows, slice) else len(rows)
 
 
 def copied_if_view(array: NDArray[Any], buffer: NDArray[np.uint8]) -> NDArray[Any]:

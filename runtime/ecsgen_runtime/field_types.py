@@ -377,13 +377,10 @@ class FloatField(Field):
         with np.errstate(all="ignore"):
             rounded = array.astype(self.dtype)
         # Counting is the fastest way to ask for all, in small arrays by a microsecond.
-        if np.count_nonzero(np.isfinite(rounded)) < rounded.size:
-            self._check_infinite(array, rounded)
-        return rounded
-
-    def _check_infinite(self, array: NDArray[Any], rounded: NDArray[Any]) -> None:
-        if (np.isinf(rounded) & np.isfinite(array)).any():
+        is_plain = np.count_nonzero(np.isfinite(rounded)) == rounded.size
+        if not is_plain and (np.isinf(rounded) & np.isfinite(array)).any():
             self._blame(array)
+        return rounded
 
     def _real(self, value: Any) -> float:
         value = self._element(value)
@@ -706,13 +703,10 @@ class ObjectField:
         if not is_array and not isinstance(value, list):
             return np.fromiter((value,), object, 1)
         if len(value) != rows:
-            raise self._wrong_length(len(value), rows)
+            raise ValueError(
+                f"{self.name}: wanted {rows} objects in a list or an array, one per row, not "
+                f"{len(value)}; for the same list in each row write [x] * {rows}"
+            )
         if is_array and buffer is not None and np.may_share_memory(value, buffer):
             value = value.copy()
         return np.fromiter(value, object, rows)
-
-    def _wrong_length(self, given: int, rows: int) -> ValueError:
-        return ValueError(
-            f"{self.name}: wanted {rows} objects in a list or an array, one per row, "
-            f"not {given}; for the same list in each row write [x] * {rows}"
-        )

@@ -387,15 +387,15 @@ class Deaths(Callbacks[EntityArray]):
                         entry.function(told)
                 return
             except BaseException as error:
-                if type(entry) is not _FollowerEntry or _is_final(entry, error):
+                # a follower's is raised if what the dead have does not go nevertheless
+                if (
+                    type(entry) is not _FollowerEntry
+                    or not isinstance(error, Exception)
+                    or is_broken(entry.follower())
+                ):
                     errors.extend(flattened(error))
             if entry is not None:
                 entry.mend(only(entity), errors)  # in bulk it goes all the same
-
-
-def _is_final(entry: _FollowerEntry, error: BaseException) -> bool:
-    """Whether a follower's error is raised, even if what the dead have goes nevertheless."""
-    return not isinstance(error, Exception) or is_broken(entry.follower())
 
 
 def only(entity: Entity) -> EntityArray:

@@ -28,8 +28,8 @@ GROUPS = (
         ),
         Mutant(
             "failures stop the others",
-            r"self\.entities\.dispatch\.run\(self\._picked\)",
-            "self._picked()",
+            r"self\.entities\.dispatch\.run\(lambda: (.*)\)$",
+            r"\1",
         ),
         Mutant(
             "callbacks write to what is spawned",
@@ -41,7 +41,7 @@ GROUPS = (
             r"(sum\(.*)in self\._collecting\)",
             r"\1in self._collecting[1:])",
         ),
-        Mutant("nobody dies of a collection", r"return any\(manager\._KILLS .*\)", "return False"),
+        Mutant("nobody dies of a collection", r"if not any\(manager\._KILLS .*\):", "if True:"),
         Mutant("empty entities are all", r"entities = entities\[.*\]", "pass"),
         Mutant("components that it does not have", r" if holder\.has\(entity\)\)", ")"),
         Mutant("a collection does not flush", r"died = self\._flush\(\)", "pass"),

@@ -323,11 +323,8 @@ class WorldBase(DeferredDeaths):
 
         Returns how many rows went. Costs next to nothing when nobody died.
         """
-        return self.entities.dispatch.run(self._picked)
-
-    def _picked(self) -> int:
-        """Let all managers that collect pick a few rows, and return how many went."""
-        return sum(manager.gc() for manager in self._collecting)
+        collecting = self._collecting
+        return self.entities.dispatch.run(lambda: sum(m.gc() for m in collecting))
 
     def collect(self) -> int:
         """Remove all rows of dead entities in managers that collect; O(their rows).
@@ -364,7 +361,9 @@ class WorldBase(DeferredDeaths):
         dispatch = self.entities.dispatch
         dispatch.errors.extend(failed)
         gone = self._swept() if died is None else self._removed(died)
-        while is_outermost and dispatch.queue and self._kills:
+        while is_outermost and dispatch.queue:
+            if not any(manager._KILLS for manager in self._collecting):
+                break  # else entities died of the collection, and there is more to collect
             dispatch.empty_queue()
             gone += self._swept()
         return gone
@@ -377,11 +376,6 @@ class WorldBase(DeferredDeaths):
             if manager._locks:
                 manager._refuse_locked()
         return 0
-
-    @property
-    def _kills(self) -> bool:
-        """Whether entities die of a collection, so that there is more to collect."""
-        return any(manager._KILLS for manager in self._collecting)
 
     def _swept(self) -> int:
         """Let all managers that collect do so once, and return how many rows went."""
