@@ -210,11 +210,11 @@ class Remap:
             self._values = values[order]
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return where each of the rows leads; O(k log k)."""
+        """Return where each of the rows leads, a new array; O(k log k)."""
         if self._table is not None:
             return self._table.take(rows, mode="clip")
         if len(self._keys) == 0:
-            return rows
+            return rows.copy()
         place = self._keys.searchsorted(rows)
         np.minimum(place, len(self._keys) - 1, out=place)
         return np.where(self._keys[place] == rows, self._values[place], rows)

@@ -24,7 +24,7 @@ class Call(NamedTuple):
 
 
 def _rows(m: Any, count: int) -> Any:
-    return np.random.default_rng(5).permutation(m._all_rows())[:count]
+    return np.random.default_rng(5).permutation(m.data._used_rows())[:count]
 
 
 def _fresh(m: Any) -> list[int]:
@@ -72,7 +72,7 @@ def _reparented(m: Any, rows: Any) -> None:
 
 
 def _ids(m: Any) -> Any:
-    return m.id_of_many(m._all_rows()[4:12])
+    return m.id_of_many(m.data._used_rows()[4:12])
 
 
 FORMS: dict[str, Callable[[int], slice]] = {

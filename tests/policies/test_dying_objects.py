@@ -113,7 +113,7 @@ class Scene:
 
 def check(m: Any) -> None:
     """Rows, owners, map, ids and cold rows agree, and each row has its own thing."""
-    rows = m._all_rows().tolist()
+    rows = m.data._used_rows().tolist()
     assert len(rows) == len(m)
     for row in rows:
         thing = m.thing(row)
@@ -139,7 +139,7 @@ def assign(scene: Scene) -> None:
             scene.m.set_k(row, 100)
         data.cold.thing = [Thing(100) for _ in range(data.cold.n)]
     else:
-        used = set(scene.m._all_rows().tolist())
+        used = set(scene.m.data._used_rows().tolist())
         data.k = 100
         data.thing = [Thing(100) if row in used else None for row in range(data.n)]
 
@@ -204,8 +204,8 @@ def destroy_an_heir(scene: Scene) -> None:
 
 ANSWERS: dict[str, Callable[[Scene], object]] = {
     "looks": lambda s: check(s.m),
-    "destroys the first": lambda s: s.m.destroy(s.m._all_rows()[0]),
-    "destroys the last": lambda s: s.m.destroy(s.m._all_rows()[-1]),
+    "destroys the first": lambda s: s.m.destroy(s.m.data._used_rows()[0]),
+    "destroys the last": lambda s: s.m.destroy(s.m.data._used_rows()[-1]),
     "creates": create_one,
     "creates for an heir": create_for_an_heir,
     "destroys an heir": destroy_an_heir,
