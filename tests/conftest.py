@@ -29,8 +29,7 @@ os.environ.setdefault("ECSGEN_PURE", "1")
 
 # How long anything takes says more about a busy machine than about the code.
 _PATIENT = settings(
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 # A failure is about the change at hand, and there are many machines: half of the usual examples.
 _REPEATABLE = settings(_PATIENT, derandomize=True, database=None)

@@ -17,10 +17,9 @@ from typing import Final
 
 import ecsgen_runtime
 
-from ecsgen import schema
 from ecsgen.config import BACKENDS
-from ecsgen.diagnostics import Diagnostics
 from ecsgen.render.runtime import LIBRARY
+from tests.support.generated_package import shipped
 from tests.support.world_package import load, sources
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -39,9 +38,7 @@ def listing() -> str:
 
 def generated() -> Iterator[ast.Module]:
     """Yield modules of packages that have every policy, with each backend."""
-    shipped = schema.load(ROOT / "schemas", Diagnostics())
-    assert shipped is not None
-    projects = [shipped, *(load((ROOT / path).read_text("utf-8")) for path in SCHEMAS)]
+    projects = [shipped(), *(load((ROOT / path).read_text("utf-8")) for path in SCHEMAS)]
     for project in projects:
         for backend in BACKENDS:
             for path, text in sources(project, backend).items():

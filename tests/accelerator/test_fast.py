@@ -22,31 +22,10 @@ import ecsgen_runtime
 import pytest
 
 import ecsgen
-from tests.support.fast_packages import (
-    METHODS,
-    Packages,
-    filled,
-    methods_in_c,
-    need_layer,
-    shipped,
-)
+from tests.support.fast_packages import METHODS, Packages, filled, methods_in_c, need_layer
 from tests.support.generated_package import SCHEMAS, build
 
 LIBRARY = Path(ecsgen_runtime.__file__).parent
-
-
-@pytest.fixture(scope="module")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Packages]:
-    need_layer()
-    folder: Path = tmp_path_factory.mktemp("fast")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        yield shipped(folder)
-
-
-@pytest.fixture
-def quick(packages: Packages) -> ModuleType:
-    return packages[0]
 
 
 def managers(package: ModuleType) -> Iterator[type[Any]]:
@@ -205,7 +184,8 @@ del quick
 gc.collect()
 print(kind())
 """
-    paths = os.pathsep.join(sys.path)  # both packages, wherever the library is installed
+    folder = str(Path(packages[0].__path__[0]).parent)
+    paths = os.pathsep.join([folder, *sys.path])  # wherever the library is installed
     environment = {**os.environ, "ECSGEN_PURE": "0", "PYTHONPATH": paths}
     ran = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True

@@ -22,7 +22,7 @@ RANDOM = (1, 18)
 """Packages of random schemas."""
 
 RULES = (
-    *("world/test_world_machine.py", "world/test_groups_machine.py", "policies/test_few.py"),
+    *("world/test_world_machine.py", "world/test_groups.py", "policies/test_few.py"),
     *("policies/test_callbacks.py", "runtime/test_handle_layouts.py"),
     "shards/test_shards_machine.py",
 )

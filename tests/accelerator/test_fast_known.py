@@ -23,7 +23,7 @@ import pytest
 from ecsgen.policies import every
 from ecsgen.policies.steps import STEPS
 from ecsgen.render.step_texts import ONE_ROW
-from tests.support.fast_packages import ROOT, both, built, methods_in_c, need_layer
+from tests.support.fast_packages import ROOT, both, methods_in_c, need_layer
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "accelerated.txt"
 SCHEMAS = {
@@ -52,17 +52,9 @@ Packages = list[ModuleType]
 
 
 @pytest.fixture(scope="module")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Packages]:
+def packages() -> Packages:
     """Import packages with methods in C."""
-    need_layer()
-    found = []
-    with pytest.MonkeyPatch.context() as patch:
-        for name, schemas in SCHEMAS.items():
-            folder = tmp_path_factory.mktemp(name)
-            patch.syspath_prepend(folder)
-            names = f"{name}_in_c", f"{name}_in_python"
-            found.append(both(built(folder, schemas), folder, names)[0])
-        yield found
+    return [both(path, (f"{n}_in_c", f"{n}_in_python"))[0] for n, path in SCHEMAS.items()]
 
 
 def classes(package: ModuleType) -> Iterator[type[Any]]:
@@ -140,30 +132,21 @@ def test_components_may_be_called_as_classes_of_the_library(tmp_path: Path) -> N
     classes |= {*known.WORLDS.values(), *(name for _, name in known.ENTITIES.values())}
     classes.remove("Entities")  # a module's name
     found = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(tmp_path)
-        for prefix in ("", "Plain"):
-            names = [f"{prefix}{name}" for name in sorted(classes)]
-            schemas = tmp_path / f"{prefix}named.yaml"
-            schemas.write_text(named_components(names), encoding="utf-8")
-            (tmp_path / f"of{prefix}").mkdir()
-            ways = f"{prefix}named_in_c", f"{prefix}named_in_python"
-            package = both(built(tmp_path / f"of{prefix}", schemas), tmp_path, ways)[0]
-            kinds = [getattr(package, f"{name}Manager") for name in names]
-            found.append([sorted(methods_in_c(kind)) for kind in (*kinds, package.World)])
+    for prefix in ("", "Plain"):
+        names = [f"{prefix}{name}" for name in sorted(classes)]
+        schemas = tmp_path / f"{prefix}named.yaml"
+        schemas.write_text(named_components(names), encoding="utf-8")
+        package = both(schemas, (f"{prefix}named_in_c", f"{prefix}named_in_python"))[0]
+        kinds = [getattr(package, f"{name}Manager") for name in names]
+        found.append([sorted(methods_in_c(kind)) for kind in (*kinds, package.World)])
     assert found[0] == found[1]
     assert all({"lookup", "create"} <= {*methods} for methods in found[0][:-1])
 
 
 def named_components(names: list[str]) -> str:
     """Return schemas of components with these names, of several policies in turns."""
-    policies = (
-        "",
-        "lookup: hash",
-        "lookup: direct",
-        "instances: many",
-        "hierarchy: {orphans: root}",
-    )
+    policies = ["", "lookup: hash", "lookup: direct", "instances: many"]
+    policies.append("hierarchy: {orphans: root}")
     parts = [
         f"component: {name}\nfields: {{x: f32}}\n{policies[number % len(policies)]}"
         for number, name in enumerate(names)

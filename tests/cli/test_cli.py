@@ -14,7 +14,7 @@ import black
 import pytest
 
 from ecsgen import __version__
-from tests.support.command_line import run
+from tests.support.command_project import run
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = """\

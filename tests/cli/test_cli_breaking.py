@@ -12,7 +12,7 @@ import pytest
 
 from ecsgen.breaking.old_sources import READS_ALONE
 from generated import World
-from tests.support.command_line import run
+from tests.support.command_project import run
 
 ROOT = Path(__file__).parents[2]
 OLD = "component: Body\nfields:\n  mass: f64\n  place: 'f32[2]'\n"

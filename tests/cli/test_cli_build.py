@@ -1,31 +1,37 @@
-"""build, check and diff over a generator that is made up: files, states, exit status."""
+"""ecsgen build, check and diff; builds again after changes; and the plan of what is written."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
+import queue
 import shutil
-from collections.abc import Callable
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ecsgen.cli import main
+from ecsgen.files.disk import Kind, Standing
+from ecsgen.files.plan import Action, State, plan
 from tests.support import fake_generator
 from tests.support.command_project import MANIFEST, Project
 
 
 @pytest.fixture
-def project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Project:
+def project(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setattr("ecsgen.build._outputs", fake_generator.outputs)
     monkeypatch.setattr("ecsgen.files.fingerprint.generator", lambda: "0" * 32)
     # Not the black that templates are written for: it is asked about every file.
     monkeypatch.setattr("ecsgen.files.fingerprint.black_version", lambda: "1.3")
-    monkeypatch.chdir(tmp_path)
-    project = Project(tmp_path, capsys)
     project.put("schemas/mass.yaml", "x=1")
     project.put("schemas/sound.yaml", "x  =  2")
     return project
@@ -480,7 +486,7 @@ def test_killed_in_the_middle(project: Project, moves: int) -> None:
     assert project("check").out == "generated: 7 files in step, made for numpy\n"
     # Dies once more with other schemas, and a schema that was new is gone again.
     os.chdir(again)
-    other = Project(again, project._capsys)
+    other = Project(again)
     other.put("schemas/mass.yaml", "x=6")
     (again / "schemas/ai.yaml").unlink()
     with pytest.MonkeyPatch.context() as patch:
@@ -579,3 +585,177 @@ def test_line_length(project: Project) -> None:
     assert "CHANGED generated/mass.py" in project("check").out
     assert project("build").out == "generated: 1 written, 0 deleted, 4 unchanged\n"
     assert project.text("generated/mass.py").count("\n") > 1
+
+
+ROOT = Path(__file__).parents[2]
+BODY = "component: Body\nfields: {mass: f32}\n"
+PATIENCE = 60
+"""Seconds: a busy machine is slow, and nothing here waits for nothing."""
+
+
+class Watched:
+    """A process that watches, and what it says line by line."""
+
+    def __init__(self, folder: Path, path: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "ecsgen", "build", "--watch"],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._lines: queue.Queue[str] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+
+    def until(self, text: str) -> str:
+        """Wait for a line that has a text in it, and return all lines up to it."""
+        said, end = "", time.monotonic() + PATIENCE
+        while text not in said:
+            said += self._lines.get(timeout=max(0.1, end - time.monotonic()))
+        return said
+
+    def stop(self) -> int:
+        self._process.send_signal(signal.SIGINT)
+        return self._process.wait(PATIENCE)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+@pytest.fixture(params=["watchfiles", "looking"])
+def watched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Watched]:
+    """With the library that tells of changes, and as if it were not there."""
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "body.yaml").write_text(BODY)
+    path = str(ROOT)
+    if request.param == "looking":
+        (tmp_path / "without").mkdir()
+        (tmp_path / "without" / "watchfiles.py").write_text("raise ImportError\n")
+        path = f"{tmp_path / 'without'}{os.pathsep}{path}"
+    made = Watched(tmp_path, path)
+    yield made
+    made.kill()
+
+
+def test_watching(watched: Watched, tmp_path: Path) -> None:
+    schema, module = tmp_path / "schemas" / "body.yaml", tmp_path / "generated" / "body.py"
+    said = watched.until("watching")
+    assert "written" in said
+    assert "watching schemas; Ctrl-C ends" in said
+
+    schema.write_text(BODY.replace("mass", "weight"))
+    watched.until("watching")
+    good = module.read_text()
+    assert "def weight" in good
+
+    schema.write_text(BODY.replace("f32", "f33"))
+    assert "error[E104]" in watched.until("watching")
+    assert module.read_text() == good
+
+    (tmp_path / "pyproject.toml").write_text("[tool.ecsgen]\nbackend = 'fortran'\n")
+    assert "Error: pyproject.toml: [tool.ecsgen] backend" in watched.until(
+        "watching pyproject.toml"
+    )
+    (tmp_path / "pyproject.toml").write_text("[tool.ecsgen]\nheader = 'Ours'\n")
+    watched.until("watching schemas")
+    schema.write_text(BODY)
+    watched.until("written")
+    watched.until("watching")
+    assert module.read_text().startswith("# Ours\n")
+
+    (tmp_path / "schemas" / "more").mkdir()
+    (tmp_path / "schemas" / "more" / "place.yaml").write_text("component: Place\n")
+    watched.until("watching")
+    assert (tmp_path / "generated" / "place.py").exists()
+    assert watched.stop() == 0
+
+
+DIGESTS = st.sampled_from(["one", "two", "three"])
+STANDINGS = st.one_of(
+    DIGESTS.map(lambda digest: Standing(Kind.FILE, digest)),
+    st.sampled_from([kind for kind in Kind if kind is not Kind.FILE]).map(Standing),
+)
+PATHS = st.sampled_from(["a.py", "b.py", "tests/test_a.py"])
+FILES = st.dictionaries(PATHS, DIGESTS)
+
+
+@given(wanted=FILES, last=FILES, interrupted=FILES, data=st.data())
+def test_promises(
+    wanted: dict[str, str], last: dict[str, str], interrupted: dict[str, str], data: st.DataObject
+) -> None:
+    paths = wanted.keys() | last.keys() | interrupted.keys()
+    found = {path: data.draw(STANDINGS) for path in sorted(paths)}
+    verdicts = plan(wanted, [last, interrupted], found)
+    assert list(verdicts) == sorted(paths)
+    for path, verdict in verdicts.items():
+        there, ours = found[path], {last.get(path), interrupted.get(path)} - {None}
+        is_ours = there.kind is Kind.FILE and there.digest in ours
+        for action in (verdict.action, verdict.forced):
+            if action is Action.WRITE:
+                assert there.digest != wanted[path]
+            if action is Action.DELETE:
+                assert path not in wanted
+                assert there.kind is Kind.FILE
+        # Unasked, only what is ours or nothing is touched.
+        if verdict.action in (Action.WRITE, Action.DELETE):
+            assert is_ours or there.kind is Kind.NOTHING
+        # With --force plain files and links are, but nothing is deleted that never was ours.
+        if verdict.forced is Action.DELETE:
+            assert ours
+        if verdict.forced is Action.WRITE:
+            assert there.kind in (Kind.NOTHING, Kind.FILE, Kind.LINK)
+        # Whoever is not refused ends in step.
+        if verdict.action is Action.KEEP and path in wanted:
+            assert there == Standing(Kind.FILE, wanted[path])
+            assert verdict.state is State.IN_STEP
+        if verdict.action is Action.KEEP and path not in wanted:
+            assert there.kind is not Kind.FILE
+        assert (verdict.state is State.IN_STEP) == (verdict.action is Action.KEEP)
+        assert verdict.under(False) is verdict.action
+        assert verdict.under(True) is verdict.forced
+
+
+def test_each_state() -> None:
+    wanted = dict.fromkeys(
+        ["kept", "changed", "missing", "edited", "foreign", "linked", "half"], "new"
+    )
+    last = dict.fromkeys(
+        ["kept", "changed", "edited", "extra", "extra_edited", "gone", "half"], "old"
+    )
+    found = {
+        "kept": Standing(Kind.FILE, "new"),
+        "changed": Standing(Kind.FILE, "old"),
+        "missing": Standing(Kind.NOTHING),
+        "edited": Standing(Kind.FILE, "mine"),
+        "foreign": Standing(Kind.FILE, "mine"),
+        "linked": Standing(Kind.LINK),
+        "half": Standing(Kind.FILE, "between"),
+        "extra": Standing(Kind.FILE, "old"),
+        "extra_edited": Standing(Kind.FILE, "mine"),
+        "gone": Standing(Kind.NOTHING),
+    }
+    verdicts = plan(wanted, [last, {"half": "between"}], found)
+    seen = {path: (v.state.value, v.action.value, v.forced.value) for path, v in verdicts.items()}
+    assert seen == {
+        "kept": ("IN STEP", "keep", "keep"),
+        "changed": ("CHANGED", "write", "write"),
+        "missing": ("MISSING", "write", "write"),
+        "edited": ("HAND-EDITED", "refuse", "write"),
+        "foreign": ("FOREIGN", "refuse", "write"),
+        "linked": ("FOREIGN", "refuse", "write"),
+        "half": ("CHANGED", "write", "write"),
+        "extra": ("EXTRA", "delete", "delete"),
+        "extra_edited": ("HAND-EDITED", "refuse", "delete"),
+        "gone": ("IN STEP", "keep", "keep"),
+    }

@@ -45,12 +45,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def ecsgen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Project]:
-    monkeypatch.chdir(tmp_path)
+def ecsgen(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
     monkeypatch.setattr(sys, "path", [*sys.path])
-    yield Project(tmp_path, capsys)
+    yield project
     for name in ("my_game", "lacking"):
         sys.modules.pop(name, None)
 

@@ -1,13 +1,19 @@
-"""Options: [tool.ecsgen], the command line on top, and folders in each other's way."""
+"""Options: of [tool.ecsgen] and of the command line, and what a build makes of them."""
 
 from __future__ import annotations
 
+import ast
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from ecsgen.config import Options, UsageError, load_options
-from ecsgen.files.roots import SchemaRoot
+from ecsgen.config import POLICIES, Options, UsageError, load_options
+from ecsgen.files.roots import SchemaRoot, package
+from ecsgen.schema.language.component_keys import ComponentSpec
+from tests.support.command_project import Project
 
 
 @pytest.fixture
@@ -157,3 +163,210 @@ def test_options_are_immutable(home: Path) -> None:
     options: Options = load_options()
     with pytest.raises(AttributeError):
         options.jobs = 2  # type: ignore[misc]
+
+
+BODY = "component: Body\nfields: {mass: f32, label: {type: 'str[8]', tags: [cold]}}\n"
+EFFECT = "component: Effect\ninstances: many\nfields: {left: f32}\n"
+
+
+@pytest.fixture
+def project(project: Project) -> Project:
+    project.put("schemas/body.yaml", BODY)
+    return project
+
+
+@pytest.fixture
+def physics(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """An installed package with schemas that fails when it is imported."""
+    project.put("site/physics/__init__.py", "raise RuntimeError('imported')")
+    project.put("site/physics/mass.yaml", "component: Mass\nfields: {value: f64}\n")
+    project.put("site/physics/data/other.yaml", "not: a schema\n")
+    project.put("site/physics/more/heat.yaml", "component: Heat\nfields: {value: f64}\n")
+    monkeypatch.syspath_prepend(str(project.folder / "site"))
+    return project
+
+
+def test_schemas_of_an_installed_package(physics: Project) -> None:
+    physics.configure('schemas = ["schemas", "package:physics", "package:physics.more"]')
+    assert physics("build").status == 0
+    assert physics.manifest()["schemas"].keys() == {
+        "body.yaml",
+        "physics/mass.yaml",
+        "physics/more/heat.yaml",
+    }
+    assert "class MassManager" in physics.text("generated/mass.py")
+    assert physics("check").status == 0
+    physics.put("site/physics/mass.yaml", "component: Mass\nfields: {value: f33}\n")
+    done = physics("build")
+    assert done.status == 2
+    assert done.err.startswith("physics/mass.yaml:2:17: error[E104]")
+    assert "physics" not in sys.modules
+
+
+def test_several_folders_are_called_by_their_paths(project: Project) -> None:
+    project.put("more/body.yaml", EFFECT)
+    project.configure('schemas = ["schemas", "more"]')
+    assert project("build").status == 0
+    assert project.manifest()["schemas"].keys() == {"schemas/body.yaml", "more/body.yaml"}
+    assert project("layout", "Effect").status == 0
+    assert project("build", "more").status == 0
+    assert project.manifest()["schemas"].keys() == {"body.yaml"}
+
+
+@pytest.mark.parametrize(
+    "name", ["nobody", "nobody.at.all", "", ".", "keyword", "a b", "physics.none"]
+)
+def test_packages_that_are_not_there(physics: Project, name: str) -> None:
+    with pytest.raises(LookupError):
+        package(name)
+    physics.configure(f'schemas = ["package:{name}"]')
+    done = physics("check")
+    assert (done.status, done.err) == (2, f"Error: schemas: no package {name!r} is installed\n")
+
+
+@pytest.mark.parametrize("value", ["[]", "[1]", '["a", "a"]', '["a", ""]', "true"])
+def test_bad_roots(project: Project, value: str) -> None:
+    project.configure(f"schemas = {value}")
+    done = project("validate")
+    assert done.status == 2
+    assert "must be the path of a folder, 'package:NAME', or a list of those" in done.err
+
+
+def test_what_breaks_in_several_roots(physics: Project) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "schemas"], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *command], check=True)
+    physics.configure('schemas = ["schemas", "package:physics"]')
+    assert physics("breaking", "--against", "git:HEAD").status == 0
+    physics.put("schemas/body.yaml", BODY.replace("mass: f32, ", ""))
+    assert physics("breaking", "--against", "git:HEAD", "--only", "data").status == 1
+
+
+def test_header(project: Project) -> None:
+    project.configure('header = "Copyright 2026\\n\\nDo as you like: é"')
+    assert project("build").status == 0
+    for path, content in project.files().items():
+        head = "# Copyright 2026\n#\n# Do as you like: é\n"
+        assert content.decode().startswith(head) == path.endswith(".py"), path
+    assert (ast.get_docstring(ast.parse(project.text("generated/body.py"))) or "").startswith(
+        "Body"
+    )
+    assert project.manifest()["header"].startswith("Copyright")
+    assert project("check").status == 0
+    assert "files in step" in project("build").out
+    project.configure("")
+    assert project("check").status == 1
+    assert project("build").status == 0
+    assert project.text("generated/body.py").startswith('"""Body')
+    assert "header" not in project.manifest()
+
+
+@pytest.mark.parametrize("value", ["1", '"a\\u0000"', '"a\\rb"', '"a\\u2028b"'])
+def test_bad_headers(project: Project, value: str) -> None:
+    project.configure(f"header = {value}")
+    assert project("check").status == 2
+
+
+def test_cli_defaults(project: Project) -> None:
+    project.put("schemas/effect.yaml", EFFECT)
+    project.put("schemas/mine.yaml", "component: Mine\ndestroy: manual\nfields: {a: u8}\n")
+    project.put("schemas/spark.yaml", "component: Spark\nowner: none\nfields: {a: u8}\n")
+    project.put("schemas/place.yaml", "component: Place\nfields: {at: f32}\n")
+    project.put("schemas/speed.yaml", "component: Speed\nfields: {at: f32}\n")
+    project.put("schemas/old.yaml", "component: Old\nfields: {at: f32}\n")
+    project.put(
+        "schemas/w.yaml",
+        "world: Game\ngroups: {movers: [Place, Speed]}\narchetypes: {components: [Old]}\n",
+    )
+    text = '[defaults]\ndestroy = "callback"\nlookup = "direct"\ncold = "indirect"\n'
+    project.configure(text.replace("[", "[tool.ecsgen."))
+    assert project("build").status == 0
+    first = {
+        name: project.text(f"generated/{name}.py").splitlines()[0]
+        for name in ("body", "effect", "mine", "spark", "place", "old")
+    }
+    chosen = "by default of the project"
+    release = "lookup sparse, instances one, destroy callback, release"
+    assert first["body"] == f'"""Body: {release} ({chosen}: cold, destroy).'
+    assert f"({chosen}: destroy)" in first["effect"]
+    assert first["effect"].startswith('"""Effect: lookup sparse')
+    assert (
+        first["mine"]
+        == f'"""Mine: lookup direct, instances one, destroy manual ({chosen}: lookup).'
+    )
+    assert chosen not in first["spark"] + first["old"]
+    assert "lookup sparse" in first["place"]
+    wanted = {"cold": "indirect", "destroy": "callback", "lookup": "direct"}
+    assert project.manifest()["defaults"] == wanted
+    assert project("check").status == 0
+    project.configure(text.replace("[", "[tool.ecsgen.").replace("callback", "manual"))
+    assert project("check").status == 1
+
+
+def test_defaults_are_policies_of_the_language() -> None:
+    for key, choices in POLICIES.items():
+        annotation = ComponentSpec.model_fields[key].annotation
+        words = (True, False) if annotation is bool else annotation.__args__  # type: ignore[union-attr]
+        assert set(words) == set(choices)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('destory = "gc"', "unknown key 'destory'; did you mean 'destroy'?"),
+        ('destroy = "lazy"', "destroy: must be 'gc' or 'callback' or 'manual', not 'lazy'"),
+        ("ids = 1", "ids: must be true or false, not 1"),
+        ('owner = "none"', "unknown key 'owner'"),
+    ],
+)
+def test_bad_defaults(project: Project, text: str, message: str) -> None:
+    project.put("pyproject.toml", f"[tool.ecsgen.defaults]\n{text}\n")
+    done = project("validate")
+    assert done.status == 2
+    assert done.err.startswith(f"Error: pyproject.toml: [tool.ecsgen.defaults] {message}")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "hint"),
+    [("my-pkg", "E101", "my_pkg"), ("class", "E102", "class_"), ("2d", "E101", "_2d")],
+)
+def test_packages_that_nobody_could_import(
+    project: Project, name: str, code: str, hint: str
+) -> None:
+    done = project("build", "-o", name)
+    assert done.status == 2
+    assert done.err.startswith(f"{name}: error[{code}]: ")
+    assert f"did you mean {hint!r}?" in done.err
+    assert not (project.folder / name).exists()
+
+
+def test_turns_with_numpy_are_said_to_be_slow(project: Project) -> None:
+    """On one line, by builds that write such a kernel; compiled, they need no word."""
+    kernel = "kernels: {age: {turns: rows, steps: [x += 1]}}\n"
+    project.put("schemas/mass.yaml", f"component: Mass\nfields: {{x: f32}}\n{kernel}")
+    told = (
+        'kernels with turns are loops in plain Python here; backend = "numba" in [tool.ecsgen], or'
+        " --backend numba, compiles them: twenty to fifty times as fast\n"
+    )
+    assert project("build").err == told
+    assert project("build", "--force").err == ""
+    project.put("schemas/other.yaml", "component: Other\n")
+    assert project("build").err == ""
+    assert (project("check").err, project("diff").err) == ("", "")
+    over = "kernels: {grow: {over: Mass, turns: random, steps: [Mass.x += 1]}}\n"
+    project.put("schemas/world.yaml", f"world: Sea\n{over}")
+    assert project("build").err == told
+    project.put("schemas/mass.yaml", f"component: Mass\nfields: {{x: f64}}\n{kernel}")
+    assert project("build").err == told  # once, though two modules have some
+    project.configure('backend = "numba"')
+    assert told not in project("build").err
+
+
+def test_json_of_bad_names(project: Project) -> None:
+    (found,) = json.loads(project("check", "-o", "my-pkg", "--format", "json").out)
+    assert (found["path"], found["line"], found["code"]) == ("my-pkg", 0, "E101")
+
+
+def test_options_come_sorted(project: Project) -> None:
+    project.put("pyproject.toml", '[tool.ecsgen.defaults]\nlookup = "hash"\ndestroy = "gc"\n')
+    assert list(load_options().defaults) == ["destroy", "lookup"]

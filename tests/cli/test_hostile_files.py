@@ -16,7 +16,7 @@ from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.disk import schema_digests
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.source import MAX_BYTES, read
-from tests.support.command_line import run
+from tests.support.command_project import run
 
 SCHEMA = "component: Mass\nfields: {value: f32}\n"
 LONG = "a" * 300

@@ -1,4 +1,4 @@
-"""`ecsgen init`: what it writes works, and nothing that is there is touched."""
+"""ecsgen init: what it writes works, nothing is touched; and who is told to list the library."""
 
 from __future__ import annotations
 
@@ -13,18 +13,11 @@ import pytest
 
 from ecsgen import __version__
 from ecsgen.starter import begin
+from tests.support import fake_generator
 from tests.support.command_project import Project
 
 ROOT = Path(__file__).parents[2]
 BARE = ["pyproject.toml", "schemas/bodies.yaml", "schemas/world.yaml"]
-
-
-@pytest.fixture
-def project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Project:
-    monkeypatch.chdir(tmp_path)
-    return Project(tmp_path, capsys)
 
 
 def _said(*lines: str) -> str:
@@ -201,3 +194,98 @@ def test_without_schemas_init_is_named(project: Project) -> None:
     done = project("build")
     assert done.status == 2
     assert "there is no such folder; `ecsgen init` makes one" in done.err
+
+
+SAID = "generated imports ecsgen-runtime, which pyproject.toml does not list; to add: "
+LINE = f'{SAID}"ecsgen-runtime=={__version__}" in dependencies of [project]\n'
+
+
+@pytest.fixture
+def simple(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setattr("ecsgen.build._outputs", fake_generator.outputs)
+    project.put("schemas/mass.yaml", "x = 1\n")
+    return project
+
+
+def test_it_is_said_once(simple: Project) -> None:
+    simple.put("pyproject.toml", "[project]\nname = 'mine'\ndependencies = ['numpy']\n")
+    assert simple("check").err == simple("diff").err == ""
+    assert simple("build").err == LINE
+    assert simple("build").err == simple("check").err == ""
+    simple.put("schemas/mass.yaml", "x = 2\n")
+    assert simple("build").err == ""
+    simple.put("schemas/mass.yaml", "!error")
+    assert "to add" not in simple("build", "--no-vendor", "-o", "other").err
+
+
+def test_a_package_with_copies_needs_nothing(simple: Project) -> None:
+    simple.configure('runtime = "vendored"')
+    assert simple("build").err == ""
+    assert simple("build", "--no-vendor").err.endswith(LINE)
+    assert "to add" not in simple("build").err
+
+
+def test_another_version_needs_another_library(
+    simple: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simple.configure("")
+    simple("build")
+    monkeypatch.setattr("ecsgen.__version__", "9.0")
+    assert '"ecsgen-runtime==9.0"' in simple("build").err
+
+
+def test_a_backend_of_its_own(simple: Project) -> None:
+    simple.configure('backend = "numba"')
+    assert f'"ecsgen-runtime[numba]=={__version__}" in dependencies' in simple("build").err
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_poetry_writes_it_otherwise(simple: Project, backend: str) -> None:
+    simple.put("pyproject.toml", "[tool.poetry.dependencies]\nnumpy = '*'\n")
+    version = f'"{__version__}"'
+    told = {"numpy": version, "numba": f'{{version = {version}, extras = ["numba"]}}'}[backend]
+    err = simple("build", "--backend", backend).err
+    assert err == f"{SAID}ecsgen-runtime = {told} in [tool.poetry.dependencies]\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[project]\ndependencies = ['numpy', ' ecsgen-runtime']",
+        "[project]\ndependencies = ['Ecsgen_Runtime[numba] >= 0.1; python_version > \"3\"']",
+        "[project]\ndependencies = ['ecsgen.runtime@file:///wheels/x.whl']",
+        "[project.optional-dependencies]\nsim = ['ecsgen-runtime==0.1']",
+        "[dependency-groups]\na = []\nb = [{include-group = 'a'}, 'ecsgen-runtime==0.1']",
+        "[tool.poetry.dependencies]\necsgen-runtime = '^0.1'",
+        "[tool.poetry.dev-dependencies]\necsgen_runtime = '*'",
+        "[tool.poetry.group.sim.dependencies]\necsgen-runtime = {version = '0.1'}",
+        "[project]\ndynamic = ['dependencies']  # from a file of requirements, say",
+    ],
+)
+def test_what_counts_as_listed(simple: Project, text: str) -> None:
+    simple.put("pyproject.toml", text)
+    assert simple("build").err == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[project]\ndependencies = ['ecsgen-runtime-extras', 'my-ecsgen-runtime', 'ecsgen==0.1']",
+        "project = 1\ndependency-groups = ['ecsgen-runtime']\n[tool]\npoetry = []",
+        "[project]\ndependencies = 'ecsgen-runtime'\noptional-dependencies = {a = 1, b = [7]}",
+        "[build-system]\nrequires = ['ecsgen-runtime']",
+    ],
+)
+def test_what_does_not(simple: Project, text: str) -> None:
+    simple.put("pyproject.toml", text)
+    assert simple("build").err == LINE
+
+
+def test_the_project_is_the_package_s(simple: Project) -> None:
+    """Not that of the folder in which somebody builds; and there may be none."""
+    assert simple("build").err == ""
+    simple.put("game/pyproject.toml", "[project]\nname = 'game'\n")
+    err = simple("build", "-o", "game/src/world").err
+    assert err.startswith("game/src/world imports ecsgen-runtime, which game/pyproject.toml does")
+    simple.put("game/pyproject.toml", "not toml")
+    assert simple("build", "-o", "game/src/two").err == ""

@@ -12,6 +12,7 @@ is written, typed and run in the order of the page, beginning with an empty fold
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shlex
 import shutil
@@ -262,3 +263,22 @@ def test_pictures_are_as_their_script_makes_them(tmp_path: Path) -> None:
     for made in tmp_path.iterdir():
         shown = ROOT / "docs" / made.name
         assert made.read_text() == shown.read_text(), f"run: python docs/pictures.py ({made.name})"
+
+
+DOCS = ROOT / "docs"
+
+
+def test_pictures_are_as_their_script_draws_them(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    script = str(DOCS / "policy_pictures.py")
+    subprocess.run([sys.executable, script, str(tmp_path)], check=True, env=environment)
+    made = {file.name: file.read_text(encoding="utf-8") for file in tmp_path.iterdir()}
+    shown = {name: (DOCS / "pictures" / name).read_text(encoding="utf-8") for name in made}
+    assert made == shown, "run: python docs/policy_pictures.py"
+
+
+def test_every_picture_is_shown() -> None:
+    pages = [ROOT / "README.md", *DOCS.glob("*.md")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    for file in (DOCS / "pictures").glob("*.svg"):
+        assert f"pictures/{file.name})" in text

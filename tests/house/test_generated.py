@@ -11,9 +11,7 @@ from typing import get_args
 
 import pytest
 
-from ecsgen import schema
 from ecsgen.config import Options, Runtime, UsageError
-from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Component
 from ecsgen.render import tests as generated
@@ -21,7 +19,7 @@ from ecsgen.render.component_tests import PARENT
 from ecsgen.render.output import Output
 from ecsgen.render.runtime import FOLDER, copies, vendored
 from tests.mutate import mutate
-from tests.support.generated_package import SCHEMAS, build
+from tests.support.generated_package import SCHEMAS, build, shipped
 from tests.support.pytest_within import failures
 
 ROOT = Path(__file__).parents[2]
@@ -78,10 +76,8 @@ fields: {one: "f32[1]", deep: "u64[2,1,2]", owner: entity}
 
 def outputs(folder: Path, tests: Path | None = None) -> list[Output]:
     """Return the generated tests of the shipped schemas."""
-    project = schema.load(SCHEMAS, Diagnostics())
-    assert project is not None
     options = Options((SchemaRoot(SCHEMAS),), folder, "numpy", tests or folder / "tests", 1, 88)
-    return list(generated.outputs(project, options))
+    return list(generated.outputs(shipped(), options))
 
 
 def run_pytest(home: Path, *tests: Path | str, select: str = "") -> None:
@@ -153,9 +149,7 @@ def test_no_piece_knows_a_package() -> None:
 
 def test_of_tests_each_package_has_what_names_its_components(tmp_path: Path) -> None:
     found = {output.path for output in outputs(tmp_path) if output.path.startswith("tests/")}
-    project = schema.load(SCHEMAS, Diagnostics())
-    assert project is not None
-    modules = {f"test_{one.module}" for one in project.components if not one.chunk}
+    modules = {f"test_{one.module}" for one in shipped().components if not one.chunk}
     modules |= {"__init__", "conftest", "test_archetypes", "test_entities", "test_world"}
     assert found == {f"tests/{name}.py" for name in modules}
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from ecsgen.config import BACKENDS, Backend
 from ecsgen.render.calls import MARK
 from ecsgen.render.giving_way import given_way, marked, marked_class, told_apart
-from tests.support.kernel_package import built, forget
+from tests.support.kernel_package import manager_of
 
 SCHEMA = """\
 component: Sequence
@@ -64,16 +61,11 @@ def test_modules_without_a_meeting_stay() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_kernels_and_reductions(tmp_path: Path, backend: Backend) -> None:
-    pytest.importorskip(backend)
-    (tmp_path / "a.yaml").write_text(SCHEMA, encoding="utf-8")
-    name = f"giving_way_{backend}"
-    package: Any = built(tmp_path, name, backend).package
-    entities = package.EntityManager()
-    rows = package.SequenceManager(entities)
+def test_kernels_and_reductions(backend: Backend) -> None:
+    rows = manager_of(SCHEMA, f"giving_way_{backend}", backend)
     for number in (1, 2):
         given = {"self": 2.0, "np": 1.0, "int": number, "range": number}
-        rows.create(entities.create(), **given)
+        rows.create(rows._entities.create(), **given)
     rows.chosen(3.0)
     rows.cells(2.0, 5.0)
     rows.cells(1.0, 6.0, rows=[1])
@@ -83,4 +75,3 @@ def test_kernels_and_reductions(tmp_path: Path, backend: Backend) -> None:
     assert rows.data.self.tolist() == [5.0, 6.0]
     assert rows.data.range.tolist() == [2.0, 4.0]
     assert (rows.sum(), rows.min()) == (35.0, 1)
-    list(forget(name))

@@ -32,13 +32,7 @@ ABOVE = {
 }
 """By folder of the generator, what its modules may not import, not even inside functions."""
 CORE = (
-    "buffers",
-    "columns",
-    "entity_manager",
-    "fields",
-    "living",
-    "manager",
-    "placement",
+    *("buffers", "columns", "entity_manager", "fields", "living", "manager", "placement"),
     "world/*",
 )
 EXTENSIONS = re.compile(r"\b(arrow_|inspector|shards|snapshots)")

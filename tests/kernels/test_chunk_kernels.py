@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
-import sys
-from collections.abc import Iterator
 from copy import deepcopy
-from importlib import import_module
-from pathlib import Path
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -20,15 +17,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecsgen.config import Backend
-from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Kernel, Project
-from ecsgen.schema import load
 from tests.models.kernel_reference import Reference
 from tests.models.kernel_texts import ENUM, FIELDS, kernel
-from tests.support.generated_package import build
-from tests.support.kernel_package import arguments, differing, forget, random_values
+from tests.support.kernel_package import arguments, differing, random_values, write
 from tests.support.soak import examples
-from tests.support.world_package import world_package
+from tests.support.world_package import checked, load, world_package
 
 KERNELS = 12
 OWNERS = ("Body", "Motion", "State")
@@ -80,49 +74,38 @@ def spelled(text: str) -> str:
         return f"{owner}.{match[0]}" if owner else match[0]
 
     quoted = re.sub(
-        r'"[^"]*"',
-        lambda found: re.sub(r"(?<![\w.])[a-z]\w*(?!\()", name, found[0]),
-        text,
+        r'"[^"]*"', lambda found: re.sub(r"(?<![\w.])[a-z]\w*(?!\()", name, found[0]), text
     )
     return quoted.replace(": {args", ": {over: whole, args")
 
 
-def schema(folder: Path, chunk: int) -> None:
-    """Write a schema with kernels of random texts, those that have no error."""
+@cache
+def schema(chunk: int) -> str:
+    """A schema with kernels of random texts, those that have no error."""
     found: list[str] = []
     for seed in range(10 * KERNELS):
-        text = spelled(kernel(seed))
-        kernels = "".join([*found, text])
-        world = WORLD.format(chunk=chunk, kernels=kernels)
-        (folder / "a.yaml").write_text(COMPONENTS + world + ENUM, encoding="utf-8")
-        if load(folder, Diagnostics()) is not None:
-            found.append(text)
+        kernels = "".join([*found, spelled(kernel(seed))])
+        text = COMPONENTS + WORLD.format(chunk=chunk, kernels=kernels) + ENUM
+        if checked(text)[0] is not None:
+            found.append(spelled(kernel(seed)))
             if len(found) == KERNELS:
-                return
+                return text
     raise AssertionError("too many of the texts have errors")
 
 
-def built(folder: Path, name: str, backend: Backend, chunk: int) -> Subject:
-    schema(folder, chunk)
-    project = build(folder, folder / name, folder / f"{name}_tests", backend)
-    sys.path.insert(0, str(folder))
-    try:
-        return Subject(project, import_module(name))
-    finally:
-        sys.path.remove(str(folder))
+def built(name: str, backend: Backend, chunk: int = 2048) -> Subject:
+    return Subject(load(schema(chunk)), world_package(schema(chunk), name, backend))
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
+def small() -> Subject:
     """With numpy, in chunks of a few rows."""
-    yield built(tmp_path_factory.mktemp("small"), "chunks_small", "numpy", 2048)
-    list(forget("chunks_small"))
+    return built("chunks_small", "numpy")
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
-    yield built(tmp_path_factory.mktemp("compiled"), "chunks_compiled", "numba", 2048)
-    list(forget("chunks_compiled"))
+def compiled() -> Subject:
+    return built("chunks_compiled", "numba")
 
 
 def rows(subject: Subject, names: tuple[str, ...]) -> list[Any]:
@@ -148,16 +131,11 @@ def filled(subject: Subject, sizes: tuple[int, ...], random: np.random.Generator
 def scramble(subject: Subject, w: Any, random: np.random.Generator) -> None:
     """Fill all columns with random bits, among them every kind of special number."""
     for text, field in subject.fields.items():
-        owner, name = text.split(".")
+        owner = text.partition(".")[0]
         for chunk in w.archetypes.chunks(all=rows(subject, (owner,))):
             data = getattr(chunk, owner.lower())
             shape = (chunk.n, *field.type.shape)
-            values = random_values(field, shape, random)
-            if field.split:
-                for axis, part in zip("xyz", values.T, strict=True):
-                    getattr(data, f"{name}_{axis}")[...] = part
-            else:
-                getattr(data, name)[...] = values
+            write(data, field, random_values(field, shape, random))
 
 
 def columns_of(subject: Subject, w: Any) -> dict[str, NDArray[Any]]:
@@ -293,8 +271,7 @@ fields:
   turn: {{type: "f64[2,2]", split: true}}
   alone: {{type: "f64[2]", split: true}}
 """
-    world_package(text, f"split_matrices_{chunk}")
-    package = import_module(f"split_matrices_{chunk}")
+    package = world_package(text, f"split_matrices_{chunk}")
     w, given = package.Game(), np.random.default_rng(1).random((50, 2, 2))
     es = w.archetypes.create([package.Node], 50, node={"turn": given})
     w.turn()

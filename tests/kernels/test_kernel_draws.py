@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import sys
-from collections.abc import Iterator
 from copy import deepcopy
-from importlib import import_module
-from pathlib import Path
 from statistics import NormalDist
 from types import ModuleType
 from typing import Any
@@ -19,15 +15,15 @@ from ecsgen_runtime.kernels.chance import draw_key, normal_into
 from ecsgen_runtime.testing import kernel_inputs
 from numpy.typing import NDArray
 
-from ecsgen.diagnostics import Diagnostics
+from ecsgen.config import BACKENDS
 from ecsgen.kernels.draws import numbered
 from ecsgen.model import Project
 from ecsgen.model.programs import Draw, walk
 from ecsgen.render.printers import name_hash
-from ecsgen.schema import load
 from tests.models.kernel_reference import Reference
 from tests.support.evolving import loaded, world
-from tests.support.generated_package import build
+from tests.support.kernel_package import columns_of
+from tests.support.world_package import load, world_package
 
 SCHEMA = """
 component: Body
@@ -92,34 +88,13 @@ kernels:
 
 
 @pytest.fixture(scope="module")
-def packages(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[list[tuple[Project, ModuleType]]]:
+def packages() -> list[tuple[Project, ModuleType]]:
     """The package with each backend."""
-    folder = tmp_path_factory.mktemp("draws")
-    (folder / "schemas").mkdir()
-    (folder / "schemas" / "a.yaml").write_text(SCHEMA, encoding="utf-8")
-    sys.path.insert(0, str(folder))
-    found = []
-    for backend in ("numpy", "numba"):
-        name = f"drawing_{backend}"
-        project = build(folder / "schemas", folder / name, folder / "t", backend)
-        found.append((project, import_module(name)))
-    yield found
-    sys.path.remove(str(folder))
-    for module in [name for name in sys.modules if name.startswith("drawing_")]:
-        del sys.modules[module]
+    return [(load(SCHEMA), world_package(SCHEMA, f"drawing_{b}", b)) for b in BACKENDS]
 
 
 def columns(data: Any, component: Any) -> dict[str, NDArray[Any]]:
-    found = {}
-    for field in component.fields:
-        if field.split:
-            parts = [getattr(data, f"{field.name}_{axis}") for axis in "xyz"]
-            found[field.name] = np.stack(parts, axis=1)
-        else:
-            found[field.name] = np.array(getattr(data, field.name))
-    return found
+    return {name: np.array(column) for name, column in columns_of(data, component).items()}
 
 
 def filled(package: ModuleType, rows: int) -> Any:
@@ -271,11 +246,7 @@ def test_saved_and_loaded(packages: Any) -> None:
         w.body.seed = 4
         w.body.parts()
         w.stir()
-        for other in (
-            package.World.load(w.to_bytes()),
-            pickle.loads(pickle.dumps(w)),
-            deepcopy(w),
-        ):
+        for other in (package.World.load(w.to_bytes()), pickle.loads(pickle.dumps(w)), deepcopy(w)):
             assert (other.seed, other.body.seed, other.node.seed) == (2**64 - 1, 4, 2**64 - 1)
             assert other._chance.calls == {"stir": 1}
             assert other.body._chance.calls == {"parts": 1}
@@ -311,17 +282,14 @@ def test_loaded_by_other_schemas() -> None:
     assert (more.ball.seed, more.ball._chance.calls) == (8, {"roll": 2})
 
 
-def test_numbers_go_by_where_they_are_written(tmp_path: Path) -> None:
+def test_numbers_go_by_where_they_are_written() -> None:
     text = (
         "component: A\nfields: {x: f64, v: 'f64[3]'}\nkernels:\n"
         "  k: {where: random() < 0.5, steps: ["
         "'x = uniform(random(), 2) if random() < 1 else normal()',"
         " 'v = random(3) * normal(3)', 'x = clip(random(), 0, random())']}\n"
     )
-    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
-    project = load(tmp_path, Diagnostics())
-    assert project is not None
-    program = project.components[0].kernels[0].program
+    program = load(text).components[0].kernels[0].program
     assert program.where is not None
     drawn = [
         sorted({(n.number, n.how) for n in walk(one) if isinstance(n, Draw)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -156,10 +155,9 @@ def test_kernels_between_components(count: int) -> None:
     check(world, project, {"reach": 3.0, "scale": 0.5, "gain": gains})
 
 
-def test_kernels_without_others(tmp_path: Path) -> None:
+def test_kernels_without_others() -> None:
     """They do what the interpreter of texts says, which shares no code with the checks."""
-    schema(tmp_path, "", 60, 0)
-    project = load((tmp_path / "a.yaml").read_text("utf-8"))
+    project = load(schema("", 60, 0))
     module = world_package(FIELDS.format(keys="") + ENUM, "form_texts")
     world = module.World()
     es = world.entities.create_many(8)

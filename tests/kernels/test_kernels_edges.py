@@ -5,20 +5,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecsgen.config import BACKENDS, Backend
+from ecsgen.config import BACKENDS
 from tests.models.kernel_interpreter import run
 from tests.models.kernel_scalars import SCALARS
-from tests.support.kernel_package import built, differing, forget
+from tests.support.kernel_package import differing, manager_of
 
 FLOATS = ("f32", "f64")
 INTEGERS = tuple(name for name in SCALARS if name[0] in "iu")
@@ -258,27 +257,14 @@ def schema(way: str) -> str:
     return head + "".join(texts)
 
 
-@pytest.fixture(scope="module")
-def managers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Any]]:
-    """A manager for each way, with a row for each pair of edge values."""
-
-    @cache
-    def made(way: str) -> Any:
-        backend: Backend = "numba" if way == "numba" else "numpy"
-        pytest.importorskip(backend)
-        folder = tmp_path_factory.mktemp("edges")
-        (folder / f"{way}.yaml").write_text(schema(way), encoding="utf-8")
-        package: Any = built(folder, f"edges_{way}", backend).package
-        entities = package.EntityManager()
-        found = package.EdgeManager(entities)
-        found.create_many(entities.create_many(17 * 17))
-        for column, values in COLUMNS.items():
-            getattr(found.data, column)[...] = values
-        return found
-
-    yield made
-    for way in WAYS:
-        list(forget(f"edges_{way}"))
+@cache
+def edge_manager(way: str) -> Any:
+    """A manager with a row for each pair of edge values."""
+    found = manager_of(schema(way), f"edges_{way}", "numba" if way == "numba" else "numpy")
+    found.create_many(found._entities.create_many(17 * 17))
+    for column, values in COLUMNS.items():
+        getattr(found.data, column)[...] = values
+    return found
 
 
 COLUMNS = {f"a_{scalar}": np.repeat(edges(scalar), 17) for scalar in SCALARS}
@@ -325,8 +311,8 @@ def expected(case: Case) -> NDArray[Any]:
 
 
 @pytest.mark.parametrize(("way", "name"), CHOICES)
-def test_edges(managers: Callable[[str], Any], way: str, name: str) -> None:
-    manager, kernel = managers(way), KERNELS[way][name]
+def test_edges(way: str, name: str) -> None:
+    manager, kernel = edge_manager(way), KERNELS[way][name]
     for scalar in SCALARS:
         getattr(manager.data, f"r_{scalar}")[...] = 1
     with np.errstate(all="ignore"):
@@ -347,19 +333,14 @@ def test_edges(managers: Callable[[str], Any], way: str, name: str) -> None:
 
 @pytest.mark.parametrize("scalar", ["f32", "f64", "i32", "i64", "u32"])
 @pytest.mark.parametrize("size", [4, 8])
-def test_an_element_of_a_row_is_negated(scalar: str, size: int, tmp_path: Path) -> None:
+def test_an_element_of_a_row_is_negated(scalar: str, size: int) -> None:
     """numpy 2.4 negates other cells, if those of both sides are 16 or 64 bytes apart."""
     text = f"component: Edge\nfields:\n  a: '{scalar}[{size}]'\n  b: '{scalar}[{size}]'\n"
     text += "kernels:\n  turn: {steps: ['a[0] = -a[0]', 'b[1] = -b[0]']}\n"
-    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
-    name = f"negated_{scalar}_{size}"
-    package: Any = built(tmp_path, name).package
-    entities = package.EntityManager()
-    manager = package.EdgeManager(entities)
-    manager.create_many(entities.create_many(7))
+    manager = manager_of(text, f"negated_{scalar}_{size}")
+    manager.create_many(manager._entities.create_many(7))
     numbers: NDArray[Any] = np.arange(1, 8).astype(SCALARS[scalar])
     manager.data.a[:, 0] = manager.data.b[:, 0] = numbers
     manager.turn()
     assert manager.data.a[:, 0].tolist() == (-numbers).tolist()
     assert manager.data.b[:, 1].tolist() == (-numbers).tolist()
-    list(forget(name))

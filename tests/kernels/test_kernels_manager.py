@@ -1,4 +1,4 @@
-"""Kernels as methods of managers: arguments, locks, versions, kept views, functions of reals."""
+"""Kernels as methods of managers: arguments, rows, locks, kept views, functions, names."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import copy
 import math
 import pickle
 import warnings
-from collections.abc import Iterator
+from functools import partial
+from inspect import signature
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.support.kernel_package import built, forget
+from ecsgen.config import BACKENDS, Backend
+from tests.support.kernel_package import manager_of
+from tests.support.world_package import world_package
 
 FUNCTIONS = (
     *("exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos"),
@@ -45,12 +48,9 @@ values: [idle, walk]
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    folder = tmp_path_factory.mktemp("managers")
+def package() -> ModuleType:
     text = SCHEMA + "".join(KERNEL.format(name) for name in FUNCTIONS) + REST
-    (folder / "a.yaml").write_text(text, encoding="utf-8")
-    yield built(folder, "kernels_managed").package
-    list(forget("kernels_managed"))
+    return world_package(text, "kernels_managed")
 
 
 @pytest.fixture
@@ -151,3 +151,399 @@ def test_functions_are_within_4_ulp(manager: Any, name: str) -> None:
             wanted = [abs(float(x)) ** exponent for x in getattr(manager.data, given)]
         off = np.abs(results.astype(np.float64) - wanted)
         assert (off <= 4 * np.spacing(np.abs(results))).all()
+
+
+NAMES_SCHEMA = """\
+component: Dial
+fields: {angle: f32, wide: f64, on: bool, hits: i32}
+kernels:
+  turn:
+    where: "true"
+    args: {by: f32}
+    steps:
+      - part = pi * 2
+      - angle = (angle + by * tau) % tau
+      - wide = part + hits * pi
+      - on = true if angle > pi else on and not false
+reductions: {all_: {count: "true"}, none: {count: "false"}, area: {sum: pi * wide}}
+---
+component: Circle
+fields: {pi: i32, tau: f32, sign: f32, hypot: "f32[2]", true: u8}
+kernels:
+  own:
+    args: {trunc: i8}
+    steps:
+      - pi = pi + 1
+      - tau = sign(-tau) * sign
+      - hypot.x = hypot(tau, sign)
+      - false = 3
+      - true = u8(false) * true + u8(trunc(tau)) + u8(trunc)
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_names(backend: Backend) -> None:
+    package = world_package(NAMES_SCHEMA, f"names_{backend}", backend)
+    entities = package.EntityManager()
+    dials = package.DialManager(entities)
+    dials.create_many(entities.create_many(3), angle=[0.0, 1.0, 6.0], hits=[0, 1, 2])
+    dials.turn(0.25)
+    f32 = np.float32
+    turned = [f32(angle) + f32(0.25) * f32(math.tau) for angle in (0.0, 1.0, 6.0)]
+    turned[2] = np.remainder(turned[2], f32(math.tau))
+    assert dials.data.angle.tolist() == turned
+    assert dials.data.wide.tolist() == [math.tau + hits * math.pi for hits in range(3)]
+    assert dials.data.on.tolist() == [False, False, False]
+    assert (dials.all_(), dials.none()) == (3, 0)
+
+    circles = package.CircleManager(entities)
+    circles.create(next(iter(entities)), pi=3, tau=-2.5, sign=4.0, true=5)
+    circles.own(7)
+    assert circles.row(0) == (4, 4.0, 4.0, (float(f32(math.sqrt(32))), 0.0), 26)
+
+
+WORLD = """\
+world: Hearth
+groups: {pair: [Pot, Coal]}
+kernels:
+  heat:
+    over: pair
+    turns: rows
+    args: {heat_kernel: f32, heat_kernel_: f32, heat_chunks: f32}
+    steps: [Pot.warmth += heat_kernel * Coal.glow + heat_kernel_ * heat_chunks]
+  cool:
+    over: pair
+    args: {cool_kernel: f32}
+    steps: [Pot.warmth -= cool_kernel]
+---
+component: Pot
+fields: {warmth: f32}
+---
+component: Coal
+fields: {glow: f32}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arguments_called_like_functions_of_the_world(backend: Backend) -> None:
+    world = world_package(WORLD, f"hearth_{backend}", backend).Hearth()
+    world.spawn(3, pot={"warmth": 1}, coal={"glow": 2})
+    world.heat(3, 4, 5)
+    assert world.pot.data.warmth.tolist() == [27, 27, 27]
+    world.cool(7)
+    assert world.pot.data.warmth.tolist() == [20, 20, 20]
+
+
+REDUCED = """\
+component: Grain
+fields: {mass: f64}
+kernels:
+  each_grow: {args: {grow_kernel: {type: f64, each: true}}, steps: [mass += grow_kernel]}
+  cells: {args: {cells_kernel: f64}, steps: [mass *= cells_kernel]}
+reductions:
+  found: {max: mass, where: mass > 0}
+  matching: {mean: mass, where: mass > 0}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_reductions_and_kernels_called_like_locals(backend: Backend) -> None:
+    """A function's name is that of no local of the method that calls it."""
+    grains = manager_of(REDUCED, f"grains_{backend}", backend)
+    grains.create_many(grains._entities.create_many(3), mass=[0.0, 1.0, 3.0])
+    assert (grains.found(), grains.matching()) == (3, 2)
+    grains.each_grow([1.0, 1.0, 0.0])
+    grains.cells(2.0, rows=[0, 1, 2])
+    assert grains.data.mass.tolist() == [2, 4, 6]
+
+
+ASKING = """\
+world: Meadow
+queries: {flock: {all: [Bird, Grass]}}
+kernels:
+  crowd:
+    over: flock
+    near: reach
+    args: {reach: f64, radius: f32, bird_rows: f32, hidden: f32, columns: f32, others: f32}
+    steps: [Grass.trodden += count() * radius + bird_rows + hidden + columns + others]
+---
+component: Bird
+fields: {at: "f32[2]"}
+space: {field: at}
+---
+component: Grass
+fields: {trodden: f32}
+partition: {start: active}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arguments_called_like_what_finds_neighbours(backend: Backend) -> None:
+    world = world_package(ASKING, f"meadow_{backend}", backend).Meadow()
+    world.spawn(3, bird={"at": [[0, 0], [1, 0], [9, 0]]}, grass={})
+    world.crowd(2.0, 100, 20, 3, 0.5, 0.25)
+    assert world.grass.data.trodden.tolist() == [123.75, 123.75, 23.75]
+
+
+INPUTS_SCHEMA = """\
+component: Body
+fields: {place: "f32[3]", speed: "f32[3]", hits: u8, mode: Mode}
+kernels:
+  push:
+    args: {by: {type: "f32[3]", each: true}, dt: f32}
+    steps: [speed += by * dt, place += speed]
+  hit: {args: {by: {type: u8, each: true}}, steps: [hits = by]}
+  turn: {args: {to: {type: Mode, each: true}}, steps: [mode = to]}
+  drift: {args: {dt: f32}, steps: [place += speed * dt]}
+  stray: {steps: ["speed += f32(normal())"]}
+---
+component: Spin
+lookup: direct
+fields: {angle: f32}
+kernels: {turn: {args: {by: {type: f32, each: true}}, steps: [angle += by]}}
+---
+component: Bone
+hierarchy: {orphans: root}
+partition: {start: active}
+fields: {turn: f32}
+kernels:
+  follow: {steps: [turn = parent.turn + 1]}
+  lean: {args: {by: {type: f32, each: true}}, steps: [turn += by]}
+---
+component: Fuel
+fields: {left: f32}
+---
+component: Node
+ids: true
+fields: {after: id<Node>, value: f64, y: f64}
+kernels: {hop: {steps: ["value = after.value * 0.5 + after.y + y"]}}
+---
+component: Charm
+fields: {luck: f32}
+---
+component: Spell
+fields: {power: "f32[2]"}
+---
+enum: Mode
+values: [idle, walk]
+---
+world: Game
+groups: {bodies: [Body, Fuel]}
+queries: {spun: {all: [Body, Spin]}, charmed: {all: [Charm, Spell]}}
+archetypes: {components: [Charm, Spell]}
+kernels:
+  burn: {over: bodies, args: {by: {type: f32, each: true}}, steps: ["Fuel.left -= by"]}
+  aim: {over: bodies, args: {mode: Mode, at: f32}, where: Fuel.left > at, steps: [Body.mode = mode]}
+  face: {over: bodies, args: {each: {type: Mode, each: true}}, steps: [Body.mode = each]}
+  whirl: {over: spun, args: {by: {type: f32, each: true}}, steps: ["Spin.angle += by"]}
+  bless:
+    over: charmed
+    args: {by: {type: "f32[2]", each: true}}
+    steps: ["Spell.power += by", "Charm.luck += by.x"]
+schedule: {turn_all: [Body.turn], aim_first: [aim, face]}
+"""
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def inputs_package(request: Any) -> Any:
+    return world_package(INPUTS_SCHEMA, f"inputs_{request.param}", request.param)
+
+
+@pytest.fixture
+def w(inputs_package: Any) -> Any:
+    """A world of ten bodies, all of which spin and burn."""
+    found = inputs_package.Game()
+    found.spawn(10, body={"speed": (1, 2, 3)}, spin={}, fuel={})
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rows", "error"),
+    [
+        ([0, 10], "StaleInstanceError"),
+        ([1, 1], "StaleInstanceError"),
+        ([-1], "StaleInstanceError"),
+        (np.ones(9, np.bool_), "ValueError"),
+        ([[0]], "ValueError"),
+        ([0.5], "TypeError"),
+        ("ab", "TypeError"),
+        (3, "ValueError"),
+    ],
+)
+def test_bad_rows_change_nothing(inputs_package: Any, w: Any, rows: Any, error: str) -> None:
+    before = w.body.data.place.copy()
+    calls = dict(w.body._chance.calls)
+    for run in (partial(w.body.drift, 1.0), w.body.stray):
+        with pytest.raises((TypeError, ValueError, inputs_package.StaleInstanceError)) as raised:
+            run(rows=rows)
+        assert type(raised.value).__name__ == error or error == "TypeError"
+    assert (w.body.data.place == before).all()
+    assert w.body._chance.calls == calls
+
+
+@pytest.mark.parametrize(
+    ("by", "error"),
+    [
+        (np.zeros((9, 3)), ValueError),
+        (np.zeros((10, 2)), ValueError),
+        ([(0, 0, "a")] * 10, TypeError),
+        (1e39, OverflowError),
+        ([(0, 0, 1e39)] * 10, OverflowError),
+        (True, TypeError),
+        (None, TypeError),
+    ],
+)
+def test_bad_values_change_nothing(w: Any, by: Any, error: type[Exception]) -> None:
+    before = w.body.data.speed.copy()
+    with pytest.raises(error, match=r"Body\.push\.by"):
+        w.body.push(by, 0.5)
+    assert (w.body.data.speed == before).all()
+
+
+def test_values_of_rows_are_as_many_as_these(w: Any) -> None:
+    with pytest.raises(ValueError, match=r"wanted shape \(2, 3\)"):
+        w.body.push(np.zeros((10, 3)), 0.5, rows=[3, 1])
+    w.body.push([(1, 1, 1), (2, 2, 2)], 1.0, rows=[3, 1])
+    assert w.body.speed(3) == (2, 3, 4)
+    assert w.body.speed(1) == (3, 4, 5)
+    w.body.hit([7], rows=np.arange(10) == 4)
+    assert w.body.data.hits.tolist() == [0] * 4 + [7] + [0] * 5
+    w.body.hit([], rows=[])
+    w.body.hit(3, rows=[0])
+    assert w.body.hits(0) == 3
+    with pytest.raises(OverflowError):
+        w.body.hit([300], rows=[0])
+
+
+def test_enums_are_checked(w: Any, inputs_package: Any) -> None:
+    w.body.turn([inputs_package.Mode.walk] + [0] * 9)
+    assert w.body.mode(0) is inputs_package.Mode.walk
+    with pytest.raises(ValueError, match="Mode"):
+        w.body.turn([5] * 10)
+
+
+def test_values_may_be_columns_that_change(w: Any) -> None:
+    w.body.push(w.body.data.speed, 1.0)
+    assert (w.body.data.speed == (2, 4, 6)).all()
+    w.body.push(w.body.data.place[::-1], 1.0)
+    assert (w.body.data.place == (6, 12, 18)).all()
+    w.burn(w.fuel.data.left)
+    w.whirl(np.arange(10, dtype=np.float32))
+    w.whirl(w.spin.data.angle)
+    assert w.spin.data.angle.tolist() == [2.0 * k for k in range(10)]
+
+
+def test_read_only_and_strided_values(w: Any) -> None:
+    values = np.arange(60, dtype=np.float32).reshape(10, 6)[:, ::2]
+    values.flags.writeable = False
+    w.body.push(values, 1.0)
+    assert (w.body.data.speed == values + np.array([1, 2, 3], np.float32)).all()
+    w.body.push(values.astype(">f4"), -1.0)
+    assert (w.body.data.speed == (1, 2, 3)).all()
+
+
+def test_inactive_rows_stay(w: Any, inputs_package: Any) -> None:
+    w.spawn(10, bone={})
+    bones = w.bone
+    bones.deactivate_many(np.arange(10) % 2 == 0)
+    active = bones.n_active
+    bones.lean(np.arange(10), rows=np.arange(10))
+    assert bones.data.turn.tolist() == [*range(active), *[0] * (10 - active)]
+    bones.lean([5, 6], rows=[9, 0])
+    assert bones.turn(0) == 6
+    assert bones.turn(9) == 0
+    bones.lean(range(10))
+    assert bones.data.turn[active:].tolist() == [0] * (10 - active)
+
+
+def test_who_reads_parents_takes_no_rows(w: Any) -> None:
+    assert "rows" not in signature(type(w.bone).follow).parameters
+    assert signature(type(w.bone).lean).parameters["rows"].kind.name == "KEYWORD_ONLY"
+    assert "rows" not in signature(type(w).burn).parameters
+
+
+def test_holes_are_no_rows(w: Any, inputs_package: Any) -> None:
+    w.spin.remove(next(iter(w.entities)))
+    assert w.spin.data.n == 10
+    with pytest.raises(inputs_package.StaleInstanceError):
+        w.spin.turn([1.0], rows=[0])
+    w.spin.turn(range(10))
+    assert w.spin.angle(9) == 9
+
+
+def test_whoever_changes_rows_meanwhile_is_told(w: Any) -> None:
+    class Rude:
+        def __array__(self, *_: Any, **__: Any) -> Any:
+            w.spawn(5, body={}, fuel={}, spin={})
+            return np.zeros((10, 3), np.float32)
+
+    with pytest.raises(RuntimeError, match="changed the rows"):
+        w.body.push(Rude(), 1.0)
+    with pytest.raises((RuntimeError, ValueError)):
+        w.burn(Rude())
+
+
+def test_locked_managers_and_versions(w: Any) -> None:
+    version = w.body.version
+    with w.body.locked():
+        w.body.drift(1.0, rows=[2])
+        w.body.push(0.5, 1.0)
+    assert w.body.version == version
+    assert w.body.place(2)[0] == 2.5
+
+
+def test_values_go_with_rows_of_the_world(w: Any) -> None:
+    es = list(w.entities)
+    w.destroy_many(es[2:5])
+    w.collect()
+    w.burn(range(7))
+    assert w.fuel.data.left[: len(w.bodies)].tolist() == [-float(k) for k in range(7)]
+    rows = w.spun.rows()
+    w.whirl(range(7))
+    assert w.spin.data.angle[rows.spin].tolist() == list(range(7))
+    for values in (range(6), np.zeros((7, 2))):
+        with pytest.raises(ValueError, match=r"whirl\.by"):
+            w.whirl(values)
+
+
+def test_values_go_with_chunks(w: Any) -> None:
+    w.spawn(3, charm={}, spell={})
+    w.spawn(2, charm={}, spell={}, body={})
+    count = len(w.charmed)
+    assert count == 5
+    values = np.arange(10, dtype=np.float32).reshape(5, 2)
+    w.bless(values)
+    w.bless(0.5)
+    found = [np.array(chunk.spell.power) for chunk in w.charmed.chunks()]
+    assert (np.concatenate(found) == values + np.float32(0.5)).all()
+    with pytest.raises(ValueError, match=r"bless\.by"):
+        w.bless(np.zeros((4, 2)))
+
+
+def test_rows_that_refer_to_others(w: Any) -> None:
+    """What others have is read where they are, whichever rows a call names."""
+    w.spawn(40, node={})
+    data, random = w.node.data, np.random.default_rng(1)
+    data.value, data.y = random.random(40), random.random(40)
+    data.after = w.node.id_of_many(random.integers(0, 40, 40))
+    value, y, after = np.array(data.value), np.array(data.y), w.node.resolve_many(data.after)
+    rows = random.permutation(40)[:15]
+    w.node.hop(rows=rows)
+    expected = value.copy()
+    expected[rows] = value[after[rows]] * 0.5 + y[after[rows]] + y[rows]
+    assert (data.value == expected).all()
+
+
+def test_enums_are_arguments_of_the_world(inputs_package: Any, w: Any) -> None:
+    walk = inputs_package.Mode.walk
+    w.fuel.data.left = [0.0, 1.0] * 5
+    w.aim(walk, at=0.5)
+    assert w.body.data.mode.tolist() == [0, 1] * 5
+    w.face([walk] * 5 + [0] * 5)
+    assert w.body.data.mode.tolist() == [1] * 5 + [0] * 5
+    w.turn_all([0, walk] * 5)
+    assert w.body.data.mode.tolist() == [0, 1] * 5
+    w.aim_first(0, 0.5, walk)
+    assert w.body.data.mode.tolist() == [1] * 10
+    with pytest.raises(ValueError, match=r"Game\.aim\.mode: 2 is no member of Mode"):
+        w.aim(2, 0.5)

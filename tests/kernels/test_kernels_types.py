@@ -1,23 +1,21 @@
-"""The typed tree: promotion, literals, conversions, effects; and the reference on small cases."""
+"""Typed trees and their numbers: promotion, literals, conversions, effects, constants of numpy."""
 
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ecsgen.diagnostics import Diagnostics
-from ecsgen.diagnostics.printing import format_text
 from ecsgen.layout_text import remarks
-from ecsgen.model import Component
 from ecsgen.model.programs import Cast, Constant, Operation, Program, walk
 from ecsgen.model.types import SCALARS, Type, promote
-from ecsgen.schema import load
-from tests.models.kernel_reference import NUMPY, Reference
+from ecsgen.render.blocks.array_values import Constants, Layout, Value
+from tests.models.kernel_reference import Reference
+from tests.models.kernel_scalars import SCALARS as NUMPY
+from tests.support.world_package import load
 
 FIELDS = """\
 component: Body
@@ -37,18 +35,10 @@ fields:
 """
 
 
-def body(tmp_path: Path, text: str) -> Component:
-    (tmp_path / "a.yaml").write_text(FIELDS + text, encoding="utf-8")
-    diagnostics = Diagnostics()
-    project = load(tmp_path, diagnostics)
-    assert project is not None, format_text(diagnostics)
-    return project.components[0]
-
-
-def kernel(tmp_path: Path, *steps: str) -> Program:
+def kernel(*steps: str) -> Program:
     listed = "".join(f"      - '{step}'\n" for step in steps)
     text = f"kernels:\n  k:\n    args: {{dt: f32}}\n    steps:\n{listed}"
-    return body(tmp_path, text).kernels[0].program
+    return load(FIELDS + text).components[0].kernels[0].program
 
 
 @pytest.mark.parametrize(("left", "right"), list(itertools.product(list(SCALARS)[1:], repeat=2)))
@@ -77,8 +67,8 @@ def test_promotion_is_numpys(left: str, right: str) -> None:
         ("mass = max(0, mass, 1.5)", "f32"),
     ],
 )
-def test_operations_have_the_type_of_their_operands(tmp_path: Path, step: str, scalar: str) -> None:
-    (one,) = kernel(tmp_path, step).steps
+def test_operations_have_the_type_of_their_operands(step: str, scalar: str) -> None:
+    (one,) = kernel(step).steps
     operation = next(node for node in walk(one.value) if isinstance(node, Operation))
     assert operation.type.scalar == scalar
     assert all(
@@ -86,17 +76,17 @@ def test_operations_have_the_type_of_their_operands(tmp_path: Path, step: str, s
     ), "operands are converted first"
 
 
-def test_half_a_power_is_the_root(tmp_path: Path) -> None:
+def test_half_a_power_is_the_root() -> None:
     """Else -inf and -0.0 come out as the backend likes."""
-    program = kernel(tmp_path, "mass = mass ** 0.5", "height = steps ** 0.5")
+    program = kernel("mass = mass ** 0.5", "height = steps ** 0.5")
     root, power = (step.value for step in program.steps)
     assert isinstance(root, Operation)
     assert isinstance(power, Operation)
     assert (root.name, power.name) == ("sqrt", "**")
 
 
-def test_assignments_convert(tmp_path: Path) -> None:
-    program = kernel(tmp_path, "mass = height", "hp = delta", "height = 3", "mass = steps")
+def test_assignments_convert() -> None:
+    program = kernel("mass = height", "hp = delta", "height = 3", "mass = steps")
     narrow, wrapping, literal, real = (step.value for step in program.steps)
     for value, scalar in ((narrow, "f32"), (wrapping, "u8"), (real, "f32")):
         assert isinstance(value, Cast)
@@ -104,21 +94,17 @@ def test_assignments_convert(tmp_path: Path) -> None:
     assert literal == Constant(Type("f64"), 3.0)
 
 
-def test_effects_are_known(tmp_path: Path) -> None:
+def test_effects_are_known() -> None:
     program = kernel(
-        tmp_path,
-        "gain = dt * height",
-        "place += speed * gain",
-        "world = parent.world @ local",
-        "hp = 1",
+        "gain = dt * height", "place += speed * gain", "world = parent.world @ local", "hp = 1"
     )
     assert program.effects.reads == ("height", "place", "speed", "parent.world", "local")
     assert program.effects.writes == ("place", "world", "hp")
     assert [argument.name for argument in program.arguments] == ["dt"]
 
 
-def test_reference_runs_row_by_row(tmp_path: Path) -> None:
-    program = kernel(tmp_path, "world = parent.world @ local", "place.x += world[0, 1]", "hp -= 3")
+def test_reference_runs_row_by_row() -> None:
+    program = kernel("world = parent.world @ local", "place.x += world[0, 1]", "hp -= 3")
     columns: dict[str, NDArray[Any]] = {
         "world": np.zeros((3, 2, 2), np.float32),
         "local": np.array([[[1, 2], [0, 1]]] * 3, np.float32),
@@ -131,7 +117,7 @@ def test_reference_runs_row_by_row(tmp_path: Path) -> None:
     assert columns["hp"].tolist() == [253, 255, 6]
 
 
-def test_remarks_on_tags(tmp_path: Path) -> None:
+def test_remarks_on_tags() -> None:
     """Hot fields that nothing uses, cold ones that a kernel reads; only where kernels are."""
     text = """\
 component: A
@@ -149,17 +135,75 @@ fields: {idle: f32, seen: f32}
 world: W
 groups: {both: [A, B]}
 """
-    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
-    project = load(tmp_path, Diagnostics())
-    assert project is not None
+    project = load(text)
     first, second = project.components
     idle, rare = remarks(first, project.world)
     assert "'idle'" in idle
     assert "'rare'" in rare
     assert not list(remarks(second, project.world))
     world = "kernels: {w: {over: both, steps: [A.out = B.seen]}}\n"
-    (tmp_path / "a.yaml").write_text(text + world, encoding="utf-8")
-    project = load(tmp_path, Diagnostics())
-    assert project is not None
+    project = load(text + world)
     (idle,) = remarks(project.components[1], project.world)
     assert "'idle'" in idle
+
+
+def column(scalar: str) -> Value:
+    return Value("x", scalar, (), Layout.ROWS)
+
+
+def number(text: str, scalar: str = "i32") -> Value:
+    return Value(text, scalar, (), Layout.UNIFORM, is_literal=True)
+
+
+def spelled(scalar: str, text: str) -> tuple[str, list[str]]:
+    constants = Constants()
+    return constants.spelled([column(scalar), number(text)])[1], constants.lines
+
+
+@pytest.mark.parametrize(
+    ("scalar", "text"),
+    [
+        *(("u8", "255"), ("i8", "-128"), ("u64", "18446744073709551615"), ("f32", "3")),
+        *(("f32", "0.1"), ("f64", "-2.5"), ("f64", "1e-30"), ("f32", "1.5e+20")),
+    ],
+)
+def test_a_number_that_fits_is_a_constant(scalar: str, text: str) -> None:
+    name, lines = spelled(scalar, text)
+    found: dict[str, Any] = {}
+    exec("\n".join(lines).replace(": Final", ""), {"np": np}, found)
+    array = found[name]
+    assert (array.dtype, array.shape) == (np.dtype(SCALARS[scalar].code), ())
+    python = float(text) if SCALARS[scalar].kind == "f" else int(text)
+    weak = np.add(np.zeros(1, array.dtype), python)
+    assert weak.dtype == array.dtype
+    assert weak[0] == array
+
+
+@pytest.mark.parametrize(
+    ("scalar", "text"),
+    [
+        *(
+            ("u8", "256"),
+            ("u8", "-1"),
+            ("i32", "0.5"),
+            ("f32", "1e39"),
+            ("f32", "9007199254740993"),
+        ),
+        *(("f64", 'float("inf")'), ("bool", "True"), ("bool", "1")),
+    ],
+)
+def test_other_numbers_stay_as_they_are(scalar: str, text: str) -> None:
+    assert spelled(scalar, text) == (text, [])
+
+
+def test_names_tell_numbers_and_types_apart() -> None:
+    constants = Constants()
+    texts = ("1", "-1", "1.0", "10", "1e10", "1e-10", "-1e-10", "1.5", "15.0", "1.05")
+    names = [constants.spelled([column(s), number(t)])[1] for s in ("f32", "f64") for t in texts]
+    assert len(set(names)) == len(names) == len(constants.lines)
+    assert all(name.isidentifier() and name[1].isdigit() for name in names)
+
+
+def test_operands_of_two_types_are_left_to_numpy() -> None:
+    given = [column("u8"), column("i32"), number("1")]
+    assert Constants().spelled(given) == ["x", "x", "1"]

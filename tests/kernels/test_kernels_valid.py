@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecsgen.config import BACKENDS, Backend, Options
-from ecsgen.diagnostics import Diagnostics
-from ecsgen.files.roots import SchemaRoot
+from ecsgen.config import BACKENDS, Backend
 from ecsgen.model import Kernel
-from ecsgen.render.package_files import outputs
-from ecsgen.schema import load
 from tests.models.kernel_interpreter import run
 from tests.models.kernel_scalars import SCALARS
 from tests.models.kernel_texts import ENUM, FIELDS, Drawing
 from tests.models.kernel_texts import kernel as random_kernel
-from tests.support.kernel_package import Subject, built, columns_of, differing, filled, forget
+from tests.support.generated_package import build
+from tests.support.kernel_package import Subject, built, columns_of, differing, filled
+from tests.support.world_package import checked
 
 SETUPS = {
     "plain": "",
@@ -113,74 +111,51 @@ def reduction(seed: int) -> str:
     return f'  r{seed}: {{{how}: "{value}"}}\n'
 
 
-def valid(folder: Path, head: str, seeds: range, text: Callable[[int], str]) -> list[str]:
+def valid(head: str, seeds: range, text: Callable[[int], str]) -> list[str]:
     """The texts that have no error under some keys of a component."""
-    found = []
-    for one in map(text, seeds):
-        (folder / "a.yaml").write_text(head + one + ENUM, encoding="utf-8")
-        if load(folder, Diagnostics()) is not None:
-            found.append(one)
-    return found
+    return [one for one in map(text, seeds) if checked(head + one + ENUM)[0] is not None]
 
 
-def schema(folder: Path, keys: str, seeds: range) -> None:
-    """Write a schema with the valid ones of so many kernels and reductions."""
+def schema(keys: str, seeds: range) -> str:
+    """A schema with the valid ones of so many kernels and reductions."""
     head = FIELDS.format(keys=keys)
     kernels = valid(
-        folder, f"{head}kernels:\n", seeds, lambda k: kernel(k, "hierarchy" in keys, exact=False)
+        f"{head}kernels:\n", seeds, lambda k: kernel(k, "hierarchy" in keys, exact=False)
     )
-    reductions = valid(folder, f"{head}reductions:\n", range(30), reduction)
+    reductions = valid(f"{head}reductions:\n", range(30), reduction)
     assert len(kernels) > len(seeds) // 2
-    texts = f"{head}kernels:\n{''.join(kernels)}reductions:\n{''.join(reductions)}{ENUM}"
-    (folder / "a.yaml").write_text(texts, encoding="utf-8")
-
-
-def modules(folder: Path, backend: Backend) -> Iterator[tuple[str, str]]:
-    """The texts of the package of the schema in a folder."""
-    project = load(folder, Diagnostics())
-    assert project is not None
-    options = Options(
-        (SchemaRoot(folder),), folder / "out", backend, folder / "tests", jobs=1, line_length=88
-    )
-    for output in outputs(project, options):
-        if output.path.endswith(".py"):
-            yield output.path, output.make()
+    return f"{head}kernels:\n{''.join(kernels)}reductions:\n{''.join(reductions)}{ENUM}"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("setup", SETUPS)
 def test_valid_kernels_make_python(tmp_path: Path, setup: str, backend: Backend) -> None:
-    schema(tmp_path, SETUPS[setup], range(80))
-    for path, text in modules(tmp_path, backend):
-        compile(text, path, "exec")
+    (tmp_path / "a.yaml").write_text(schema(SETUPS[setup], range(80)), encoding="utf-8")
+    build(tmp_path, tmp_path / "out", backend=backend)
+    for path in (tmp_path / "out").rglob("*.py"):
+        compile(path.read_text(encoding="utf-8"), path, "exec")
 
 
 @pytest.mark.parametrize(("backend", "seeds"), [("numpy", range(120)), ("numba", range(8))])
 @pytest.mark.parametrize("text", [kernel, usual])
-def test_valid_kernels_run(
-    tmp_path: Path, text: Callable[[int], str], backend: Backend, seeds: range
-) -> None:
+def test_valid_kernels_run(text: Callable[[int], str], backend: Backend, seeds: range) -> None:
     """They give what the interpreter says, shapes included."""
-    pytest.importorskip(backend)
     head = FIELDS.format(keys="") + "kernels:\n"
-    found = valid(tmp_path, head, seeds, text)
-    (tmp_path / "a.yaml").write_text(head + "".join(found) + ENUM, encoding="utf-8")
-    name = f"valid_{text.__name__}_{backend}"
-    subject = built(tmp_path, name, backend)
+    found = head + "".join(valid(head, seeds, text)) + ENUM
+    subject = built(found, f"valid_{text.__name__}_{backend}", backend)
     manager = filled(subject, 12, np.random.default_rng(1))
     for one in subject.component.kernels:
         check(subject, manager, one)
-    list(forget(name))
 
 
 def check(subject: Subject, manager: Any, kernel: Kernel) -> None:
-    before = {name: c.copy() for name, c in columns_of(manager, subject.component).items()}
+    before = {name: c.copy() for name, c in columns_of(manager.data, subject.component).items()}
     known = {"on": True, "kind": 2, "dt": 0.25, "shift": -3, "gain": (0.5, -2.0, 0.0)}
     given = {argument.name: known[argument.name] for argument in kernel.program.arguments}
     types = {argument.name: argument.type.scalar for argument in kernel.program.arguments}
     with np.errstate(all="ignore"):
         getattr(manager, kernel.name)(**given)
-    after = columns_of(manager, subject.component)
+    after = columns_of(manager.data, subject.component)
     values = {n: value_of(np.array(g, SCALARS[types[n]])) for n, g in given.items()}
     members = {f"Mode.{name}": np.uint8(k) for k, name in enumerate(("idle", "walk", "run"))}
     for row in range(manager.data.n):

@@ -1,4 +1,4 @@
-"""Kernels that ask neighbours and refer to other rows or send to them, against a loop over rows."""
+"""Kernels that ask neighbours, and refer to others or send to them, against a loop over rows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ecsgen.config import BACKENDS
+from ecsgen.config import BACKENDS, Backend
 from ecsgen.model import Kernel, Project
 from tests.models.world_reference import used_rows
 from tests.support.others_package import built, check, filled
 from tests.support.soak import examples
+from tests.support.world_package import world_package
 
 FIELDS = """\
 f: f32, d: f64, i: i32, hits: u8, on: bool, v: "f32[3]", table: "f32[20]", foe: entity, \
@@ -119,7 +120,6 @@ SCHEMA = "---\n".join(
 
 @pytest.fixture(scope="module", params=BACKENDS)
 def game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
-    pytest.importorskip(request.param)
     return built(SCHEMA, "near_others", request.param)
 
 
@@ -168,3 +168,87 @@ def values_of(kernel: Kernel, reach: float, count: int, random: np.random.Genera
     """Values for its arguments, of which one may have a value for each row."""
     given = {"reach": reach, "scale": 0.5, "gain": random.normal(size=count)}
     return {name: given[name] for name, _, _ in kernel.args}
+
+
+TIES_STEPS = """\
+[best = nearest(other.number), least = min(other.size), most = max(other.size),
+ alone = sum(other.alone)]"""
+TIES_SCHEMA = f"""\
+world: Plane
+---
+component: Dot
+fields: {{at: "f32[2]", number: i32, best: i32, size: f32, least: f32, most: f32, hops: bool,
+         alone: "f32[1]"}}
+space: {{field: at}}
+kernels:
+  ask: {{near: 3, steps: {TIES_STEPS}}}
+  act: {{near: 3, turns: rows, steps: {TIES_STEPS}}}
+  hop:
+    near: 3
+    turns: rows
+    steps:
+      - at.x += 100 if hops else 0
+      - at.x -= 100 if hops else 0
+      - best = nearest(other.number)
+"""
+
+
+KERNELS = [("numpy", "ask"), ("numpy", "act"), ("numba", "ask")]
+"""Compiled turns are tried by `test_near_others`: numba takes seconds for them."""
+
+
+def dots(backend: Backend, *places: tuple[float, float]) -> Any:
+    """A world of dots with numbers from 1."""
+    world = world_package(TIES_SCHEMA, f"ties_{backend}", backend).Plane()
+    count = len(places)
+    world.spawn(count, dot={"at": places, "number": np.arange(1, count + 1), "size": 1.0})
+    return world
+
+
+AROUND = ((0.5, 0.5), (1.5, 0.5), (0.5, 1.5), (-0.5, 0.5), (0.5, -0.5))
+"""The middle, two in its cell, then one in the cell before along each axis."""
+
+
+@pytest.mark.parametrize(("backend", "kernel"), KERNELS)
+def test_the_first_in_order_is_the_nearest(backend: Backend, kernel: str) -> None:
+    world = dots(backend, *AROUND)
+    for nearest in (4, 5, 2, 3, 0):  # cell by cell, the first axis slowest; then by rows
+        getattr(world.dot, kernel)()
+        assert world.dot.data.best[0] == nearest
+        gone = world.dot.data.entity[world.dot.data.number == nearest]
+        world.entities.destroy_many(gone)  # their rows stay
+
+
+def test_who_comes_back_is_the_last_in_its_cell() -> None:
+    world = dots("numpy", (1.5, 0.5), (0.5, 1.5), (0.5, 0.5))
+    world.dot.hop()
+    assert world.dot.data.best[2] == 1
+    world.dot.data.hops = [True, False, False]
+    world.dot.hop()
+    assert world.dot.data.best[2] == 2
+    world.dot.data.hops = False
+    world.dot.hop()  # cells are made anew by each call
+    assert world.dot.data.best[2] == 1
+
+
+@pytest.mark.parametrize(("backend", "kernel"), KERNELS)
+@pytest.mark.parametrize("place", range(1, 5))
+def test_what_is_no_number_passes_on(backend: Backend, kernel: str, place: int) -> None:
+    """Wherever it stands in the order, with anything before it and behind it."""
+    world = dots(backend, *AROUND, (50, 50))
+    data = world.dot.data
+    data.size = [0, 3, -np.inf, np.inf, -2, 7]
+    getattr(world.dot, kernel)()
+    assert (data.least[0], data.most[0]) == (-np.inf, np.inf)
+    assert np.isnan([data.least[5], data.most[5]]).all()  # of no neighbours
+    data.size[place] = np.nan
+    getattr(world.dot, kernel)()
+    assert np.isnan([data.least[0], data.most[0]]).all()
+
+
+@pytest.mark.parametrize(("backend", "kernel"), KERNELS)
+def test_a_shape_of_one_element_is_asked_for(backend: Backend, kernel: str) -> None:
+    world = dots(backend, *AROUND)
+    world.dot.data.alone = 1
+    getattr(world.dot, kernel)(rows=[0])
+    assert world.dot.data.alone[:, 0].tolist() == [4, 1, 1, 1, 1]

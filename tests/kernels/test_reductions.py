@@ -1,11 +1,9 @@
-"""Generated reductions: exact sums of integers, sums of floats as good as pairwise ones."""
+"""Generated reductions of all rows, and of those where a condition holds or that are active."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,7 +13,8 @@ from ecsgen_runtime.bulk import Sizes
 
 from ecsgen.config import BACKENDS, Backend
 from tests.models.kernel_scalars import wrapped
-from tests.support.kernel_package import built, forget
+from tests.support.kernel_package import manager_of
+from tests.support.world_package import world_package
 
 SCHEMA = """\
 component: {name}
@@ -45,17 +44,10 @@ ROWS = 3_000
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
-def package(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[ModuleType]:
-    pytest.importorskip(request.param)
-    folder = tmp_path_factory.mktemp("reductions")
+def package(request: pytest.FixtureRequest) -> ModuleType:
     plain = SCHEMA.format(name="Plain", keys="")
     direct = SCHEMA.format(name="Holey", keys="lookup: direct\n")
-    (folder / "a.yaml").write_text(f"{plain}---\n{direct}", encoding="utf-8")
-    name = f"reductions_{request.param}"
-    yield built(folder, name, request.param).package
-    list(forget(name))
+    return world_package(f"{plain}---\n{direct}", f"reductions_{request.param}", request.param)
 
 
 @pytest.fixture(params=["PlainManager", "HoleyManager"])
@@ -147,18 +139,14 @@ reductions:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_edges(tmp_path: Path, backend: Backend) -> None:
+def test_edges(backend: Backend) -> None:
     """Sums wrap, comparisons are exact, the ends of types stay what they are."""
-    pytest.importorskip(backend)
-    (tmp_path / "a.yaml").write_text(EDGES, encoding="utf-8")
-    package: Any = built(tmp_path, f"reduced_{backend}", backend).package
-    entities = package.EntityManager()
-    manager = package.EdgeManager(entities)
+    manager = manager_of(EDGES, f"reduced_{backend}", backend)
     big = [2**63 - 1, -(2**63), -1, 0, 2**63 - 2, 2**63 - 1] * 300
     vast = [2**63, 2**64 - 1, 2**64 - 1, 0, 2**63 - 1, 2**63 - 1] * 300
     small = [127, -128, -128, -1, 0, 127] * 300
     pairs = [[one, -2] for one in big]
-    entities = entities.create_many(len(big))
+    entities = manager._entities.create_many(len(big))
     manager.create_many(entities, big=big, vast=vast, small=small, pair=pairs, x=-1.0)
     assert manager.total() == wrapped(sum(big), np.int64)
     assert manager.totals() == (wrapped(sum(big), np.int64), -2 * len(big))
@@ -172,4 +160,101 @@ def test_edges(tmp_path: Path, backend: Backend) -> None:
     assert manager.grown() == sum(one != 2**63 - 1 for one in big)
     assert (manager.least(), manager.most()) == (-(2**63), 2**64 - 1)
     assert manager.divided() == math.inf
-    list(forget(package.__name__))
+
+
+WHERE_SCHEMA = """\
+component: {name}
+{keys}fields:
+  mass: f32
+  place: "f32[3]"
+  parted: {{type: "f64[2]", split: true}}
+  big: i64
+  hp: u8
+  alive: bool
+reductions:
+  weight: {{sum: mass, where: alive{all}}}
+  center: {{mean: place * mass, where: hp > 3{all}}}
+  right: {{max: parted, where: hp > 3 and alive{all}}}
+  highest: {{max: big, where: big < 2000{all}}}
+  lightest: {{min: mass, where: not alive{all}}}
+  mean_hp: {{mean: hp, where: alive{all}}}
+  total: {{sum: big, where: hp % 2 == 0{all}}}
+  strong: {{count: mass > 0.5, where: alive{all}}}
+  early: {{sum: big, where: parted.x < 0.01{all}}}
+  none: {{min: place, where: "false"{all}}}
+"""
+KINDS = {
+    "Plain": ("", ""),
+    "Holey": ("lookup: direct\n", ""),
+    "Rested": ("partition: {start: active}\n", ""),
+    "Whole": ("partition: {start: inactive}\n", ", rows: all"),
+}
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def package_where(request: pytest.FixtureRequest) -> ModuleType:
+    texts = [WHERE_SCHEMA.format(name=n, keys=keys, all=rows) for n, (keys, rows) in KINDS.items()]
+    return world_package("---\n".join(texts), f"reductions_where_{request.param}", request.param)
+
+
+def filled(package: Any, kind: str, rows: int) -> Any:
+    entities = package.EntityManager()
+    manager = getattr(package, f"{kind}Manager")(entities)
+    random = np.random.default_rng(1)
+    everyone = entities.create_many(rows)
+    manager.create_many(
+        everyone,
+        mass=random.random(rows, np.float32),
+        place=random.standard_normal((rows, 3)),
+        parted=random.random((rows, 2)),
+        big=random.integers(-(2**60), 2**60, rows) // 2 ** random.integers(0, 60, rows),
+        hp=random.integers(0, 9, rows),
+        alive=random.random(rows) < 0.5,
+    )
+    manager.remove_many(everyone[::3])
+    if hasattr(manager, "activate_many"):
+        manager.activate_many(np.arange(manager.data.n))
+        manager.deactivate_many(random.random(manager.data.n) < 0.4)
+    return manager
+
+
+def columns(manager: Any, kind: str) -> dict[str, Any]:
+    """The fields of the rows that reductions look at."""
+    data = manager.data
+    used = data.present if kind == "Holey" else np.ones(data.n, np.bool_)
+    if kind == "Rested":
+        used &= np.arange(data.n) < manager.n_active
+    names = ("mass", "place", "big", "hp", "alive")
+    found = {name: getattr(data, name)[used] for name in names}
+    found["parted"] = np.stack([data.parted_x, data.parted_y], axis=1)[used]
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rows", [0, 2, 9, ROWS])
+def test_some_rows(package_where: Any, kind: str, rows: int) -> None:
+    manager = filled(package_where, kind, rows)
+    c = columns(manager, kind)
+    alive, hp = c["alive"], c["hp"]
+    nan = math.nan
+
+    def close(a: Any, b: Any) -> bool:
+        return np.allclose(a, b, 1e-12, 1e-12, equal_nan=True)
+
+    def mean(values: Any) -> Any:
+        return values.astype(np.float64).mean(0) if len(values) else nan
+
+    assert close(manager.weight(), c["mass"][alive].astype(np.float64).sum())
+    assert close(manager.center(), mean((c["place"] * c["mass"][:, None])[hp > 3]))
+    some = c["parted"][(hp > 3) & alive]
+    assert close(manager.right(), some.max(0) if len(some) else nan)
+    some = c["big"][c["big"] < 2000]
+    assert manager.highest() == some.max() if len(some) else np.isnan(manager.highest())
+    some = c["mass"][~alive]
+    assert close(manager.lightest(), some.min() if len(some) else nan)
+    assert close(manager.mean_hp(), mean(hp[alive]))
+    assert manager.total() == c["big"][hp % 2 == 0].sum()
+    assert manager.strong() == ((c["mass"] > 0.5) & alive).sum()
+    assert manager.early() == c["big"][c["parted"][:, 0] < 0.01].sum()
+    assert np.isnan(manager.none()).all()
+    assert np.shape(manager.none()) == (3,)

@@ -1,4 +1,4 @@
-"""References of kernels, against a loop over rows, with every policy on the other side."""
+"""References and messages, against a loop over rows, with every policy on the other side."""
 
 from __future__ import annotations
 
@@ -8,10 +8,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from ecsgen.config import Backend
-from ecsgen.model import Project
-from tests.support.others_package import KEYS, OTHERS, OWNED, WITH_IDS, built, check, filled
+from ecsgen.config import BACKENDS, Backend
+from ecsgen.model import Kernel, Project
+from tests.models.world_reference import used_rows
+from tests.support.others_package import (
+    KEYS,
+    OTHERS,
+    OWNED,
+    WITH_IDS,
+    built,
+    check,
+    filled,
+    kernel_of,
+)
+from tests.support.soak import examples
 
 
 def _of_entities(name: str) -> str:
@@ -130,17 +143,13 @@ OF_COMPONENTS += [("Loose", "hop"), ("Loose", "moved"), ("Node", "by_arguments")
 OF_COMPONENTS += [("Node", "into_rows")]
 
 
-@pytest.fixture(scope="module", params=["numpy", "numba"])
+@pytest.fixture(scope="module", params=BACKENDS)
 def game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
-    if request.param == "numba":
-        pytest.importorskip("numba")
-    backend: Backend = request.param
-    return built(SCHEMA, "references", backend)
+    return built(SCHEMA, "references", request.param)
 
 
-def given(world: Any, project: Project, name: str, random: np.random.Generator) -> dict[str, Any]:
-    """Some arguments of a kernel of the world."""
-    kernel = next(one for one in project.world.kernels if one.name == name)
+def arguments(world: Any, kernel: Kernel, random: np.random.Generator) -> dict[str, Any]:
+    """Some arguments of a kernel of the world that looks at others."""
     found: dict[str, Any] = {}
     for argument, text, _ in kernel.args:
         found[argument] = 0.5
@@ -161,14 +170,13 @@ def test_kernels_of_the_world(count: int, game: tuple[Any, Project]) -> None:
     names = [*WORLD, "swap", "grouped"] if count < 4000 else ["see_hash", "by_many", "swap"]
     if project.backend == "numba":  # each takes a second to compile
         names = [name for name in names if name not in ALIKE]
-    for name in names:
-        kernel = next(one for one in project.world.kernels if one.name == name)
-        check(world, project, kernel, given(world, project, name, random))
+    kernels = [one for one in project.world.kernels if one.name in names]
+    for kernel in kernels:
+        check(world, project, kernel, arguments(world, kernel, random))
     if 0 < count < 4000:
         world.collect()
-        for name in names:
-            kernel = next(one for one in project.world.kernels if one.name == name)
-            check(world, project, kernel, given(world, project, name, random))
+        for kernel in kernels:
+            check(world, project, kernel, arguments(world, kernel, random))
 
 
 @pytest.mark.parametrize("count", [0, 1, 60])
@@ -178,8 +186,7 @@ def test_kernels_of_components(count: int, game: tuple[Any, Project]) -> None:
     world = filled(module, project, count, random)
     everybody = [0, *world.node.data.entity.tolist()]
     for home, name in OF_COMPONENTS:
-        component = next(one for one in project.components if one.name == home)
-        kernel = next(one for one in component.kernels if one.name == name)
+        kernel = kernel_of(project, home, name)
         given: dict[str, Any] = {}
         if kernel.args:
             given = {"whom": everybody[-1], "both": random.choice(everybody, 2)}
@@ -204,7 +211,7 @@ def test_arguments_that_are_no_handles(value: object, game: tuple[Any, Project])
 def test_a_function_annotates_each_name_once(game: tuple[Any, Project]) -> None:
     """mypy refuses a second annotation, even in another loop."""
     module, _ = game
-    for function in ast.walk(ast.parse(Path(module.__file__).read_text(encoding="utf-8"))):
+    for function in ast.walk(ast.parse(Path(module.world.__file__).read_text(encoding="utf-8"))):
         if isinstance(function, ast.FunctionDef):
             annotated = [node for node in ast.walk(function) if isinstance(node, ast.AnnAssign)]
             names = [ast.unparse(node.target) for node in annotated]
@@ -232,7 +239,6 @@ kernels:
     ("backend", "kernel"), [("numpy", "at_once"), ("numpy", "in_turns"), ("numba", "at_once")]
 )
 def test_defaults_that_are_no_finite_numbers(backend: Backend, kernel: str) -> None:
-    pytest.importorskip(backend)
     world = built(ENDLESS, "endless", backend)[0].World()
     world.spawn(2, dot={"s": 1, "d": 1, "x": 1})
     getattr(world.dot, kernel)(0)  # nobody
@@ -240,3 +246,244 @@ def test_defaults_that_are_no_finite_numbers(backend: Backend, kernel: str) -> N
     assert (data.s == np.inf).all()
     assert (data.d == -np.inf).all()
     assert np.isnan(data.x).all()
+
+
+def _to(name: str) -> str:
+    """A kernel that sends to rows that entities have."""
+    h = f"Sender.target.{name}"
+    return (
+        f"  strike_{name.lower()}:\n    over: Sender\n    where: Sender.sum < 5\n    steps:\n"
+        f'      - "{h}.hits -= Sender.hits"\n'
+        f'      - "{h}.at += Sender.at * 2"\n'
+        f'      - "entity.{name}.hits += 3"\n'
+    )
+
+
+MESSAGES_SCHEMA = (
+    "world: Game\nqueries: {pairs: {all: [Sender, Sparse]}}\ngroups: {both: [Hash, Held]}\n"
+    "kernels:\n"
+    + "".join(map(_to, OWNED))
+    + """\
+  by_ids:
+    over: Sender
+    args: {which: id<Nobody>, whom: entity}
+    steps:
+"""
+    + "".join(f'      - "Sender.{name.lower()}.most += Sender.wide"\n' for name in WITH_IDS)
+    + """\
+      - "which.small += Sender.small"
+      - "whom.Sparse.small -= 1"
+  all_types:
+    over: Sender
+    steps:
+      - "Sender.target.Sparse.small += Sender.small"
+      - "Sender.target.Sparse.table = min(Sender.target.Sparse.table, Sender.table)"
+      - "Sender.target.Sparse.most = max(Sender.target.Sparse.most, Sender.sum)"
+      - "Sender.target.Sparse.flag = Sender.target.Sparse.flag or Sender.flag"
+      - "Sender.target.Direct.flag = Sender.target.Direct.flag and Sender.flag"
+      - "Sender.target.Sparse.far += Sender.far"
+      - "Sender.target.Sparse.far -= 5"
+      - "Sender.target.Sparse.parts -= Sender.parts"
+      - "Sender.target.Sparse.wide += 0.5"
+  elements:
+    over: Sender
+    steps:
+      - "Sender.target.Sparse.at += Sender.at"
+      - "Sender.target.Sparse.at.y -= Sender.sum"
+      - "entity.Sparse.at[2] += 1"
+      - "Sender.target.Sparse.turn[1] += Sender.sum"
+      - "Sender.target.Sparse.parts.x -= Sender.wide"
+  waits:
+    over: pairs
+    where: Sparse.sum < 3
+    steps:
+      - "Sender.target.Sparse.sum += Sparse.sum"
+      - "Sparse.at = Sender.target.Sparse.at + 1"
+      - "Sender.target.Sparse.at -= Sparse.at"
+      - "Sender.target.Sparse.sum -= Sender.sum"
+      - "Sparse.sum *= 2"
+      - "Sender.target.Sparse.wide = min(Sender.target.Sparse.wide, Sparse.wide)"
+  grouped: {over: both, steps: ["Hash.link.Held.at += Held.at", "Held.link.Hash.hits -= 2"]}
+  from_nobody:
+    over: Nobody
+    args: {whom: entity}
+    where: Nobody.flag
+    steps: ["whom.Sparse.hits += 1", "Nobody.link.Many.hits += Nobody.hits"]
+---
+component: Sender
+lookup: direct
+fields:
+  at: "f32[3]"
+  parts: {type: "f64[2]", split: true}
+  table: "i16[3,3]"
+  target: entity
+  sum: f32
+  wide: f64
+  hits: i32
+  far: i64
+  small: u8
+  flag: bool
+"""
+    + "".join(f"  {name.lower()}: id<{name}>\n" for name in WITH_IDS)
+    + OTHERS.replace("  link: entity\n", "  link: entity\n  far: i64\n")
+    + """\
+---
+component: Node
+ids: true
+instances: many
+fields: {after: id<Node>, friend: entity, value: f32, count_: i32, m: "f32[2]"}
+kernels:
+  pass_on: {steps: ["after.count_ += count_", "friend.Node.m -= m", "after.m += m"]}
+  swap:
+    where: exists(after)
+    steps: ["x = after.value", "after.value = max(after.value, value + 1)", "value = x"]
+---
+component: Loose
+owner: none
+fields: {after: id<Loose>, value: i64}
+kernels:
+  pull: {steps: ["after.value -= value", "value = after.value"]}
+"""
+)
+MESSAGES_WORLD = [f"strike_{name.lower()}" for name in OWNED]
+MESSAGES_ALIKE = ["strike_sparse", "strike_many", "strike_parted", "strike_round", "strike_held"]
+MESSAGES_WORLD += ["by_ids", "all_types", "elements", "waits", "grouped", "from_nobody"]
+MESSAGES_OF_COMPONENTS = [("Node", "pass_on"), ("Node", "swap"), ("Loose", "pull")]
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def messages_game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
+    return built(MESSAGES_SCHEMA, "messages", request.param)
+
+
+def addressed(world: Any, kernel: Kernel, random: np.random.Generator) -> dict[str, int]:
+    """Some arguments of a kernel that sends."""
+    names, found = [name for name, *_ in kernel.args], {}
+    if "whom" in names:
+        found["whom"] = int(random.choice(world.sparse.data.entity)) if len(world.sparse) else 7
+    if "which" in names:
+        ids = world.sender.data.nobody
+        found["which"] = int(random.choice(ids)) if len(ids) else 0
+    return found
+
+
+@pytest.mark.parametrize("count", [0, 1, 40, 4097])
+def test_messages_of_the_world(count: int, messages_game: tuple[Any, Project]) -> None:
+    module, project = messages_game
+    random = np.random.default_rng(count)
+    world = filled(module, project, count, random)
+    names = MESSAGES_WORLD if count < 4000 else ["strike_hash", "waits"]
+    if project.backend == "numba":  # each takes a second to compile
+        names = [name for name in names if name not in MESSAGES_ALIKE]
+    for kernel in project.world.kernels:
+        if kernel.name in names:
+            check(world, project, kernel, addressed(world, kernel, random))
+
+
+@pytest.mark.parametrize("count", [0, 1, 60])
+def test_messages_of_components(count: int, messages_game: tuple[Any, Project]) -> None:
+    module, project = messages_game
+    world = filled(module, project, count, np.random.default_rng(count))
+    for home, name in MESSAGES_OF_COMPONENTS:
+        check(world, project, kernel_of(project, home, name), {}, home)
+
+
+def test_all_to_one(messages_game: tuple[Any, Project]) -> None:
+    """Floats round each time, in the order of rows."""
+    module, project = messages_game
+    world = filled(module, project, 300, np.random.default_rng(3))
+    world.sender.data.target = int(world.sparse.data.entity[0])
+    world.sender.data.sum = np.random.default_rng(4).standard_normal(world.sender.data.n)
+    for kernel in project.world.kernels:
+        if kernel.name in ("strike_sparse", "elements", "waits", "all_types"):
+            check(world, project, kernel, {})
+
+
+BALLS_SCHEMA = """
+component: Ball
+ids: true
+fields: {other: entity, left: id<Ball>, f: f32, d: f64, i: i8, on: bool, v: "f32[2]"}
+kernels:
+  read:
+    where: exists(left) or f < other.Ball.f
+    steps: ["f = other.Ball.f - left.f", "v = left.v * f", "i = other.Ball.i + left.left.i"]
+  send: {steps: ["other.Ball.f += f", "left.f -= 0.1", "left.i += i", "other.Ball.v.y += f"]}
+  both:
+    steps:
+      - d = other.Ball.d + left.d
+      - other.Ball.d -= d
+      - left.on = left.on or f > 0
+      - other.Ball.v = min(other.Ball.v, v)
+  give:
+    args: {by: {type: f32, each: true}}
+    where: f < 1 or by > 0
+    steps: ["other.Ball.f += by", "f = left.f * by", "other.Ball.v.x += by", "left.i -= i"]
+  turns: {turns: random, steps: ["other.Ball.f = f + left.f", "left.d += f", "other = left.other"]}
+"""
+LINKS = st.sampled_from(["any", "one", "itself", "next", "dead", "nothing"])
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def balls(request: pytest.FixtureRequest) -> tuple[Any, Project]:
+    return built(BALLS_SCHEMA, "random_others", request.param)
+
+
+def linked(module: Any, count: int, links: str, seed: int) -> Any:
+    """A world of balls, some of them dead, with links of one kind."""
+    world, random = module.World(), np.random.default_rng(seed)
+    es = world.spawn(count, ball={})
+    gone = random.random(count) < 0.2
+    world.destroy_many(es[gone])
+    data, ids = world.ball.data, world.ball.id_of_many(np.arange(count))
+    places = {
+        "any": random.integers(0, max(count, 1), count),
+        "one": np.zeros(count, np.intp),
+        "itself": np.arange(count),
+        "next": (np.arange(count) + 1) % max(count, 1),
+    }
+    if links in places:
+        data.other, data.left = es[places[links]], ids[places[links][::-1]]
+    elif links == "dead" and gone.any():
+        data.other, data.left = es[gone][0], ids[gone][0] + np.uint64(1 << 32)
+    special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.5, 3e38, 1e-45])
+    with np.errstate(all="ignore"):
+        data.f = random.choice(special, count).astype(np.float32)
+        data.v = random.standard_normal((count, 2))
+    data.d, data.i = random.standard_normal(count), random.integers(-128, 128, count)
+    return world
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(count=st.sampled_from([0, 1, 2, 9, 33]), links=LINKS, seed=st.integers(0, 2**32 - 1))
+def test_links_of_all_kinds(balls: tuple[Any, Project], count: int, links: str, seed: int) -> None:
+    module, project = balls
+    world = linked(module, count, links, seed)
+    random = np.random.default_rng(seed)
+    for kernel in project.components[0].kernels:
+        check(world, project, kernel, given_to(kernel, len(world.ball), random), "Ball")
+    world.collect()
+    n = len(world.ball)
+    for kernel in project.components[0].kernels:
+        check(world, project, kernel, given_to(kernel, n, random), "Ball")
+        some = random.permutation(n)[: n // 2].tolist()
+        check(world, project, kernel, given_to(kernel, len(some), random), "Ball", some)
+
+
+def given_to(kernel: Kernel, count: int, random: np.random.Generator) -> dict[str, Any]:
+    """A value for each row, if the kernel takes one."""
+    return {"by": random.normal(size=count)} if kernel.args else {}
+
+
+@pytest.mark.parametrize("count", [4095, 4096, 4097])
+def test_both_backends_give_the_same_bits(count: int) -> None:
+    found = []
+    for backend in BACKENDS:
+        module, project = built(BALLS_SCHEMA, "random_others", backend)
+        world = linked(module, count, "any", count)
+        with np.errstate(all="ignore"):
+            for kernel in ("read", "send", "both"):
+                getattr(world.ball, kernel)()
+        rows = used_rows(world, project)["Ball"]
+        columns = (world.ball.data.f, world.ball.data.d, world.ball.data.i, world.ball.data.on)
+        found.append([np.nan_to_num(column[rows], nan=7.0).tobytes() for column in columns])
+    assert found[0] == found[1]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 from random import Random
@@ -19,8 +17,8 @@ from hypothesis import strategies as st
 
 from ecsgen.cli import ecsgen
 from ecsgen.config import BACKENDS, UsageError
-from tests.support.kernel_package import built, forget
 from tests.support.soak import examples
+from tests.support.world_package import world_package
 
 COMPONENTS = """\
 component: Body
@@ -149,12 +147,8 @@ def schema() -> str:
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
-def package(tmp_path_factory: pytest.TempPathFactory, request: Any) -> Iterator[Any]:
-    pytest.importorskip(request.param)
-    folder = tmp_path_factory.mktemp("schedules")
-    (folder / "a.yaml").write_text(schema(), encoding="utf-8")
-    yield built(folder, f"schedules_{request.param}", request.param).package
-    list(forget(f"schedules_{request.param}"))
+def package(request: Any) -> Any:
+    return world_package(schema(), f"schedules_{request.param}", request.param)
 
 
 def filled(package: Any, count: int, seed: int) -> Any:
@@ -330,14 +324,13 @@ def test_what_kernels_have_to_do_with_other_rows(tmp_path: Path) -> None:
     text = picture.read_text("utf-8")
     assert text.count(">sends to ") == 2
     assert text.count(">of others ") == 3
-    hill = built(tmp_path, "schedules_seeing", "numpy").package.Hill
-    said = " ".join((inspect.getdoc(hill.day) or "").split())
+    package = world_package(SEEING, "schedules_seeing")
+    said = " ".join((inspect.getdoc(package.Hill.day) or "").split())
     assert "Ant.look reads Ant.food; of others Ant.food; writes Ant.food." in said
     assert "Ant.share reads Ant.mate, Ant.food; sends to Ant.food." in said
     assert "Ant.beg reads of others Ant.mate; sends to Ant.food." in said
-    ant = importlib.import_module("schedules_seeing.ant").AntManager
-    assert "of whom it reads mate" in " ".join((inspect.getdoc(ant.beg) or "").split())
-    list(forget("schedules_seeing"))
+    said = " ".join((inspect.getdoc(package.AntManager.beg) or "").split())
+    assert "of whom it reads mate" in said
 
 
 def test_layout_shows_a_schedule(tmp_path: Path) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.errors import StaleInstanceError
 
-from ecsgen.config import Backend
+from ecsgen.config import BACKENDS
 from ecsgen.model import Kernel, Project
-from tests.support.others_package import OTHERS, built, check, filled
-from tests.support.world_package import load
+from tests.support.others_package import OTHERS, built, check, filled, kernel_of
 
 STEPS = """\
     steps:
@@ -92,12 +91,9 @@ kernels:
 OF_COMPONENTS = ("hop", "shuffled", "by_key", "fed", "in_order", "oneself")
 
 
-@pytest.fixture(scope="module", params=["numpy", "numba"])
+@pytest.fixture(scope="module", params=BACKENDS)
 def game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
-    if request.param == "numba":
-        pytest.importorskip("numba")
-    backend: Backend = request.param
-    return built(SCHEMA, "turns", backend)
+    return built(SCHEMA, "turns", request.param)
 
 
 @pytest.mark.parametrize("count", [0, 1, 80])
@@ -120,8 +116,7 @@ def test_kernels_of_the_world(count: int, game: tuple[Any, Project]) -> None:
 def test_kernels_of_components(name: str, count: int, game: tuple[Any, Project]) -> None:
     module, project = game
     world = filled(module, project, count, np.random.default_rng(count))
-    component = next(one for one in project.components if one.name == "Node")
-    kernel = next(one for one in component.kernels if one.name == name)
+    kernel = kernel_of(project, "Node", name)
     random, n = np.random.default_rng(count), len(world.node)
     check(world, project, kernel, each_of(kernel, n, random), "Node")
     some = random.permutation(n)[: n // 2].tolist()
@@ -146,13 +141,12 @@ def test_a_mask_names_rows_in_their_order(game: tuple[Any, Project]) -> None:
 
 def test_rows_that_are_not_there_change_nothing(game: tuple[Any, Project]) -> None:
     module, project = game
-    errors = import_module("ecsgen_runtime.errors")
     w = filled(module, project, 40, np.random.default_rng(3))
     before = w.node.data.value.tobytes()
     for rows in ([0, 0], [len(w.node)], [-1]):
-        with pytest.raises(errors.StaleInstanceError):
+        with pytest.raises(StaleInstanceError):
             w.node.shuffled(rows=rows)
-        with pytest.raises(errors.StaleInstanceError):
+        with pytest.raises(StaleInstanceError):
             w.node.in_order(np.zeros(len(rows)), rows=rows)
     assert w.node.data.value.tobytes() == before
     assert w.node._chance.calls == {}
@@ -160,12 +154,9 @@ def test_rows_that_are_not_there_change_nothing(game: tuple[Any, Project]) -> No
 
 def test_draws_begin_with_the_second_number() -> None:
     """The first one tells whose turn it is."""
-    pytest.importorskip("numba")
-    project = load(SCHEMA)
     columns = []
-    backends: tuple[Backend, ...] = ("numpy", "numba")
-    for backend in backends:
-        module, _ = built(SCHEMA, "turns", backend)
+    for backend in BACKENDS:
+        module, project = built(SCHEMA, "turns", backend)
         world = filled(module, project, 60, np.random.default_rng(1))
         with np.errstate(all="ignore"):
             world.node.lucky()

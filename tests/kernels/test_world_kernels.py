@@ -1,21 +1,27 @@
-"""Kernels of the world, against loops over entities and the one-row accessors."""
+"""Kernels of the world: against loops over entities, over one component, and random ones."""
 
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.bulk import Sizes
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecsgen.config import BACKENDS, Backend
-from ecsgen.diagnostics import Diagnostics
+from ecsgen.model import Project
 from ecsgen.render.printers import Texts
 from ecsgen.render.world.module import Parts, world_module
-from ecsgen.schema import load
-from tests.support.generated_package import SCHEMAS
-from tests.support.world_package import world_package
+from tests.support.generated_package import shipped
+from tests.support.joined_package import CHANGES, Change, Contents, fill_all, schema
+from tests.support.kernel_package import arguments, columns_of, differing
+from tests.support.soak import examples
+from tests.support.world_package import load, world_package
 
 SCHEMA = """
 world: Game
@@ -80,10 +86,8 @@ def filled(count: int, seed: int, backend: Backend = "numpy") -> Any:
     return world
 
 
-@pytest.fixture(scope="module", params=["numpy", "numba"])
+@pytest.fixture(scope="module", params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> Backend:
-    if request.param == "numba":
-        pytest.importorskip("numba")
     found: Backend = request.param
     return found
 
@@ -290,10 +294,8 @@ def large(backend: Backend, scattered: bool) -> Any:
 @pytest.mark.parametrize("scattered", [False, True])
 def test_large_cells(scattered: bool) -> None:
     """What numba does in inner loops and on several cores is what numpy does."""
-    pytest.importorskip("numba")
     results = []
-    backends: tuple[Backend, ...] = ("numpy", "numba")
-    for each in backends:
+    for each in BACKENDS:
         world = large(each, scattered)
         world.inner(tuple(range(40)))
         world.mixed()
@@ -341,9 +343,7 @@ def test_split_fields_that_need_themselves(way: str) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_kernels_are_made_once(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is laid out once, though several blocks of the template are about it."""
-    project = load(SCHEMAS, Diagnostics())
-    assert project is not None
-    parts, made, make = Parts.of(project.made_for(backend)), [], Texts.of
+    parts, made, make = Parts.of(shipped().made_for(backend)), [], Texts.of
 
     def counted(*given: Any) -> Any:
         made.append(given)
@@ -352,3 +352,197 @@ def test_kernels_are_made_once(backend: Backend, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Texts, "of", counted)
     world_module(parts)
     assert len(made) == 1
+
+
+OVER_SCHEMA = """
+world: Game
+groups: {pairs: [Left, Right]}
+kernels:
+  age: {over: Effect, args: {dt: f32}, steps: ["Effect.left -= dt", "Effect.bearer = entity"]}
+  glow: {over: Sprite, args: {by: f32}, steps: ["Sprite.light += by"]}
+  walk: {over: Crew, steps: ["Crew.steps += 1"]}
+  rise: {over: Place, steps: ["Place.height = sqrt(Place.height) + 1"]}
+  aim:
+    over: Effect
+    args: {whom: entity, at: id<Sprite>, others: "entity[2]"}
+    where: entity != whom
+    steps: ["Effect.bearer = whom", "Effect.sprite = at", "Effect.last = others[1]"]
+  mark: {over: pairs, steps: ["Right.owner = entity", "Left.is_first = entity == Left.lead"]}
+  shine: {over: Sprite, steps: ["Sprite.light = f32(random())"]}
+  chance: {over: pairs, steps: ["Right.luck = random()"]}
+---
+component: Effect
+instances: many
+ids: true
+fields: {left: f32, bearer: entity, last: entity, sprite: id<Sprite>}
+kernels:
+  own: {args: {e: entity}, where: entity == e, steps: ["bearer = entity", "left += 1"]}
+---
+component: Sprite
+owner: none
+fields: {light: f32}
+---
+component: Crew
+partition: {start: active}
+fields: {steps: i32}
+---
+component: Place
+lookup: direct
+fields: {height: f32}
+---
+component: Left
+fields: {lead: entity, is_first: bool}
+---
+component: Right
+fields: {owner: entity, luck: f64}
+"""
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def game(request: pytest.FixtureRequest) -> Any:
+    return world_package(OVER_SCHEMA, f"over_components_{request.param}", request.param)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 3000])
+def test_every_instance_of_many(game: Any, count: int) -> None:
+    """Those of dead entities, too, until they are collected."""
+    world = game.Game()
+    es = world.spawn(count)
+    world.effect.create_many(np.concatenate((es, es[::2], es)), left=3)
+    world.destroy_many(es[1:3])
+    version = world.effect.version
+    world.age(0.5)
+    assert (world.effect.data.left == 2.5).all()
+    assert (world.effect.data.bearer == world.effect.data.entity).all()
+    world.collect()
+    world.age(0.5)
+    assert len(world.effect) == (0 if not count else 3) or (world.effect.data.left == 2).all()
+    assert count < 2 or world.effect.version > version
+
+
+def test_rows_of_nobody(game: Any) -> None:
+    world = game.Game()
+    world.sprite.create_many(4, light=[1, 2, 3, 4])
+    world.glow(0.5)
+    assert world.sprite.data.light.tolist() == [1.5, 2.5, 3.5, 4.5]
+    world.shine()
+    assert len({*world.sprite.data.light.tolist()}) == 4
+
+
+def test_active_rows(game: Any) -> None:
+    world = game.Game()
+    es = world.spawn(6, crew={})
+    world.crew.deactivate_many(world.crew.lookup_many(es[1::2]))
+    world.walk()
+    world.crew.activate(world.crew.lookup(es[1]))
+    world.walk()
+    steps = [world.crew.steps(world.crew.lookup(e)) for e in es]
+    assert steps == [2, 1, 2, 0, 2, 0]
+
+
+def test_holes_are_quiet(game: Any) -> None:
+    """What lies in rows that are not in use has no part in it."""
+    world = game.Game()
+    es = world.spawn(6, place={"height": [-1, 4, 9, 16, 25, 36]})
+    world.place.remove(es[0])
+    world.rise()
+    assert world.place.data.height[1:].tolist() == [3, 4, 5, 6, 7]
+
+
+def test_handles_as_arguments(game: Any) -> None:
+    world = game.Game()
+    es = world.spawn(3, effect={})
+    sprite = world.sprite.create()
+    world.aim(es[1], np.uint64(sprite), [0, 2**64 - 1])
+    assert world.effect.data.bearer.tolist() == [es[1], 0, es[1]]
+    assert world.effect.data.sprite.tolist() == [sprite, 0, sprite]
+    assert world.effect.data.last.tolist() == [2**64 - 1, 0, 2**64 - 1]
+    world.effect.own(int(es[2]))
+    assert world.effect.data.left.tolist() == [0, 0, 1]
+    for wrong, error in ((2**64, OverflowError), (-1, OverflowError), (1.0, TypeError)):
+        with pytest.raises(error, match="aim"):
+            world.aim(wrong, sprite, [0, 0])
+        with pytest.raises(error, match="aim"):
+            world.aim(0, wrong, [0, 0])
+
+
+def test_the_owner_in_a_group(game: Any) -> None:
+    world = game.Game()
+    es = world.spawn(5, left={}, right={})
+    world.left.data.lead = es[2]
+    world.mark()
+    world.chance()
+    assert world.right.data.owner.tolist() == world.pairs.right.entity.tolist()
+    assert world.left.data.is_first.sum() == 1
+    assert len({*world.right.data.luck.tolist()}) == 5
+
+
+KERNELS = 24
+COMPILED = 4
+"""How many of them numba compiles: each takes seconds."""
+
+
+@dataclass(frozen=True, repr=False)  # it would be long in messages
+class Packages:
+    project: Project
+    made: list[Any]
+
+
+@pytest.fixture(scope="module")
+def packages() -> Packages:
+    text = schema(KERNELS, first=300)
+    return Packages(load(text), [world_package(text, f"joined_{b}", b) for b in BACKENDS])
+
+
+def check_call(project: Project, worlds: list[Any], number: int) -> None:
+    """Run a kernel in several worlds that are alike."""
+    kernel = project.world.kernels[number]
+    given = arguments(kernel)
+    expected = Contents.of(worlds[0], project, kernel.over)
+    expected.run(kernel, given)
+    for world in worlds:
+        with np.errstate(all="ignore"):
+            getattr(world, kernel.name)(**given)
+        for component in project.components:
+            data = getattr(world, component.module).data
+            for name, column in columns_of(data, component).items():
+                wrong = differing(column, expected.columns[f"{component.name}.{name}"])
+                assert not wrong.any(), (type(world), kernel.steps, kernel.where, name)
+
+
+def check_story(
+    packages: Packages, turns: list[tuple[Change, int]], seed: int, compiled: bool
+) -> None:
+    """Change worlds and run kernels in turns."""
+    worlds = [package.Game() for package in packages.made[: 2 if compiled else 1]]
+    for turn, (change, number) in enumerate(turns):
+        worlds = [change(world, np.random.default_rng((seed, turn))) for world in worlds]
+        fill_all(worlds, packages.project, np.random.default_rng((seed, turn, 1)))
+        check_call(packages.project, worlds, number)
+
+
+def stories(kernels: int) -> st.SearchStrategy[list[tuple[Change, int]]]:
+    """Some changes, each with the kernel that runs after it; the kernels are few, to come again."""
+    few = st.lists(st.integers(0, kernels - 1), min_size=1, max_size=3)
+    turn = few.flatmap(
+        lambda numbers: st.lists(
+            st.tuples(st.sampled_from(CHANGES), st.sampled_from(numbers)), min_size=2, max_size=8
+        )
+    )
+    return turn.map(lambda turns: [(CHANGES[0], turns[0][1]), *turns])
+
+
+@settings(deadline=None, max_examples=examples(60), suppress_health_check=list(HealthCheck))
+@given(turns=stories(COMPILED), seed=st.integers(0, 2**32))
+def test_both_backends_are_exact(
+    packages: Packages, turns: list[tuple[Change, int]], seed: int
+) -> None:
+    check_story(packages, turns, seed, compiled=True)
+
+
+@settings(deadline=None, max_examples=examples(80), suppress_health_check=list(HealthCheck))
+@given(turns=stories(KERNELS), seed=st.integers(0, 2**32))
+def test_blocks_join(packages: Packages, turns: list[tuple[Change, int]], seed: int) -> None:
+    """With numpy, in blocks of four rows."""
+    with Sizes.of(block_rows=(4, 4)):
+        check_story(packages, turns, seed, compiled=False)

@@ -36,7 +36,8 @@ from ecsgen.model.programs import (
     Step,
     walk,
 )
-from tests.models.kernel_reference import NIL, NUMPY, Value
+from tests.models.kernel_reference import NIL, Value
+from tests.models.kernel_scalars import SCALARS as NUMPY
 from tests.models.near_reference import NearReference, Places
 from tests.models.world_reference import Columns
 

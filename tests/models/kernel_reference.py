@@ -35,18 +35,12 @@ from ecsgen.model.programs import (
     Step,
 )
 from ecsgen.model.types import Type
+from tests.models.kernel_scalars import SCALARS as NUMPY
 
 Scalar = Any
 Value = list[Scalar]
 Columns = Mapping[str, NDArray[Any]]
 
-NUMPY = {
-    "bool": np.bool_,
-    **{f"i{bits}": np.dtype(f"i{bits // 8}").type for bits in (8, 16, 32, 64)},
-    **{f"u{bits}": np.dtype(f"u{bits // 8}").type for bits in (8, 16, 32, 64)},
-    "f32": np.float32,
-    "f64": np.float64,
-}
 NIL = 0xFFFF_FFFF
 
 

@@ -18,7 +18,8 @@ from ecsgen.model.programs import (
     Question,
     Step,
 )
-from tests.models.kernel_reference import NUMPY, Value
+from tests.models.kernel_reference import Value
+from tests.models.kernel_scalars import SCALARS as NUMPY
 from tests.models.world_reference import WorldReference
 
 Places = dict[str, int]

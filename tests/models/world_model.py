@@ -7,7 +7,6 @@ check of its own in `PARTS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from importlib import import_module
 from typing import Any
 
 from tests.support.world_package import world_package
@@ -82,8 +81,7 @@ def schema() -> str:
 
 
 def package() -> Any:
-    world_package(schema(), "everything")
-    return import_module("everything")
+    return world_package(schema(), "everything")
 
 
 def row_class(name: str) -> Any:
@@ -212,10 +210,6 @@ def check_chunks_asked_for(world: Any, model: Model) -> None:
 
 
 PARTS: tuple[Callable[[Any, Model], None], ...] = (
-    check_components,
-    check_signatures,
-    check_queries,
-    check_group,
-    check_chunks,
+    *(check_components, check_signatures, check_queries, check_group, check_chunks),
     check_chunks_asked_for,
 )

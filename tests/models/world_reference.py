@@ -27,7 +27,8 @@ from ecsgen.model.programs import (
     Referred,
     Step,
 )
-from tests.models.kernel_reference import NIL, NUMPY, SCALARS, Reference, Value
+from tests.models.kernel_reference import NIL, SCALARS, Reference, Value
+from tests.models.kernel_scalars import SCALARS as NUMPY
 
 Columns = dict[tuple[str, str], NDArray[Any]]
 

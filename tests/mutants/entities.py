@@ -19,11 +19,7 @@ GROUPS = (
             "cells[exhausted] = es[exhausted]",
         ),
         Mutant("the retired are not counted", r"self\._n_retired \+= .*", "pass"),
-        Mutant(
-            "an index is reused too early",
-            r"free\.count > MIN_FREE",
-            "free.count >= MIN_FREE",
-        ),
+        Mutant("an index is reused too early", r"free\.count > MIN_FREE", "free.count >= MIN_FREE"),
         Mutant(
             "many reuse indices too late",
             r"self\._free\.count - self\._LAYOUT\.MIN_FREE",

@@ -18,16 +18,8 @@ GROUPS = (
         Mutant("a default has another word", r"= word\((\w+), (\w+)\)$", r"= word(\1, \2) ^ 1"),
         Mutant("two columns lie at the same place", r"self\._cut\(2\)", "self._cut(1)"),
         Mutant("cells are read at a wrong stride", r"\b\d+ \* row", "4 * row"),
-        Mutant(
-            "the row behind the last is accepted",
-            ROW_CHECK,
-            "not 0 <= row <= data._n:",
-        ),
-        Mutant(
-            "the first row is not checked for being negative",
-            ROW_CHECK,
-            "row >= data._n:",
-        ),
+        Mutant("the row behind the last is accepted", ROW_CHECK, "not 0 <= row <= data._n:"),
+        Mutant("the first row is not checked for being negative", ROW_CHECK, "row >= data._n:"),
     ),
     module(
         "_runtime/manager.py",
@@ -76,9 +68,7 @@ GROUPS = (
             "failures stop a removal of many", r"and not self\._dispatch\.is_open\(\)", "and False"
         ),
         Mutant(
-            "a loaded one attaches to nothing",
-            r"(_take_notes\(.*\n +)self\._attach\(\)",
-            r"\1pass",
+            "a loaded one attaches to nothing", r"(_take_notes\(.*\n +)self\._attach\(\)", r"\1pass"
         ),
     ),
     module(

@@ -174,7 +174,4 @@ def test_contradictions_are_refused(number: int, tmp_path: Path) -> None:
         found.mark.line == here and f"line {there}" in found.message
         for found in diagnostics.errors
         for here, there in places
-    ), (
-        draft.text,
-        diagnostics.errors,
-    )
+    ), (draft.text, diagnostics.errors)

@@ -12,7 +12,7 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -65,27 +65,23 @@ def test_managers_are_as_they_were_or_broken(name: str) -> None:
     run(others, manager_operations(name), step=5)
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_groups_are_as_they_were_or_broken() -> None:
-    run([group_scene()], group_operations(), step=2)
+OTHERS: dict[str, Callable[[], tuple[list[Scene], dict[str, Operation]]]] = {
+    "groups": lambda: ([group_scene()], group_operations()),
+    "archetypes": lambda: ([archetype_scene()], archetype_operations()),
+    "entity_managers": lambda: ([*entity_scenes()], entity_operations()),
+}
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_archetypes_are_as_they_were_or_broken() -> None:
-    run([archetype_scene()], archetype_operations(), step=2)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_entity_managers_are_as_they_were_or_broken() -> None:
-    run([*entity_scenes()], entity_operations())
+@pytest.mark.parametrize("name", OTHERS)
+def test_others_are_as_they_were_or_broken(name: str) -> None:
+    run(*OTHERS[name](), step=1 if name == "entity_managers" else 2)
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("title", ["create", "spawn", "group"])
 def test_what_undoes_a_creation_needs_no_memory(title: str) -> None:
-    scene, operations = archetype_scene(), archetype_operations()
-    if title == "group":
-        scene, operations = group_scene(), group_operations()
+    (scene,), operations = OTHERS["groups" if title == "group" else "archetypes"]()
     tally = Tally()
     with patched():
         for name, operation in operations.items():
@@ -156,18 +152,9 @@ def test_interrupted_managers_are_as_they_were_or_broken(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_interrupted_groups_are_as_they_were_or_broken() -> None:
-    interrupted([group_scene()], group_operations(), few=False)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_interrupted_archetypes_are_as_they_were_or_broken() -> None:
-    interrupted([archetype_scene()], archetype_operations(), few=False)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_interrupted_entity_managers_are_as_they_were_or_broken() -> None:
-    interrupted(entity_scenes(), entity_operations(), few=False)
+@pytest.mark.parametrize("name", OTHERS)
+def test_interrupted_others_are_as_they_were_or_broken(name: str) -> None:
+    interrupted(*OTHERS[name](), few=False)
 
 
 def broken(name: str) -> Any:

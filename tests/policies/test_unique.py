@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -42,8 +41,7 @@ queries:
 
 @pytest.fixture(scope="module")
 def package() -> ModuleType:
-    world = world_package(SCHEMA, "unique")
-    return import_module(str(world.__package__))
+    return world_package(SCHEMA, "unique")
 
 
 @pytest.fixture

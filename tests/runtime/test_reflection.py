@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 from typing import Any
 
 import black
@@ -51,8 +50,7 @@ queries: {movers: {all: [Body]}, chunked: {all: [Health]}}
 groups: {pair: [Tag, Only]}
 """.replace("LONG", "It walks; " * 30)
 
-world_package(SCHEMA, "reflected_package")
-package: Any = sys.modules["reflected_package"]
+package: Any = world_package(SCHEMA, "reflected_package")
 MODE = package.Mode
 
 

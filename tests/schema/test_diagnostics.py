@@ -1,4 +1,8 @@
-"""Diagnostics: order, carets, hints, and the formats for machines."""
+"""Diagnostics: how they are collected, sorted and printed.
+
+Each folder below golden/diagnostics has schemas and the exact text of all diagnostics. `pytest
+--update` rewrites the expected texts; read the difference before committing it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,6 +21,7 @@ from ecsgen.diagnostics.explaining import codes
 from ecsgen.diagnostics.printing import format_github, format_json, format_text
 from ecsgen.files.fingerprint import PACKAGE
 from ecsgen.model import Mark
+from ecsgen.schema import load
 
 
 def one(source: str, mark: Mark, message: str = "wrong", hint: str = "") -> Diagnostics:
@@ -158,3 +164,34 @@ def test_imports_nothing_heavy() -> None:
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "diagnostics"
+CASES = sorted(folder.name for folder in GOLDEN.iterdir())
+
+# Reported by later steps, or by files too large for the repository.
+ELSEWHERE = {"E202", "E207", "E701", "E702", "E703"}
+ELSEWHERE |= {code for code in codes() if code.startswith("E9")}
+
+
+def diagnose(case: str, monkeypatch: pytest.MonkeyPatch) -> Diagnostics:
+    monkeypatch.chdir(GOLDEN / case)
+    diagnostics = Diagnostics()
+    project = load(Path("schemas"), diagnostics)
+    assert (project is None) == bool(diagnostics.errors)
+    return diagnostics
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden(case: str, update: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = format_text(diagnose(case, monkeypatch))
+    expected = GOLDEN / case / "expected.txt"
+    if update:
+        expected.write_text(found, encoding="utf-8", newline="\n")
+    assert found == expected.read_bytes().decode("utf-8")
+
+
+def test_every_code_is_shown_by_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = {found.code for case in CASES for found in diagnose(case, monkeypatch)}
+    assert seen | ELSEWHERE == set(codes())
+    assert not seen & ELSEWHERE

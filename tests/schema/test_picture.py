@@ -1,8 +1,10 @@
-"""Pictures of layouts: every column once, nothing outside, the same for the same schema."""
+"""Pictures of layouts, and the layouts of chunks."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,12 @@ from click.testing import CliRunner
 
 from ecsgen.cli import ecsgen
 from ecsgen.config import UsageError
-from ecsgen.layout import layout
+from ecsgen.layout import chunk_plan, chunk_title, layout
+from ecsgen.layout_text import chunk_plan_table
 from ecsgen.model import Component
 from ecsgen.pictures.drawing import text_width
 from ecsgen.pictures.picture import kinds, picture
+from tests.support import archetypes_package
 from tests.support.world_package import load
 
 LONG = "a_name_that_is_as_long_as_any_name_of_a_field_is_allowed_to_be_64"[:64]
@@ -55,6 +59,25 @@ def texts(tree: ElementTree.Element) -> list[str]:
     return [each.text or "" for each in tree.iter(f"{SVG}text")]
 
 
+def boxes(tree: ElementTree.Element) -> Iterator[tuple[float, float, float, float]]:
+    """Yield where each text is: its left, top, right and bottom."""
+    for each in tree.iter(f"{SVG}text"):
+        x, y, size = (float(each.attrib[key]) for key in ("x", "y", "font-size"))
+        wide = text_width(each.text or "", int(size))
+        left = x - wide if each.get("text-anchor") == "end" else x
+        yield left, y - size, left + wide, y
+
+
+def check_texts(tree: ElementTree.Element) -> None:
+    """No text is outside of the view."""
+    _, _, width, height = map(float, tree.attrib["viewBox"].split())
+    for left, top, right, bottom in boxes(tree):
+        assert left >= 0
+        assert right <= width
+        assert top >= 0
+        assert bottom <= height
+
+
 def named(component: Component) -> list[str]:
     plan = layout(component)
     buffers = [plan, plan.cold] if plan.cold else [plan]
@@ -73,13 +96,7 @@ def test_every_column_is_named_once(component: Component) -> None:
 def test_nothing_is_outside_of_the_view(components: list[Component]) -> None:
     tree = ElementTree.fromstring(picture(components))
     _, _, width, height = map(float, tree.attrib["viewBox"].split())
-    for each in tree.iter(f"{SVG}text"):
-        x, y, size = (float(each.attrib[key]) for key in ("x", "y", "font-size"))
-        wide = text_width(each.text or "", int(size))
-        left = x - wide if each.get("text-anchor") == "end" else x
-        assert left >= 0
-        assert left + wide <= width
-        assert size <= y <= height
+    check_texts(tree)
     for each in tree.iter(f"{SVG}rect"):
         assert float(each.get("x", 0)) + float(each.attrib["width"]) <= width
         assert float(each.get("y", 0)) + float(each.attrib["height"]) <= height
@@ -87,15 +104,11 @@ def test_nothing_is_outside_of_the_view(components: list[Component]) -> None:
 
 @pytest.mark.parametrize("components", [*([c] for c in COMPONENTS), COMPONENTS])
 def test_no_text_lies_on_another(components: list[Component]) -> None:
-    boxes: list[tuple[float, float, float, float]] = []
-    for each in ElementTree.fromstring(picture(components)).iter(f"{SVG}text"):
-        x, y, size = (float(each.attrib[key]) for key in ("x", "y", "font-size"))
-        wide = text_width(each.text or "", int(size))
-        left = x - wide if each.get("text-anchor") == "end" else x
-        for other in boxes:
-            beside = left >= other[2] or left + wide <= other[0]
-            assert beside or y <= other[1] or y - 0.75 * size >= other[3], each.text
-        boxes.append((left, y - 0.75 * size, left + wide, y))
+    tree = ElementTree.fromstring(picture(components))
+    for (text, one), (_, other) in combinations(zip(texts(tree), boxes(tree), strict=True), 2):
+        beside = one[0] >= other[2] or one[2] <= other[0]
+        above = [bottom - 0.75 * (bottom - top) for _, top, _, bottom in (one, other)]
+        assert beside or one[3] <= above[1] or above[0] >= other[3], text
 
 
 def test_what_columns_are() -> None:
@@ -120,3 +133,64 @@ def test_the_command_draws_one_or_all(tmp_path: Path) -> None:
     assert {c.name for c in COMPONENTS} <= set(texts(ElementTree.parse(file).getroot()))
     result = CliRunner().invoke(ecsgen, [*arguments[:-1], str(tmp_path / "none" / "x.svg")])
     assert isinstance(result.exception, UsageError)
+
+
+MEMBERS = {c.module: c for c in load(archetypes_package.SCHEMA).components if c.chunk}
+SETS = [names for size in range(1, 5) for names in combinations(MEMBERS, size)]
+
+
+def chosen(names: tuple[str, ...]) -> list[Component]:
+    return [MEMBERS[name] for name in names]
+
+
+@pytest.mark.parametrize("names", SETS)
+def test_columns_lie_where_the_package_has_them(names: tuple[str, ...]) -> None:
+    w = archetypes_package.game.Game()
+    w.archetypes.create([archetypes_package.COMPONENTS[name] for name in names])
+    (chunk,) = w.archetypes.chunks()
+    plan = chunk_plan(chosen(names))
+    places = chunk._layout.places
+    assert plan.rows == chunk.capacity
+    assert [(p.column.name, p.offset) for p in places if p.offset >= 0] == [
+        (each.column.name, each.offset) for each in plan.columns
+    ]
+    assert sum(p.offset < 0 for p in places) == len(plan.objects)
+    assert 0 <= plan.free < 64 * len(plan.columns) + plan.row_bytes
+
+
+def test_the_table_has_every_column() -> None:
+    text = chunk_plan_table(chunk_plan(MEMBERS.values()))
+    assert "body.velocity_x  f64" in text
+    assert "body.thing" in text
+    assert text.endswith("\n53 bytes per row, 16 rows in a chunk of 1024 bytes, 0 of them free\n")
+    assert chunk_title(MEMBERS.values()) == "Armor + Body + Health + Marked"
+
+
+@pytest.mark.parametrize("names", SETS)
+def test_the_picture_has_every_column_and_nothing_outside(names: tuple[str, ...]) -> None:
+    tree = ElementTree.fromstring(picture(chosen(names)))
+    plan = chunk_plan(chosen(names))
+    words = texts(tree)
+    for column in (*plan.columns, *plan.objects):
+        assert words.count(column.name) == 1
+    check_texts(tree)
+
+
+def test_the_command_takes_several_components(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(archetypes_package.SCHEMA, encoding="utf-8")
+    arguments = ["layout", "--schemas", str(tmp_path)]
+    some = CliRunner().invoke(ecsgen, [*arguments, "armor", "Health"])
+    assert some.exit_code == 0
+    assert "\nArmor + Health\n" in some.output
+    assert "Body" not in some.output
+    every = CliRunner().invoke(ecsgen, arguments).output
+    assert "\nArmor + Body + Health + Marked\n" in every
+    assert "Plain\n" in every
+    alone = CliRunner().invoke(ecsgen, [*arguments, "Plain"]).output
+    assert "chunk" not in alone
+    wrong = CliRunner().invoke(ecsgen, [*arguments, "Plain", "Helth"])
+    assert isinstance(wrong.exception, UsageError)
+    assert "did you mean 'Health'?" in str(wrong.exception)
+    file = tmp_path / "chunk.svg"
+    assert CliRunner().invoke(ecsgen, [*arguments, "Health", "--svg", str(file)]).exit_code == 0
+    assert "an archetype chunk" in file.read_text(encoding="utf-8")

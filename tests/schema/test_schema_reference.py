@@ -1,4 +1,4 @@
-"""The reference pages and the JSON Schema are those of the model."""
+"""What is said of the language: the page, the schema for editors, and explanations of codes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 import re
 import runpy
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
-from ecsgen.diagnostics.explaining import codes
-from ecsgen.schema import json_schema
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.diagnostics.explaining import as_json, as_list, as_text, codes, unknown_code
+from ecsgen.schema import json_schema, load
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCRIPT = runpy.run_path(str(DOCS / "schema_pages.py"))
@@ -59,3 +62,119 @@ def test_json_schema_describes_every_key_of_the_shipped_schemas() -> None:
             kind = kinds[next(iter(document))]
             assert set(document) <= set(kind["properties"])
             assert kind["additionalProperties"] is False
+
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json_schema()
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+SEEN_BY_EDITORS = ("E101", "E104", "E302", "E303", "E304", "E305", "E306", "E307")
+
+
+def _places(text: str) -> list[list[Any]]:
+    """Where something is wrong."""
+    return [list(error.absolute_path) for error in VALIDATOR.iter_errors(yaml.safe_load(text))]
+
+
+def test_it_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert not {"anyOf", "oneOf"} & set(SCHEMA)  # the kind of document decides: one list of errors
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*sorted((ROOT / "schemas").glob("*.yaml")), ROOT / "tests" / "unshipped.yaml"],
+    ids=lambda path: path.name,
+)
+def test_all_schemas_are_right(path: Path) -> None:
+    for document in yaml.safe_load_all(path.read_text(encoding="utf-8")):
+        assert not list(VALIDATOR.iter_errors(document))
+
+
+@pytest.mark.parametrize("code", SEEN_BY_EDITORS)
+def test_mistakes_of_examples_are_marked(code: str) -> None:
+    found = codes()[code]
+    assert found.wrong is not None
+    assert found.right is not None
+    assert _places(found.wrong)
+    assert not _places(found.right)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("component: point_mass", ["component"]),
+        ("component: A\nfields: {m: f33}", ["fields", "m"]),
+        ("component: A\nfields: {m: {type: f33}}", ["fields", "m"]),
+        ("component: A\nfields: {m: 'f32[0]'}", ["fields", "m"]),
+        ("component: A\nfields: {m: str}", ["fields", "m"]),
+        ("component: A\nfields: {9m: f32}", ["fields"]),
+        (
+            "component: A\nkernels: {a: {args: {x: 'str[3]'}, steps: [x]}}",
+            ["kernels", "a", "args", "x"],
+        ),
+        ("component: A\nworld: B", []),
+        ("name: A", []),
+        ("world: W\nkernels: {a: {steps: [x]}}", ["kernels", "a"]),
+    ],
+)
+def test_what_is_wrong_is_marked_where_it_stands(text: str, place: list[Any]) -> None:
+    assert _places(text) == [place]
+
+
+def test_types_complete() -> None:
+    """Editors offer the words of an enum; every other right type matches the pattern."""
+    words, pattern = SCHEMA["$defs"]["FieldSpec"]["properties"]["type"]["anyOf"]
+    assert {"f32", "u8", "bool", "entity", "object"} <= set(words["enum"])
+    assert set(pattern) == {"pattern"}
+    right = "{a: 'id<B>[2]', b: Mode, c: 'Mode[3,2]', d: 'bytes[3]', e: object, f: 'f32[3]'}"
+    assert not _places(f"component: A\nfields: {right}")
+
+
+NOT_ONE_FILE = {"E201", "E202", "E203", "E206", "E207", "E701", "E702", "E703"}
+"""What no schema file of a few lines can show, and what a change of schemas breaks."""
+SHOWN = sorted(code for code, about in codes().items() if about.wrong is not None)
+
+
+def _codes(text: str, folder: Path) -> set[str]:
+    (folder / "a.yaml").write_text(text, encoding="utf-8")
+    diagnostics = Diagnostics()
+    load(folder, diagnostics)
+    return {found.code for found in diagnostics}
+
+
+def test_every_code_that_a_file_can_show_has_an_example() -> None:
+    without = NOT_ONE_FILE | {code for code in codes() if code.startswith("E9")}
+    assert set(SHOWN) == set(codes()) - without
+
+
+@pytest.mark.parametrize("code", SHOWN)
+def test_examples_show_what_they_say(code: str, tmp_path: Path) -> None:
+    found = codes()[code]
+    assert found.wrong is not None
+    assert found.right is not None
+    assert _codes(found.wrong, tmp_path) == {code}
+    assert _codes(found.right, tmp_path) == set()
+
+
+def test_texts() -> None:
+    text = as_text(codes()["E104"])
+    assert text.startswith("E104: unknown field type\n\n")
+    assert "wrong:\n\n    component: Body\n    fields: {mass: f33}\n" in text
+    assert text.endswith("right:\n\n    component: Body\n    fields: {mass: f32}\n")
+    assert max(map(len, text.splitlines())) <= 80
+    assert "wrong:" not in as_text(codes()["E702"])
+    assert "\a" not in as_text(codes()["E204"])
+    assert as_list().splitlines()[0] == f"E101  {codes()['E101'].title}"
+    assert len(as_list().splitlines()) == len(codes())
+
+
+def test_json() -> None:
+    (found,) = json.loads(as_json(["E702"]))
+    assert list(found) == ["code", "title", "reason", "wrong", "right"]
+    assert found["wrong"] is None
+    assert [entry["code"] for entry in json.loads(as_json(codes()))] == list(codes())
+
+
+def test_unknown_codes() -> None:
+    assert unknown_code("E1044") == "no code 'E1044'; did you mean 'E104'?"
+    assert unknown_code("hello") == "no code 'hello'; `ecsgen explain` lists them"

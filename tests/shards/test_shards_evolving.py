@@ -1,8 +1,8 @@
-"""Shards of other schemas are loaded, with all visitors, handles and ids."""
+"""Worlds of several ranks in files: saved, restarted with other ranks, and other schemas."""
 
 from __future__ import annotations
 
-import sys
+import os
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,233 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.sharded_package import Isles, package
 from tests.support.thread_ranks import ThreadComm, run
 from tests.support.world_package import world_package
+
+Shards, ShardError = package.Shards, package.ShardError
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (lambda path: (path, -1), ValueError),
+        (lambda path: (path, "first"), TypeError),
+        (lambda path: (path, 1.5), TypeError),
+        (lambda path: (path, True), TypeError),
+        (lambda path: (None, 1), TypeError),
+    ],
+)
+def test_what_can_not_be_saved(given: Any, error: type[Exception], tmp_path: Path) -> None:
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        if comm.rank == 1:
+            with pytest.raises(error):
+                shards.save(*given(tmp_path))
+        else:
+            with pytest.raises(ShardError, match=r"^rank 1: \w*Error"):
+                shards.save(tmp_path, 1)
+        assert shards.tick == 0
+        assert shards.count(1) == 2
+
+    run(2, rank)
+    assert os.listdir(tmp_path) == []
+
+
+def test_where_nothing_can_be_saved(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        with pytest.raises(OSError, match="file"):
+            shards.save(tmp_path / "file", 1)
+        assert shards.count(1) == 2
+
+    run(2, rank)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (lambda path: (path / "here", 2), "ticks: 1 and 2"),
+        (lambda path: (path / "there", 1), "folders: '.*here' and '.*there'"),
+    ],
+)
+def test_all_ranks_save_the_same(given: Any, message: str, tmp_path: Path) -> None:
+    """Or none writes anything."""
+
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        wanted = given(tmp_path) if comm.rank == 1 else (tmp_path / "here", 1)
+        with pytest.raises(ShardError, match=f"^ranks 0 and 1 have given save other {message}$"):
+            shards.save(*wanted)
+        assert shards.tick == 0
+        assert shards.count(1) == 3
+
+    run(3, rank)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_spellings_of_one_folder_are_the_same(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    spelled = tmp_path / "here", "./here/", Path("./here")
+
+    def rank(comm: ThreadComm) -> None:
+        Shards(Isles(), comm).save(spelled[comm.rank], np.int64(4))
+        assert Shards.load(spelled[comm.rank], comm).tick == 4
+
+    run(3, rank)
+
+
+def test_all_ranks_load_from_the_same_folder(tmp_path: Path) -> None:
+    """In another one a file of the same name may be there."""
+
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        for name in ("here", "there"):
+            shards.save(tmp_path / name, 1)
+        with pytest.raises(ShardError, match=r"^ranks 0 and 1 have given load other folders: "):
+            Shards.load(tmp_path / ("there" if comm.rank else "here"), comm)
+
+    run(2, rank)
+
+
+def test_a_shard_that_is_missing_is_damage(tmp_path: Path) -> None:
+    """And not that nothing was saved, after which a program may begin anew."""
+
+    def rank(comm: ThreadComm) -> None:
+        Shards(Isles(), comm).save(tmp_path, 3)
+        if comm.rank == 1:
+            (tmp_path / "3.1.shard").unlink()
+        error = package.SnapshotError if comm.rank == 1 else ShardError
+        with pytest.raises(error, match=r"3\.1\.shard: there is no such file$"):
+            Shards.load(tmp_path, comm)
+
+    run(2, rank)
+
+
+def test_a_marker_that_leads_nowhere_is_damage(tmp_path: Path) -> None:
+    (tmp_path / "3.complete.json").symlink_to(tmp_path / "gone")
+
+    def rank(comm: ThreadComm) -> None:
+        with pytest.raises(
+            package.SnapshotError if comm.rank == 0 else ShardError, match="No such file"
+        ):
+            Shards.load(tmp_path, comm)
+
+    run(2, rank)
+
+
+def test_a_tick_that_is_saved_again_is_whole(tmp_path: Path, monkeypatch: Any) -> None:
+    """Rank 1 fails when rank 0 has its file: the snapshot before is still there."""
+
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        w = shards.world
+        shards.save(tmp_path, 5)
+        w.spawn(1, agent={"key": 7})
+        if comm.rank == 1:
+            w.rare.create(w.spawn(1)[0], thing=lambda: 1)  # no pickle
+            with pytest.raises(AttributeError, match="pickle"):
+                shards.save(tmp_path, 5)
+        else:
+            with pytest.raises(ShardError):
+                shards.save(tmp_path, 5)
+        assert [len(each) for each in sizes(comm)] == [0, 0]
+        w.rare.clear()
+        shards.save(tmp_path, 5)
+        assert [len(each) for each in sizes(comm)] == [1, 1]
+
+    def sizes(comm: ThreadComm) -> Any:
+        world = Shards.load(tmp_path, comm).world
+        return Shards(world, comm)._step.gather("test", lambda: world.agent.data.key.tolist())
+
+    run(2, rank)
+    assert len(os.listdir(tmp_path)) == 3
+
+
+def test_cells_that_are_no_values_of_one_rank_are_everyones(tmp_path: Path) -> None:
+    """And what was saved before is still there."""
+
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        shards.world.spawn(2, agent={"name": "ann"})
+        shards.save(tmp_path, 5)
+        names = shards.world.agent.data.name
+        if comm.rank == 1:
+            names[1] = b"\xff"
+        error = package.SnapshotError if comm.rank == 1 else ShardError
+        message = r"\.shard: agent\.name\[1\]: text that is not UTF-8"
+        with pytest.raises(error, match=message):
+            shards.save(tmp_path, 5)
+        assert Shards.load(tmp_path, comm).world.agent.data.name.tolist() == [b"ann"] * 2
+        shards.save(tmp_path, 5, verify=False)
+        with pytest.raises(error, match=message):
+            Shards.load(tmp_path, comm)
+        again = Shards.load(tmp_path, comm, verify=False).world.agent.data.name
+        assert again.tolist() == names.tolist()
+
+    run(2, rank)
+
+
+@pytest.mark.parametrize("name", ["agent", "cell"])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_who_came_back_into_another_slot_is_loaded(name: str, order: tuple[int, int]) -> None:
+    there, here = Isles(1), Isles(2)
+    es = there.spawn(2, **{name: {}})
+    ids = getattr(there, name).id_of_many([0, 1])
+    here.absorb(there.extract(es))
+    parcels = [here.extract([e]) for e in es]
+    for place in order:
+        here.absorb(parcels[place])
+        manager = getattr(Isles.load(here.to_bytes(codecs={"*": None}), codecs={"*": None}), name)
+        known = manager.resolve_many(ids)
+        assert known.tolist() == manager.lookup_many(es).tolist()
+
+
+def test_who_dies_by_a_collection_is_not_taken_over(tmp_path: Path) -> None:
+    def before(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        w = shards.world
+        es = w.spawn(3, limb={})
+        w.limb.set_parent(w.limb.lookup(es[1]), w.limb.lookup(es[0]))
+        w.destroy(es[0])
+        shards.save(tmp_path)
+
+    run(3, before)
+    counts = run(1, lambda comm: Shards.load(tmp_path, comm).world.collect())
+    assert counts == [2]  # rows of the first shard, where nobody had to leave
+
+
+def test_what_one_rank_can_not_take_over_is_everyones(tmp_path: Path) -> None:
+    def before(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        shards.world.spawn(1, badge={"number": comm.rank % 3, "label": f"b{comm.rank}"})
+        shards.save(tmp_path)
+
+    run(4, before)  # rank 0 is going to have shards 0 and 3
+
+    def after(comm: ThreadComm) -> None:
+        error = package.DuplicateValueError if comm.rank == 0 else ShardError
+        with pytest.raises(error):
+            Shards.load(tmp_path, comm)
+
+    run(3, after)
+
+
+def test_errors_that_are_no_text_are_everyones(tmp_path: Path) -> None:
+    folder = os.path.join(os.fsencode(tmp_path), b"\xff")
+    os.mkdir(folder)
+
+    def rank(comm: ThreadComm) -> None:
+        with pytest.raises(FileNotFoundError, match="no complete"):
+            Shards.load(os.fsdecode(folder), comm)
+        (Path(os.fsdecode(folder)) / "1.complete.json").write_bytes(b"")
+        with pytest.raises(package.SnapshotError if comm.rank == 0 else ShardError):
+            Shards.load(os.fsdecode(folder), comm)
+
+    run(2, rank)
+
 
 BEFORE = """
 world: Yard
@@ -79,10 +304,9 @@ fields: {heat: f32}
 AFTER = AFTER.replace("{type: u16, renamed_from: []}", "u16")
 
 
-def package(text: str) -> Any:
+def x_package(text: str) -> Any:
     name = f"yard_{sha256(text.encode()).hexdigest()[:12]}"
-    world_package(text, name)
-    return sys.modules[name]
+    return world_package(text, name)
 
 
 def spawned(w: Any, count: int) -> Any:
@@ -100,7 +324,7 @@ def spawned(w: Any, count: int) -> Any:
     for _ in range(2):
         w.guest.create_many(es, k=keys)
     for e, key in zip(es.tolist(), keys.tolist(), strict=True):
-        w.archetypes.add(e, package(BEFORE).Warm, heat=key)
+        w.archetypes.add(e, x_package(BEFORE).Warm, heat=key)
     return es
 
 
@@ -108,7 +332,7 @@ def saved(folder: Path) -> list[Any]:
     """Save three shards whose entities are everywhere, some dead; return who lives, by shard."""
 
     def rank(comm: ThreadComm) -> Any:
-        shards = package(BEFORE).Shards(package(BEFORE).Yard(), comm)
+        shards = x_package(BEFORE).Shards(x_package(BEFORE).Yard(), comm)
         es, w = spawned(shards.world, 30), shards.world
         shards.migrate(es, np.arange(30) % 3)
         shards.migrate(w.entities.live()[::4], (comm.rank + 1) % 3)
@@ -137,10 +361,10 @@ def test_shards_evolve(tmp_path: Path, size: int) -> None:
     keys = {e: 1000 * shard + k for shard, es in enumerate(made) for k, e in enumerate(es)}
 
     def rank(comm: ThreadComm) -> None:
-        shards = package(AFTER).Shards.load(tmp_path, comm, drop=["old"])
+        shards = x_package(AFTER).Shards.load(tmp_path, comm, drop=["old"])
         assert shards.tick == 7
         w = shards.world
-        assert package(AFTER).Yard.load(w.to_bytes()).to_bytes() == w.to_bytes()
+        assert x_package(AFTER).Yard.load(w.to_bytes()).to_bytes() == w.to_bytes()
         shards.migrate(w.entities.live(), 0)
         if comm.rank:
             assert len(w.entities) == 0
@@ -191,7 +415,7 @@ def test_shards_evolve(tmp_path: Path, size: int) -> None:
 def test_what_others_know_stays(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     saved(tmp_path)
     text, drop = AFTER.replace(*change), ["old"] if change[0] else []
-    kind = package(text)
+    kind = x_package(text)
 
     def rank(comm: ThreadComm) -> None:
         with pytest.raises((kind.SnapshotError, kind.ShardError), match=message):

@@ -1,19 +1,28 @@
-"""Handles and ids where worlds are several, and what packages without `shards` have of that."""
+"""Handles of worlds with shards, and ids: whose they are, what finds them; no trace elsewhere."""
 
 from __future__ import annotations
 
 import copy
+import importlib
 import pickle
-import sys
+import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from ecsgen_runtime.shards import handle_map as lookup
+from ecsgen_runtime.shards.handle_map import HandleMap, ShardedBulk
+from numpy.typing import NDArray
 
+from ecsgen.config import Backend
+from ecsgen.render import runtime
 from ecsgen.render.runtime import SHARDS, origins
-from tests.support import world_package
-from tests.support.generated_package import SCHEMAS
+from tests.support.generated_package import SCHEMAS, shipped
 from tests.support.sharded_package import Isles, package
 from tests.support.thread_ranks import ThreadComm, run
+from tests.support.world_package import load, sources, world_package
 
 ONE = 1 << 44
 
@@ -77,9 +86,9 @@ def save(w: object) -> bytes:
 
 def test_without_shards_there_is_no_trace() -> None:
     text = "\n---\n".join(path.read_text("utf-8") for path in sorted(SCHEMAS.glob("*.yaml")))
-    sources = world_package.sources(world_package.load(text))
-    assert not [path for path in sources if "shard" in path]
-    assert not [path for path, source in sources.items() if "shard" in source.lower()]
+    files = sources(load(text))
+    assert not [path for path in files if "shard" in path]
+    assert not [path for path, source in files.items() if "shard" in source.lower()]
 
 
 @pytest.mark.parametrize("name", Isles.MANAGERS)
@@ -104,8 +113,8 @@ def test_methods_in_c_leave_it_alone() -> None:
 
 
 def test_more_ranks_than_numbers_are_everyones_error() -> None:
-    world_package.world_package("world: Pair\nentity: {shard_bits: 1}\nshards: {}\n", "shards_pair")
-    pair: Any = sys.modules["shards_pair"]
+    text = "world: Pair\nentity: {shard_bits: 1}\nshards: {}\n"
+    pair = world_package(text, "shards_pair")
 
     def rank(comm: ThreadComm) -> None:
         error = ValueError if comm.rank == 2 else pair.ShardError
@@ -147,3 +156,210 @@ def test_ids_of_slots_that_were_given_back_lead_nowhere(name: str, stays: int) -
         assert m.resolve_many(ids).tolist() == expected
         assert [m.resolve(i) for i in ids.tolist()] == expected
     here.to_bytes(codecs={"*": None})
+
+
+POOL = (np.uint64(1) << np.uint64(44)) | np.arange(4000, dtype=np.uint64) * np.uint64(3)
+
+
+@pytest.fixture(params=["numpy", "numba"])
+def bulk(request: pytest.FixtureRequest) -> type[ShardedBulk]:
+    """Return what packages with one backend have, then those with the other."""
+    if request.param == "numpy":
+        return ShardedBulk
+    pytest.importorskip("numba")
+    compiled = importlib.import_module("ecsgen_runtime.compiled.sharded_bulk")
+    found: type[ShardedBulk] = compiled.CompiledShardedBulk
+    return found
+
+
+def test_it_is_a_dict(bulk: type[ShardedBulk]) -> None:
+    random, map_, model = np.random.default_rng(0), HandleMap(bulk), dict[int, int]()
+    following = 0
+    for _ in range(300):
+        keys = random.permutation(POOL)[: random.integers(1, 400)]
+        slots = map_.find(keys)
+        assert slots.tolist() == [model.get(key, -1) for key in keys.tolist()]
+        assert [map_.get(key) for key in keys[:20].tolist()] == slots[:20].tolist()
+        here = slots >= 0
+        if here.any():
+            assert not map_.add(keys, np.arange(len(keys)))
+        if random.random() < 0.6:
+            new = keys[~here]
+            assert map_.add(new, np.arange(len(new)) + following)
+            model |= zip(new.tolist(), range(following, following + len(new)), strict=True)
+            following += len(new)
+        else:
+            map_.remove(keys[here])
+            for key in keys[here].tolist():
+                del model[key]
+        check(map_, model)
+
+
+def check(map_: HandleMap, model: dict[int, int]) -> None:
+    keys, slots = map_.items()
+    assert dict(zip(keys.tolist(), slots.tolist(), strict=True)) == model
+    assert slots.tolist() == sorted(model.values())
+    assert map_.count == len(model)
+    table = map_.table
+    assert map_._taken == np.count_nonzero(table[::2])
+    assert 4 * map_._taken <= len(table)
+
+
+@pytest.mark.parametrize(("count", "rounds"), [(100, 500), (4000, 30)])
+def test_whoever_is_given_twice_is_not_entered(
+    count: int, rounds: int, bulk: type[ShardedBulk]
+) -> None:
+    random = np.random.default_rng(1)
+    for _ in range(rounds):
+        map_, keys = HandleMap(bulk), random.permutation(POOL)[:count]
+        held, new = np.split(keys, [random.integers(0, count // 2)])
+        assert map_.add(held, np.arange(len(held)))
+        twice = np.concatenate((new, random.choice(new, random.integers(1, 4))))
+        assert not map_.add(random.permutation(twice), np.arange(len(twice)) + count)
+        check(map_, {key: slot for slot, key in enumerate(held.tolist())})
+        assert map_.add(new, np.arange(len(new)) + count)
+
+
+def test_numbers_that_are_no_keys_lead_nowhere(bulk: type[ShardedBulk]) -> None:
+    map_ = HandleMap(bulk)
+    map_.add(POOL[:30], np.arange(30))
+    map_.remove(POOL[:15])
+    none = np.array([0, 1] * 20, np.uint64)
+    assert map_.find(none).tolist() == [-1] * 40
+    assert [map_.get(key) for key in (0, 1)] == [-1, -1]
+
+
+def test_comings_and_goings_do_not_wear_it_out(bulk: type[ShardedBulk]) -> None:
+    map_, sizes = HandleMap(bulk), set[int]()
+    map_.add(POOL[:1000], np.arange(1000))
+    for round_ in range(200):
+        away = np.roll(POOL, 37 * round_)[:1000]
+        here = np.roll(POOL, 37 * (round_ + 1))[:1000]
+        map_.remove(away[~np.isin(away, here)])
+        new = here[~np.isin(here, away)]
+        map_.add(new, np.arange(len(new)))
+        sizes.add(map_.nbytes)
+    assert max(sizes) <= 4 * 16 * 8 * 1000
+
+
+@pytest.mark.parametrize("made", [lambda: POOL[:0], lambda: POOL[:1]])
+def test_few(made: Callable[[], NDArray[Any]], bulk: type[ShardedBulk]) -> None:
+    map_ = HandleMap(bulk)
+    assert map_.add(made(), np.arange(len(made())))
+    assert map_.find(made()).tolist() == list(range(len(made())))
+    map_.remove(made())
+    assert map_.count == 0
+
+
+def test_ways_go_round_the_end(monkeypatch: pytest.MonkeyPatch, bulk: type[ShardedBulk]) -> None:
+    monkeypatch.setattr(lookup, "_SMALLEST", 8)
+    random = np.random.default_rng(2)
+    for _ in range(200):
+        map_ = HandleMap(bulk)
+        keys = random.integers(2, 1 << 62, 4).astype(np.uint64)
+        assert map_.add(keys, np.arange(4))
+        assert map_.nbytes == 8 * 16
+        assert map_.find(keys).tolist() == [map_.get(key) for key in keys.tolist()] == [0, 1, 2, 3]
+        map_.remove(keys[1:3])
+        assert map_.find(keys).tolist() == [0, -1, -1, 3]
+
+
+Shards, ShardError = package.Shards, package.ShardError
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (lambda ids: {"spark": ([ids[0], ids[0]], [1, 2])}, package.StaleIdError),
+        (lambda ids: {"spark": ([ids[0], ids[0]], [1, 0])}, package.StaleIdError),
+        (lambda ids: {"spark": ([77], [0])}, package.StaleIdError),
+        (lambda ids: {"agent": ([], [])}, TypeError),
+    ],
+)
+def test_who_can_not_be_sent(given: Any, error: type[Exception]) -> None:
+    def rank(comm: ThreadComm) -> None:
+        shards = Shards(Isles(), comm)
+        ids = shards.world.spark.create_many(2, k=range(2))
+        if comm.rank == 0:
+            with pytest.raises(error):
+                shards.migrate((), (), **given(ids))
+        else:
+            with pytest.raises(ShardError, match=f"rank 0: {error.__name__}"):
+                shards.migrate()
+        assert shards.world.spark.data.k.tolist() == [0, 1]
+
+    run(3, rank)
+
+
+@pytest.mark.parametrize("goals", [(1, 2), (1, 0), (1, 1), (0, 1)])
+def test_a_subtree_goes_where_its_root_goes(goals: tuple[int, int]) -> None:
+    def rank(comm: ThreadComm) -> list[int]:
+        shards = Shards(Isles(), comm)
+        loose = shards.world.loose
+        if comm.rank == 0:
+            ids = loose.create_many(2, k=[1, 2])
+            loose.set_parent(loose.resolve(ids[1]), loose.resolve(ids[0]))
+            shards.migrate((), (), loose=(ids, goals))
+        else:
+            shards.migrate()
+        return sorted(loose.data.k[loose.levels()[1]]) if len(loose) == 2 else []
+
+    assert run(3, rank) == [[2] if number == goals[0] else [] for number in range(3)]
+
+
+def test_a_world_that_gave_out_ids_has_its_number() -> None:
+    def same(comm: ThreadComm) -> None:
+        w = Isles()
+        w.spark.create(k=1)
+        w.spark.clear()
+        with pytest.raises(ShardError, match="0 and 1 are both shard 0"):
+            Shards(w, comm)
+
+    run(2, same)
+
+
+ROOT = Path(__file__).resolve().parents[2]
+TRACES = re.compile(
+    r"shard|ghost|ghost_state|visit(or|ed)|parcel|nearby|absorb|lockstep", re.IGNORECASE
+)
+SHARDS_KEY = re.compile(r"^shards:\n(  .*\n)+", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def everything() -> str:
+    """Return schemas with every policy, of one world."""
+    text = (ROOT / "tests" / "sharded.yaml").read_text("utf-8")
+    return SHARDS_KEY.sub("", text)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_no_file_speaks_of_it(everything: str, backend: Backend) -> None:
+    for project in (shipped(), load(everything)):
+        for path, text in sources(project, backend).items():
+            assert not TRACES.search(path), path
+            assert not (found := TRACES.search(text)), (path, found)
+
+
+def test_a_generator_that_knows_nothing_of_it_makes_the_same(
+    everything: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = load(everything)
+    found = sources(project)
+    without = {path: text for path, text in runtime.sources().items() if "/shards/" not in path}
+    with monkeypatch.context() as patch:
+        patch.setattr(runtime, "sources", lambda: without)
+        runtime.origins.cache_clear()
+        assert sources(project) == found
+    runtime.origins.cache_clear()
+    sharded = (ROOT / "tests" / "sharded.yaml").read_text("utf-8")
+    texts = sources(load(sharded)).values()
+    assert any("from ecsgen_runtime.shards." in text for text in texts)
+
+
+def test_with_it_the_library_is_copied_as_it_is() -> None:
+    text = (ROOT / "tests" / "sharded.yaml").read_text("utf-8")
+    found = sources(load(text), runtime="vendored")
+    library = runtime.sources()
+    copied = found.keys() & library.keys()
+    assert "_runtime/shards/managers.py" in copied
+    assert [path for path in copied if found[path] != library[path]] == []

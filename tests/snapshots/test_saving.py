@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import sys
 import warnings
 import zlib
 from collections.abc import Callable
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load as load_safetensors
 
-from tests.support.loaded_worlds import through_bytes
+from tests.support.evolving import through_bytes
 from tests.support.world_package import world_package
 
 SCHEMA = """
@@ -43,8 +42,7 @@ release: true
 
 package = world_package(SCHEMA, "saved_town")
 Town = package.Town
-errors = sys.modules["saved_town"]
-SnapshotError = errors.SnapshotError
+SnapshotError = package.SnapshotError
 TEXT = (str.encode, bytes.decode)
 COLUMNS = ("sign.paint", "loot.thing", "stall.wares")
 CODECS = dict.fromkeys(COLUMNS, TEXT)
@@ -142,19 +140,8 @@ class Odd(int):
 RING: list[Any] = []
 RING.append(RING)
 OTHERS = [
-    float("nan"),
-    float("inf"),
-    (1, 2),
-    {1: 2},
-    {"a": {3}},
-    b"x",
-    Odd(3),
-    np.float64(1),
-    np.arange(3),
-    [Odd(1)],
-    RING,
-    10**5000,
-    object(),
+    *(float("nan"), float("inf"), (1, 2), {1: 2}, {"a": {3}}, b"x", Odd(3), np.float64(1)),
+    *(np.arange(3), [Odd(1)], RING, 10**5000, object()),
 ]
 
 
@@ -320,7 +307,7 @@ def test_not_inside_of_callbacks() -> None:
     refused = []
 
     def save(_: object) -> None:
-        with pytest.raises(errors.StructureLockedError):
+        with pytest.raises(package.StructureLockedError):
             w.to_bytes(codecs=CODECS)
         refused.append(True)
 
@@ -413,7 +400,7 @@ def test_mapped_columns(tmp_path: Path) -> None:
     assert path.read_bytes() == data
     again = Town.load(path, mmap=True, codecs=CODECS)
     held = again.rock.data.mass
-    with pytest.warns(errors.StaleViewWarning, match="RockManager"):
+    with pytest.warns(package.StaleViewWarning, match="RockManager"):
         again.rock.create_many(100)
     assert held.sum() == np.arange(3000).sum()
     again.save(path, codecs=CODECS)  # over the file that is mapped
@@ -505,7 +492,7 @@ fields: {modes: {type: "Mode[3]", split: true}, raw: "bytes[2]", of: "id<Spark>"
   tiny: i8, x: f32}
 """
 odd = world_package(ODD_SCHEMA, "saved_odd")
-OddError = sys.modules["saved_odd"].SnapshotError
+OddError = odd.SnapshotError
 
 
 def odd_world() -> Any:

@@ -344,18 +344,9 @@ def test_a_bad_element_of_a_shape_is_named_by_its_row() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("f32", "f32[3]"),
-        ("f32[3]", "f32"),
-        ("f32[3]", "f32[3,1]"),
-        ("entity", "u64"),
-        ("u64", "entity"),
-        ("entity", "id<Body>"),
-        ("id<Body>", "id<Other>"),
-        ("object", "u8"),
-        ("str[4]", "object"),
-        ("str[4]", "u8"),
-        ("bool", "Mode"),
-        ("Mode", "bool"),
+        *(("f32", "f32[3]"), ("f32[3]", "f32"), ("f32[3]", "f32[3,1]"), ("entity", "u64")),
+        *(("u64", "entity"), ("entity", "id<Body>"), ("id<Body>", "id<Other>"), ("object", "u8")),
+        *(("str[4]", "object"), ("str[4]", "u8"), ("bool", "Mode"), ("Mode", "bool")),
     ],
 )
 def test_what_has_no_rule(old: str, new: str) -> None:

@@ -1,13 +1,15 @@
-"""Random schemas for one saved world: what they load is true by all checks, or it is refused."""
+"""Random worlds and random damage: what is loaded is what was saved, or is refused."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pytest
 from ecsgen_runtime.errors import SnapshotError
 from ecsgen_runtime.handles import NIL
 from ecsgen_runtime.snapshots.check import check_content, checked_documents
@@ -21,7 +23,9 @@ from ecsgen_runtime.snapshots.strategy import Saving
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz_snapshots import try_one
 from tests.snapshots.test_snapshot_policies import VARIANTS, lived
+from tests.support.snapshot_town import USUAL
 from tests.support.soak import examples
 
 ENUMS: Document = {
@@ -46,17 +50,8 @@ def saved(variant: str, seed: int) -> Saved:
 @st.composite
 def policies(draw: st.DrawFn) -> Document:
     """Return policies that go together."""
-    found: Document = {
-        "in": draw(st.sampled_from(["managers", "managers", "managers", "archetypes"])),
-        "owner": "entity",
-        "instances": "one",
-        "lookup": "sparse",
-        "destroy": "gc",
-        "ids": False,
-        "partition": "",
-        "hierarchy": "",
-        "cold": "inline",
-    }
+    place = draw(st.sampled_from(["managers", "managers", "managers", "archetypes"]))
+    found: Document = {**USUAL, "in": place}
     if found["in"] == "archetypes":
         return found
     found["owner"] = draw(st.sampled_from(["entity"] * 9 + ["none"]))
@@ -197,3 +192,19 @@ def test_ranks_are_distances_to_the_end(lengths: list[int], random: Any) -> None
             nexts[row] = following
         wanted |= {row: length - 1 - place for place, row in enumerate(chain)}
     assert ranks(nexts).tolist() == [wanted[row] for row in range(len(nexts))]
+
+
+_BLOCK = 40
+
+
+@pytest.mark.parametrize("start", range(0, 200, _BLOCK))
+def test_what_is_broken_is_refused_or_loads_as_it_is(start: int) -> None:
+    outcomes: Counter[str] = Counter()
+    for seed in range(start, start + _BLOCK):
+        try:
+            outcomes[try_one(seed)] += 1
+        except BaseException as error:
+            error.add_note(f"seed {seed}: python -m tests.fuzz_snapshots 1 --start {seed}")
+            raise
+    kinds = {outcome.partition(":")[0] for outcome in outcomes}
+    assert {"bytes", "cells"} <= kinds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from typing import Any
 
 import numpy as np
@@ -58,8 +57,7 @@ fields:
   taken: f32
 """
 
-world_package(SCHEMA, "accepted")
-package: Any = sys.modules["accepted"]
+package: Any = world_package(SCHEMA, "accepted")
 
 NAMES = ["Plain", "Hashed", "Direct", "Called", "Several", "Parted", "Everything", "Mark"]
 

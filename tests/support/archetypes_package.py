@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from tests.support.world_package import world_package
@@ -45,8 +44,7 @@ queries:
   solid: {all: [Plain], optional: [Mesh]}
 """
 
-world_package(SCHEMA, "archetype_world")
-game: Any = importlib.import_module("archetype_world")
+game: Any = world_package(SCHEMA, "archetype_world")
 """The generated package."""
 
 COMPONENTS: dict[str, Any] = {

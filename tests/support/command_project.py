@@ -1,8 +1,11 @@
-"""A project in which commands run, in this process."""
+"""Runs `ecsgen` in this process, in a folder or a project: to start another one takes longer than
+most commands."""
 
 from __future__ import annotations
 
 import json
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +17,23 @@ from tests.support import fake_generator
 MANIFEST = "generated/.ecsgen.json"
 
 
+class Ended(NamedTuple):
+    """A command's exit status, and what it has written."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*arguments: str, cwd: Path) -> Ended:
+    """Run a command in a folder."""
+    out, err = StringIO(), StringIO()
+    with chdir(cwd), redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert isinstance(ended.value.code, int)
+    return Ended(ended.value.code, out.getvalue(), err.getvalue())
+
+
 class Ran(NamedTuple):
     status: int
     out: str
@@ -23,18 +43,12 @@ class Ran(NamedTuple):
 class Project:
     """A project folder in which commands run."""
 
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._capsys = capsys
 
     def __call__(self, *arguments: str) -> Ran:
-        self._capsys.readouterr()
         fake_generator.made.clear()
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        captured = self._capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return Ran(ended.value.code, captured.out, captured.err)
+        return Ran(*run(*arguments, cwd=Path.cwd()))
 
     def put(self, path: str, text: str) -> None:
         file = self.folder / path

@@ -8,7 +8,9 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from types import ModuleType
 from typing import Any
 
@@ -62,11 +64,16 @@ def built(folder: Path, schemas: Path = SCHEMAS) -> Path:
     return folder / "yard"
 
 
-def both(package: Path, folder: Path, names: tuple[str, str]) -> Packages:
-    """Import two copies of a package, with methods in C and without, from a folder in the path."""
+@cache
+def both(schemas: Path, names: tuple[str, str]) -> Packages:
+    """Build a package, and import two copies of it, with methods in C and without."""
+    need_layer()
+    folder = Path(mkdtemp())
+    package = built(folder, schemas)
     ignored = shutil.ignore_patterns("tests", "__pycache__")
     found: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
         for name, is_pure in zip(names, "01", strict=True):
             shutil.copytree(package, folder / name, ignore=ignored)
             patch.setenv("ECSGEN_PURE", is_pure)
@@ -105,11 +112,6 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
     except Exception as error:
         return type(error).__name__, str(error).replace("quick", "plain")
     return type(value).__name__, repr(value)
-
-
-def shipped(folder: Path) -> Packages:
-    """Import the generated package of this repository, from a folder in the path."""
-    return both(built(folder, ROOT / "schemas"), folder, ("quick", "plain"))
 
 
 def filled(package: ModuleType, name: str, count: int = 3) -> tuple[Any, Any, list[int]]:

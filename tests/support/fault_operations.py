@@ -20,17 +20,8 @@ FRESH = ENTITIES[150:]
 def value_of(m: Any, name: str) -> Any:
     """Return a value for a field that is not its default, or None if none is found."""
     checker, _ = m._CONVERTERS[name]
-    for value in (
-        7,
-        2.5,
-        True,
-        "ab",
-        b"ab",
-        [1, 2, 3],
-        [[1, 0], [0, 1]],
-        [True, False],
-        np.ones(checker.shape),
-    ):
+    several = [1, 2, 3], [[1, 0], [0, 1]], [True, False], np.ones(checker.shape)
+    for value in (7, 2.5, True, "ab", b"ab", *several):
         try:
             checker.one(value)
         except (TypeError, ValueError, OverflowError):
@@ -75,8 +66,8 @@ def manager_operations(name: str) -> dict[str, Operation]:
     values = values_of(m)
     found: dict[str, Operation] = {}
 
-    def add(title: str, needs: str, act: Callable[[Any], object]) -> None:
-        if hasattr(kind, needs):
+    def add(title: str, act: Callable[[Any], object], needs: str = "") -> None:
+        if hasattr(kind, needs or title.split()[0]):
             found[title] = lambda whole: act(whole[1])
 
     if hasattr(kind, "lookup"):
@@ -84,22 +75,16 @@ def manager_operations(name: str) -> dict[str, Operation]:
         found["destroy entity"] = lambda whole: whole[0].destroy(_living(whole[1])[9])
         found["destroy entities"] = lambda whole: whole[0].destroy_many(_living(whole[1])[9:14])
     else:
-        add("create", "create", lambda m: m.create())
-        add("create of values", "create", lambda m: m.create(**values))
-        add("create_many", "create", lambda m: m.create_many(7))
-        add(
-            "create_many of values", "create", lambda m: m.create_many(70, **columns(m, 70, values))
-        )
+        add("create", lambda m: m.create())
+        add("create of values", lambda m: m.create(**values))
+        add("create_many", lambda m: m.create_many(7))
+        add("create_many of values", lambda m: m.create_many(70, **columns(m, 70, values)))
     _row_operations(add)
     _id_operations(add)
     for field, value in values.items():
-        add(
-            f"set_{field}",
-            f"set_{field}",
-            partial(_set, field, value),
-        )
+        add(f"set_{field}", partial(_set, field, value))
         if hasattr(m.data, field):
-            add(f"data.{field} =", "create", partial(_assign, field, value))
+            add(f"data.{field} =", partial(_assign, field, value), "create")
     return found
 
 
@@ -132,58 +117,46 @@ def _used(m: Any) -> list[int]:
 def _owned_operations(add: Any, values: dict[str, Any]) -> None:
     several = [FRESH[0], FRESH[3], HIGH, HEIR]
     many = [*FRESH[10:40], HIGH, HEIR]
-    add("create", "create", lambda m: m.create(FRESH[0]))
-    add("create of values", "create", lambda m: m.create(FRESH[0], **values))
-    add("create high", "create", lambda m: m.create(HIGH))
-    add("create heir", "create", lambda m: m.create(HEIR, **values))
-    add("ensure", "ensure", lambda m: m.ensure(FRESH[1], **values))
-    add("create_many", "create_many", lambda m: m.create_many(several))
-    add("create_many alike", "create_many", lambda m: m.create_many(many, **values))
-    add(
-        "create_many of values",
-        "create_many",
-        lambda m: m.create_many(many, **columns(m, len(many), values)),
-    )
+    add("create", lambda m: m.create(FRESH[0]))
+    add("create of values", lambda m: m.create(FRESH[0], **values))
+    add("create high", lambda m: m.create(HIGH))
+    add("create heir", lambda m: m.create(HEIR, **values))
+    add("ensure", lambda m: m.ensure(FRESH[1], **values))
+    add("create_many", lambda m: m.create_many(several))
+    add("create_many alike", lambda m: m.create_many(many, **values))
+    add("create_many of values", lambda m: m.create_many(many, **columns(m, len(many), values)))
     add(
         "create_many again",
-        "first",
         lambda m: m.create_many([*FRESH[:5], *_living(m)[10:20], *FRESH[:5]]),
+        needs="first",
     )
-    add("remove", "remove", lambda m: m.remove(ENTITIES[1]))
-    add("remove_many", "remove_many", lambda m: m.remove_many(ENTITIES[:11]))
-    add("gc", "gc", lambda m: m.gc())
-    add("collect", "collect", lambda m: m.collect())
+    add("remove", lambda m: m.remove(ENTITIES[1]))
+    add("remove_many", lambda m: m.remove_many(ENTITIES[:11]))
+    add("gc", lambda m: m.gc())
+    add("collect", lambda m: m.collect())
 
 
 def _row_operations(add: Any) -> None:
-    add("destroy first", "destroy", lambda m: m.destroy(_used(m)[0]))
-    add("destroy middle", "destroy", lambda m: m.destroy(_used(m)[8]))
-    add("destroy last", "destroy", lambda m: m.destroy(_used(m)[-1]))
-    add("destroy_many", "destroy_many", lambda m: m.destroy_many(_used(m)[3:12:2]))
-    add("destroy_many of many", "destroy_many", lambda m: m.destroy_many(_used(m)[1:-1:2]))
-    add("destroy_many of one", "destroy_many", lambda m: m.destroy_many(_used(m)[2:3]))
-    add("clear", "clear", lambda m: m.clear())
-    add("sort by key", "sort", lambda m: m.sort(np.arange(len(m))[::-1] % 7))
-    add("reorder", "reorder", lambda m: m.reorder(_turned(m)))
-    add("reserve", "reserve", lambda m: m.reserve(m.capacity + 64 if m.capacity < 1000 else 10))
-    add("shrink", "shrink_to_fit", lambda m: m.shrink_to_fit())
-    add("activate", "activate", lambda m: m.activate(m.n_active + 1))
-    add("deactivate", "deactivate", lambda m: m.deactivate(0))
-    add("activate_many", "activate_many", lambda m: m.activate_many(_used(m)[2::2]))
-    add("deactivate_many", "deactivate_many", lambda m: m.deactivate_many(_used(m)[::2]))
-    add("set_parent", "set_parent", lambda m: m.set_parent(_leaf(m), 0))
-    add("set_parent NIL", "set_parent", lambda m: m.set_parent(_child(m), package.NIL))
-    add(
-        "set_parent_many",
-        "set_parent_many",
-        lambda m: m.set_parent_many([1, 5, 7], [_leaf(m), 0, package.NIL]),
-    )
-    add(
-        "set_parent_many NIL",
-        "set_parent_many",
-        lambda m: m.set_parent_many(_used(m)[1::3], package.NIL),
-    )
-    add("levels", "levels", lambda m: m.levels())
+    add("destroy first", lambda m: m.destroy(_used(m)[0]))
+    add("destroy middle", lambda m: m.destroy(_used(m)[8]))
+    add("destroy last", lambda m: m.destroy(_used(m)[-1]))
+    add("destroy_many", lambda m: m.destroy_many(_used(m)[3:12:2]))
+    add("destroy_many of many", lambda m: m.destroy_many(_used(m)[1:-1:2]))
+    add("destroy_many of one", lambda m: m.destroy_many(_used(m)[2:3]))
+    add("clear", lambda m: m.clear())
+    add("sort by key", lambda m: m.sort(np.arange(len(m))[::-1] % 7))
+    add("reorder", lambda m: m.reorder(_turned(m)))
+    add("reserve", lambda m: m.reserve(m.capacity + 64 if m.capacity < 1000 else 10))
+    add("shrink_to_fit", lambda m: m.shrink_to_fit())
+    add("activate", lambda m: m.activate(m.n_active + 1))
+    add("deactivate", lambda m: m.deactivate(0))
+    add("activate_many", lambda m: m.activate_many(_used(m)[2::2]))
+    add("deactivate_many", lambda m: m.deactivate_many(_used(m)[::2]))
+    add("set_parent", lambda m: m.set_parent(_leaf(m), 0))
+    add("set_parent NIL", lambda m: m.set_parent(_child(m), package.NIL))
+    add("set_parent_many", lambda m: m.set_parent_many([1, 5, 7], [_leaf(m), 0, package.NIL]))
+    add("set_parent_many NIL", lambda m: m.set_parent_many(_used(m)[1::3], package.NIL))
+    add("levels", lambda m: m.levels())
 
 
 def _turned(m: Any) -> Any:
@@ -202,12 +175,8 @@ def _child(m: Any) -> int:
 
 
 def _id_operations(add: Any) -> None:
-    add("destroy_id", "destroy_id", lambda m: m.destroy_id(m.id_of(_used(m)[4])))
-    add(
-        "destroy_id_many",
-        "destroy_id",
-        lambda m: m.destroy_id_many([m.id_of(r) for r in _used(m)[2:9]]),
-    )
+    add("destroy_id", lambda m: m.destroy_id(m.id_of(_used(m)[4])))
+    add("destroy_id_many", lambda m: m.destroy_id_many([m.id_of(r) for r in _used(m)[2:9]]))
 
 
 def group_scene() -> Scene:

@@ -27,15 +27,8 @@ from tests.support.policies_package import package
 
 Broken = package.BrokenManagerError
 
-ALLOCATES_NOTHING = {
-    "may_share_memory",
-    "shares_memory",
-    "putmask",
-    "put",
-    "copyto",
-    "ndim",
-    "shape",
-}
+ALLOCATES_NOTHING = {"may_share_memory", "shares_memory", "putmask", "put", "copyto"}
+ALLOCATES_NOTHING |= {"ndim", "shape"}
 BUFFERS = ("allocate", "reserve_pages", "untouched_objects")
 
 
@@ -173,48 +166,50 @@ def refuses(part: Any) -> bool:
 Operation = Callable[[Any], object]
 
 
-def judge(
-    scene: Scene,
-    title: str,
-    whole: Any,
-    error: BaseException | None,
-    operation: Operation,
-    before: list[Any],
-    after: list[Any],
-) -> Tally:
-    """Say what a failed operation left."""
-    tally = Tally(tried=1)
+class Trial:
+    """An operation on a scene, and what the scene's parts hold before and behind it."""
+
+    def __init__(self, scene: Scene, title: str, operation: Operation) -> None:
+        self.scene, self.title, self.operation = scene, title, operation
+        whole = scene.load()
+        self.before = scene.state(whole)
+        operation(whole)
+        self.after = scene.state(whole)
+
+
+def judge(trial: Trial, place: object, whole: Any, error: BaseException | None) -> Tally:
+    """Say what an operation left that failed in some place."""
+    scene, tally = trial.scene, Tally(tried=1)
+    title = f"{scene.name} {trial.title} {place}"
     parts = scene.parts(whole)
     broken = [is_broken(part) for part in parts]
     if not any(broken):
         now = scene.state(whole)
-        if now == before and error is not None:
+        if now == trial.before and error is not None:
             tally.as_it_was = 1
             try:
-                operation(whole)
-                again = scene.state(whole) == after
+                trial.operation(whole)
+                again = scene.state(whole) == trial.after
             except BaseException as second:
                 again = isinstance(second, Broken) and has_broken(whole)
                 title = f"{title}, then {second!r}"
             if not again:
-                tally.wrong.append(
-                    f"{scene.name} {title}: as it was, but works no more ({error!r})"
-                )
-        elif _is_done(now, after, parts, scene, operation, error):
+                tally.wrong.append(f"{title}: as it was, but works no more ({error!r})")
+        elif _is_done(trial, now, parts, error):
             tally.done = 1
-        elif is_creation(scene, title) and _is_undone(scene, parts):
+        elif is_creation(trial) and _is_undone(scene, parts):
             tally.as_it_was = 1  # rows were appended and removed again: others may have moved
         else:
-            tally.wrong.append(f"{scene.name} {title}: changed, not broken ({error!r})")
+            tally.wrong.append(f"{title}: changed, not broken ({error!r})")
         return tally
     tally.broken = 1
-    tally.broke[title.split(" #")[0]] = 1
+    tally.broke[trial.title] = 1
     for k, part in enumerate(parts):
         if broken[k]:
             if not refuses(part):
-                tally.wrong.append(f"{scene.name} {title}: broken, but answers")
-        elif not _is_either(part, before[k], after[k]):
-            tally.wrong.append(f"{scene.name} {title}: {type(part).__name__} is neither")
+                tally.wrong.append(f"{title}: broken, but answers")
+        elif not _is_either(part, trial.before[k], trial.after[k]):
+            tally.wrong.append(f"{title}: {type(part).__name__} is neither")
     return tally
 
 
@@ -223,9 +218,10 @@ def has_broken(whole: Any) -> bool:
     return any(is_broken(part) for part in getattr(whole, "__dict__", {}).values())
 
 
-def is_creation(scene: Scene, title: str) -> bool:
+def is_creation(trial: Trial) -> bool:
     """Whether entities were to be created with all that they have."""
-    return "spawn" in title or (scene.name == "Archetypes" and title.startswith("create"))
+    in_chunks = trial.scene.name == "Archetypes"
+    return "spawn" in trial.title or (in_chunks and trial.title.startswith("create"))
 
 
 def _is_either(part: Any, before: Any, after: Any) -> bool:
@@ -237,22 +233,15 @@ def _is_either(part: Any, before: Any, after: Any) -> bool:
         return True
 
 
-def _is_done(
-    now: list[Any],
-    after: list[Any],
-    parts: list[Any],
-    scene: Scene,
-    operation: Operation,
-    error: BaseException | None,
-) -> bool:
+def _is_done(trial: Trial, now: list[Any], parts: list[Any], error: BaseException | None) -> bool:
     """Whether an operation got through in spite of a failure, if by a longer way."""
     if isinstance(error, Exception) and not isinstance(error, BaseExceptionGroup):
         return False
-    if now == after:
+    if now == trial.after:
         return True
-    whole = scene.load()
-    operation(whole)
-    return [by_owner(part) for part in parts] == [by_owner(p) for p in scene.parts(whole)]
+    whole = trial.scene.load()
+    trial.operation(whole)
+    return [by_owner(part) for part in parts] == [by_owner(p) for p in trial.scene.parts(whole)]
 
 
 def _is_undone(scene: Scene, parts: list[Any]) -> bool:
@@ -270,11 +259,7 @@ def fail_everywhere(
 ) -> Tally:
     """Run an operation with the k-th allocation failing, for every `step`-th k until it gets
     through; which these are differs from title to title. `lasts`: so do all later ones."""
-    whole = scene.load()
-    before = scene.state(whole)
-    operation(whole)
-    after = scene.state(whole)
-    tally = Tally()
+    trial, tally = Trial(scene, title, operation), Tally()
     for k in range(1 + len(title) % step, limit, step):
         whole = scene.load()
         CLOCK.at, CLOCK.count, CLOCK.lasts = k, 0, lasts
@@ -291,7 +276,7 @@ def fail_everywhere(
         found = _about(error)
         if found is not None:
             tally.wrong.append(f"{scene.name} {title} #{k}: raises {found!r}")
-        verdict = judge(scene, f"{title} #{k}", whole, error, operation, before, after)
+        verdict = judge(trial, f"#{k}", whole, error)
         if verdict.broken or verdict.wrong:
             place = _place(error)
             tally.places[place] = tally.places.get(place, 0) + 1
@@ -415,33 +400,22 @@ def interrupt_everywhere(
     scene: Scene, title: str, operation: Operation, step: int, error: type[BaseException]
 ) -> Tally:
     """Run an operation with an interrupt at every `step`-th place."""
-    before = scene.state(scene.load())
-    whole = scene.load()
+    trial, tally = Trial(scene, title, operation), Tally()
     events = Events()
-    failed = traced(events, lambda: operation(whole))
+    failed = traced(events, partial(operation, scene.load()))
     if failed is not None:
         raise failed
-    after = scene.state(whole)
-    tally = Tally()
     for at in events.times()[len(title) % step :: step]:
-        tally.add(_interrupted(scene, title, operation, before, after, Events(at, error)))
+        tally.add(_interrupted(trial, Events(at, error)))
     return tally
 
 
-def _interrupted(
-    scene: Scene,
-    title: str,
-    operation: Operation,
-    before: list[Any],
-    after: list[Any],
-    events: Events,
-) -> Tally:
-    whole = scene.load()
-    raised = traced(events, lambda: operation(whole))
+def _interrupted(trial: Trial, events: Events) -> Tally:
+    whole = trial.scene.load()
+    raised = traced(events, partial(trial.operation, whole))
     if events.where is None:
         return Tally()  # it came another way this time
-    title = f"{title} {events.where}"
-    tally = judge(scene, title, whole, raised, operation, before, after)
+    tally = judge(trial, events.where, whole, raised)
     if type(raised) is not events.error:
-        tally.wrong.append(f"{scene.name} {title}: raises {raised!r}")
+        tally.wrong.append(f"{trial.scene.name} {trial.title} {events.where}: raises {raised!r}")
     return tally

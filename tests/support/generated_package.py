@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from ecsgen import schema
@@ -13,6 +14,14 @@ from ecsgen.render.package_files import texts
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "schemas"
+
+
+@cache
+def shipped() -> Project:
+    """Return the model of the schemas of this repository."""
+    project = schema.load(SCHEMAS, Diagnostics())
+    assert project is not None
+    return project
 
 
 def build(

@@ -5,26 +5,19 @@ from __future__ import annotations
 import copy
 import pickle
 import re
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsgen.config import Backend
-from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Component, Kernel, Project
-from ecsgen.model.columns import split_parts
-from ecsgen.schema import load
 from tests.models.kernel_reference import Reference
 from tests.models.kernel_texts import ENUM, FIELDS, kernel
-from tests.support.generated_package import build
-from tests.support.kernel_package import random_values
-from tests.support.loaded_worlds import through_bytes
+from tests.support.evolving import through_bytes
+from tests.support.kernel_package import columns_of, fill
+from tests.support.world_package import checked
 
 COMPONENTS = {
     "One": ("", "mass height place parted counts hp far mode"),
@@ -63,33 +56,17 @@ def _over_several(text: str, over: str) -> str:
     return text.replace(": {args", f": {{over: {over}, args", 1)
 
 
-def write_schema(folder: Path, wanted: int, first: int) -> Project:
-    """Write a world of random kernels, over the query and the group in turns."""
+def schema(wanted: int, first: int) -> str:
+    """Return a world of random kernels, over the query and the group in turns."""
     seed, found = first, ""
-    file, rest = folder / "a.yaml", _components()
-    project = None
     for turn in range(wanted):
         while True:
             text = _over_several(kernel(seed), "pair" if turn % 2 else "crowd")
             seed += 1
-            file.write_text(f"{WORLD}kernels:\n{text}{rest}", encoding="utf-8")
-            if load(folder, Diagnostics()) is not None:
+            if checked(f"{WORLD}kernels:\n{text}{_components()}")[0] is not None:
                 break
         found += text
-    file.write_text(f"{WORLD}kernels:\n{found}{rest}", encoding="utf-8")
-    project = load(folder, Diagnostics())
-    assert project is not None
-    return project
-
-
-def build_world(folder: Path, name: str, backend: Backend) -> Any:
-    """Build the package of the schema in a folder, and import it."""
-    build(folder, folder / name, folder / f"{name}_tests", backend)
-    sys.path.insert(0, str(folder))
-    try:
-        return import_module(name)
-    finally:
-        sys.path.remove(str(folder))
+    return f"{WORLD}kernels:\n{found}{_components()}"
 
 
 # --- what is in a world --------------------------------------------------------------------------
@@ -106,7 +83,8 @@ class Contents:
     def of(cls, world: Any, project: Project, over: str) -> Contents:
         found = {}
         for component in _with_fields(project):
-            for name, column in columns_of(world, component).items():
+            data = getattr(world, component.module).data
+            for name, column in columns_of(data, component).items():
                 found[f"{component.name}.{name}"] = column.copy()
         entities = _members(world, over)
         names = COMPONENTS if over == "crowd" else ("One", "Two")
@@ -141,27 +119,10 @@ def _with_fields(project: Project) -> list[Component]:
     return [component for component in project.components if component.name in COMPONENTS]
 
 
-def columns_of(world: Any, component: Component) -> dict[str, NDArray[Any]]:
-    """The fields' columns, split ones put together (those are copies)."""
-    data = getattr(world, component.module).data
-    found = {}
-    for field in component.fields:
-        parts = [getattr(data, part.name) for part in split_parts(field) if field.split]
-        found[field.name] = np.stack(parts, axis=1) if parts else getattr(data, field.name)
-    return found
-
-
-def fill(worlds: list[Any], project: Project, random: np.random.Generator) -> None:
+def fill_all(worlds: list[Any], project: Project, random: np.random.Generator) -> None:
     """Give all fields random bits, the same in all worlds."""
     for component in _with_fields(project):
-        holders = [getattr(world, component.module).data for world in worlds]
-        for field in component.fields:
-            values = random_values(field, (holders[0].n, *field.type.shape), random)
-            for data in holders:
-                for place, part in enumerate(split_parts(field) if field.split else ()):
-                    getattr(data, part.name)[...] = values[:, place]
-                if not field.split:
-                    getattr(data, field.name)[...] = values
+        fill([getattr(world, component.module).data for world in worlds], component, random)
 
 
 # --- what changes a world ------------------------------------------------------------------------

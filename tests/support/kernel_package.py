@@ -2,58 +2,53 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecsgen.config import Backend
-from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Component, Field, Kernel
-from ecsgen.schema import load
-from tests.models.kernel_reference import NUMPY
+from ecsgen.model.columns import split_parts
+from tests.models.kernel_scalars import SCALARS as NUMPY
 from tests.models.kernel_texts import ENUM, FIELDS, kernel
-from tests.support.generated_package import build
+from tests.support.world_package import checked, load, world_package
 
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 3e38, 1e-45, 2.5, -0.5, 1e19, 255.0)
 
 
-class Subject:
+class Subject(NamedTuple):
     """One component with kernels: its schema, and the package with its manager."""
 
-    def __init__(self, component: Component, package: ModuleType) -> None:
-        self.component = component
-        self.package = package
+    component: Component
+    package: ModuleType
 
 
-def schema(folder: Path, keys: str, wanted: int, first: int, **choices: bool) -> None:
-    """Write a schema with as many kernels as wanted: those of random texts that have no error."""
-    head, seed = FIELDS.format(keys=keys), first
+def schema(keys: str, wanted: int, first: int, **choices: bool) -> str:
+    """Return a schema with as many kernels as wanted: those of random texts that have no error."""
+    head, seed = f"{FIELDS.format(keys=keys)}kernels:\n", first
     found: list[str] = []
     while len(found) < wanted:
         text = kernel(seed, **choices)
         seed += 1
-        (folder / "a.yaml").write_text(head + "kernels:\n" + text + ENUM, encoding="utf-8")
-        if load(folder, Diagnostics()) is not None:
+        if checked(head + text + ENUM)[0] is not None:
             found.append(text)
-    (folder / "a.yaml").write_text(head + "kernels:\n" + "".join(found) + ENUM, encoding="utf-8")
+    return head + "".join(found) + ENUM
 
 
-def built(folder: Path, name: str, backend: Backend = "numpy") -> Subject:
-    """Build the package of the schema in a folder."""
-    project = build(folder, folder / name, folder / f"{name}_tests", backend)
-    sys.path.insert(0, str(folder))
-    try:
-        package, component = import_module(name), project.components[0]
-        import_module(f"{name}.{component.module}")  # loaded when first used, and patched before
-        return Subject(component, package)
-    finally:
-        sys.path.remove(str(folder))
+def built(text: str, name: str, backend: Backend = "numpy") -> Subject:
+    """Build the package of a schema."""
+    package, component = world_package(text, name, backend), load(text).components[0]
+    import_module(f"{name}.{component.module}")  # loaded when first used, and patched before
+    return Subject(component, package)
+
+
+def manager_of(text: str, name: str, backend: Backend = "numpy") -> Any:
+    """Build the package of a schema, and return a manager of its first component."""
+    component, package = built(text, name, backend)
+    return getattr(package, f"{component.name}Manager")(package.EntityManager())
 
 
 def filled(subject: Subject, rows: int, random: np.random.Generator) -> Any:
@@ -62,15 +57,24 @@ def filled(subject: Subject, rows: int, random: np.random.Generator) -> Any:
     entities = package.EntityManager()
     manager = package.BodyManager(entities)
     manager.create_many(entities.create_many(rows))
-    for name, column in columns_of(manager, subject.component).items():
-        field = next(f for f in subject.component.fields if f.name == name)
-        values = random_values(field, column.shape, random)
-        if field.split:
-            for part, values_of_part in zip("xyz", values.T, strict=True):
-                getattr(manager.data, f"{name}_{part}")[...] = values_of_part
-        else:
-            column[...] = values
+    fill([manager.data], subject.component, random)
     return manager
+
+
+def fill(alike: list[Any], component: Component, random: np.random.Generator) -> None:
+    """Give all fields random bits, the same in the columns of several managers."""
+    for field in component.fields:
+        values = random_values(field, (alike[0].n, *field.type.shape), random)
+        for data in alike:
+            write(data, field, values)
+
+
+def write(data: Any, field: Field, values: NDArray[Any]) -> None:
+    """Write all cells of a field, which may be split."""
+    for place, part in enumerate(split_parts(field) if field.split else ()):
+        getattr(data, part.name)[...] = values[:, place]
+    if not field.split:
+        getattr(data, field.name)[...] = values
 
 
 def random_values(field: Field, shape: tuple[int, ...], random: np.random.Generator) -> Any:
@@ -90,15 +94,12 @@ def random_values(field: Field, shape: tuple[int, ...], random: np.random.Genera
     return np.where(random.random(shape) < 0.3, special, tame)
 
 
-def columns_of(manager: Any, component: Component) -> dict[str, NDArray[Any]]:
+def columns_of(data: Any, component: Component) -> dict[str, NDArray[Any]]:
     """The fields' columns, split ones put together (those are copies)."""
     found = {}
     for field in component.fields:
-        if field.split:
-            parts = [getattr(manager.data, f"{field.name}_{axis}") for axis in "xyz"]
-            found[field.name] = np.stack(parts, axis=1)
-        else:
-            found[field.name] = getattr(manager.data, field.name)
+        parts = [getattr(data, part.name) for part in split_parts(field) if field.split]
+        found[field.name] = np.stack(parts, axis=1) if parts else getattr(data, field.name)
     return found
 
 
@@ -119,10 +120,3 @@ def differing(one: NDArray[Any], other: NDArray[Any], ulps: int = 0) -> Any:
         with np.errstate(all="ignore"):
             same |= np.abs(one - other) <= ulps * np.spacing(np.maximum(abs(one), abs(other)))
     return ~same
-
-
-def forget(package: str) -> Iterator[None]:
-    """Drop a package's modules."""
-    yield
-    for module in [name for name in sys.modules if name.split(".")[0] == package]:
-        del sys.modules[module]

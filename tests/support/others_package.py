@@ -79,6 +79,12 @@ def filled(module: Any, project: Project, count: int, random: np.random.Generato
     return world
 
 
+def kernel_of(project: Project, home: str, name: str) -> Kernel:
+    """A kernel of a component."""
+    component = next(one for one in project.components if one.name == home)
+    return next(one for one in component.kernels if one.name == name)
+
+
 def randomize(world: Any, project: Project, es: Any, random: np.random.Generator) -> None:
     """Fill all fields with random bits, and links with handles of all kinds."""
     for component in project.components:

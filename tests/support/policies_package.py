@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +100,7 @@ def _schemas() -> str:
     return "\n---\n".join([*texts, COMBINATIONS])
 
 
-world_package(_schemas(), "policies_package", runtime="vendored")
-package: Any = sys.modules["policies_package"]
+package: Any = world_package(_schemas(), "policies_package", runtime="vendored")
 
 
 def _takes_equal_rows(name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,5 @@ from tests.support.world_package import world_package
 
 NAME = "sharded_isles"
 
-world_package((Path(__file__).parents[1] / "sharded.yaml").read_text("utf-8"), NAME)
-package: Any = sys.modules[NAME]
+package: Any = world_package((Path(__file__).parents[1] / "sharded.yaml").read_text("utf-8"), NAME)
 Isles: Any = package.Isles

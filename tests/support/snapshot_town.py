@@ -22,22 +22,16 @@ def field(type_: str, default: Any = 0, **other: Any) -> Document:
     return {"type": type_, "default": default, "cold": False, "split": False, "unit": "", **other}
 
 
+USUAL: Document = {
+    "in": "managers", "owner": "entity", "instances": "one", "lookup": "sparse",
+    "destroy": "gc", "ids": False, "partition": "", "hierarchy": "", "cold": "inline",
+}
+"""The policies of a component of which the schema says none."""
+
+
 def component(module: str, fields: Document | None = None, **policies: Any) -> Document:
     """What a schema says of a component with these policies."""
-    return {
-        "module": module,
-        "in": "managers",
-        "owner": "entity",
-        "instances": "one",
-        "lookup": "sparse",
-        "destroy": "gc",
-        "ids": False,
-        "partition": "",
-        "hierarchy": "",
-        "cold": "inline",
-        **policies,
-        "fields": fields or {},
-    }
+    return {"module": module, **USUAL, **policies, "fields": fields or {}}
 
 
 BODY = {
@@ -64,10 +58,7 @@ SCHEMA: Document = {
         "Body": component("body", BODY),
         "Card": component(
             "card",
-            {
-                "name": field("str[4]", "", unique=True),
-                "price": field("f32", 0.0, unique=True),
-            },
+            {"name": field("str[4]", "", unique=True), "price": field("f32", 0.0, unique=True)},
             lookup="hash",
             destroy="manual",
         ),

@@ -1,4 +1,4 @@
-"""Builds an importable package, world included, from schema text."""
+"""Builds a package from schema text, and imports it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,29 @@ from pathlib import Path
 from tempfile import mkdtemp
 from types import ModuleType
 
+import pytest
+
 from ecsgen import schema
 from ecsgen.config import Backend, Options, Runtime
 from ecsgen.diagnostics import Diagnostics
+from ecsgen.diagnostics.printing import format_text
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
 from ecsgen.render import texts
 
 
-def load(text: str) -> Project:
-    """Return the checked model of one schema file."""
+def checked(text: str) -> tuple[Project | None, Diagnostics]:
+    """Return the model of one schema file, if it has no errors, and what there is to say of it."""
     folder = Path(mkdtemp())
     (folder / "schema.yaml").write_text(text, encoding="utf-8")
     diagnostics = Diagnostics()
-    project = schema.load(folder, diagnostics)
-    assert project is not None, diagnostics.errors
+    return schema.load(folder, diagnostics), diagnostics
+
+
+def load(text: str) -> Project:
+    """Return the model of one schema file, which has no errors."""
+    project, diagnostics = checked(text)
+    assert project is not None, format_text(diagnostics)
     return project
 
 
@@ -48,7 +56,8 @@ def sources(
 def world_package(
     text: str, name: str, backend: Backend = "numpy", runtime: Runtime = "installed"
 ) -> ModuleType:
-    """Import the world of the package generated from a schema text."""
+    """Import the package generated from a schema text; leave a test out that lacks the backend."""
+    pytest.importorskip(backend)
     folder = Path(mkdtemp())
     for path, source in sources(load(text), backend, runtime).items():
         file = folder / name / path
@@ -56,6 +65,7 @@ def world_package(
         file.write_text(source, encoding="utf-8")
     sys.path.insert(0, str(folder))
     try:
-        return importlib.import_module(f"{name}.world")
+        importlib.import_module(f"{name}.world")
+        return sys.modules[name]
     finally:
         sys.path.remove(str(folder))

@@ -1,18 +1,44 @@
-"""Archetypes: what the state machine does not reach."""
+"""Archetypes: rows in chunks, their places and types, loops over chunks; beside a dict of dicts."""
 
 from __future__ import annotations
 
-import importlib
 import pickle
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import Any
+from functools import partial
+from math import prod
+from typing import Any, assert_type
 
 import numpy as np
 import pytest
+from ecsgen_runtime.archetypes.chunks import (
+    ChunkBase,
+    ChunkColumns,
+    ChunkLayout,
+    ChunkPool,
+    RowCount,
+)
+from ecsgen_runtime.archetypes.table import NOWHERE, EntityPlaces, by_archetype
+from ecsgen_runtime.buffers import Column
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from numpy.typing import NDArray
 
-from tests.support.archetypes_package import COMPONENTS, DEFAULTS, check, check_structure, game
-from tests.support.loaded_worlds import through_bytes
-from tests.support.world_package import world_package
+from ecsgen.model.columns import chunk_row_bytes, chunk_rows
+from ecsgen.model.types import SCALARS
+from generated import Armor, Burning, Element, Entity, Game, Health, MissingInstanceError, Transform
+from tests.support.archetypes_package import (
+    COMPONENTS,
+    DEFAULTS,
+    Entities,
+    check,
+    check_structure,
+    game,
+)
+from tests.support.evolving import through_bytes
+from tests.support.soak import examples
+from tests.support.world_package import load, world_package
 
 ALL = list(COMPONENTS.values())
 
@@ -29,8 +55,7 @@ class Meddler:
 
 
 def package(text: str, name: str) -> Any:
-    world_package(text, name)
-    return importlib.import_module(name)
+    return world_package(text, name)
 
 
 def test_values_that_change_what_they_are_stored_in() -> None:
@@ -328,3 +353,466 @@ def test_a_change_in_a_loop_over_chunks_is_noticed_in_any_round(n: int) -> None:
     for chunk in w.archetypes.chunks(all=[game.Health]):
         w.destroy(chunk.entity[0])
         break
+
+
+def test_places_by_archetype() -> None:
+    places = np.array([5, NOWHERE, 3, 1 << 32 | 2, NOWHERE, 4, 1 << 32], np.uint64)
+    found = [
+        (number, which.tolist() if which is not None else None, positions.tolist())
+        for number, which, positions in by_archetype(places)
+    ]
+    last = 2**32 - 1
+    assert found == [(0, [2, 5, 0], [3, 4, 5]), (1, [6, 3], [0, 2]), (last, [1, 4], [last] * 2)]
+    ((number, which, positions),) = by_archetype(np.array([1, 2, 9], np.uint64))
+    assert (number, which, positions.tolist()) == (0, None, [1, 2, 9])
+    assert list(by_archetype(np.empty(0, np.uint64))) == []
+
+
+def test_places_tell_generations_apart() -> None:
+    places = EntityPlaces(2**32 - 1)
+    first, second = 1 << 32 | 900, 2 << 32 | 900
+    assert places.get(first) == NOWHERE
+    assert places.cover(first) == 0
+    places.set(first, 17)
+    assert (places.get(first), places.get(second)) == (17, NOWHERE)
+    assert places.cover(second) == first
+    both = np.array([first, second, 5 << 32], np.uint64)
+    assert places.get_many(both).tolist() == [17, NOWHERE, NOWHERE]
+    assert places.cover_many(both[1:]).tolist() == [first]
+    places.forget(first)
+    assert places.get(first) == NOWHERE
+    assert places.get(0) == NOWHERE
+
+
+def test_rows_and_columns_have_types() -> None:
+    w = Game()
+    store = w.archetypes
+    es = store.create([Health, Armor], n=2, health={"points": [1, 2]}, armor={"points": 3})
+    e = w.entities.create()
+    store.add(e, Health, points=5.0)
+    store.add(e, Armor, points=3, element=Element.frost)
+    store.add_many(es, Burning)
+    assert_type(store.get(e, Health), Health)
+    assert_type(store.get(e, Armor).element, Element)
+    for chunk in store.chunks(all=[Health], none=[Burning]):
+        assert_type(chunk.health.points, NDArray[np.float32])
+        assert_type(chunk.entity, NDArray[np.uint64])
+        chunk.health.points *= 2
+        chunk.armor.points = [4]
+    store.set(e, Health, limit=50.0)
+    assert store.get(e, Health) == (10.0, 50.0, 0.0)
+    assert store.get(e, Armor) == (4, Element.frost)
+
+
+def test_rows_are_values_of_their_types() -> None:
+    w = Game()
+    es = w.spawn(2, transform=Transform(), armor=Armor(points=3))
+    assert_type(w.archetypes.get(es[0], Armor).points, int)
+    w.archetypes.add(es[0], Health(limit=5))
+    w.archetypes.add_many(es[1:], Health())
+    w.archetypes.create([Armor], 2, armor=Armor(element=Element.frost))
+    assert_type(w.transform.FIELDS[0].unit, str)
+    assert_type(Game.MANAGERS[0], str)
+    with pytest.raises(TypeError, match="Transform"):
+        w.archetypes.add(es[0], Transform())  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="not Armor"):
+        w.spawn(1, transform=Armor())  # type: ignore[arg-type]
+
+
+def test_what_mypy_refuses_raises() -> None:
+    w = Game()
+    e = w.entities.create()
+    with pytest.raises(TypeError, match="pionts"):
+        w.archetypes.add(e, Armor, pionts=3)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"Armor\.points"):
+        w.archetypes.add(e, Armor, points="3")  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="Transform"):
+        w.archetypes.get(e, Transform)  # type: ignore[type-var]
+    with pytest.raises(MissingInstanceError):
+        w.archetypes.get(e, Armor)
+    w.archetypes.add(e, Armor)
+    (chunk,) = w.archetypes.chunks()
+    with pytest.raises(AttributeError):
+        _ = chunk.amor  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="Armor"):
+        _ = chunk.health
+
+
+def test_queries_have_types() -> None:
+    w = Game()
+    es = w.archetypes.create([Health, Burning], 2)
+    for chunk in w.ablaze.chunks():
+        assert_type(chunk.health.points, NDArray[np.float32])
+        chunk.health.points -= 1
+    assert_type(w.ablaze.rows().entity, NDArray[np.uint64])
+    assert w.ablaze.rows().entity.tolist() == es.tolist()
+    for row in w.ablaze:
+        assert_type(row.entity, Entity)
+        assert w.archetypes.get(row.entity, Health).points == 99
+    assert len(w.fighters) == 0
+
+
+KINDS = {
+    name: np.dtype(name if name == "bool" else f"{name[0]}{scalar.nbytes}")
+    for name, scalar in SCALARS.items()
+}
+SHAPES = [(), (3,), (2, 2), (4, 4)]
+FIELDS = st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.sampled_from(SHAPES)), max_size=5)
+
+
+class Row(tuple[Any, ...]):
+    """Stands for the rows of all components here."""
+
+
+def part(columns: Sequence[tuple[str, tuple[int, ...]]]) -> type[ChunkColumns]:
+    """A component of these columns, as generated code describes it."""
+
+    class Data(ChunkColumns):
+        _ROW = Row
+        LAYOUT = tuple(
+            Column(f"c{k}", KINDS[kind], shape, KINDS[kind].itemsize * prod(shape), (), 0)
+            for k, (kind, shape) in enumerate(columns)
+        )
+
+        def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
+            self._rows = rows
+
+    return Data
+
+
+@given(parts=st.lists(FIELDS, min_size=1, max_size=3), size=st.sampled_from([4096, 5000, 16384]))
+def test_the_generator_counts_as_the_runtime_does(
+    parts: list[list[tuple[str, tuple[int, ...]]]], size: int
+) -> None:
+    text = "\n---\n".join(
+        f"component: C{k}\nfields: {{"
+        + ", ".join(
+            f'c{i}: "{kind}{list(shape) if shape else ""}"'.replace(" ", "").replace(":", ": ")
+            for i, (kind, shape) in enumerate(fields)
+        )
+        + "}"
+        for k, fields in enumerate(parts)
+    )
+    components = load(text).components
+    if chunk_row_bytes(components) > size:
+        assert chunk_rows(components, size) == 0
+        return
+    layout = ChunkLayout(2 ** len(parts) - 1, [part(fields) for fields in parts], size)
+    assert layout.capacity == chunk_rows(components, size) > 0
+
+
+@given(fields=FIELDS)
+def test_columns_lie_apart_on_cache_lines(fields: list[tuple[str, tuple[int, ...]]]) -> None:
+    layout = ChunkLayout(1, [part(fields)], 8192)
+    chunk: ChunkBase = ChunkPool(ChunkBase, 8192).take(layout)
+    assert chunk.buffer.nbytes == 8192
+    start = chunk.buffer.__array_interface__["data"][0]
+    ends = start
+    for column in chunk._columns:
+        first = column.__array_interface__["data"][0]
+        assert first % 64 == 0
+        assert first >= ends
+        assert column.shape[0] == layout.capacity
+        ends = first + column.nbytes
+    assert ends <= start + 8192
+    # one row more would not have fitted
+    rows = layout.capacity + 1
+    lines = (-(-rows * place.column.nbytes // 64) * 64 for place in layout.places)
+    assert sum(lines) > 8192
+
+
+def test_empty_chunks_are_used_again_by_anyone() -> None:
+    pool = ChunkPool(ChunkBase, 4096)
+    one, other = (ChunkLayout(1, [part([(kind, ())])], 4096) for kind in ("f32", "u8"))
+    chunk = pool.take(one)
+    pool.give(chunk)
+    assert pool.take(one) is chunk
+    pool.give(chunk)
+    again = pool.take(other)
+    assert again.buffer is chunk.buffer
+    assert pool.nbytes == 4096
+    assert pool.take(other).buffer is not chunk.buffer
+    assert pool.nbytes == 8192
+    pool.give(again)
+    pool.clear()
+    assert pool.nbytes == 4096
+
+
+def test_missing_columns_are_no_attributes() -> None:
+    layout = ChunkLayout(2, [part([]), part([("f32", ())])], 4096)
+    chunk = ChunkPool(ChunkBase, 4096).take(layout)
+    with pytest.raises(AttributeError, match="Row"):
+        chunk._parts[0]
+    assert chunk._parts[1] is chunk._parts[1]
+
+
+MODES = st.sampled_from(list(game.Mode))
+FLOATS = st.floats(-1e6, 1e6, width=32)
+VALUES: dict[str, st.SearchStrategy[dict[str, Any]]] = {
+    "health": st.fixed_dictionaries(
+        {}, optional={"hp": FLOATS, "limit": st.integers(-(2**15), 2**15 - 1)}
+    ),
+    "armor": st.fixed_dictionaries({}, optional={"points": st.integers(0, 2**16 - 1)}),
+    "marked": st.just({}),
+    "body": st.fixed_dictionaries(
+        {},
+        optional={
+            "position": st.tuples(FLOATS, FLOATS, FLOATS),
+            "velocity": st.tuples(FLOATS, FLOATS),
+            "name": st.text("abcd", max_size=6),
+            "mode": MODES,
+            "modes": st.tuples(MODES, MODES),
+            "thing": st.sampled_from([None, "thing", 5, (1, 2)]),
+        },
+    ),
+}
+MODULES = st.sampled_from(sorted(COMPONENTS))
+SETS = st.sets(MODULES)
+REFUSED = (TypeError, ValueError, OverflowError)
+BAD: dict[str, dict[str, Any]] = {
+    "health": {"limit": 1.5},
+    "armor": {"points": -1},
+    "marked": {"x": 1},
+    "body": {"name": 3},
+}
+
+
+def columns(values: list[dict[str, Any]], module: str) -> dict[str, Any]:
+    """Rows as columns: those fields that all rows have."""
+    fields = set.intersection(*map(set, values)) if values else set()
+    return {name: [row[name] for row in values] for name in fields}
+
+
+def filled(module: str, values: dict[str, Any]) -> Any:
+    return DEFAULTS[module]._replace(**values)
+
+
+def pickled(world: Any) -> Any:
+    return pickle.loads(pickle.dumps(world))
+
+
+class Machine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = game.Game()
+        self.entities: Entities = {}
+        self.dead: list[int] = []
+        self.version = 0
+
+    # --- choosing ------------------------------------------------------------------------
+
+    def pick(self, data: st.DataObject, module: str | None = None, has: bool = True) -> int | None:
+        found = [e for e, rows in self.entities.items() if not module or (module in rows) == has]
+        return data.draw(st.sampled_from(found)) if found else None
+
+    def pick_many(self, data: st.DataObject, module: str, has: bool) -> list[int]:
+        found = [e for e, rows in self.entities.items() if (module in rows) == has]
+        if not found:
+            return []
+        if data.draw(st.booleans()):
+            return found if data.draw(st.booleans()) else found[::-1]
+        return data.draw(st.lists(st.sampled_from(found), unique=True))
+
+    def rows(self, data: Any, module: str, count: int) -> dict[str, Any]:
+        rows = st.lists(VALUES[module], min_size=count, max_size=count)
+        values: list[dict[str, Any]] = data.draw(rows)
+        if count and data.draw(st.booleans()):
+            return values[0]  # one for all
+        return columns(values, module)
+
+    def learn(self, es: list[int], module: str, given: dict[str, Any]) -> None:
+        for k, e in enumerate(es):
+            row = {n: v[k] if isinstance(v, list) else v for n, v in given.items()}
+            self.entities[e][module] = filled(module, row)
+
+    # --- creating --------------------------------------------------------------------------
+
+    @rule(data=st.data(), modules=SETS, n=st.sampled_from([0, 1, 2, 3, 25]), spawned=st.booleans())
+    def create(self, data: st.DataObject, modules: set[str], n: int, spawned: bool) -> None:
+        given = {module: self.rows(data, module, n) for module in sorted(modules)}
+        if spawned:
+            es = self.w.spawn(n, plain={}, mesh={}, **given).tolist()
+            assert self.w.plain.has_many(es).all()
+        else:
+            names = [COMPONENTS[m] for m in data.draw(st.permutations(sorted(modules)))]
+            named: bool = data.draw(st.booleans())
+            shown = {m: fields for m, fields in given.items() if fields or named}
+            es = self.w.archetypes.create(names, n, **shown).tolist()
+        self.entities |= {e: {} for e in es}
+        for module, fields in given.items():
+            self.learn(es, module, fields)
+        self.version += bool(es and modules)
+
+    @rule(data=st.data(), module=MODULES)
+    def failing_creations(self, data: st.DataObject, module: str) -> None:
+        before = len(self.w.entities)
+        others: dict[str, Any] = {other: {} for other in COMPONENTS}
+        others[module] = BAD[module]
+        with pytest.raises(REFUSED):
+            self.w.spawn(2, plain={}, **others)
+        with pytest.raises(REFUSED):
+            self.w.archetypes.create(COMPONENTS.values(), 2, **{module: BAD[module]})
+        assert len(self.w.entities) == before
+
+    # --- one -------------------------------------------------------------------------------
+
+    @rule(data=st.data(), module=MODULES)
+    def add(self, data: st.DataObject, module: str) -> None:
+        e = self.pick(data, module, has=False)
+        if e is not None:
+            values = data.draw(VALUES[module])
+            self.w.archetypes.add(e, COMPONENTS[module], **values)
+            self.entities[e][module] = filled(module, values)
+            self.version += 1
+
+    @rule(data=st.data(), module=MODULES)
+    def remove(self, data: st.DataObject, module: str) -> None:
+        e = self.pick(data, module)
+        if e is not None:
+            self.w.archetypes.remove(e, COMPONENTS[module])
+            del self.entities[e][module]
+            self.version += 1
+
+    @rule(data=st.data(), module=MODULES)
+    def set(self, data: st.DataObject, module: str) -> None:
+        e = self.pick(data, module)
+        if e is not None:
+            values = data.draw(VALUES[module])
+            self.w.archetypes.set(e, COMPONENTS[module], **values)
+            self.entities[e][module] = self.entities[e][module]._replace(**values)
+
+    # --- many ------------------------------------------------------------------------------
+
+    @rule(data=st.data(), module=MODULES)
+    def add_many(self, data: st.DataObject, module: str) -> None:
+        es = self.pick_many(data, module, has=False)
+        given = self.rows(data, module, len(es))
+        self.w.archetypes.add_many(np.array(es, np.uint64), COMPONENTS[module], **given)
+        self.learn(es, module, given)
+        self.version += bool(es)
+
+    @rule(data=st.data(), module=MODULES)
+    def remove_many(self, data: st.DataObject, module: str) -> None:
+        es = self.pick_many(data, module, has=True)
+        self.w.archetypes.remove_many(es, COMPONENTS[module])
+        for e in es:
+            del self.entities[e][module]
+        self.version += bool(es)
+
+    @rule()
+    def whole_columns(self) -> None:
+        for chunk in self.w.archetypes.chunks(all=[game.Health]):
+            chunk.health.hp *= 0.5
+            chunk.health.limit = 7
+        for rows in self.entities.values():
+            if "health" in rows:
+                half = float(np.float32(rows["health"].hp) * np.float32(0.5))
+                rows["health"] = game.Health(half, 7)
+
+    @rule()
+    def clear(self) -> None:
+        self.version += any(self.entities.values())
+        self.w.archetypes.clear()
+        self.w.archetypes.shrink_to_fit()
+        assert self.w.archetypes._table.pool.nbytes == 0
+        self.entities = {e: {} for e in self.entities}
+
+    # --- death -----------------------------------------------------------------------------
+
+    def bury(self, es: list[int]) -> None:
+        self.version += any(self.entities[e] for e in es)
+        for e in es:
+            del self.entities[e]
+        self.dead += es
+
+    @rule(data=st.data())
+    def destroy(self, data: st.DataObject) -> None:
+        e = self.pick(data)
+        if e is not None:
+            (self.w if e % 2 else self.w.entities).destroy(e)
+            self.bury([e])
+
+    @precondition(lambda self: self.entities)
+    @rule(data=st.data(), most=st.booleans())
+    def destroy_many(self, data: st.DataObject, most: bool) -> None:
+        es = data.draw(st.lists(st.sampled_from(list(self.entities)), unique=True))
+        if most:
+            es = [e for e in self.entities if e not in es]
+        self.w.destroy_many(es)
+        self.bury(es)
+
+    @rule()
+    def collect(self) -> None:
+        self.w.gc()
+        self.w.collect()
+
+    # --- memory ----------------------------------------------------------------------------
+
+    @rule(copied=st.sampled_from([deepcopy, pickled, through_bytes]))
+    def copy(self, copied: Callable[[Any], Any]) -> None:
+        before = [chunk.entity.tolist() for chunk in self.w.archetypes.chunks()]
+        self.w = copied(self.w)
+        assert [chunk.entity.tolist() for chunk in self.w.archetypes.chunks()] == before
+
+    # --- what is refused -------------------------------------------------------------------
+
+    @rule(data=st.data(), module=MODULES)
+    def refused(self, data: st.DataObject, module: str) -> None:
+        store, row = self.w.archetypes, COMPONENTS[module]
+        for e in self.dead[-1:]:
+            for call in (store.add, store.remove, store.get, store.set):
+                with pytest.raises(game.StaleEntityError):
+                    call(e, row)
+            assert not store.has(e, row)
+            alive = list(self.entities)[:2]
+            for call in (store.add_many, store.remove_many):
+                with pytest.raises(game.StaleEntityError):
+                    call([*alive, e], row)
+        absent, present = self.pick(data, module, has=False), self.pick(data, module)
+        if absent is not None:
+            for call in (store.remove, store.get, store.set):
+                with pytest.raises(game.MissingInstanceError):
+                    call(absent, row)
+            with pytest.raises(game.DuplicateInstanceError):
+                store.add_many([absent, absent], row, **BAD[module])
+            with pytest.raises(REFUSED):
+                store.add(absent, row, **BAD[module])
+            with pytest.raises(REFUSED):
+                store.add_many([absent], row, **BAD[module])
+        if present is not None:
+            with pytest.raises(game.DuplicateInstanceError):
+                store.add(present, row, **BAD[module])
+            with pytest.raises(game.DuplicateInstanceError):
+                store.add_many([present], row, **BAD[module])
+            with pytest.raises(game.MissingInstanceError):
+                store.remove_many([present, present], row)
+            with pytest.raises(REFUSED):
+                store.set(present, row, **BAD[module])
+
+    @rule(module=MODULES)
+    def locked(self, module: str) -> None:
+        store, row = self.w.archetypes, COMPONENTS[module]
+        es = list(self.entities)[:2]
+        with store.locked():
+            calls: list[Any] = [
+                partial(call, e, row) for e in es for call in (store.add, store.remove)
+            ]
+            calls += [partial(self.w.destroy, e) for e in es]
+            calls += [partial(call, es, row) for call in (store.add_many, store.remove_many)]
+            calls += [partial(store.create, [row]), partial(self.w.spawn, 1, **{module: {}})]
+            for call in [*calls, store.clear, store.shrink_to_fit]:
+                with pytest.raises(game.StructureLockedError):
+                    call()
+
+    # --- what must hold --------------------------------------------------------------------
+
+    @invariant()
+    def agrees(self) -> None:
+        check(self.w, self.entities)
+        assert self.w.archetypes.version == self.version
+        empty = [e for e, rows in self.entities.items() if not rows and not self.w.plain.has(e)]
+        assert self.w.empty_entities().tolist() == sorted(empty, key=self.w.entities.index)
+
+
+TestMachine = Machine.TestCase
+TestMachine.settings = settings(max_examples=examples(40), stateful_step_count=20, deadline=None)

@@ -1,10 +1,11 @@
-"""The world: spawning across managers, destroying, collecting, saving."""
+"""Worlds: spawning, destroying, collecting, signatures and bundles."""
 
 from __future__ import annotations
 
 import copy
 import pickle
 import re
+import warnings
 from typing import Any
 
 import black
@@ -14,13 +15,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from tests.support.acceptance_package import package, world_state
 from tests.support.soak import examples
 from tests.support.world_package import load, sources, world_package
 
-SCHEMA = """
-world: Game
-doc: A small game.
-entity: {index_bits: 6, generation_bits: 10, min_free: 2}
+PARTS = """\
 ---
 component: Health
 fields: {hp: {type: f32, default: 10.0}}
@@ -32,12 +31,17 @@ fields: {at: "f32[2]"}
 component: Weapon
 instances: many
 lookup: hash
-destroy: manual
-fields: {damage: i16}
+"""
+SCHEMA = f"""
+world: Game
+doc: A small game.
+entity: {{index_bits: 6, generation_bits: 10, min_free: 2}}
+{PARTS}destroy: manual
+fields: {{damage: i16}}
 ---
 component: Mesh
 destroy: callback
-fields: {handle: object}
+fields: {{handle: object}}
 ---
 component: Frozen
 release: true
@@ -310,3 +314,163 @@ TestWorldMachine = WorldMachine.TestCase
 TestWorldMachine.settings = settings(
     max_examples=examples(40), stateful_step_count=25, deadline=None
 )
+
+
+MANY = "\n---\n".join(f"component: C{number:03}" for number in range(130))
+BUNDLES = f"""
+world: Camp
+bundles:
+  soldier: [unit, Weapon]
+  unit: [Health, Place]
+  alone: [Weapon]
+  general: [soldier, unit, Crown]
+{PARTS}fields: {{damage: i16}}
+---
+component: Crown
+destroy: callback
+---
+component: Spark
+owner: none
+fields: {{x: f32}}
+"""
+
+
+def camp() -> Any:
+    return world_package(BUNDLES, "camp")
+
+
+def test_a_flag_for_each_component_that_entities_can_have() -> None:
+    signature = camp().Signature
+    assert {flag.name: int(flag) for flag in signature} == {
+        "CROWN": 1,
+        "HEALTH": 2,
+        "PLACE": 4,
+        "WEAPON": 8,
+    }
+
+
+def test_bundles_are_the_flags_of_their_components() -> None:
+    signature = camp().Signature
+    assert signature.UNIT == signature.HEALTH | signature.PLACE
+    assert signature.SOLDIER == signature.UNIT | signature.WEAPON
+    assert signature.ALONE is signature.WEAPON
+    assert int(signature.GENERAL) == 15
+
+
+def test_bundles_spawn_with_overrides() -> None:
+    world = camp().Camp()
+    es = world.spawn_soldier(3, health={"hp": [1, 2, 3]}, weapon=None)
+    assert world.health.data.hp.tolist() == [1.0, 2.0, 3.0]
+    assert world.signature(es[0]) == camp().Signature.SOLDIER
+    with pytest.raises(TypeError):
+        world.spawn_unit(1, weapon={})  # not of this bundle
+    with pytest.raises(TypeError):
+        world.spawn_unit(1, health=[])
+    with pytest.raises(OverflowError):
+        world.spawn_soldier(1, weapon={"damage": 40_000})
+    assert len(world.entities) == 3
+
+
+def test_rows_of_the_dead_count_until_they_are_collected() -> None:
+    world = camp().Camp()
+    (e,) = world.spawn_general(1).tolist()
+    world.destroy(e)
+    signature = camp().Signature
+    assert world.signature(e) == signature.SOLDIER  # the crown went at once
+    assert world.signatures([e]).tolist() == [int(signature.SOLDIER)]
+    world.collect()
+    assert world.signature(e) == 0
+
+
+def test_signatures_of_a_world_without_components() -> None:
+    found = world_package("component: Spark\nowner: none\nfields: {x: f32}", "sparks_only")
+    world = found.World()
+    es = world.spawn(2)
+    assert list(found.Signature) == []
+    assert world.signature(es[0]) == 0
+    assert world.signatures(es).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("count", [64, 65, 130])
+def test_worlds_of_many_components(count: int) -> None:
+    """Numbers of 64 bits as long as they suffice."""
+    found = world_package("\n---\n".join(MANY.split("\n---\n")[:count]), f"many_{count}")
+    world = found.World()
+    last = f"c{count - 1:03}"
+    es = world.spawn(2, c000={}, **{last: {}})
+    empty = world.spawn(1)
+    signatures = world.signatures(np.concatenate((es, empty)))
+    expected = 1 | 1 << (count - 1)
+    assert signatures.dtype == (np.uint64 if count <= 64 else np.object_)
+    assert signatures.tolist() == [expected, expected, 0]
+    assert all(type(value) is int for value in signatures.tolist())
+    signature = world.signature(es[1])
+    assert signature == expected
+    assert signature.all_of(found.Signature.C000)
+    assert signature.any_of(signatures[0])
+    assert not signature.none_of(found.Signature[last.upper()])
+    assert signature.none_of(found.Signature.C001)
+    assert len(found.Signature) == count
+
+
+@pytest.mark.parametrize(
+    ("components", "error"),
+    [
+        ({"called": {}, "plain": {"x": 2**31}}, OverflowError),
+        ({"called": {}, "plain": {"nonsense": 1}}, TypeError),
+        ({"called": {}, "mark": {"x": 1}}, TypeError),
+        ({"called": {"x": [1, 2]}, "several": {}}, ValueError),
+        ({"called": {}, "direct": {}, "plain": {"place": (1, 2)}}, ValueError),
+        ({"called": {}, "plain": 5}, TypeError),
+        ({"called": {}, "nonsense": {}}, TypeError),
+    ],
+)
+def test_a_failing_spawn_changes_no_manager(
+    components: dict[str, Any], error: type[Exception]
+) -> None:
+    world = package.World()
+    world.spawn(64, plain={}, several={}, mark={}, direct={}, everything={})
+    before = world_state(world)
+    with pytest.raises(error):
+        world.spawn(70, **components)
+    assert world_state(world) == before
+
+
+def test_a_locked_manager_stops_a_spawn_before_it_begins() -> None:
+    world = package.World()
+    before = world_state(world)
+    with world.several.locked(), pytest.raises(package.StructureLockedError):
+        world.spawn(70, called={}, plain={}, several={})
+    assert world_state(world) == before
+
+
+def test_columns_may_be_views_of_any_manager_of_the_spawn() -> None:
+    world = package.World()
+    world.spawn(64, plain={"x": range(64)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        world.spawn(64, plain={"x": world.plain.data.x}, several={"x": world.plain.data.x})
+    assert world.several.data.x.tolist() == list(range(64))
+    assert world.plain.data.x.tolist() == 2 * list(range(64))
+    held = world.plain.data.x
+    with pytest.warns(package.StaleViewWarning) as caught:
+        world.spawn(64, plain={})
+    assert caught[0].filename == __file__
+    assert len(held) == 128
+
+
+def test_release_callbacks_of_a_spawn_may_fill_other_managers() -> None:
+    world = package.World()
+    live = world.entities.create_many(100)
+    dead = world.spawn(1100, everything={})
+    world.destroy_many(dead)
+
+    def fill(rows: object) -> None:
+        free = world.mark.capacity - len(world.mark)
+        world.mark.create_many(live[:free])
+
+    world.everything.on_release(fill)
+    born = world.spawn(3, everything={}, mark={}, plain={})
+    assert len(world.mark) == 67
+    for manager in (world.everything, world.mark, world.plain):
+        assert manager.data.entity[manager.require_many(born)].tolist() == born.tolist()

@@ -8,16 +8,8 @@ GROUPS = (
     managers(
         "grouped",
         Mutant("mates do not let one leave", r"member\._leave_group\(row\)", "pass"),
-        Mutant(
-            "who has all does not join",
-            r"row = self\._join_group\(row, entity\)",
-            "pass",
-        ),
-        Mutant(
-            "many that have all do not join",
-            r"rows = self\._join_group_many\(.*\)",
-            "pass",
-        ),
+        Mutant("who has all does not join", r"row = self\._join_group\(row, entity\)", "pass"),
+        Mutant("many that have all do not join", r"rows = self\._join_group_many\(.*\)", "pass"),
         Mutant("the group stays when a row goes", r"data\._n_grouped = row = last", "row = last"),
         Mutant("a swap is half a swap", r"self\._move\(spare, other\)", "pass"),
         Mutant(
@@ -36,11 +28,7 @@ GROUPS = (
             r"leaving = gone\[: gone\.searchsorted\(bound\)\]",
             "leaving = gone",
         ),
-        Mutant(
-            "the group stays when rows go",
-            r"self\.data\._n_grouped = bound$",
-            "pass",
-        ),
+        Mutant("the group stays when rows go", r"self\.data\._n_grouped = bound$", "pass"),
         Mutant(
             "holes of the group are filled from behind it",
             r"fill_parts\(gone, data\._n_grouped, data\._n\)",

@@ -76,9 +76,7 @@ GROUPS = (
         # Whether they go after an error, tests/policies/test_faults.py looks.
         Mutant("parents that were tried stay", r"column\[rows\] = before(?=\n +return)", "pass"),
         Mutant(
-            "parents of rows that move are not seen",
-            r"^ +and \(owners == NIL\)\.all\(\)\n",
-            "",
+            "parents of rows that move are not seen", r"^ +and \(owners == NIL\)\.all\(\)\n", ""
         ),
         Mutant(
             "children of rows that move are not seen",
@@ -167,9 +165,7 @@ GROUPS = (
         Mutant("no change is counted", r"data\._version \+= 1", "pass"),
         Mutant("parents that go are taken", r"if len\(lost\):", "if False:"),
         Mutant(
-            "a dead entity does not count for more",
-            r"self\._entities\.require\(entity\)",
-            "pass",
+            "a dead entity does not count for more", r"self\._entities\.require\(entity\)", "pass"
         ),
     ),
     managers(

@@ -42,9 +42,7 @@ GROUPS = (
         ),
         Mutant("worn out slots are used again", r"        if worn:", "        if False:"),
         Mutant(
-            "shrinking forgets generations",
-            r"self\._first_generation = first_generation",
-            "pass",
+            "shrinking forgets generations", r"self\._first_generation = first_generation", "pass"
         ),
         Mutant(
             "retired slots come again",

@@ -116,9 +116,7 @@ GROUPS = (
     managers(
         "flat_columns",
         Mutant(
-            "elements are copies",
-            r"_flat\b.* = self\._\w+_column\.reshape\(-1\)",
-            r"\g<0>.copy()",
+            "elements are copies", r"_flat\b.* = self\._\w+_column\.reshape\(-1\)", r"\g<0>.copy()"
         ),
     ),
     managers(

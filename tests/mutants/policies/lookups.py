@@ -106,9 +106,7 @@ GROUPS = (
             "row > data._allocated",
         ),
         Mutant(
-            "holes are taken for rows",
-            rf" and data\._entity_cells\[row\]\):{CHECKED_AGAIN}",
-            "):",
+            "holes are taken for rows", rf" and data\._entity_cells\[row\]\):{CHECKED_AGAIN}", "):"
         ),
     ),
     module(
@@ -130,11 +128,7 @@ GROUPS = (
         ),
         Mutant("rows are taken as given", r"rows_in_use\(rows, .*\)", "np.asarray(rows, np.intp)"),
         Mutant("the last owner is missed", r"int\((\w+)\[-1\]\) \+ 1", r"int(\1[-1])"),
-        Mutant(
-            "clearing spares the last row",
-            r"(def _used_rows.*\n +return .*)$",
-            r"\1[:-1]",
-        ),
+        Mutant("clearing spares the last row", r"(def _used_rows.*\n +return .*)$", r"\1[:-1]"),
         Mutant("holes have owners", r"owners\[owners != NULL_ENTITY\]", "owners"),
         Mutant("the alive are collected", r"~alive", "alive"),
         Mutant("holes are collected", r" & \(owners != NULL_ENTITY\)", ""),
@@ -168,9 +162,7 @@ GROUPS = (
             "pass",
         ),
         Mutant(
-            "a new index among many makes all new",
-            r"entities\)\.min\(\) >=",
-            "entities).max() >=",
+            "a new index among many makes all new", r"entities\)\.min\(\) >=", "entities).max() >="
         ),
         Mutant("the last row counts as new", r"\.min\(\) >= self\.data\._n\b", r"\g<0> - 1"),
         Mutant("holes go once more", r"\(owners != NULL_ENTITY\) & (?=\()", ""),
@@ -187,8 +179,7 @@ GROUPS = (
         ),
     ),
     managers(
-        "one",
-        Mutant("a second instance is accepted", r"raise self\._duplicate\(.*\)", "pass"),
+        "one", Mutant("a second instance is accepted", r"raise self\._duplicate\(.*\)", "pass")
     ),
     module(
         "_runtime/policies/instances.py",

@@ -37,29 +37,15 @@ GROUPS = (
             r"if True:\n            return self",
         ),
         Mutant("new rows do not join the old", r"^( +)writes \+= joined\(.*\)", r"\1pass"),
-        Mutant(
-            "new rows come first",
-            r"owners\[new\], first\[new\]",
-            "owners, first",
-        ),
+        Mutant("new rows come first", r"owners\[new\], first\[new\]", "owners, first"),
         Mutant(
             "all but one count as all", r"len\(gone\) == data\._n:", "len(gone) >= data._n - 1:"
         ),
         Mutant(
-            "the map keeps the lists when all rows go",
-            r"gone\[:0\], left\)",
-            "gone[:0], left[:0])",
+            "the map keeps the lists when all rows go", r"gone\[:0\], left\)", "gone[:0], left[:0])"
         ),
-        Mutant(
-            "who goes counts as alone",
-            r" and \(previous\[gone\] == gone\)\.all\(\)",
-            "",
-        ),
-        Mutant(
-            "who moves counts as alone",
-            r"\(previous\[src\] == src\)\.all\(\) and ",
-            "",
-        ),
+        Mutant("who goes counts as alone", r" and \(previous\[gone\] == gone\)\.all\(\)", ""),
+        Mutant("who moves counts as alone", r"\(previous\[src\] == src\)\.all\(\) and ", ""),
         Mutant(
             "who moves alone looks back at its old place", r"= \[\(previous, dst, dst\)\]", "= []"
         ),
@@ -143,11 +129,7 @@ GROUPS = (
             r"= self\.after\(after\), self\.before\(before\)",
             "= self.moved(after), self.moved(before)",
         ),
-        Mutant(
-            "a last row that goes is kept",
-            r"last = self\.before\(",
-            "last = self.moved(",
-        ),
+        Mutant("a last row that goes is kept", r"last = self\.before\(", "last = self.moved("),
         Mutant(
             "lists are not closed",
             r"^( +)self\.writes\.append\(\(self\._previous, first.*",
@@ -159,9 +141,7 @@ GROUPS = (
             r"\1pass",
         ),
         Mutant(
-            "bridges lead to where rows were",
-            r"^( +)after, before = self\.moved\(.*",
-            r"\1pass",
+            "bridges lead to where rows were", r"^( +)after, before = self\.moved\(.*", r"\1pass"
         ),
     ),
 )

@@ -129,9 +129,7 @@ GROUPS = (
         Mutant("the dead are asked", r"others = own if .*", "others = own"),
         Mutant("the dead are asked by others", r"seen\.take\(members", "places.take(members"),
         Mutant(
-            "the first rows are asked",
-            r"seen\.take\(members, axis=1\)",
-            "seen[:, : len(members)]",
+            "the first rows are asked", r"seen\.take\(members, axis=1\)", "seen[:, : len(members)]"
         ),
         Mutant("entities ask their own rows", r"False, names$", "False, None"),
         Mutant("rows ask themselves", r"manager\.wrap, True, None", "manager.wrap, False, None"),

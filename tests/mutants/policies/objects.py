@@ -4,8 +4,7 @@ from tests.mutants._base import Mutant, managers, module
 
 GROUPS = (
     managers(
-        "objects",
-        Mutant("objects are kept", r"^( +)data\._\w+_column\[.*\] = None", r"\1pass"),
+        "objects", Mutant("objects are kept", r"^( +)data\._\w+_column\[.*\] = None", r"\1pass")
     ),
     module(
         "_runtime/field_types.py",

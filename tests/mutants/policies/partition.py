@@ -8,9 +8,7 @@ GROUPS = (
     managers(
         "partition",
         Mutant(
-            "the bound stays when an active row goes",
-            r"data\._n_active = row = last",
-            "row = last",
+            "the bound stays when an active row goes", r"data\._n_active = row = last", "row = last"
         ),
         Mutant("a swap is half a swap", r"self\._move\(spare, other\)", "pass"),
         Mutant("a new row does not make room", r"self\._move\(row, Instance\(data\._n\)\)", "pass"),

@@ -8,9 +8,7 @@ GROUPS = (
         ("test_tile.py",),
         Mutant("one row more than reserved", r"raise beyond_reserve\(.*\)", "return False"),
         Mutant(
-            "pages of rows in use are given back",
-            r"give_back\((.*), rows\)",
-            r"give_back(\1, 0)",
+            "pages of rows in use are given back", r"give_back\((.*), rows\)", r"give_back(\1, 0)"
         ),
         Mutant("nothing is given back", r"^( +)give_back\(.*\)", r"\1pass"),
         Mutant(

@@ -22,9 +22,7 @@ GROUPS = (
         Mutant("who moves keeps no neighbours", r"^( +)chain\.follow\(.*\)", r"\1pass"),
         Mutant("a full ring grows", r"if self\._n < self\._MOST_ROWS:.*", "if True:"),
         Mutant(
-            "room for rows that never come",
-            r"min\(count, self\._MOST_ROWS - self\._n\)",
-            "count",
+            "room for rows that never come", r"min\(count, self\._MOST_ROWS - self\._n\)", "count"
         ),
         Mutant("any number at once", r"if count > most:", "if False:"),
         Mutant("one too many goes", r"over = (.+)$", r"over = \1 + 1"),

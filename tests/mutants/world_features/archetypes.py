@@ -14,9 +14,7 @@ GROUPS = (
             "super()._takers()",
         ),
         Mutant(
-            "chunks: callbacks write to what is spawned",
-            r"self\._is_watched\(managed\)",
-            "False",
+            "chunks: callbacks write to what is spawned", r"self\._is_watched\(managed\)", "False"
         ),
         Mutant(
             "chunks: components are not among all",

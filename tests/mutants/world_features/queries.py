@@ -7,9 +7,7 @@ GROUPS = (
         "queries",
         Mutant("those that it must not have do not matter", r"none_of=\(.*\),", "none_of=(),"),
         Mutant(
-            "those that it may have do not matter",
-            r"any_of=\((?:.*|[\s\S]*?\n +)\),",
-            "any_of=(),",
+            "those that it may have do not matter", r"any_of=\((?:.*|[\s\S]*?\n +)\),", "any_of=(),"
         ),
         Mutant("columns of another member", r"self\._columns\[1\]", "self._columns[0]"),
     ),

@@ -1,4 +1,4 @@
-"""Ways to break what `signature` does."""
+"""Ways to break what `signature` and `bundles` do, and the seed of a world."""
 
 from tests.mutants._base import Mutant, module, world
 
@@ -18,5 +18,18 @@ GROUPS = (
             r"signature_words\(holders, as_entities\(entities\)\)",
             "signature_words(holders, as_entities(entities)[:1])",
         ),
+    ),
+    world(
+        "bundles",
+        Mutant("overrides are ignored", r"=\{\} if \w+ is None else \w+,", "={},"),
+        Mutant("a component is left out", r"^ +\w+=\{\} if \w+ is None else \w+,\n", ""),
+    ),
+    module(
+        "_runtime/kernels/chance.py",
+        ("test_world.py",),
+        Mutant("managers have seeds of their own", r"manager\.seed = number", "pass"),
+        Mutant("the world's seed stays", r"self\._chance\.reset\(number\)", "pass"),
+        Mutant("the world's seed is not saved", r"return self\._chance\.notes\(\)", "return {}"),
+        Mutant("the world's calls are lost", r"found\.seed, found\.calls", "found.seed"),
     ),
 )

@@ -7,9 +7,7 @@ GROUPS = (
         "kernel_methods_numpy",
         Mutant("blocks are kept whatever changes", r" or _blocks\.stamp != \w+:$", ":"),
         Mutant(
-            "what is written is not put back",
-            r"(found\.members\[\d\],\s+True,\s+)True",
-            r"\1False",
+            "what is written is not put back", r"(found\.members\[\d\],\s+True,\s+)True", r"\1False"
         ),
         Mutant("what was there is not read", r"(found\.members\[\d\],\s+)True", r"\1False"),
         Mutant("rows of another component", r"found\.members\[1\]", "found.members[0]"),
@@ -54,8 +52,7 @@ GROUPS = (
         Mutant("rows in step are the first", r"(\w+_rows)\[0\] :\]", r"0 * \1[0] :]"),
     ),
     world(
-        "chunk_kernels",
-        Mutant("the field beside", r"ChunkField\((\d+), 0\)", r"ChunkField(\1, 1)"),
+        "chunk_kernels", Mutant("the field beside", r"ChunkField\((\d+), 0\)", r"ChunkField(\1, 1)")
     ),
     module(
         "_runtime/archetypes/chunk_blocks.py",
@@ -85,9 +82,7 @@ GROUPS = (
         "_runtime/archetypes/view.py",
         ("test_world.py",),
         Mutant(
-            "kernels over chunks: memory is not counted",
-            r"of_kernels: int = .*",
-            "of_kernels = 0",
+            "kernels over chunks: memory is not counted", r"of_kernels: int = .*", "of_kernels = 0"
         ),
     ),
     world(

@@ -1,50 +1,20 @@
-"""Callbacks that change things while a spawn is half done."""
+"""Spawning: what is half done meanwhile, what there is room for, and whose values count."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.half_package import package
+from tests.support.queried_camp import COUNT, together
 from tests.support.world_package import world_package
 
-SCHEMA = """
-component: Held
-fields: {x: i64}
-release: true
----
-component: Slab
-fields: {x: i64}
-lookup: direct
-release: true
----
-component: Flat
-fields: {x: i64}
-release: true
----
-component: Lots
-fields: {x: i64}
-instances: many
----
-component: Aside
-fields: {x: i64}
----
-component: Chunked
-fields: {x: i64}
----
-component: Other
-fields: {x: i64}
----
-world: Half
-entity: {min_free: 0}
-groups: {pair: [Flat, Aside]}
-archetypes: {chunk: 1024, components: [Chunked, Other]}
-"""
-package = world_package(SCHEMA, "spawn_half_done")
-DuplicateInstanceError = import_module("spawn_half_done").DuplicateInstanceError
+DuplicateInstanceError = package.DuplicateInstanceError
 MANAGERS = ("held", "slab", "flat", "lots", "aside")
 KINDS = ("held", "slab")
 
@@ -206,3 +176,137 @@ def test_a_broken_manager_does_not_keep_a_failing_spawn_from_taking_back(
     with pytest.raises(MemoryError):
         w.spawn(2, aside={}, lots={}, slab={}, chunked={})
     assert len(w.entities) == len(w.aside) == len(w.slab) == len(w.archetypes) == 0
+
+
+SCHEMA = """
+component: Apple
+fields: {a: f64}
+---
+component: Basket
+fields: {b: f64}
+growth: {reserve: 64}
+---
+component: Cellar
+lookup: direct
+fields: {c: f64}
+growth: {reserve: 64}
+---
+component: Zebra
+ids: true
+fields: {z: f64}
+---
+world: Full
+entity: {index_bits: 7, generation_bits: 8, min_free: 0}
+"""
+
+
+@pytest.fixture(scope="module")
+def room_package() -> ModuleType:
+    return world_package(SCHEMA, "spawn_room")
+
+
+def state(world: Any) -> list[tuple[int, int, int, int]]:
+    managers = world.apple, world.basket, world.cellar, world.zebra
+    return [(len(m), m.capacity, m.version, m.nbytes) for m in managers]
+
+
+@pytest.mark.parametrize("full", ["basket", "cellar"])
+def test_managers_that_can_grow_do_not_if_another_is_full(
+    room_package: ModuleType, full: str
+) -> None:
+    world = room_package.Full()
+    world.spawn(60, apple={}, basket={}, cellar={}, zebra={})
+    before = state(world)
+    with pytest.raises(MemoryError, match="64 rows are all"):
+        world.spawn(10, apple={}, zebra={}, **{full: {}})
+    assert state(world) == before
+    assert len(world.entities) == 60
+
+
+@pytest.mark.parametrize("values", [{}, {"a": [1.0, 2.0]}])
+def test_rows_of_the_dead_stay_if_too_few_indices_are_left(
+    room_package: ModuleType, values: dict[str, Any]
+) -> None:
+    world = room_package.Full()
+    es = world.spawn(128, apple={"a": range(128)}).tolist()
+    world.destroy(es[5])
+    before = state(world), world.apple.data.a.tolist()
+    with pytest.raises(MemoryError, match="2 entities wanted, 1 indices left"):
+        world.spawn(2, apple=values)
+    assert (state(world), world.apple.data.a.tolist()) == before
+
+
+def test_no_manager_grows_if_no_index_is_left(room_package: ModuleType) -> None:
+    world = room_package.Full()
+    before = state(world)
+    with pytest.raises(MemoryError):
+        world.spawn(129, apple={}, zebra={})
+    assert state(world) == before
+
+
+# --- objects in bulk ---------------------------------------------------------------------------
+
+WRONG = r"Place\.plain: wanted 2 objects .*, not 3; .*write \[x\] \* 2"
+
+
+def test_lists_of_objects_are_one_per_row() -> None:
+    world = together()
+    es = world.entities.create_many(2)
+    three = ["a", "b", "c"]
+    for wrong in (three, np.array(three, object), [[1], [2], [3]], np.zeros((3, 2))):
+        with pytest.raises(ValueError, match=WRONG):
+            world.place.create_many(es, plain=wrong)
+        with pytest.raises(ValueError, match=WRONG):
+            world.spawn(2, place={"plain": wrong})
+        assert len(world.place) == COUNT
+    world.place.create_many(es, plain=[three] * 2)
+    assert all(cell is three for cell in world.place.data.plain[COUNT:])
+    with pytest.raises(ValueError, match=r"Place\.plain: wanted 8"):
+        world.place.data.plain = three
+    with pytest.raises(ValueError, match=r"Place\.plain: wanted 6"):
+        world.movers.place.plain = three
+    for one in (("a", "b", "c"), {"a": 1}, "abc", None, np.array(5), {1, 2}):
+        world.place.data.plain = one
+        assert all(cell is one for cell in world.place.data.plain)
+    (single,) = world.spawn(1, place={"plain": ["sword"]})
+    assert world.place.plain(world.place.lookup(single)) == "sword"
+    with pytest.raises(ValueError, match="wanted 0 objects"):
+        world.spawn(0, place={"plain": three})
+
+
+def test_lists_of_objects_in_archetypes() -> None:
+    world = together()
+    heat = world.burning._ALL[0]
+    for wrong in (["a", "b", "c"], np.arange(3)):
+        with pytest.raises(ValueError, match=r"Heat\.source: wanted 2 objects"):
+            world.archetypes.create([heat], 2, heat={"source": wrong})
+        with pytest.raises(ValueError, match=r"Heat\.source: wanted 2 objects"):
+            world.spawn(2, heat={"source": wrong})
+    whole = ["a", "b"]
+    es = world.archetypes.create([heat], 2, heat={"source": whole})
+    assert [world.archetypes.get(e, heat).source for e in es] == whole
+    world.archetypes.set(es[0], heat, source=whole)
+    assert world.archetypes.get(es[0], heat).source is whole
+    (chunk,) = world.burning.chunks()
+    with pytest.raises(ValueError, match=r"Heat\.source: wanted 2 objects"):
+        chunk.heat.source = ["a"]
+
+
+# --- keys of spawn -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"bodi": {}}, "spawn has no component 'bodi'; did you mean 'body'?"),
+        ({"Body": {}}, "spawn has no component 'Body'; did you mean 'body'?"),
+        ({"zzz": {}}, "spawn has no component 'zzz'; it has body, extra, place, heat"),
+        ({"body": {"mas": 1}}, "Body has no field 'mas'; did you mean 'mass'?"),
+        ({"heat": {"celsus": 1}}, "Heat has no field 'celsus'; did you mean 'celsius'?"),
+    ],
+)
+def test_unknown_keys_of_spawn(given: dict[str, Any], message: str) -> None:
+    world = together()
+    with pytest.raises(TypeError, match=re.escape(message)):
+        world.spawn(2, **given)
+    assert len(list(world.entities)) == COUNT

@@ -1,0 +1,342 @@
+"""Generated kernels: bit for bit what the reference says, whatever is in the columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from ecsgen_runtime.bulk import Sizes
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ecsgen.config import Backend
+from ecsgen.model import Kernel
+from tests.models.kernel_reference import SCALARS, Reference
+from tests.support.kernel_package import (
+    Subject,
+    arguments,
+    built,
+    columns_of,
+    differing,
+    fill,
+    filled,
+    manager_of,
+    schema,
+    write,
+)
+from tests.support.soak import examples
+from tests.support.world_package import world_package
+
+KERNELS = 60
+
+
+@pytest.fixture(scope="module")
+def subject() -> Subject:
+    return built(schema("", KERNELS, first=0), "kernels_exact")
+
+
+@pytest.fixture(scope="module")
+def family() -> Subject:
+    """Kernels that read parents, on a component of which some rows are inactive."""
+    keys = "hierarchy: {orphans: root}\npartition: {start: active}\n"
+    return built(schema(keys, KERNELS // 2, first=0, parent=True), "kernels_family")
+
+
+@pytest.fixture(scope="module")
+def loops() -> Subject:
+    """The same kernels as `subject` has, where rows take turns: loops in plain Python."""
+    text = schema("", KERNELS // 2, first=0)
+    return built(text.replace(": {args:", ": {turns: rows, args:"), "kernels_loops")
+
+
+def check(subject: Subject, number: int, rows: int, seed: int) -> None:
+    kernel = subject.component.kernels[number]
+    random = np.random.default_rng(seed)
+    manager = filled(subject, rows, random)
+    if subject.component.hierarchy:
+        relate(manager, rows, random)
+    expected = {name: c.copy() for name, c in columns_of(manager.data, subject.component).items()}
+    given = arguments(kernel)
+    with np.errstate(all="ignore"):
+        getattr(manager, kernel.name)(**given)
+    if subject.component.hierarchy:
+        order = [int(row) for level in manager.levels() for row in level if row < manager.n_active]
+        parents = manager.data.parent
+        above = dict(kernel.program.above_roots)
+        Reference(expected, given, parents, above).run(kernel.program, order)
+    else:
+        Reference(expected, given).run(kernel.program, range(rows))
+    compare(kernel, columns_of(manager.data, subject.component), expected)
+
+
+def compare(kernel: Kernel, found: dict[str, Any], expected: dict[str, Any]) -> None:
+    for name, column in found.items():
+        wrong = differing(column, expected[name])
+        assert not wrong.any(), (
+            f"{kernel.steps} where {kernel.where!r}: {name} at {np.argwhere(wrong)[0]}: "
+            f"{column[wrong][0]!r}, not {expected[name][wrong][0]!r}"
+        )
+
+
+def relate(manager: Any, rows: int, random: np.random.Generator) -> None:
+    """Give most rows a parent, then deactivate some."""
+    for row in range(1, rows):
+        if random.random() < 0.8:
+            manager.set_parent(row, int(random.integers(0, row)))
+    manager.deactivate_many(random.random(rows) < 0.2)
+
+
+@settings(deadline=None, max_examples=examples(250), suppress_health_check=[HealthCheck.too_slow])
+@given(
+    number=st.integers(0, KERNELS - 1),
+    rows=st.sampled_from([0, 1, 2, 7, 8, 9, 17, 40]),
+    seed=st.integers(0, 2**32),
+)
+def test_random_kernels_are_exact(subject: Subject, number: int, rows: int, seed: int) -> None:
+    check(subject, number, rows, seed)
+
+
+@settings(deadline=None, max_examples=examples(80), suppress_health_check=[HealthCheck.too_slow])
+@given(
+    number=st.integers(0, KERNELS // 2 - 1),
+    rows=st.sampled_from([0, 1, 2, 17]),
+    seed=st.integers(0, 2**32),
+)
+def test_loops_are_exact(loops: Subject, number: int, rows: int, seed: int) -> None:
+    check(loops, number, rows, seed)
+
+
+@settings(deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
+@given(
+    number=st.integers(0, KERNELS // 2 - 1),
+    rows=st.sampled_from([0, 1, 2, 9, 30]),
+    seed=st.integers(0, 2**32),
+)
+def test_parents_come_first(family: Subject, number: int, rows: int, seed: int) -> None:
+    check(family, number, rows, seed)
+
+
+@pytest.mark.parametrize("number", range(KERNELS))
+def test_blocks_join(subject: Subject, number: int) -> None:
+    with Sizes.of(block_rows=(8, 8)):
+        check(subject, number, 24 + number % 3, seed=number)
+
+
+COMPILED_KERNELS = 8
+LARGE = """\
+component: Body
+fields:
+  place: "f32[3]"
+  speed: "f32[3]"
+  mass: f32
+  long: "f32[40]"
+  other: "f32[40]"
+  square: "f32[6,6]"
+  wide: "f64[6,6]"
+  six: "f32[6]"
+  parts: {type: "f32[20]", split: true}
+  counts: "i16[20]"
+hierarchy: {orphans: root}
+kernels:
+  flat: {args: {dt: f32}, steps: ["speed += place * dt", "place += speed * dt"]}
+  inner:
+    args: {gains: "f32[40]"}
+    steps: ["long += other * 0.5 + gains", "other = long / norm(long) if mass > 0 else other"]
+  mixed: {where: mass > 0, steps: ["t = long * 2", "t = t + long[3]", "long = t - t[1]"]}
+  matrices: {steps: ["square = square @ square", "six = square @ six", "wide += f64(square)"]}
+  split: {steps: ["parts = parts * 2 + parts[3]", "parts = normalize(parts)"]}
+  floored: {steps: ["counts += counts * i16(parts)", "counts = counts // 3 - counts % 5"]}
+  downwards:
+    steps:
+      - square = parent.square @ square
+      - mass += parent.mass
+      - long += parent.long
+      - parts = parent.parts + 1
+  shared: {parallel: true, steps: ["long *= mass", "six = square @ six"]}
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Subject:
+    return built(schema("", COMPILED_KERNELS, first=700), "kernels_compiled", "numba")
+
+
+@pytest.fixture(scope="module")
+def large() -> Subject:
+    return built(LARGE, "kernels_large", "numba")
+
+
+@settings(deadline=None, max_examples=examples(150), suppress_health_check=list(HealthCheck))
+@given(
+    number=st.integers(0, COMPILED_KERNELS - 1),
+    rows=st.sampled_from([0, 1, 2, 7, 8, 9, 17, 40]),
+    seed=st.integers(0, 2**32),
+)
+def test_random_compiled_kernels_are_exact(
+    compiled: Subject, number: int, rows: int, seed: int
+) -> None:
+    check(compiled, number, rows, seed)
+
+
+@pytest.mark.parametrize("number", range(LARGE.count("steps:")))
+@pytest.mark.parametrize("rows", [0, 1, 70])
+def test_shapes_and_trees(large: Subject, number: int, rows: int) -> None:
+    """Long shapes are inner loops; a tree's parents come before their children."""
+    component, random = large.component, np.random.default_rng(rows)
+    kernel = component.kernels[number]
+    entities = large.package.EntityManager()
+    manager = large.package.BodyManager(entities)
+    manager.create_many(entities.create_many(rows))
+    if rows > 1:
+        above = [int(random.integers(0, row)) for row in range(1, rows)]
+        manager.set_parent_many(np.arange(1, rows), above)
+        manager.sort(random.random(rows))
+    fill([manager.data], component, random)
+    for field in component.fields:
+        if rows > 1 and field.type.scalar[0] == "f":  # with values that stay finite
+            write(manager.data, field, random.standard_normal((rows, *field.type.shape)))
+    expected = {name: c.copy() for name, c in columns_of(manager.data, component).items()}
+    given = {"dt": 0.25, "gains": tuple(range(40))}
+    given = {argument.name: given[argument.name] for argument in kernel.program.arguments}
+    getattr(manager, kernel.name)(**given)
+    defaults = {name: np.array(elements) for name, elements in kernel.program.above_roots}
+    order = [row for level in manager.levels() for row in level.tolist()]
+    Reference(expected, given, manager.data.parent, defaults).run(kernel.program, order)
+    compare(kernel, columns_of(manager.data, component), expected)
+
+
+FUNCTIONS = (
+    "exp",
+    "log",
+    "log2",
+    "log10",
+    "sinh",
+    "cosh",
+    "tanh",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_functions_are_within_four_ulps(backend: Backend) -> None:
+    names = [f"{name}_{scalar}" for name in FUNCTIONS for scalar in ("f32", "f64")]
+    fields = "".join(f"  {name}: {name[-3:]}\n" for name in names)
+    steps = ", ".join(f'"{name} = {name[:-4]}(x_{name[-3:]})"' for name in names)
+    text = f"component: Wave\nfields:\n  x_f32: f32\n  x_f64: f64\n{fields}"
+    text += f"kernels:\n  shape: {{steps: [{steps}]}}\n"
+    manager = manager_of(text, f"functions_{backend}", backend)
+    manager.create_many(manager._entities.create_many(400))
+    data = manager.data
+    data.x_f64 = data.x_f32 = np.linspace(0.001, 0.999, 400, dtype=np.float32)
+    manager.shape()
+    for name in names:
+        found = getattr(data, name)
+        true = SCALARS[name[:-4]](data.x_f64.astype(np.longdouble))
+        error = np.abs(found - true) / np.spacing(np.abs(found))
+        assert error.max() <= 4, name
+
+
+SCHEMA = """
+world: Wood
+---
+component: Branch
+hierarchy: {orphans: root}
+partition: {start: active}
+fields:
+  own: f64
+  weight: {type: f32, default: 2.0}
+  place: "f64[2]"
+  turn: {type: "f32[2,2]", split: true}
+  whole: "f32[3,3]"
+kernels:
+  grow:
+    steps:
+      - place += parent.place * 2 + parent.own
+      - own = parent.own + parent.weight * weight
+  spin: {steps: [whole = parent.whole @ whole, turn = parent.turn * 2 + turn]}
+  some: {where: own > 3, steps: [own = parent.own + 1]}
+  every: {rows: all, steps: [weight = parent.weight + 1]}
+"""
+LEVELS_KERNELS = ("grow", "spin", "some", "every")
+
+
+def wood(parents: list[int], idle: list[int]) -> Any:
+    """Return a wood: the parent of each branch, or itself for roots; who is not active."""
+    world = world_package(SCHEMA, "kernel_levels").Wood()
+    draw = np.random.default_rng(len(parents))
+    branches, n = world.branch, len(parents)
+    es = world.spawn(n, branch={"own": np.arange(n), "place": draw.integers(0, 9, (n, 2))})
+    branches.data.whole = draw.integers(-1, 2, (n, 3, 3))
+    for row, turn in enumerate(draw.integers(0, 5, (n, 2, 2)).tolist()):
+        branches.set_turn(row, turn)
+    for row, parent in enumerate(parents):
+        if parent < row:
+            branches.set_parent(row, parent)
+    branches.deactivate_many(branches.lookup_many(es[sorted(set(idle))]))
+    return world
+
+
+def ran(world: Any) -> bytes:
+    for name in LEVELS_KERNELS:
+        getattr(world.branch, name)()
+        getattr(world.branch, name)()
+    columns = (getattr(world.branch.data, name) for name in ("own", "weight", "place", "whole"))
+    turns = [world.branch.turn(row) for row in range(len(world.branch))]
+    return b"".join(column.tobytes() for column in columns) + repr(turns).encode()
+
+
+Forest = st.integers(1, 40).flatmap(
+    lambda n: st.tuples(
+        st.tuples(*(st.integers(0, row) for row in range(n))),
+        st.lists(st.integers(0, n - 1), max_size=3),
+    )
+)
+
+
+@settings(deadline=None)
+@given(Forest, st.sampled_from([1, 2, 4, 16]))
+def test_at_once_is_as_level_by_level(forest: Any, size: int) -> None:
+    parents, idle = forest
+    one, other = wood(parents, idle), wood(parents, idle)
+    at_once = ran(one)
+    with Sizes.of(block_rows=(size, size)):
+        assert ran(other) == at_once
+
+
+@settings(deadline=None)
+@given(Forest, st.sampled_from([1, 4, 1024]))
+def test_rows_in_order_are_as_gathered(forest: Any, size: int) -> None:
+    parents, idle = sorted(forest[0]), forest[1]
+    one, other = wood(parents, idle), wood(parents, idle)
+    with Sizes.of(block_rows=(size, size)), pytest.MonkeyPatch.context() as patch:
+        where_they_are = ran(one)
+        patch.setattr("ecsgen_runtime.kernels.levels.as_slice", lambda rows: rows)
+        assert ran(other) == where_they_are
+
+
+def test_children_see_what_their_parents_have_become() -> None:
+    world = wood([0, 0, 1, 2, 2], [])
+    world.branch.every()
+    assert world.branch.data.weight.tolist() == [3.0, 4.0, 5.0, 6.0, 6.0]
+    world.branch.every()
+    assert world.branch.data.weight.tolist() == [3.0, 4.0, 5.0, 6.0, 6.0]
+
+
+def test_parents_that_are_not_active_are_read_as_they_are() -> None:
+    world = wood([0, 0, 1], [1])
+    branches = world.branch
+    e = world.entities
+    branches.data.own = 10
+    branches.some()
+    own = {e.index(owner): branches.own(branches.lookup(owner)) for owner in branches}
+    assert own == {0: 1.0, 1: 10.0, 2: 11.0}
+
+
+def test_there_may_be_no_rows() -> None:
+    world = world_package(SCHEMA, "kernel_levels").Wood()
+    assert ran(world) == b"[]"
