@@ -23,8 +23,15 @@ def field(type_: str, default: Any = 0, **other: Any) -> Document:
 
 
 USUAL: Document = {
-    "in": "managers", "owner": "entity", "instances": "one", "lookup": "sparse",
-    "destroy": "gc", "ids": False, "partition": "", "hierarchy": "", "cold": "inline",
+    "in": "managers",
+    "owner": "entity",
+    "instances": "one",
+    "lookup": "sparse",
+    "destroy": "gc",
+    "ids": False,
+    "partition": "",
+    "hierarchy": "",
+    "cold": "inline",
 }
 """The policies of a component of which the schema says none."""
 
