@@ -231,12 +231,8 @@ def test_the_order_of_rows_does_not_matter(packages: Any) -> None:
 def test_managers_without_draws_have_nothing_of_it(packages: Any) -> None:
     for _, package in packages:
         w = package.World()
-        assert {name for name in w.MANAGERS if hasattr(getattr(w, name), "seed")} == {
-            "body",
-            "node",
-            "spark",
-            "item",
-        }
+        drawing = {name for name in w.MANAGERS if hasattr(getattr(w, name), "seed")}
+        assert drawing == {"body", "node", "spark", "item"}
 
 
 def test_saved_and_loaded(packages: Any) -> None:

@@ -18,8 +18,7 @@ from tests.models.form_interpreter import FormInterpreter
 from tests.models.kernel_interpreter import run
 from tests.models.kernel_scalars import SCALARS
 from tests.models.kernel_texts import ENUM, FIELDS
-from tests.models.near_reference import NearReference
-from tests.models.world_reference import columns_of, same, used_rows
+from tests.models.world_reference import NearReference, columns_of, same, used_rows
 from tests.support.kernel_package import arguments, differing, schema
 from tests.support.others_package import filled, randomize
 from tests.support.world_package import load, world_package

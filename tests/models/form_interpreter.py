@@ -38,8 +38,7 @@ from ecsgen.model.programs import (
 )
 from tests.models.kernel_reference import NIL, Value
 from tests.models.kernel_scalars import SCALARS as NUMPY
-from tests.models.near_reference import NearReference, Places
-from tests.models.world_reference import Columns
+from tests.models.world_reference import Columns, NearReference, Places
 
 Key = tuple[str, str]
 

@@ -112,12 +112,8 @@ def test_no_text_lies_on_another(components: list[Component]) -> None:
 
 
 def test_what_columns_are() -> None:
-    assert kinds(BY_NAME["Plain"]) == {
-        "entity": "owner",
-        "mass": "hot",
-        "place": "hot",
-        "text": "cold",
-    }
+    plain = {"entity": "owner", "mass": "hot", "place": "hot", "text": "cold"}
+    assert kinds(BY_NAME["Plain"]) == plain
     crowded = kinds(BY_NAME["Crowded" + "X" * 57])
     assert crowded["next"] == crowded["cold_row"] == "links"
     assert crowded["id_slot"] == "ids"

@@ -11,8 +11,7 @@ from ecsgen.config import Backend
 from ecsgen.model import Field, Kernel, Project
 from ecsgen.model.columns import split_parts
 from ecsgen.policies import most_rows
-from tests.models.near_reference import NearReference
-from tests.models.world_reference import columns_of, same, used_rows
+from tests.models.world_reference import NearReference, columns_of, same, used_rows
 from tests.support.kernel_package import random_values
 from tests.support.world_package import load, world_package
 

@@ -341,12 +341,8 @@ def camp() -> Any:
 
 def test_a_flag_for_each_component_that_entities_can_have() -> None:
     signature = camp().Signature
-    assert {flag.name: int(flag) for flag in signature} == {
-        "CROWN": 1,
-        "HEALTH": 2,
-        "PLACE": 4,
-        "WEAPON": 8,
-    }
+    found = {flag.name: int(flag) for flag in signature}
+    assert found == {"CROWN": 1, "HEALTH": 2, "PLACE": 4, "WEAPON": 8}
 
 
 def test_bundles_are_the_flags_of_their_components() -> None:
