@@ -157,7 +157,6 @@ def _note(backend: Backend, kernels: Iterable[Kernel]) -> str:
 def entities_module(world: World, compiled: bool = False) -> str:
     """Return the module that has the project's entity manager, and its numbers.
 
-
     `compiled`: whether the manager of those of a shard has loops for many at once.
     """
     numbers = [
