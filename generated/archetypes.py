@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from .armor import Armor, ArmorData, ArmorFields, ArmorValues
 from .burning import Burning, BurningData, BurningFields, BurningValues
-from .entities import INDEX_MASK, EntityManager
+from .entities import EntityManager
 from .health import Health, HealthData, HealthFields, HealthValues
 from .weapon import Weapon, WeaponData, WeaponFields, WeaponValues
 
@@ -75,7 +75,7 @@ class Archetypes(ArchetypeStore[ArchetypeChunk]):
 
     def __init__(self, entities: EntityManager) -> None:
         EntityManager._check_own(entities, self)
-        super().__init__(entities, ArchetypeChunk, self._DATA, CHUNK_BYTES, INDEX_MASK)
+        super().__init__(entities, ArchetypeChunk, self._DATA, CHUNK_BYTES)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Archetypes.__init__(self, state["entities"])

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Never
 import numpy as np
 from ecsgen_runtime.archetypes.archetype_world import ArchetypeWorld
 from ecsgen_runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
-from ecsgen_runtime.archetypes.view import QueriedChunks
+from ecsgen_runtime.archetypes.store import QueriedChunks
 from ecsgen_runtime.field_types import FloatField
 from ecsgen_runtime.fields import unknown_component
 from ecsgen_runtime.handles import NIL, Entity, EntityArray, Instance, RowArray

@@ -24,7 +24,7 @@ from typing import Any, Final
 import numpy as np
 from ecsgen_runtime.snapshots.check import check_content, checked_documents
 from ecsgen_runtime.snapshots.reading import read_snapshot
-from ecsgen_runtime.snapshots.strategy import Saving
+from ecsgen_runtime.snapshots.saving import Saving
 
 import generated
 

@@ -84,7 +84,7 @@ def _in_snapshot(path: Path) -> Side:
     from ecsgen_runtime.errors import SnapshotError  # numpy comes with it
     from ecsgen_runtime.snapshots.check import checked_documents
     from ecsgen_runtime.snapshots.reading import read_snapshot
-    from ecsgen_runtime.snapshots.strategy import Saving
+    from ecsgen_runtime.snapshots.saving import Saving
 
     try:
         saved = checked_documents(read_snapshot(path, map_pages=True), Saving())

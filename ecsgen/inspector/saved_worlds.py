@@ -60,7 +60,7 @@ def _project(file: Path, folder: Path) -> Project:
     from ecsgen_runtime.snapshots.check import checked_documents
     from ecsgen_runtime.snapshots.documents import parsed_json
     from ecsgen_runtime.snapshots.reading import read_snapshot
-    from ecsgen_runtime.snapshots.strategy import Saving
+    from ecsgen_runtime.snapshots.saving import Saving
 
     from ecsgen import schema
 

@@ -46,6 +46,13 @@ class Column(NamedTuple):
         return self.before * capacity
 
 
+def split_columns(name: str, shape: tuple[int, ...]) -> list[str]:
+    """Return the columns of a split field, one for each element."""
+    count = prod(shape)
+    ends: Iterable[object] = "xyzw"[:count] if count <= 4 else range(count)
+    return [f"{name}_{end}" for end in ends]
+
+
 def whole_rows(rows: int) -> int:
     """Round up to a capacity: a multiple of 64 rows, within the range of rows."""
     capacity = -(-rows // CACHE_LINE) * CACHE_LINE

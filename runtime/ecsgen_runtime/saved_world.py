@@ -11,9 +11,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 
 if TYPE_CHECKING:
-    from .snapshots.contents import OtherRows
     from .snapshots.documents import Codec
-    from .snapshots.strategy import Saving
+    from .snapshots.saving import Saving
     from .snapshots.tables import Snapshot
 
 
@@ -122,11 +121,11 @@ class SavedWorld:
     @staticmethod
     def _saving() -> Saving:
         """Return what such a world is saved and loaded by."""
-        from .snapshots.strategy import Saving
+        from .snapshots.saving import Saving
 
         return Saving()
 
-    def _chunked_rows(self) -> OtherRows | None:
+    def _chunked_rows(self) -> Any:
         """Return the components that live in chunks, if there are any."""
         return None
 

@@ -14,7 +14,7 @@ GROUPS = (
         Mutant("columns lie in no buffer", r"rows\.ROW_BYTES \* capacity", "0"),
     ),
     module(
-        "_runtime/snapshots/strategy.py",
+        "_runtime/snapshots/saving.py",
         ALL,
         Mutant("retired indices are forgotten", r"n_retired\)$", "0)"),
         Mutant("groups have to be made anew", r"_n_grouped = .*", "_n_grouped = 0"),
@@ -47,7 +47,9 @@ GROUPS = (
     module(
         "_runtime/snapshots/saved_chunks.py",
         ("test_archetypes.py", "test_world.py"),
-        Mutant("all pieces are the first one", r"self\._start = start \+ count", "pass"),
+        Mutant(
+            "all parts are the first one", r"(np\.cumsum\(counts), dtype=np\.intp\)", r"0 * \1)"
+        ),
         Mutant("chunks: the version begins anew", r"self\._store\._version = .*", "pass"),
     ),
 )

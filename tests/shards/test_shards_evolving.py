@@ -400,6 +400,19 @@ def test_shards_evolve(tmp_path: Path, size: int) -> None:
     run(size, rank)
 
 
+def test_new_components_give_ids_of_their_shard(tmp_path: Path) -> None:
+    saved(tmp_path)
+    late = BEFORE + "---\ncomponent: Late\nfields: {k: i32}\nids: true\n"
+
+    def rank(comm: ThreadComm) -> None:
+        w = package(late).Shards.load(tmp_path, comm).world
+        ids = w.late.id_of_many(w.late.lookup_many(w.spawn(2, late={})))
+        assert (ids >> np.uint64(32) & np.uint64(0xFFF)).tolist() == [w.entities.shard] * 2
+        assert (ids >> np.uint64(44) >= 1).all()
+
+    run(3, rank)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

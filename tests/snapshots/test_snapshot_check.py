@@ -13,21 +13,20 @@ import numpy as np
 import pytest
 from ecsgen_runtime.errors import SnapshotError
 from ecsgen_runtime.snapshots.check import check_content, checked_documents
-from ecsgen_runtime.snapshots.checked_links import row_on_way_round
-from ecsgen_runtime.snapshots.checked_tensors import check_state, check_tensors
+from ecsgen_runtime.snapshots.checked_documents import check_schema, check_state, check_tensors
+from ecsgen_runtime.snapshots.checked_rows import row_on_way_round
 from ecsgen_runtime.snapshots.documents import Document, Saved
 from ecsgen_runtime.snapshots.reading import SnapshotFile, read_snapshot
-from ecsgen_runtime.snapshots.schema_documents import check_schema
-from ecsgen_runtime.snapshots.strategy import Saving
+from ecsgen_runtime.snapshots.saving import Saving
 from ecsgen_runtime.snapshots.writing import Plan, single
 
 from tests.support.snapshot_town import NIL, WORN_OUT, Arrays, entity, field, rows, texts, town
 
 
 def check(saved: Saved) -> None:
-    check_schema(saved.schema, saved.name)
-    check_state(saved)
-    check_tensors(saved)
+    check_schema(saved.schema, saved.name, Saving())
+    check_state(saved, Saving())
+    check_tensors(saved, Saving())
     check_content(saved, Saving())
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime.snapshots.documents import Document, Saved
 from ecsgen_runtime.snapshots.evolution import migrate_saved
-from ecsgen_runtime.snapshots.strategy import Saving
+from ecsgen_runtime.snapshots.saving import Saving
 
 from ecsgen.model.saved import saved_schema
 from tests.support.evolving import loaded, package, row_class, world

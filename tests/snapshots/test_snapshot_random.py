@@ -13,13 +13,12 @@ import pytest
 from ecsgen_runtime.errors import SnapshotError
 from ecsgen_runtime.handles import NIL
 from ecsgen_runtime.snapshots.check import check_content, checked_documents
-from ecsgen_runtime.snapshots.checked_tensors import check_state, check_tensors
+from ecsgen_runtime.snapshots.checked_documents import check_schema, check_state, check_tensors
 from ecsgen_runtime.snapshots.documents import Document, Saved
 from ecsgen_runtime.snapshots.evolution import migrate_saved
-from ecsgen_runtime.snapshots.evolved_links import ranks
+from ecsgen_runtime.snapshots.evolved_rows import ranks
 from ecsgen_runtime.snapshots.reading import read_snapshot
-from ecsgen_runtime.snapshots.schema_documents import check_schema
-from ecsgen_runtime.snapshots.strategy import Saving
+from ecsgen_runtime.snapshots.saving import Saving
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -162,7 +161,7 @@ def with_maps(new: Saved) -> Saved:
 def test_what_is_loaded_is_true(
     variant: str, seed: int, schema: Document, drop: tuple[str, ...]
 ) -> None:
-    check_schema(schema, "schema")
+    check_schema(schema, "schema", Saving())
     old = saved(variant, seed)
     try:
         new = migrate_saved(old, Saving(), schema, {}, drop)
@@ -171,8 +170,8 @@ def test_what_is_loaded_is_true(
         return
     assert new.schema == schema
     new = with_maps(new)
-    check_state(new)
-    check_tensors(new)
+    check_state(new, Saving())
+    check_tensors(new, Saving())
     check_content(new, Saving())
     again = migrate_saved(new, Saving(), {**schema, "version": 2}, {})
     assert again.state == new.state

@@ -36,6 +36,7 @@ from tests.support.archetypes_package import (
     check_structure,
     game,
 )
+from tests.support.entities_package import entity_manager
 from tests.support.evolving import through_bytes
 from tests.support.soak import examples
 from tests.support.world_package import load, world_package
@@ -369,7 +370,7 @@ def test_places_by_archetype() -> None:
 
 
 def test_places_tell_generations_apart() -> None:
-    places = EntityPlaces(2**32 - 1)
+    places = EntityPlaces(entity_manager()())
     first, second = 1 << 32 | 900, 2 << 32 | 900
     assert places.get(first) == NOWHERE
     assert places.cover(first) == 0

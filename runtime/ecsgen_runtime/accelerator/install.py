@@ -2,26 +2,158 @@
 
 from __future__ import annotations
 
+import sys
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from ._fast import Component, Entities, Method, World
-from .fast_proxies import install_proxy
-from .joins import install_join, install_loop
+from ._fast import Component, Entities, Join, Loop, Method, Property, Proxy, Rows, World
 from .known import (
     ENTITIES,
     INHERITED,
     NEEDED,
+    PROXIES,
     WORLDS,
     Kind,
     attributes,
+    component_spec,
     consists,
     is_of,
+    part_of,
+    row_classes,
+    slots_of,
     static,
 )
-from .spec import component_spec, part_of, row_classes, slots_of
+
+_JOIN_SLOTS: Final = ("required", "optional", "any_of", "none_of")
+
+
+def install_join(kind: Kind) -> None:
+    """Put a function in C before `_join`."""
+    modules = vars(sys.modules[kind.__module__])
+    members = vars(sys.modules[modules["QueryMember"].__module__])
+    slots = {name: f"_{name}" for name in _JOIN_SLOTS}
+    slots |= {name: name for name in ("entities", "state", "data")}
+    plan = Join(
+        {
+            "kind": kind,
+            "names": ("_blocks", "_join", "_narrow", "_way", "changes"),
+            "parts": kind,
+            "part_names": (),
+            "finder": "lookup",
+            "slots": slots_of(kind, slots)
+            | slots_of(members["QueryMember"], {"manager": "manager"}),
+            "alive": "alive",
+            "member": members["QueryMember"],
+            "sparse_member": members["QuerySparseMember"],
+            "rows": modules["QueryRows"],
+            "match": modules["QueryMatch"],
+            "empty": np.empty,
+            "dtype": np.intp,
+            "loop": Loop,
+            "join": "_join",
+            "version": sys.intern("_version"),
+            "changes": "changes",
+            "changed": modules["changed_in_loop"],
+        }
+    )
+    kind._join = Method(plan, static(kind, "_join"), "join")
+    plan.seal()
+
+
+def install_loop(kind: Kind) -> None:
+    """Put a function in C before what makes the loop over a query, if what joins has one."""
+    join = static(sys.modules[kind.__module__].QueryJoin, "_join")
+    if isinstance(join, Method):
+        loop = static(kind, "_while_unchanged")
+        kind._while_unchanged = Method(join.plan, loop, "loop")
+
+
+ROW: Final = -1
+OWNER: Final = -2
+"""Numbers of the attributes that are no fields, as C has them."""
+
+_SLOTS: Final = ("manager", "owner", "row", "version")
+_OWN: Final = ("_manager", "_owner", "_row", "_version", "_find", "_found")
+_LOOPS: Final = {"__getitem__": ("item", "_proxy"), "rows": ("rows", "_proxies")}
+"""What makes proxies: the function in C, and the method that it calls."""
+
+
+def install_proxy(kind: Kind) -> None:
+    """Put functions in C before the properties of a class of proxies, if the manager has some."""
+    manager = _manager_of(kind)
+    if manager is None:
+        return
+    plan = _plan(kind, manager)
+    if plan is None:
+        return
+    for name, value in list(vars(kind).items()):
+        if type(value) is property:
+            _put_property(kind, plan, name, value, manager)
+    for name, field in {"row": ROW, "entity": OWNER}.items():
+        inherited = static(kind, name)
+        if type(inherited) is property:
+            setattr(kind, name, Property(plan, inherited, name, field, True, False))
+    plan.seal()
+    for name, (function, maker) in _LOOPS.items():
+        if is_of(static(manager, maker), maker, "Owned"):
+            setattr(manager, name, Method(plan, static(manager, name), function))
+    _finder(manager).plan.seal()  # these may be among what others rely on
+
+
+def _manager_of(kind: Kind) -> Kind | None:
+    """Return the manager whose rows a class of proxies stands for."""
+    name = f"{kind.__name__.removesuffix('Ref')}Manager"
+    return vars(sys.modules[kind.__module__]).get(name)
+
+
+def _finder(manager: Kind) -> Any:
+    """Return the method that finds the row of an entity, or of an id."""
+    return static(manager, "lookup") or static(manager, "resolve")
+
+
+def _plan(kind: Kind, manager: Kind) -> Proxy | None:
+    """Return the plan of a class of proxies; None if its manager has none."""
+    finder = _finder(manager)
+    if not isinstance(finder, Method):
+        return None
+    return Proxy(
+        {
+            "kind": kind,
+            "names": _OWN,
+            "parts": kind,
+            "part_names": (),
+            "finder": "lookup",
+            "slots": slots_of(kind, {name: f"_{name}" for name in _SLOTS}),
+            "component": finder.plan,
+            "rows_kind": Rows,
+            "finds": isinstance(static(manager, "require"), Method),
+        }
+    )
+
+
+def _put_property(
+    kind: Kind, plan: Proxy, name: str, wrapped: property, manager: Kind
+) -> None:
+    """Put functions in C before a field's property, as far as it is known what that does."""
+    accessor = static(manager, name)
+    if not isinstance(accessor, Method):
+        return
+    reads = _is_made(wrapped.fget, "get")
+    # as `set_<field>` writes, which may have more to do than C knows
+    writes = isinstance(static(manager, f"set_{name}"), Method)
+    writes = writes and _is_made(wrapped.fset, "put")
+    if reads or writes:
+        setattr(
+            kind, name, Property(plan, wrapped, name, accessor.field, reads, writes)
+        )
+
+
+def _is_made(function: Any, role: str) -> bool:
+    """Return whether a field's function is one of the library's that are known."""
+    return is_of(function, f"<locals>.{role}", PROXIES[role])
+
 
 _WORLD_SLOTS = ("managers", "noted", "collecting")
 
@@ -102,7 +234,8 @@ def _install_world(kind: Kind) -> None:
     }
     if "spawn" in vars(kind):
         chosen["spawn"] = vars(kind)["spawn"], "spawn", 0
-    if not isinstance(entities := _alive(kind), Method):
+    entities = static(part_of(kind, "EntityManager"), "alive")
+    if not isinstance(entities, Method):
         return
     array = np.zeros(1, np.uint64)
     spec = {
@@ -121,11 +254,6 @@ def _install_world(kind: Kind) -> None:
         "copy": "copy",
     }
     _put(kind, World, spec, chosen)
-
-
-def _alive(kind: Kind) -> Any:
-    """Return `alive` of the entity manager that a world has."""
-    return static(part_of(kind, "EntityManager"), "alive")
 
 
 def _put(kind: Kind, planned: type[Any], spec: dict[str, Any], chosen: Chosen) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from .table import NOWHERE
 
 if TYPE_CHECKING:
     from ..snapshots.saved_chunks import ChunkedRows
+
+
+_GivenT = TypeVar("_GivenT")
 
 
 class ArchetypeHolder:
@@ -135,17 +138,12 @@ class AddedRows:
         added: list[RowClass] = []
         try:
             for row in self._rows:
-                store._add(entity, type(row), _fields_of(row))
+                store._add(entity, type(row), row._asdict())  # type: ignore[attr-defined]  # a NamedTuple
                 added.append(type(row))
         except BaseException:
             for component in added:
                 store.remove(entity, component)
             raise
-
-
-def _fields_of(row: tuple[Any, ...]) -> dict[str, Any]:
-    names: tuple[str, ...] = row._fields  # type: ignore[attr-defined]  # a NamedTuple
-    return dict(zip(names, row, strict=True))
 
 
 class ArchetypeWorld(EntityWorld):
@@ -188,8 +186,7 @@ class ArchetypeWorld(EntityWorld):
     def _checked(self, n: int, given: Mapping[RowClass, GivenRows]) -> list[SpawnPart]:
         if self._chunked.keys().isdisjoint(given):
             return super()._checked(n, given)
-        chunked = {row: given[row] for row in given if row in self._chunked}
-        managed = {row: given[row] for row in given if row not in self._chunked}
+        chunked, managed = self._parted(given)
         parts = super()._checked(n, managed)
         rows = SpawnedRows(self._store, n, chunked, self._is_watched(managed))
         parts.append((rows, {}, 1))
@@ -219,7 +216,9 @@ class ArchetypeWorld(EntityWorld):
             *parts,
         ]  # first, for it may still fail
 
-    def _parted(self, given: RowsByClass) -> tuple[RowsByClass, RowsByClass]:
+    def _parted(
+        self, given: Mapping[RowClass, _GivenT]
+    ) -> tuple[dict[RowClass, _GivenT], dict[RowClass, _GivenT]]:
         """Return the rows that go to chunks, and the others."""
         chunked = {kind: given[kind] for kind in given if kind in self._chunked}
         managed = {kind: given[kind] for kind in given if kind not in self._chunked}

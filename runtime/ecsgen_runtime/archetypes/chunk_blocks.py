@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..kernels.blocks import Cells, block_rows, rows_last, working_memory
 from ..typed import NamedTuple
 from .chunks import Archetype, ChunkBase, ChunkLayout
-from .view import QueriedChunks
+from .store import QueriedChunks
 
 
 class ChunkField(NamedTuple):

@@ -18,13 +18,8 @@ from ..placement import fill
 from ..reprs import count_text, list_text
 from ..typed import NamedTuple
 
-# --- Chunks: buffers of one size, each with the rows of one archetype, column behind
-# column.
-
-
 # --- How the chunks of an archetype are laid out: which columns, from which byte on,
 # how many rows.
-
 
 _OWNER: Final = Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0)
 
@@ -136,10 +131,6 @@ def _placed(columns: Sequence[Column], capacity: int) -> tuple[ChunkPlace, ...]:
 
 def _whole_lines(nbytes: int) -> int:
     return -(-nbytes // CACHE_LINE) * CACHE_LINE
-
-
-# --- Chunks: buffers of one size, each with the rows of one archetype, column behind
-# column.
 
 
 class ChunkParts(dict[int, Any]):
@@ -288,7 +279,6 @@ class ChunkPool:
 
 
 # --- The rows of one archetype, packed: all its chunks are full but the last ----------
-
 
 ChunkRun = tuple[Any, slice | RowArray, slice]
 """A chunk, some of its rows, and their part of the whole."""

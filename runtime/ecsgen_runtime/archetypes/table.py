@@ -10,8 +10,8 @@ from weakref import ReferenceType
 import numpy as np
 from numpy.typing import NDArray
 
-from ..buffers import Column
-from ..handles import EntityArray, RowArray, whole_mask
+from ..handles import EntityArray, RowArray
+from ..living import LivingEntities
 from ..locks import break_down
 from ..typed import NamedTuple
 from .chunks import (
@@ -27,7 +27,6 @@ from .chunks import (
 # --- Where the rows of entities are: entity index → archetype and position, checked by
 # the handle.
 
-
 NOWHERE: Final = 0xFFFF_FFFF_FFFF_FFFF
 """The place of an entity without a row."""
 
@@ -36,15 +35,23 @@ POSITION_MASK: Final = (1 << POSITION_BITS) - 1
 
 
 class EntityPlaces:
-    """Sparse arrays by entity index: whose row it is, and `archetype << 32 | position`.
+    """Sparse arrays by entity index, or slot: whose row it is, and `archetype << 32 | position`.
 
     The whole handle decides, so stale handles find nothing.
     """
 
-    __slots__ = ("_mask", "_owner_cells", "_owners", "_place_cells", "_places")
+    __slots__ = (
+        "_entities",
+        "_mask",
+        "_owner_cells",
+        "_owners",
+        "_place_cells",
+        "_places",
+    )
 
-    def __init__(self, index_mask: int) -> None:
-        self._mask = index_mask
+    def __init__(self, entities: LivingEntities) -> None:
+        self._entities = entities
+        self._mask = entities._LAYOUT.INDEX_MASK
         self._hold(np.zeros(64, np.uint64), np.full(64, NOWHERE, np.uint64))
 
     @property
@@ -62,7 +69,7 @@ class EntityPlaces:
 
     def get_many(self, entities: EntityArray) -> NDArray[np.uint64]:
         """Return each entity's place; O(k)."""
-        index = _indices(entities, self._mask)
+        index = self._entities._slots(entities)
         places: NDArray[np.uint64] = self._places.take(index, mode="clip")
         others = self._owners.take(index, mode="clip") != entities
         np.putmask(places, others, np.uint64(NOWHERE))
@@ -76,7 +83,7 @@ class EntityPlaces:
 
     def set_many(self, entities: EntityArray, places: NDArray[np.uint64]) -> None:
         """Remember each entity's place; O(k)."""
-        index = _indices(entities, self._mask)
+        index = self._entities._slots(entities)
         self._owners[index] = entities
         self._places[index] = places
 
@@ -88,7 +95,7 @@ class EntityPlaces:
 
     def forget_many(self, entities: EntityArray) -> None:
         """These entities have no rows any more; O(k)."""
-        index = _indices(entities, self._mask)
+        index = self._entities._slots(entities)
         self._owners[index] = 0
         self._places[index] = NOWHERE
 
@@ -104,7 +111,7 @@ class EntityPlaces:
         """Make room for entities and return the others that their indices lead to; O(k)."""
         if len(entities) == 0:
             return entities
-        index = _indices(entities, self._mask)
+        index = self._entities._slots(entities)
         last = int(index.max())
         if last >= len(self._owners):
             self._grow(last)
@@ -155,10 +162,6 @@ def by_archetype(
 
 
 # --- All archetypes of a world and the moves between them; checks nothing -------------
-
-
-# --- All archetypes of a world and the moves between them; checks nothing -------------
-
 
 NewColumns = Mapping[int, Sequence[NDArray[Any]]]
 """By component: an array for each of its columns."""
@@ -337,18 +340,8 @@ class ArchetypeTable:
 
     def append(self, bits: int, entities: EntityArray, columns: NewColumns) -> None:
         """Give entities without rows one each, of some components; O(k)."""
-        if bits and len(entities):
-            number = self.number(bits)
-            self.make_room(bits, entities)
-            self._append(number, entities, columns)
-
-    def make_room(self, bits: int, entities: EntityArray) -> None:
-        """Have chunks and places for new rows of entities: what can fail in `append`."""
-        archetype = self.archetypes[self.number(bits)]
-        self._admit_many(entities)
-        archetype.reserve(archetype.n + len(entities))
-
-    def _append(self, number: int, entities: EntityArray, columns: NewColumns) -> None:
+        self.make_room(bits, entities)
+        number = self.number(bits)
         archetype = self.archetypes[number]
         start = archetype.n
         positions = np.arange(start, start + len(entities))
@@ -359,6 +352,12 @@ class ArchetypeTable:
         except BaseException:
             self.fail()
             raise
+
+    def make_room(self, bits: int, entities: EntityArray) -> None:
+        """Have chunks and places for new rows of entities: what can fail in `append`."""
+        archetype = self.archetypes[self.number(bits)]
+        self._admit_many(entities)
+        archetype.reserve(archetype.n + len(entities))
 
     def _write(self, archetype: Archetype, start: int, columns: NewColumns) -> None:
         for component, arrays in columns.items():
@@ -408,8 +407,11 @@ class ArchetypeTable:
         """Return a new component's values for some of its rows."""
         if which is None:
             return columns
-        layout = self.parts[component].LAYOUT
-        return [_picked(v, c, which) for v, c in zip(columns, layout, strict=False)]
+        found = []
+        for values, column in zip(columns, self.parts[component].LAYOUT, strict=False):
+            each = values.ndim > len(column.shape) and len(values) > 1
+            found.append(values[which] if each else values)  # else one for all
+        return found
 
     def _plan_move(
         self,
@@ -523,14 +525,7 @@ class ArchetypeTable:
         return self.archetypes[ROOT_ARCHETYPE if is_nowhere else number]
 
 
-def _picked(values: NDArray[Any], column: Column, which: RowArray) -> NDArray[Any]:
-    """Return a new column's values for some of its rows; one for all stays as it is."""
-    each = values.ndim > len(column.shape) and len(values) > 1
-    return values[which] if each else values
-
-
 # --- Rows in chunks as pickles and copies have them: whole columns by archetype -------
-
 
 SavedArchetype = tuple[tuple[str, ...], list[NDArray[Any]]]
 """The names of its components, then its owners and the columns of each component."""
@@ -559,8 +554,3 @@ def load_archetypes(table: ArchetypeTable, saved: Iterable[SavedArchetype]) -> N
         archetype.extend(entities)
         for column, values in enumerate(columns, 1):
             archetype.write(column, 0, values)
-
-
-def _indices(entities: EntityArray, index_mask: int) -> RowArray:
-    """Return the entities' indices, ready to index an array with."""
-    return (entities & whole_mask(index_mask)).view(np.intp)

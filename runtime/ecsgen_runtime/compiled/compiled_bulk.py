@@ -13,7 +13,6 @@ from .kernel import kernel
 
 # --- Sets of rows as bits -------------------------------------------------------------
 
-
 _SPREAD: Final = np.uint64(0x03F7_9D71_B4CB_0A89)
 """A de Bruijn sequence: shifted by 0 to 63 bits, it begins with six other bits each time."""
 _PLACES: Final = np.argsort(
@@ -43,12 +42,12 @@ def distinct_rows(rows: NDArray[np.intp], n: int) -> NDArray[np.intp]:
 # --- Lookups in one pass, which wait for memory alone, and rows in order, four times
 # as quick.
 
-
 _NIL: Final = 0xFFFF_FFFF
 _DENSE: Final = 16
 """Sets of more than one row in 16 are found through a mask, smaller ones by sorting."""
 
 
+@kernel()
 def sparse_lookup(
     rows_of: NDArray[np.uint32],
     owners: NDArray[np.uint64],
@@ -60,48 +59,28 @@ def sparse_lookup(
     The owner's whole handle decides, so stale handles find nothing.
     """
     rows = np.empty(len(entities), np.intp)
-    _sparse_lookup(rows_of, owners, entities, np.uint64(index_mask), rows)
+    mask, size, n = np.uint64(index_mask), np.uint64(len(rows_of)), len(owners)
+    for k in range(len(entities)):
+        entity = entities[k]
+        index = entity & mask
+        row = rows_of[index] if index < size else np.uint32(_NIL)
+        rows[k] = row if row < n and owners[row] == entity else _NIL
     return rows
 
 
 @kernel()
-def _sparse_lookup(
-    rows_of: NDArray[np.uint32],
-    owners: NDArray[np.uint64],
-    entities: NDArray[np.uint64],
-    index_mask: np.uint64,
-    rows: NDArray[np.intp],
-) -> None:
-    size, n = np.uint64(len(rows_of)), len(owners)
-    for k in range(len(entities)):
-        entity = entities[k]
-        index = entity & index_mask
-        row = rows_of[index] if index < size else np.uint32(_NIL)
-        rows[k] = row if row < n and owners[row] == entity else _NIL
-
-
 def direct_lookup(
     owners: NDArray[np.uint64], entities: NDArray[np.uint64], index_mask: int
 ) -> NDArray[np.intp]:
     """Return the row of each entity, its index, or NIL where it has none."""
     rows = np.empty(len(entities), np.intp)
-    _direct_lookup(owners, entities, np.uint64(index_mask), rows)
-    return rows
-
-
-@kernel()
-def _direct_lookup(
-    owners: NDArray[np.uint64],
-    entities: NDArray[np.uint64],
-    index_mask: np.uint64,
-    rows: NDArray[np.intp],
-) -> None:
-    n = np.uint64(len(owners))
+    mask, n = np.uint64(index_mask), np.uint64(len(owners))
     for k in range(len(entities)):
         entity = entities[k]
-        index = entity & index_mask
+        index = entity & mask
         is_there = entity != 0 and index < n and owners[index] == entity
         rows[k] = index if is_there else _NIL
+    return rows
 
 
 def distinct(rows: NDArray[np.intp], n: int, manager: str) -> NDArray[np.intp]:

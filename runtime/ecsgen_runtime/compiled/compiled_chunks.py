@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..archetypes.chunk_blocks import ChunkField, KeptOfChunks
 from ..archetypes.chunks import Archetype
-from ..archetypes.view import QueriedChunks
+from ..archetypes.store import QueriedChunks
 from .kernel import kernel
 
 

@@ -14,7 +14,6 @@ from .kernel import kernel
 
 # --- Tables of pairs: a loop waits for memory alone -----------------------------------
 
-
 _FACTOR: Final = np.uint64(FACTOR)
 _EMPTY: Final = np.uint64(EMPTY)
 _GONE: Final = np.uint64(GONE)
@@ -86,7 +85,6 @@ def remove_keys(table: Table, keys: NDArray[np.uint64]) -> int:
 
 # --- Slots of entities, rows by slot and in order, and whether all are different, in
 # one pass each.
-
 
 _NIL: Final = 0xFFFF_FFFF
 
@@ -179,12 +177,6 @@ def are_distinct_below(n: int, values: RowArray) -> bool:
     return True
 
 
-def ascending(rows: RowArray, n: int) -> RowArray:
-    """Return distinct rows below n in ascending order; O(n)."""
-    found: RowArray = distinct_rows(rows, n)
-    return found
-
-
 class CompiledShardedBulk(CompiledBulk, ShardedBulk):
     """What worlds with shards do besides for many at once, compiled."""
 
@@ -196,4 +188,4 @@ class CompiledShardedBulk(CompiledBulk, ShardedBulk):
     enter_keys = staticmethod(enter_keys)
     remove_keys = staticmethod(remove_keys)
     are_distinct_below = staticmethod(are_distinct_below)
-    ascending = staticmethod(ascending)
+    ascending = staticmethod(distinct_rows)

@@ -15,16 +15,8 @@ from ..locks import break_down
 from ..typed import NamedTuple
 from .handle_map import are_distinct
 from .leaving import rows_of
-from .parcels import (
-    Component,
-    ParcelBase,
-    ParcelError,
-    arriving_fields,
-    check_bools,
-    plan_of,
-    refuse_parcel,
-)
-from .sharded_entities import KnownSlots
+from .parcels import ArrivingRows, Component, ParcelBase, ParcelError, plan_of
+from .sharded_entities import KnownSlots, ShardedEntities
 
 
 class Arriving(NamedTuple):
@@ -137,10 +129,10 @@ class ParcelPlaces:
 
 def _check_handles(world: Any, es: EntityArray) -> None:
     """Raise ParcelError for handles that nobody can have, or that somebody made here has."""
-    if (es < world.entities._LAYOUT.ONE_GENERATION).any():
+    entities: ShardedEntities = world.entities
+    if (es < entities._LAYOUT.ONE_GENERATION).any():
         raise ParcelError("entities that are none")
-    cells, mask = world.entities._handles, world.entities._LAYOUT.INDEX_MASK
-    here = are_held(cells, es, mask)
+    here = are_held(entities._handles, es, entities._LAYOUT.INDEX_MASK)
     if here.any():
         raise _already_here(world, es[here.argmax()])
 
@@ -161,16 +153,16 @@ def _arriving(
     world: Any, parcel: ParcelBase, one: Component, places: ParcelPlaces
 ) -> Arriving:
     """Check the rows of a component."""
-    manager, count = getattr(world, one.attribute), parcel._counts[one.table]
+    manager, rows = getattr(world, one.attribute), ArrivingRows(parcel, one)
     if manager._locks:
         manager._refuse_locked()
-    most = manager.data._MOST_ROWS
+    count, most = rows.count, manager.data._MOST_ROWS
     if count > most:
         raise CapacityError(
             f"{one.name}: {count} rows at once, {most} are all that stay"
         )
     if one.is_owned:
-        owners = parcel._column(one.columns["entity"])
+        owners = rows.column("entity")
         # the same object: its slots are going to be known
         if places.are(owners):
             owners = places.entities
@@ -179,40 +171,37 @@ def _arriving(
             at = places.of(one.name, owners, manager._IS_LIST)
             is_list = manager._IS_LIST and not manager._HAS_ORDER
             if is_list and (at[1:] < at[:-1]).any():
-                refuse_parcel(one, "entity", "rows of an entity are apart")
+                rows.refuse("entity", "rows of an entity are apart")
     else:
         owners = np.zeros(count, np.uint64)
     if "~id" in one.columns:
-        _check_ids(parcel, one, manager)
+        _check_ids(rows, manager)
     if "~parent" in one.columns:
-        _check_tree(one, parcel._column(one.columns["~parent"]))
+        _check_tree(rows)
     if "~active" in one.columns:
-        check_bools(one, "~active", parcel._column(one.columns["~active"]))
-    return Arriving(one, manager, owners, arriving_fields(parcel, one, manager, count))
+        rows.bools("~active")
+    return Arriving(one, manager, owners, rows.fields(manager))
 
 
-def _check_ids(parcel: ParcelBase, one: Component, manager: Any) -> None:
-    ids: IdArray = parcel._column(one.columns["~id"])
+def _check_ids(rows: ArrivingRows, manager: Any) -> None:
+    ids: IdArray = rows.column("~id")
     if not are_distinct(ids) or not int(ids.min()) >> 32:
-        refuse_parcel(one, "~id", "an id is there twice, or none")
+        rows.refuse("~id", "an id is there twice, or none")
     here = manager.resolve_many(ids) != NIL
     if here.any():
-        refuse_parcel(one, "~id", f"id {int(ids[here.argmax()]):#x} is here already")
+        rows.refuse("~id", f"id {int(ids[here.argmax()]):#x} is here already")
 
 
-def _check_tree(one: Component, parents: NDArray[np.uint32]) -> None:
-    count = len(parents)
+def _check_tree(rows: ArrivingRows) -> None:
+    parents, count = rows.column("~parent"), rows.count
     if ((parents >= count) & (parents != NIL)).any():
-        refuse_parcel(one, "~parent", "a row that there is not")
+        rows.refuse("~parent", "a row that there is not")
     above = np.append(np.minimum(parents, count).astype(np.intp), count)
     for _ in range(count.bit_length() + 1):
         if (above == count).all():
             return
         above = above[above]
-    refuse_parcel(one, "~parent", "a row is its own ancestor")
-
-
-# --- rows that are made -----------------------------------------------------------------
+    rows.refuse("~parent", "a row is its own ancestor")
 
 
 def _settle(parcel: ParcelBase, arriving: Arriving, es: EntityArray) -> None:

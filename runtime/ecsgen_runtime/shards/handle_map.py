@@ -20,7 +20,6 @@ from ..handles import NIL, EntityArray, RowArray
 # never had a key. Pairs without a key have the slot NO_SLOT, to which all numbers lead
 # that are no keys.
 
-
 EMPTY: Final = 0
 GONE: Final = 1
 """Keys that none has: generations begin with 1."""
@@ -143,7 +142,6 @@ def _places(table: Table, keys: EntityArray) -> RowArray:
 
 
 # --- Whether numbers are all different, and rows in order -----------------------------
-
 
 _MANY: Final = 1024
 """So many numbers are put into a table in less time than they are sorted in."""
@@ -286,7 +284,6 @@ class ShardedBulk(Bulk):
 
 
 # --- A map from numbers of 64 bits to small ones, all at once -------------------------
-
 
 _ALL: Final = (1 << 64) - 1
 _SMALLEST: Final = 64

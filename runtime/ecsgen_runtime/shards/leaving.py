@@ -1,13 +1,15 @@
-"""Leaving a world: who goes, to which rank, with which rows, and what becomes of these."""
+"""Leaving a world: who goes, to which rank, with which rows, and the parcel of these."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import pickle
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..buffers import Column
 from ..callbacks import Callbacks, Dispatch, flattened
 from ..errors import HierarchyError, StaleEntityError, StaleIdError
 from ..given_arrays import as_entities, first_repeat
@@ -15,10 +17,16 @@ from ..handles import NIL, EntityArray, IdArray, RowArray
 from ..locks import break_down, is_broken
 from ..typed import NamedTuple
 from .handle_map import ShardedBulk, are_distinct
-from .parcels import Component, plan_of
+from .parcels import (
+    LENGTH,
+    Component,
+    ParcelPlan,
+    header_of,
+    plan_of,
+    starts_of,
+    view_of,
+)
 from .sharded_entities import KnownSlots
-
-# --- Who leaves a world, and with which rows. Nothing is changed here -----------------
 
 
 class Leaving(NamedTuple):
@@ -96,7 +104,8 @@ def _rows_of_all(
         elif one.attribute in given:
             found = manager.resolve_many(given[one.attribute])
             if one in families:
-                found = _whole_family(manager, found)
+                below = manager._with_descendants(np.sort(found))
+                found = np.concatenate((found, below[~np.isin(below, found)]))
                 given[one.attribute] = manager._ids_in(found)
             rows[one.attribute] = found
     return rows
@@ -134,18 +143,22 @@ def checked_ids(world: Any, name: str, ids: ArrayLike) -> IdArray:
     return given
 
 
-def check_locks(world: Any, entities: EntityArray, ids: Mapping[str, Any]) -> None:
-    """Raise StructureLockedError if rows that leave are in something that is locked."""
+def check_locks(
+    world: Any, entities: EntityArray | None = None, ids: Mapping[str, Any] = {}
+) -> None:
+    """Raise StructureLockedError if rows that leave are in something that is locked; without
+    entities if anything is."""
     for name in world.MANAGERS:
         manager = getattr(world, name)
-        if not manager._locks:
-            continue
-        if len(ids.get(name, ())) or (
-            hasattr(manager, "lookup") and manager.has_many(entities).any()
+        if manager._locks and (
+            entities is None
+            or len(ids.get(name, ()))
+            or (hasattr(manager, "lookup") and manager.has_many(entities).any())
         ):
             manager._refuse_locked()
     store = getattr(world, "_store", None)
-    if store is not None and store._locks and store._has_any(entities):
+    is_locked = store is not None and store._locks
+    if is_locked and (entities is None or store._has_any(entities)):
         store._refuse_locked()
 
 
@@ -168,12 +181,6 @@ def _with_families(
             break
         entities = np.concatenate((entities, new))
     return entities
-
-
-def _whole_family(manager: Any, rows: RowArray) -> RowArray:
-    """Return rows, then what is below them and not among them."""
-    below = manager._with_descendants(np.sort(rows))
-    return np.concatenate((rows, below[~np.isin(below, rows)]))
 
 
 def _check_parents(one: Component, manager: Any, rows: RowArray | None) -> None:
@@ -327,18 +334,133 @@ def _drop(manager: Any, rows: RowArray) -> None:
             manager._released = told
 
 
+# --- How what leaves a world becomes the bytes of a parcel ----------------------------
+
+
+def packed(world: Any, found: Leaving) -> NDArray[np.uint8]:
+    """Return the bytes of a parcel of what leaves."""
+    packing = Packing(plan_of(type(world)), found.entities)
+    for one in packing.plan.managed:
+        rows = found.rows.get(one.attribute)
+        if rows is not None and len(rows):
+            packing.add(one, getattr(world, one.attribute), rows)
+    if packing.plan.chunked:
+        world._store._pack(packing)
+    return packing.bytes()
+
+
+class Packing:
+    """Collects the cells of a parcel."""
+
+    def __init__(self, plan: ParcelPlan, entities: EntityArray) -> None:
+        self.plan = plan
+        self.entities = entities
+        self._counts = [0] * plan.n_tables
+        self._cells: dict[int, NDArray[Any]] = {}
+        self._sources: list[tuple[Any, tuple[tuple[Column, int], ...], RowArray]] = []
+        """Data of a manager, columns of it with their numbers in the parcel, and rows."""
+
+    def put(self, number: int, cells: NDArray[Any]) -> None:
+        """Have the cells of a column, as many as its table has rows."""
+        self._cells[number] = cells
+        self._counts[self.plan.columns[number].table] = len(cells)
+
+    def put_objects(self, number: int, values: list[Any]) -> None:
+        """Have a pickle of all objects of a field."""
+        self.put(number, np.frombuffer(pickle.dumps(values, protocol=4), np.uint8))
+
+    def add(self, one: Component, manager: Any, rows: RowArray) -> None:
+        """Have rows of a manager."""
+        self._counts[one.table] = len(rows)
+        if one.is_owned:
+            is_whole = one.is_one and len(rows) == len(self.entities)
+            owners = self.entities if is_whole else manager.data._entity_column[rows]
+            self._cells[one.columns["entity"]] = owners
+        self._cells.update(_bookkeeping(one, manager, rows))
+        self._sources.append((manager.data, one.sources, rows))
+        if one.cold:
+            self._add_cold(one, manager.data, rows)
+        for field, number in one.objects.items():
+            self.put_objects(number, _objects(manager.data, f"_{field}_column", rows))
+
+    def _add_cold(self, one: Component, data: Any, rows: RowArray) -> None:
+        """Take along the cold rows of those that have one."""
+        places = data._cold_row_column[rows]
+        which = (places != NIL).nonzero()[0]
+        self.put(one.cold["~row"], which)
+        if len(which):
+            places = places[which].astype(np.intp)
+            self._sources.append((data._cold, one.cold_sources, places))
+
+    def bytes(self) -> NDArray[np.uint8]:
+        """Return the bytes of the parcel."""
+        plan, counts, n = self.plan, self._counts, len(self.entities)
+        head = header_of(plan, n, counts)
+        nbytes, starts = head.item(LENGTH), starts_of(plan, n, counts)
+        words = np.empty(-(-nbytes // 8), np.uint64)
+        words[: len(head)] = head
+        words[len(head) : len(head) + n] = self.entities
+        buffer = words.view(np.uint8)[:nbytes]
+        for data, columns, rows in self._sources:
+            held, allocated, count = data._buffer, data._allocated, len(rows)
+            for column, number in columns:
+                nbytes, item = column.nbytes, plan.columns[number].item
+                first, start = column.before * allocated, starts[number]
+                source = held[first : first + nbytes * allocated].view(item)
+                target = buffer[start : start + nbytes * count].view(item)
+                source.take(rows, out=target, mode="clip")
+        for number, values in self._cells.items():
+            packed_column = plan.columns[number]
+            count = counts[packed_column.table]
+            view_of(buffer, starts[number], count, packed_column)[:] = values
+        return buffer
+
+
+def _objects(data: Any, name: str, rows: RowArray) -> list[Any]:
+    """Return the objects of a field in rows, which may lie with cold rows."""
+    if name in data.OBJECTS:
+        values: list[Any] = getattr(data, name)[rows].tolist()
+        return values
+    column = getattr(data._cold, name)
+    places = data._cold_row_column[rows].tolist()
+    return [None if place == NIL else column[place] for place in places]
+
+
+def _bookkeeping(
+    one: Component, manager: Any, rows: RowArray
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield what stands for ids, links and parts of rows."""
+    data, columns = manager.data, one.columns
+    if "~id" in columns:
+        yield columns["~id"], manager._ids_in(rows)
+    if "~active" in columns:
+        yield columns["~active"], rows < data._n_active
+    if "~parent" in columns:
+        place = np.full(data._n, NIL, np.uint32)
+        place[rows] = np.arange(len(rows), dtype=np.uint32)
+        parents = data._parent_column[rows]
+        has_parent = (parents != NIL).nonzero()[0]
+        above = np.full(len(rows), NIL, np.uint32)
+        above[has_parent] = place[parents[has_parent]]
+        yield columns["~parent"], above
+        yield columns["~rank"], _ranks(data, rows, above)
+
+
+def _ranks(data: Any, rows: RowArray, above: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return where each row stands among its siblings, 0 for roots."""
+    ranks = np.zeros(len(rows), np.uint32)
+    place = np.full(data._n, NIL, np.uint32)
+    place[rows] = np.arange(len(rows), dtype=np.uint32)
+    here, rank = data._first_child_column[rows], 0
+    here = here[here != NIL]
+    while len(here):
+        ranks[place[here]] = rank
+        here = data._next_sibling_column[here]
+        here, rank = here[here != NIL], rank + 1
+    return ranks
+
+
 # --- Who goes from this rank to which other one ---------------------------------------
-
-
-def refuse_locks(world: Any) -> None:
-    """Raise StructureLockedError if anything in a world is locked."""
-    for name in world.MANAGERS:
-        manager = getattr(world, name)
-        if manager._locks:
-            manager._refuse_locked()
-    store = getattr(world, "_store", None)
-    if store is not None:
-        store._refuse_locked()
 
 
 def departures(
@@ -409,18 +531,17 @@ def united(plans: list[Leaving]) -> Leaving:
     """Return who leaves for any rank."""
     if len(plans) == 1:
         return plans[0]
-    ids: dict[str, list[Any]] = {}
-    rows: dict[str, list[Any]] = {}
-    for plan in plans:
-        for name, given in plan.ids.items():
-            ids.setdefault(name, []).append(given)
-        for name, found in plan.rows.items():
-            rows.setdefault(name, []).append(found)
+
+    def joined(tables: list[Mapping[str, Any]]) -> dict[str, Any]:
+        names = dict.fromkeys(name for table in tables for name in table)
+        parts = {name: [it[name] for it in tables if name in it] for name in names}
+        return {name: np.concatenate(arrays) for name, arrays in parts.items()}
+
     return Leaving(
         np.concatenate([plan.entities for plan in plans]),
         np.concatenate([plan.slots for plan in plans]),
-        {name: np.concatenate(given) for name, given in ids.items()},
-        {name: np.concatenate(found) for name, found in rows.items()},
+        joined([plan.ids for plan in plans]),
+        joined([plan.rows for plan in plans]),
     )
 
 

@@ -1,28 +1,22 @@
-"""What goes from rank to rank, in the same order on each, over MPI."""
+"""What ranks tell each other in lock-step, over MPI, and totals over all their rows."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from math import prod
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import inf, isnan, nan, prod
+from operator import index
 from typing import Any, Final, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ..buffers import items
-from ..handles import EntityArray, RowArray
-from ..typed import NamedTuple
 from .parcels import MAGIC as _PARCEL
-from .parcels import ShardError, alignment
-
-# --- Exchanges of which all ranks have the same number, in the same order, over MPI ---
-
+from .parcels import ShardError
 
 # --- Exchanging bytes over MPI: counts, then bytes; nothing pickled, no barrier -------
-
 
 _FIRST: Final = 1e-6
 _LONGEST: Final = 1e-3
@@ -48,9 +42,11 @@ class MpiTransport:
         # every part on 8 bytes, so that columns of it can be looked at where they are
         places = np.concatenate(([0], np.cumsum(-(-coming // 8) * 8)))
         whole = np.empty(int(places[-1]) // 8, np.uint64).view(np.uint8)
-        out = _joined(parts, sizes)
-        send = [out, (sizes.tolist(), _before(sizes)), _byte()]
-        receive = [whole, (coming.tolist(), places[:-1].tolist()), _byte()]
+        out = np.concatenate([np.frombuffer(part, np.uint8) for part in parts])
+        before = (np.cumsum(sizes) - sizes).tolist()
+        byte = _mpi().BYTE
+        send = [out, (sizes.tolist(), before), byte]
+        receive = [whole, (coming.tolist(), places[:-1].tolist()), byte]
         self._all(self.comm.Ialltoallv, send, receive)
         ends = places[:-1] + coming
         return [
@@ -77,37 +73,14 @@ class MpiTransport:
             pause = min(2 * pause, _LONGEST)
 
 
-def world_comm() -> Any:
-    """Return MPI.COMM_WORLD."""
+def _mpi() -> Any:
     from mpi4py import MPI
 
-    return MPI.COMM_WORLD
-
-
-def _byte() -> Any:
-    from mpi4py import MPI
-
-    return MPI.BYTE
-
-
-def _before(sizes: Any) -> list[int]:
-    return [0, *np.cumsum(sizes)[:-1].tolist()]
-
-
-def _joined(parts: Sequence[Any], sizes: Any) -> Any:
-    """Return all parts as one run of bytes."""
-    out = np.empty(int(sizes.sum()), np.uint8)
-    place = 0
-    for part in parts:
-        view = np.frombuffer(part, np.uint8)
-        out[place : place + len(view)] = view
-        place += len(view)
-    return out
+    return MPI
 
 
 # --- Exchanges of which all ranks have the same number, in the same order; errors are
 # everyone's.
-
 
 _HEAD: Final = 8
 """Bytes that begin each message, and name the call; what comes behind them is aligned."""
@@ -121,7 +94,7 @@ def transport_of(comm: Any, timeout: float | None) -> Any:
     """Return what exchanges, with `rank`, `size` and `exchange(parts)`: the argument, or one for an
     mpi4py communicator."""
     if comm is None:
-        comm = world_comm()
+        comm = _mpi().COMM_WORLD
     return comm if hasattr(comm, "exchange") else MpiTransport(comm, timeout)
 
 
@@ -212,177 +185,149 @@ def _refuse(heads: list[bytes], came: Sequence[Any]) -> None:
     agreed([call.decode() for call in calls], "have called {} and {}")
 
 
-# --- What goes from rank to rank beside parcels: values of ghosts, as packed columns.
+# --- Sums that depend on no order: exact, then rounded once ---------------------------
+#
+# A float is a mantissa of 53 bits and an exponent. Mantissas of one exponent are added
+# in two halves by `bincount`, which is exact for so many; what remains is a whole
+# number of units of 2^-1126.
+
+_CHUNK: Final = 1 << 22
+_HALF: Final = 26
+_UNIT: Final = 1126
+"""No float has a bit below 2^-1074, and 53 bits more are enough for any mantissa."""
+_LOWEST: Final = -1073
 
 
-# --- What goes from rank to rank beside parcels: values of ghosts, as packed columns.
+def total_of(column: NDArray[Any]) -> tuple[int, float]:
+    """Return the exact sum of a flat column, and that of its infinities and NaNs; O(n).
+
+    Of integers and bools as it is, of floats in units of 2^-1126.
+    """
+    if column.dtype.kind != "f":
+        return _whole(column), 0.0
+    values = column.astype(np.float64)
+    finite = np.isfinite(values)
+    odd = 0.0
+    if not finite.all():
+        with np.errstate(invalid="ignore"):
+            odd = float(values[~finite].sum())
+        values = values[finite]
+    chunks = range(0, len(values), _CHUNK)
+    return sum(_units(values[k : k + _CHUNK]) for k in chunks), odd
 
 
-NO_GHOSTS: Final = head_of("refresh")
-"""What begins each message; to itself a rank sends no more."""
-_CALL: Final = int.from_bytes(NO_GHOSTS, "little")
-ACTIVE: Final = "~active"
-"""What stands for a column that tells which ghosts are active, in managers with a partition."""
+def rounded(total: int, odd: float) -> float:
+    """Return a sum of floats, rounded to the nearest."""
+    if odd != 0 or isnan(odd):
+        return odd
+    try:
+        return float(Fraction(total, 1 << _UNIT))
+    except OverflowError:
+        return inf if total > 0 else -inf
 
 
-class GhostColumn(NamedTuple):
-    """A column of a message."""
-
-    attribute: str
-    """Of the world: the manager."""
-    name: str
-    """Of the manager's column, or ACTIVE."""
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes per ghost."""
-        return self.dtype.itemsize * prod(self.shape)
+def odd_total(odd: list[float]) -> float:
+    """Return the sum of infinities and NaNs."""
+    found = {value for value in odd if value != 0}
+    if not found:
+        return 0.0
+    return found.pop() if len(found) == 1 else nan
 
 
-class GhostMessage(NamedTuple):
-    """Ghosts of one rank."""
-
-    entities: EntityArray
-    columns: dict[tuple[str, str], NDArray[Any]]
-    """By attribute and column."""
-
-
-def ghost_columns(world: Any) -> tuple[GhostColumn, ...]:
-    """Return the columns of the messages of a class of worlds, by falling alignment."""
-    return _ghost_columns(world)
+def _whole(column: NDArray[Any]) -> int:
+    if column.dtype.kind == "b":
+        return int(np.count_nonzero(column))
+    wide = column.astype(np.uint64 if column.dtype.kind == "u" else np.int64)
+    low, high = wide & 0xFFFF_FFFF, wide >> 32
+    return (int(high.sum()) << 32) + int(low.sum())
 
 
-@cache
-def _ghost_columns(world: Any) -> tuple[GhostColumn, ...]:
-    found = []
-    for attribute in world._GHOSTS:
-        kind = world._KINDS[attribute]
-        names = kind._ghost_columns()
-        found += [
-            GhostColumn(attribute, column.name, column.dtype, column.shape)
-            for column in kind.LAYOUT
-            if column.name in names
-        ]
-        if hasattr(kind, "activate"):
-            found.append(GhostColumn(attribute, ACTIVE, np.dtype(np.bool_), ()))
-    return tuple(sorted(found, key=lambda it: -alignment(it.dtype)))
+def _units(values: NDArray[np.float64]) -> int:
+    if len(values) == 0:
+        return 0
+    fraction, exponent = np.frexp(values)
+    mantissa = np.ldexp(fraction, 53).astype(np.int64)
+    places = exponent.astype(np.int64) - _LOWEST
+    low = np.bincount(places, weights=mantissa & (1 << _HALF) - 1)
+    high = np.bincount(places, weights=mantissa >> _HALF)
+    total = 0
+    for place in (low.astype(np.bool_) | high.astype(np.bool_)).nonzero()[0].tolist():
+        part = (int(high[place]) << _HALF) + int(low[place])
+        total += part << place + _LOWEST - 53 + _UNIT
+    return total
 
 
-def ghost_message(
-    world: Any, entities: EntityArray, rows: Mapping[str, RowArray]
+# --- Totals over all rows of all ranks ------------------------------------------------
+
+
+def exact_sum(step: LockStep, values: ArrayLike) -> Any:
+    """Return the sum over all rows of all ranks, axis 0: exact, of floats rounded once.
+
+    A Python number for a flat column, else an array; 0 without rows. O(n).
+    """
+
+    def told() -> Any:
+        given = _numbers(values)
+        flat = given.reshape(len(given), prod(given.shape[1:]))
+        totals = [total_of(flat[:, k]) for k in range(flat.shape[1])]
+        return (
+            given.dtype.kind,
+            given.shape[1:],
+            [[str(t), odd] for t, odd in totals],
+        )
+
+    parts = step.gather("sum", told)
+    shape = _same_shape([shape for _, shape, _ in parts])
+    is_float = any(kind == "f" for kind, _, _ in parts)
+    columns = zip(*(totals for _, _, totals in parts), strict=True)
+    found: list[Any] = []
+    for column in columns:
+        total = sum(
+            int(part[0]) << (_UNIT if is_float and kind != "f" else 0)
+            for part, (kind, _, _) in zip(column, parts, strict=True)
+        )
+        found.append(
+            rounded(total, odd_total([p[1] for p in column])) if is_float else total
+        )
+    return found[0] if not shape else np.array(found).reshape(shape)
+
+
+def extreme(
+    step: LockStep, call: str, values: ArrayLike, pick: Any, none: float
 ) -> Any:
-    """Return the bytes that say what entities are like; `rows`: theirs, by attribute."""
-    layout, count = ghost_columns(type(world)), len(entities)
-    size = 16 + count * (8 + sum(column.nbytes for column in layout))
-    words = np.empty(-(-size // 8), np.uint64)
-    words[:2] = _CALL, count
-    words[2 : 2 + count] = entities
-    buffer, place = words.view(np.uint8), 16 + 8 * count
-    for column in layout:
-        end = place + column.nbytes * count
-        target = buffer[place:end].view(column.dtype).reshape(count, *column.shape)
-        data, place = getattr(world, column.attribute).data, end
-        if column.name == ACTIVE:
-            np.less(rows[column.attribute], data._n_active, out=target)
-            continue
-        source = getattr(data, f"_{column.name}_column")
-        if column.shape:
-            source, target = items(source), items(target)
-        source.take(rows[column.attribute], out=target, mode="clip")
-    return buffer[:size].data
+    """Return the value that `pick` finds in all rows, `none` without rows. O(n)."""
+
+    def told() -> Any:
+        given = _numbers(values)
+        return given.shape[1:], pick(given, axis=0).tolist() if len(given) else None
+
+    parts = step.gather(call, told)
+    shape = _same_shape([shape for shape, _ in parts])
+    found = [value for _, value in parts if value is not None]
+    if not found:
+        return none if not shape else np.full(shape, none)
+    best = pick(np.array(found), axis=0)
+    return best.item() if not shape else best
 
 
-def received_ghosts(world: Any, part: Any) -> GhostMessage:
-    """Return what a message says."""
-    data = np.frombuffer(part, np.uint8)
-    if data.ctypes.data % 8:
-        data = data.copy()
-    count, layout = data[8:16].view(np.uint64).item(), ghost_columns(type(world))
-    size = 16 + count * (8 + sum(column.nbytes for column in layout))
-    if len(data) != size:
-        raise ShardError(f"{len(data)} bytes came for {count} ghosts, wanted {size}")
-    place, columns = 16 + 8 * count, {}
-    for column in layout:
-        end = place + column.nbytes * count
-        cells = data[place:end].view(column.dtype)
-        columns[column.attribute, column.name] = cells.reshape(count, *column.shape)
-        place = end
-    return GhostMessage(data[16 : 16 + 8 * count].view(np.uint64), columns)
+def whole_number(label: str, given: Any) -> int:
+    """Return an integer from 0 on, or raise TypeError or ValueError."""
+    if isinstance(given, bool):
+        raise TypeError(f"{label}: wanted a number, not {given}")
+    number = index(given)
+    if number < 0:
+        raise ValueError(f"{label}: wanted 0 or more, not {number}")
+    return number
 
 
-def take_ghosts(
-    world: Any, messages: Sequence[GhostMessage], borrowed: tuple[object, ...]
-) -> None:
-    """Have the ghosts of messages, instead of those before. `borrowed`: the caller's arguments."""
-    owners = np.concatenate([np.zeros(0, np.uint64), *(m.entities for m in messages)])
-    for attribute in type(world)._GHOSTS:
-        columns = {
-            column.name: [m.columns[attribute, column.name] for m in messages]
-            for column in ghost_columns(type(world))
-            if column.attribute == attribute
-        }
-        active = columns.pop(ACTIVE, None)
-        manager = getattr(world, attribute)
-        manager._take_ghosts(owners, columns, borrowed)
-        if active is not None:
-            none = np.zeros(0, np.bool_)
-            manager._ghost_state.active = np.concatenate([none, *active])
+def _numbers(values: ArrayLike) -> NDArray[Any]:
+    given = np.asarray(values)
+    if given.ndim == 0 or given.dtype.kind not in "biuf":
+        raise TypeError(
+            f"wanted a column of numbers, not {given.dtype} of {given.shape}"
+        )
+    return given
 
 
-# --- Who is a ghost elsewhere, and where their rows are -------------------------------
-
-
-class SentGhosts:
-    """Entities that are ghosts on other ranks. Where their rows are is known until one of the
-    managers changes, or an entity dies."""
-
-    __slots__ = ("_known", "_own", "_parts", "_world")
-
-    def __init__(self, world: Any, parts: list[EntityArray], own: int) -> None:
-        self._world = world
-        self._parts = parts
-        self._own = own
-        self._known: tuple[list[int], list[Mapping[str, RowArray]]] | None = None
-
-    def messages(self) -> list[Any]:
-        """Return what goes to each rank; StaleEntityError and MissingInstanceError for those who
-        have not all that ghosts have."""
-        state = self._state()
-        if self._known is None or self._known[0] != state:
-            self._known = state, [self._found(part) for part in self._parts]
-        found = enumerate(zip(self._parts, self._known[1], strict=True))
-        return [
-            NO_GHOSTS if rank == self._own else ghost_message(self._world, part, rows)
-            for rank, (part, rows) in found
-        ]
-
-    def _state(self) -> list[int]:
-        world = self._world
-        managers = [getattr(world, name) for name in type(world)._GHOSTS]
-        return [world.entities._deaths, *(m.data._version for m in managers)]
-
-    def _found(self, entities: EntityArray) -> Mapping[str, RowArray]:
-        world = self._world
-        world.entities.require_many(entities)
-        return {
-            name: getattr(world, name).require_many(entities)
-            for name in type(world)._GHOSTS
-        }
-
-
-def entities_by_rank(
-    entities: EntityArray, ranks: RowArray, own: int, size: int
-) -> list[EntityArray]:
-    """Return the entities for each rank but the own one, each once, in the order given."""
-    none = entities[:0]
-    found = [entities[ranks == rank] if rank != own else none for rank in range(size)]
-    return [_each_once(part) for part in found]
-
-
-def _each_once(entities: EntityArray) -> EntityArray:
-    if (entities[1:] > entities[:-1]).all():
-        return entities
-    _, first = np.unique(entities, return_index=True)
-    return entities if len(first) == len(entities) else entities[np.sort(first)]
+def _same_shape(shapes: list[Any]) -> tuple[int, ...]:
+    return agreed([*map(tuple, shapes)], "have cells of the shapes {} and {}")

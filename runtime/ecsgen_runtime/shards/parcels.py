@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import sys
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from math import prod
 from operator import mul
@@ -16,15 +18,13 @@ from typing import Any, ClassVar, Final, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..buffers import Column
+from ..buffers import Column, split_columns
 from ..columns import field_of
-from ..errors import EcsError
+from ..errors import EcsError, SnapshotError
 from ..fields import FieldInfo
 from ..handles import EntityArray
 from ..typed import NamedTuple
 from .handle_map import are_distinct
-
-# --- What goes wrong between worlds ---------------------------------------------------
 
 
 class ParcelError(EcsError, ValueError):
@@ -40,7 +40,6 @@ class ShardError(EcsError, RuntimeError):
 #
 # All is read off the managers' classes, once for each class of world, so that a parcel
 # can be looked at without a world.
-
 
 _LINKS: Final = (
     "entity next previous parent first_child next_sibling previous_sibling id_slot id_row "
@@ -140,12 +139,6 @@ class _Tables:
         return len(self.columns) - 1
 
 
-def plan_of(world: Any) -> ParcelPlan:
-    """Return the tables of the parcels of a class of worlds."""
-    return _plan_of(world)
-
-
-@cache
 def _plan_of(world: Any) -> ParcelPlan:
     tables, stays = _Tables(), world._STAYS
     managed = tuple(
@@ -166,6 +159,10 @@ def _plan_of(world: Any) -> ParcelPlan:
     return ParcelPlan(
         fingerprint, tuple(row_nbytes), columns, tuple(order), managed, chunked
     )
+
+
+plan_of: Final[Callable[[Any], ParcelPlan]] = cache(_plan_of)
+"""Return the tables of the parcels of a class of worlds."""
 
 
 def alignment(dtype: np.dtype[Any]) -> int:
@@ -210,7 +207,7 @@ def _managed(tables: _Tables, attribute: str, kind: Any) -> Component:
         found,
         cold,
         pickles,
-        _parts(kind.FIELDS, {*found, *cold, *pickles}),
+        {f.name: _parts(f, {*found, *cold, *pickles}) for f in kind.FIELDS},
         "entity" in held,
         "entity" in held and not kind._IS_LIST and not kind._HAS_ORDER,
         sources,
@@ -253,24 +250,14 @@ def _fields(tables: _Tables, component: str, table: int, layout: Any) -> dict[st
     }
 
 
-def _parts(
-    fields: tuple[FieldInfo, ...], columns: set[str]
-) -> dict[str, tuple[str, ...]]:
-    """Return the columns of each field."""
-    return {
-        field.name: (field.name,) if field.name in columns else _split(field)
-        for field in fields
-    }
-
-
-def _split(field: FieldInfo) -> tuple[str, ...]:
-    count = prod(field.shape)
-    ends = "xyzw"[:count] if count <= 4 else map(str, range(count))
-    return tuple(f"{field.name}_{end}" for end in ends)
+def _parts(field: FieldInfo, columns: set[str]) -> tuple[str, ...]:
+    """Return the columns of a field."""
+    if field.name in columns:
+        return (field.name,)
+    return tuple(split_columns(field.name, field.shape))
 
 
 # --- Parcels: entities with all that they have, as one run of bytes -------------------
-
 
 MAGIC: Final = b"ecsparc1"
 _MAGIC: Final = int.from_bytes(MAGIC, "little")
@@ -359,8 +346,6 @@ class ParcelBase:
 
         OSError as for every file.
         """
-        from .packing import save_parcel
-
         save_parcel(self, path)
 
     @classmethod
@@ -371,8 +356,6 @@ class ParcelBase:
             ParcelError: it is none, is damaged, or of other schemas.
             OSError: as for every file.
         """
-        from .packing import load_parcel
-
         return cls(load_parcel(cls._plan(), path))
 
 
@@ -434,84 +417,172 @@ def checked_counts(data: NDArray[np.uint8], plan: ParcelPlan) -> list[int]:
     return counts
 
 
-# --- Values of a parcel: those that no world would have are refused -------------------
+# --- Parcels as files: the body behind a JSON header, as safetensors has it -----------
 
+_KINDS: Final = {"u": "U", "i": "I", "f": "F"}
+_MOST: Final = 1 << 24
+
+
+def save_parcel(parcel: ParcelBase, path: str | os.PathLike[str]) -> None:
+    """Write a parcel into a path: the body behind a JSON header, as safetensors has it."""
+    from ..snapshots.atomic import replacing
+
+    plan = parcel._plan()
+    body = parcel.buffer[header_nbytes(plan) :]
+    tensors: dict[str, Any] = {
+        "entities": _tensor("U64", [len(parcel)], 0, 8 * len(parcel))
+    }
+    shift = header_nbytes(plan)
+    for number in plan.order:
+        column, start = plan.columns[number], parcel._starts[number] - shift
+        count = parcel._counts[column.table]
+        end = start + count * column.nbytes
+        tensors[column.name] = _tensor(*_kind(column, count), start, end)
+    said = {
+        "ecsgen_parcel": "1",
+        "crc32": f"{zlib.crc32(body.data):08x}",
+        "fingerprint": plan.fingerprint.hex(),
+        "counts": json.dumps(parcel._counts, separators=(",", ":")),
+    }
+    text = json.dumps({"__metadata__": said, **tensors}, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with replacing(path) as file:
+        for part in (len(text).to_bytes(8, "little"), text, body.data):
+            left = memoryview(part).cast("B")
+            while len(left):
+                left = left[file.write(left) :]
+
+
+def load_parcel(plan: ParcelPlan, path: str | os.PathLike[str]) -> NDArray[np.uint8]:
+    """Return the bytes of the parcel in a path."""
+    from ..snapshots.documents import parsed_json
+
+    name = os.path.basename(os.fsdecode(path))
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        if size > _MOST:
+            raise ParcelError(f"{name}: no parcel")
+        text, body = file.read(size), file.read()
+    try:
+        said = parsed_json(text.decode(), "the header", name)["__metadata__"]
+        version, crc = said["ecsgen_parcel"], int(said["crc32"], 16)
+        fingerprint = bytes.fromhex(said["fingerprint"])
+        counts = parsed_json(said["counts"], "the counts", name)
+    except SnapshotError as error:
+        raise ParcelError(str(error)) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ParcelError(f"{name}: no parcel: {error}") from None
+    if version != "1" or fingerprint != plan.fingerprint:
+        raise ParcelError(f"{name}: a parcel of other schemas, or of another format")
+    if zlib.crc32(body) != crc:
+        raise ParcelError(f"{name}: the checksum is another: cut off, or damaged")
+    if len(counts) != plan.n_tables or not all(
+        type(n) is int and n >= 0 for n in counts
+    ):
+        raise ParcelError(f"{name}: rows of other tables")
+    rest = nbytes_of(plan, 0, counts) - header_nbytes(plan)
+    n = (len(body) - rest) // 8
+    head = header_of(plan, max(n, 0), counts)
+    return np.concatenate((head.view(np.uint8), np.frombuffer(body, np.uint8)))
+
+
+def _tensor(dtype: str, shape: list[int], start: int, end: int) -> dict[str, Any]:
+    return {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
+
+
+def _kind(column: Any, count: int) -> tuple[str, list[int]]:
+    """Return the type and shape of a column's tensor."""
+    dtype, shape = column.dtype, [count, *column.shape]
+    if dtype.kind == "b":
+        return "BOOL", shape
+    if dtype.kind in _KINDS:
+        return f"{_KINDS[dtype.kind]}{8 * dtype.itemsize}", shape
+    return "U8", [*shape, dtype.itemsize]
+
+
+# --- Values of a parcel: those that no world would have are refused -------------------
 
 _CHECKED: Final = "SV"
 """Kinds of cells of which not every value will do; enums besides."""
 
 
-def refuse_parcel(one: Component, column: str, why: str) -> NoReturn:
-    raise ParcelError(f"{one.name}.{column}: {why}")
+class ArrivingRows:
+    """The rows of a component in a parcel, which may say anything."""
 
+    def __init__(self, parcel: ParcelBase, one: Component) -> None:
+        self.one = one
+        self.count = parcel._counts[one.table]
+        self._parcel = parcel
 
-def check_bools(one: Component, name: str, column: NDArray[Any]) -> None:
-    if len(column) and int(column.view(np.uint8).max()) > 1:
-        refuse_parcel(one, name, "neither True nor False")
+    def refuse(self, column: str, why: str) -> NoReturn:
+        """Raise ParcelError that names a column."""
+        raise ParcelError(f"{self.one.name}.{column}: {why}")
 
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a column that lies with the rows."""
+        return self._parcel._column(self.one.columns[name])
 
-def arriving_fields(
-    parcel: ParcelBase, one: Component, manager: Any, count: int
-) -> dict[str, NDArray[Any]]:
-    """Return the columns of new rows by field, as creations have them when they are checked."""
-    found: dict[str, NDArray[Any]] = {}
-    for name, (field, _) in manager._CONVERTERS.items():
-        parts = one.parts[name]
-        if name in one.objects:
-            found[name] = unpickled(parcel, one, name, count)
-            continue
-        cells = [_stored(parcel, one, manager, part, count) for part in parts]
-        column = cells[0]
-        if parts != (name,):
-            column = np.stack(cells, axis=1).reshape(count, *field.shape)
-        found[name] = checked_column(one, name, field, column, count)
-    return found
+    def bools(self, name: str) -> NDArray[np.bool_]:
+        """Return a column of bools, which it is."""
+        return self._checked_bools(name, self.column(name))
 
+    def fields(self, manager: Any) -> dict[str, NDArray[Any]]:
+        """Return the columns of new rows by field, as creations have them when they are checked."""
+        found: dict[str, NDArray[Any]] = {}
+        for name, (field, _) in manager._CONVERTERS.items():
+            if name in self.one.objects:
+                found[name] = self.objects(name)
+                continue
+            parts = self.one.parts[name]
+            cells = [self._stored(manager, part) for part in parts]
+            column = cells[0]
+            if parts != (name,):
+                column = np.stack(cells, axis=1).reshape(self.count, *field.shape)
+            found[name] = self.checked(name, field, column)
+        return found
 
-def _stored(
-    parcel: ParcelBase, one: Component, manager: Any, part: str, count: int
-) -> NDArray[Any]:
-    """Return a column of all rows, those of cold rows spread over them."""
-    if part in one.columns:
-        return parcel._column(one.columns[part])
-    default = manager.data._cold.DEFAULTS[part]
-    column = np.empty((count, *default.shape), default.dtype)
-    column[:] = default
-    rows = parcel._column(one.cold["~row"])
-    if len(rows) and (int(rows.max()) >= count or not are_distinct(rows)):
-        refuse_parcel(one, "~row", "a row that there is not, or twice")
-    column[rows] = parcel._column(one.cold[part])
-    return column
-
-
-def checked_column(
-    one: Component, name: str, field: Any, column: NDArray[Any], count: int
-) -> NDArray[Any]:
-    """Return a column whose values all will do, or raise ParcelError; numbers always will."""
-    if column.dtype.kind == "b":
-        check_bools(one, name, column)
-    if column.dtype.kind not in _CHECKED and field.enum is None:
-        return column
-    try:
-        checked: NDArray[Any] = field.many(column, count)
-    except (ValueError, TypeError, OverflowError) as error:
-        refuse_parcel(one, name, str(error))
-    return checked
-
-
-def unpickled(
-    parcel: ParcelBase, one: Component, name: str, count: int
-) -> NDArray[np.object_]:
-    """Return the objects of a field, or raise ParcelError."""
-    found = np.full(count, None, np.object_)
-    text = parcel._column(one.objects[name])
-    if len(text):
+    def checked(self, name: str, field: Any, column: NDArray[Any]) -> NDArray[Any]:
+        """Return a column whose values all will do, or raise ParcelError; numbers always will."""
+        if column.dtype.kind == "b":
+            self._checked_bools(name, column)
+        if column.dtype.kind not in _CHECKED and field.enum is None:
+            return column
         try:
-            values = pickle.loads(text.tobytes())
-        except Exception as error:
-            raise ParcelError(f"{one.name}.{name}: {error!r}") from error
-        if type(values) is not list or len(values) != count:
-            refuse_parcel(one, name, "not as many objects as rows")
-        for row, value in enumerate(values):
-            found[row] = value
-    return found
+            checked: NDArray[Any] = field.many(column, self.count)
+        except (ValueError, TypeError, OverflowError) as error:
+            self.refuse(name, str(error))
+        return checked
+
+    def objects(self, name: str) -> NDArray[np.object_]:
+        """Return the objects of a field, or raise ParcelError."""
+        found = np.full(self.count, None, np.object_)
+        text = self._parcel._column(self.one.objects[name])
+        if len(text):
+            try:
+                values = pickle.loads(text.tobytes())
+            except Exception as error:
+                raise ParcelError(f"{self.one.name}.{name}: {error!r}") from error
+            if type(values) is not list or len(values) != self.count:
+                self.refuse(name, "not as many objects as rows")
+            for row, value in enumerate(values):
+                found[row] = value
+        return found
+
+    def _checked_bools(self, name: str, column: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        if len(column) and int(column.view(np.uint8).max()) > 1:
+            self.refuse(name, "neither True nor False")
+        return column
+
+    def _stored(self, manager: Any, part: str) -> NDArray[Any]:
+        """Return a column of all rows, those of cold rows spread over them."""
+        one, count = self.one, self.count
+        if part in one.columns:
+            return self.column(part)
+        default = manager.data._cold.DEFAULTS[part]
+        column = np.empty((count, *default.shape), default.dtype)
+        column[:] = default
+        rows = self._parcel._column(one.cold["~row"])
+        if len(rows) and (int(rows.max()) >= count or not are_distinct(rows)):
+            self.refuse("~row", "a row that there is not, or twice")
+        column[rows] = self._parcel._column(one.cold[part])
+        return column

@@ -23,7 +23,7 @@ from ..handles import (
     HandleLayout,
     RowArray,
 )
-from ..living import IndexQueue, LivingEntities
+from ..living import IndexQueue
 from ..locks import break_down
 from ..per_class import per_class
 from .handle_map import HandleMap, ShardedBulk
@@ -32,7 +32,6 @@ from .handle_map import HandleMap, ShardedBulk
 # the top.
 #
 # Ids have 20, 12 and 32 bits, whatever handles have.
-
 
 ID_SHARD_BITS: Final = 12
 ID_VISITOR: Final = (1 << ID_SHARD_BITS) - 1
@@ -71,7 +70,6 @@ class ShardLayout(HandleLayout):
 
 # --- Slots that are found once and known to all managers: to find them takes a third
 # of a move.
-
 
 _SAMPLE: Final = 8
 """So many rows tell most managers whose rows are others."""
@@ -154,16 +152,44 @@ class KnownSlots:
         return gone
 
 
-# --- Which entities are alive in a shard, and in which slots --------------------------
+# --- Entities of a world that is one of several: its own, and visitors made elsewhere.
+#
+# A handle is `generation | shard | index`, whole and unchanged wherever its entity
+# goes. What is found by index is found by *slot* here: the index of an entity made
+# here, a cell of its own for a visitor, whose slot a map knows. A slot that was a
+# visitor's once is never an index again.
+#
+# Whoever was made here, left and came back is a visitor, for the index has gone to
+# others.
 
 
-class VisitedEntities(LivingEntities):
-    """Knows which entities are alive here: those made here by their index, others by their slot."""
+class ShardedEntities(Entities):
+    """Gives out entities of one shard and knows which are alive here, visitors among them.
+
+    An entity is `generation << (INDEX_BITS + SHARD_BITS) | shard << INDEX_BITS | index`. No two
+    shards of a run may have the same number. Destroying an entity frees the index, with the
+    next generation, and so does its leaving; freed indices are reused first in, first out, once
+    more than MIN_FREE of them wait. An index without further generations is retired.
+
+    `on_destroy` callbacks are told which entities died. What they destroy themselves
+    stays alive until its turn, which comes before the outermost call returns; what they
+    raise is raised then, as one exception group. Not thread-safe. Pickles and copies
+    without its callbacks.
+    """
 
     # The cell of an index is as everywhere. That of a visitor's slot holds the visitor's handle;
     # one in which nobody lives is like that of an index that is retired.
 
-    __slots__ = ()
+    __slots__ = (
+        "_home",
+        "_idle",
+        "_known",
+        "_lingering",
+        "_revived",
+        "_visitors",
+    )
+
+    _LAYOUT: ClassVar[ShardLayout]
     _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
     """What is done for many at once; compiled packages have another."""
     _home: int
@@ -178,6 +204,24 @@ class VisitedEntities(LivingEntities):
     """How many slots were idle and are not any more."""
     _lingering: int
     """How many visitors died here and still have their slots."""
+
+    # Under names of their own, so that each package's class has copies with its numbers, which it
+    # has not of what `super()` finds:
+    _create_again = Entities.create
+    _free_own_index = Entities._free_index
+
+    def __init__(self, shard: SupportsIndex = 0) -> None:
+        super().__init__()
+        self._begin(self._LAYOUT.checked_shard(shard))
+
+    def _begin(self, shard: int) -> None:
+        """Have a number, and no visitors yet."""
+        self._home = shard << self._LAYOUT.INDEX_BITS
+        self._known = None
+        self._visitors = HandleMap(self._BULK)
+        self._idle = IndexQueue()
+        self._revived = 0
+        self._lingering = 0
 
     @per_class
     def alive(self, e: SupportsIndex) -> bool:
@@ -265,61 +309,6 @@ class VisitedEntities(LivingEntities):
     def nbytes(self) -> int:
         """Bytes held in arrays."""
         return super().nbytes + self._visitors.nbytes + self._idle.nbytes
-
-
-# --- Entities of a world that is one of several: its own, and visitors made elsewhere.
-#
-# A handle is `generation | shard | index`, whole and unchanged wherever its entity
-# goes. What is found by index is found by *slot* here: the index of an entity made
-# here, a cell of its own for a visitor, whose slot a map knows. A slot that was a
-# visitor's once is never an index again.
-#
-# Whoever was made here, left and came back is a visitor, for the index has gone to
-# others.
-
-
-class ShardedEntities(VisitedEntities, Entities):
-    """Gives out entities of one shard and knows which are alive here, visitors among them.
-
-    An entity is `generation << (INDEX_BITS + SHARD_BITS) | shard << INDEX_BITS | index`. No two
-    shards of a run may have the same number. Destroying an entity frees the index, with the
-    next generation, and so does its leaving; freed indices are reused first in, first out, once
-    more than MIN_FREE of them wait. An index without further generations is retired.
-
-    `on_destroy` callbacks are told which entities died. What they destroy themselves
-    stays alive until its turn, which comes before the outermost call returns; what they
-    raise is raised then, as one exception group. Not thread-safe. Pickles and copies
-    without its callbacks.
-    """
-
-    __slots__ = (
-        "_home",
-        "_idle",
-        "_known",
-        "_lingering",
-        "_revived",
-        "_visitors",
-    )
-
-    _LAYOUT: ClassVar[ShardLayout]
-
-    # Under names of their own, so that each package's class has copies with its numbers, which it
-    # has not of what `super()` finds:
-    _create_again = Entities.create
-    _free_own_index = Entities._free_index
-
-    def __init__(self, shard: SupportsIndex = 0) -> None:
-        super().__init__()
-        self._begin(self._LAYOUT.checked_shard(shard))
-
-    def _begin(self, shard: int) -> None:
-        """Have a number, and no visitors yet."""
-        self._home = shard << self._LAYOUT.INDEX_BITS
-        self._known = None
-        self._visitors = HandleMap(self._BULK)
-        self._idle = IndexQueue()
-        self._revived = 0
-        self._lingering = 0
 
     @property
     def shard(self) -> int:

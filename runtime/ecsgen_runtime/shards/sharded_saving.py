@@ -1,62 +1,45 @@
-"""Saving and loading a world that is one of several: its number and its visitors."""
+"""Saving and loading worlds that are one of several: each with its visitors, and all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import os
+import pickle
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import SnapshotError
 from ..given_arrays import all_different
-from ..handles import NIL, EntityArray, RowArray
+from ..handles import EntityArray, RowArray
 from ..policies.ids import WORN_OUT
-from ..snapshots.checked_links import check_direct_ids, check_slots
-from ..snapshots.checked_rows import CheckedRows, KnownEntities, refuse_wrong
-from ..snapshots.checked_tensors import check_state, check_tensors
-from ..snapshots.contents import parts_of, state_of
-from ..snapshots.documents import Codecs, Document, Saved, refuse
+from ..snapshots.atomic import replacing
+from ..snapshots.checked_rows import CheckedRows, check_direct_ids, check_slots
+from ..snapshots.contents import object_columns
+from ..snapshots.documents import Document, Saved
 from ..snapshots.evolution import Evolving
-from ..snapshots.evolved_fields import Numbers, had_ids, id_columns
-from ..snapshots.evolved_rows import Handles, RowPlan
+from ..snapshots.evolved_fields import had_ids, id_columns
 from ..snapshots.facts import Columns, Evolved, Facts
 from ..snapshots.old_snapshots import OldComponent
 from ..snapshots.policies import DIRECT_IDS, POLICIES, SLOT_IDS
-from ..snapshots.schema_documents import check_schema
-from ..snapshots.strategy import Loading, Saving
-from ..snapshots.writing import Part, single
-from .ids import IDS
-from .ids import SLOTS as ID_SLOTS
+from ..snapshots.saved_entities import Handles, SavedEntities
+from ..snapshots.saving import Loading, Saving
+from .arriving import absorb
+from .lockstep import LockStep, agreed, whole_number
+from .managers import IDS
+from .managers import SLOTS as ID_SLOTS
 from .sharded_entities import ID_LAST, ID_SHARD_BITS, ID_VISITOR
 
 # --- What is saved of a shard beside what every world saves: its number and its
 # visitors.
 
-
 VISITORS: Final = "entities.visitors"
 SLOTS: Final = "entities.slots"
 IDLE: Final = "entities.idle"
-
-
-def shard_parts(world: Any, codecs: Codecs) -> Iterator[Part]:
-    """Return all tensors of a world, in places from which they can be mapped; views mostly."""
-    yield from parts_of(world, codecs)
-    state = world.entities.__getstate__()
-    yield single(VISITORS, state["visitors"])
-    yield single(SLOTS, state["slots"].astype(np.uint32))
-    yield single(IDLE, state["idle"].astype(np.uint32))
-
-
-def shard_state(world: Any, attributes: Document) -> Document:
-    """Return the numbers of a world, and those of its attributes that are JSON."""
-    state = state_of(world, attributes)
-    entities = world.entities
-    n_retired = entities._n_retired - entities._revived
-    return state | {"entities": {"n_retired": n_retired, "shard": entities.shard}}
-
-
-# --- A shard is made of a snapshot of its own schema ----------------------------------
 
 
 class ShardedLoading(Loading):
@@ -75,58 +58,6 @@ class ShardedLoading(Loading):
 
 
 # --- Verified content of a shard: what every world's must be, and what visitors are ---
-
-
-_TENSORS: Final = {VISITORS: np.uint64, SLOTS: np.uint32, IDLE: np.uint32}
-_OF_IDS: Final = {IDS: np.uint64, ID_SLOTS: np.uint32}
-
-
-def check_shard_schema(schema: Any, file: str) -> None:
-    """Refuse a document that is not the `schema` of some world; O(its size)."""
-    entity = schema.get("entity") if type(schema) is dict else None
-    if type(entity) is dict and "shard_bits" in entity:
-        bits = entity["shard_bits"]
-        if type(bits) is not int or not 1 <= bits <= 32:
-            refuse(file, f"schema.entity.shard_bits: {bits!r}, wanted 1 to 32")
-        entity = {key: entity[key] for key in entity if key != "shard_bits"}
-        schema = {**schema, "entity": entity}
-    check_schema(schema, file)
-
-
-def check_shard_state(saved: Saved) -> None:
-    """Refuse a state that has not exactly what the schema asks for; O(its size)."""
-    entities = saved.state.get("entities") if type(saved.state) is dict else None
-    if not _is_sharded(saved) or type(entities) is not dict:
-        check_state(saved)
-        return
-    shard = entities.get("shard")
-    last = (1 << saved.schema["entity"]["shard_bits"]) - 1
-    if type(shard) is not int or not 0 <= shard <= last:
-        saved.refuse(f"state.entities.shard: {shard!r}, wanted 0 to {last}")
-    others = {key: entities[key] for key in entities if key != "shard"}
-    check_state(_with(saved, {"entities": others}))
-
-
-def check_shard_tensors(saved: Saved) -> None:
-    """Refuse tensors that are lacking, that nobody asks for, or of another type or shape."""
-    if not _is_sharded(saved):
-        check_tensors(saved)
-        return
-    for name, dtype in _TENSORS.items():
-        if name not in saved.arrays:
-            saved.refuse("there is no such tensor", name)
-        _check_flat(saved, name, dtype)
-    own = {*_TENSORS}
-    for component in saved.schema["components"].values():
-        names = {f"{component['module']}.{name}": _OF_IDS[name] for name in _OF_IDS}
-        found = names.keys() & saved.arrays.keys()
-        if found and (not component["ids"] or len(found) < len(names)):
-            saved.refuse("the schema has no such tensor", min(found))
-        for name in found:
-            _check_flat(saved, name, names[name])
-        own |= found
-    arrays = {name: saved.arrays[name] for name in saved.arrays if name not in own}
-    check_tensors(Saved(saved.name, saved.schema, saved.state, arrays))
 
 
 def check_shard_slots(rows: CheckedRows) -> None:
@@ -166,218 +97,133 @@ def _check_aliases(rows: CheckedRows, used: NDArray[Any]) -> None:
         rows.refuse("an id is there twice, or none", IDS)
 
 
-class KnownVisitors(KnownEntities):
+class SavedShard(SavedEntities):
     """Who was created here, who came, and who lives, by what a snapshot says."""
 
-    def __init__(self, saved: Saved) -> None:
-        arrays = saved.arrays
-        self._real: EntityArray = arrays["entities.handles"]
-        self._visitors: EntityArray = arrays[VISITORS]
-        self._slots: NDArray[np.intp] = arrays[SLOTS].astype(np.intp)
-        self._idle: NDArray[np.intp] = arrays[IDLE].astype(np.intp)
-        self._home = np.uint64(saved.state["entities"]["shard"])
-        bits = saved.schema["entity"]
-        index_bits = bits["index_bits"]
-        self._low = np.uint64(index_bits)
-        self._shift = np.uint64(index_bits + bits["shard_bits"])
-        self._index = np.uint64((1 << index_bits) - 1)
-        self._check_visitors(saved)
-        order = self._visitors.argsort()
-        self._ordered, self._places = self._visitors[order], self._slots[order]
-        super().__init__(self._as_of_one_world(saved))
-        self._saved = saved
+    UNKNOWN: ClassVar[str] = "was never here"
 
-    def _check_visitors(self, saved: Saved) -> None:
-        count, slots = len(self._real), np.concatenate((self._slots, self._idle))
-        if len(self._visitors) != len(self._slots):
+    def __init__(self, saved: Saved) -> None:
+        super().__init__(saved)
+        if len(saved.arrays[VISITORS]) != len(saved.arrays[SLOTS]):
             saved.refuse("as many slots as visitors are wanted", SLOTS)
+        order = saved.arrays[VISITORS].argsort()
+        self._visitors: EntityArray = saved.arrays[VISITORS][order]
+        self._slots = saved.arrays[SLOTS].astype(np.intp)[order]
+        self._low = np.uint64(saved.schema["entity"]["index_bits"])
+        self._home = np.uint64(saved.state["entities"]["shard"])
+
+    def indices(self, es: EntityArray) -> RowArray:
+        """Return the slot of each entity."""
+        found = super().indices(es)
+        if len(self._visitors) == 0:
+            return found
+        last = len(self._visitors) - 1
+        place = np.minimum(self._visitors.searchsorted(es), last)
+        return np.where(self._visitors[place] == es, self._slots[place], found)
+
+    def created(self, es: EntityArray) -> NDArray[np.bool_]:
+        """Return which entities were ever given out here, or came."""
+        own = self._shards(es) == self._home
+        own &= ~np.isin((es & self._mask).view(np.intp), self._slots)
+        found: NDArray[np.bool_] = super().created(es) & own
+        return found | np.isin(es, self._visitors)
+
+    def check(self) -> None:
+        """Refuse cells, slots or queues that cannot be; O(indices)."""
+        self._check_visitors()
+        SavedEntities(self._as_of_one_world()).check()
+
+    def _shards(self, es: EntityArray) -> EntityArray:
+        return (es & ((np.uint64(1) << self._shift) - np.uint64(1))) >> self._low
+
+    def _check_visitors(self) -> None:
+        saved, arrays, count = self.saved, self.saved.arrays, len(self.cells)
+        visitors: EntityArray = arrays[VISITORS]
+        visited, idle = arrays[SLOTS].astype(np.intp), arrays[IDLE].astype(np.intp)
+        slots = np.concatenate((visited, idle))
         if len(slots) and (
             int(slots.max()) >= count or not all_different(slots, count)
         ):
             saved.refuse("slots that there are not, or twice", SLOTS)
-        if len(np.unique(self._visitors)) < len(self._visitors):
+        if len(np.unique(visitors)) < len(visitors):
             saved.refuse("a visitor is there twice", VISITORS)
-        if (self._visitors >> self._shift == 0).any():
-            saved.refuse("no handle", VISITORS, int(self._visitors.argmin()))
-        cells = self._real[self._slots]
-        empty = (self._slots ^ 1).view(np.uint64)
-        if ((cells != self._visitors) & (cells != empty)).any():
+        if (visitors >> self._shift == 0).any():
+            saved.refuse("no handle", VISITORS, int(visitors.argmin()))
+        cells = self.cells[visited]
+        if ((cells != visitors) & (cells != (visited ^ 1).view(np.uint64))).any():
             saved.refuse("the slot has another entity", VISITORS)
-        if (self._real[self._idle] != (self._idle ^ 1).view(np.uint64)).any():
+        if (self.cells[idle] != (idle ^ 1).view(np.uint64)).any():
             saved.refuse("the slot has an entity", IDLE)
 
-    def _as_of_one_world(self, saved: Saved) -> Saved:
+    def _as_of_one_world(self) -> Saved:
         """Return a snapshot whose handles have no shard, and slots of visitors are retired."""
-        shift, real = self._shift, self._real
-        generations, shards = (
-            real >> shift,
-            (real & ((np.uint64(1) << shift) - np.uint64(1))) >> self._low,
-        )
-        plain = generations << self._low | real & self._index
-        alive = int(np.count_nonzero(self._real[self._slots] == self._visitors))
-        plain[self._slots] = (self._slots ^ 1).view(np.uint64)
-        wrong = (generations > 0) & (shards != self._home)
-        wrong[self._slots] = False
+        saved, slots = self.saved, self._slots
+        generations = self.cells >> self._shift
+        wrong = (generations > 0) & (self._shards(self.cells) != self._home)
+        wrong[slots] = False
         if wrong.any():
-            saved.refuse(
-                "a handle of another shard", "entities.handles", int(wrong.argmax())
-            )
-        n_retired = saved.state["entities"]["n_retired"] + alive
-        changed = _with(saved, {"entities": {"n_retired": n_retired}})
-        arrays = {**saved.arrays, "entities.handles": plain}
-        return Saved(saved.name, changed.schema, changed.state, arrays)
-
-    def indices(self, owners: EntityArray) -> NDArray[np.intp]:
-        """Return the slot of each entity."""
-        slots = (owners & self._index).view(np.intp)
-        if len(self._ordered):
-            place = np.minimum(
-                self._ordered.searchsorted(owners), len(self._ordered) - 1
-            )
-            slots = np.where(self._ordered[place] == owners, self._places[place], slots)
-        return slots
-
-    def check_owners(self, tensor: str, owners: EntityArray, living: bool) -> None:
-        """Refuse owners that were never here, or with `living` those that are dead; O(n)."""
-        shift = self._shift
-        mask = (np.uint64(1) << shift) - np.uint64(1)
-
-        def wrong(block: slice) -> NDArray[np.bool_]:
-            es = owners[block]
-            if not len(self._real):
-                return np.ones(len(es), np.bool_)
-            slots = self.indices(es)
-            cells = self._real.take(slots, mode="clip")
-            bad: NDArray[np.bool_] = (cells != es) | (slots >= len(self._real))
-            if living or not bad.any():
-                return bad
-            known = np.isin(es, self._ordered)
-            own = (es & mask) >> self._low == self._home
-            plain = es >> shift << self._low | es & self._index
-            created = own & self._were_created(
-                plain, self._handles.take((es & self._index).view(np.intp), mode="clip")
-            )
-            index = (es & self._index).view(np.intp)
-            created &= (index < len(self._real)) & ~np.isin(index, self._places)
-            lost: NDArray[np.bool_] = bad & ~known & ~created
-            return lost
-
-        def why(row: int) -> str:
-            what = "is not alive" if living else "was never here"
-            return f"entity {int(owners[row]):#x} {what}"
-
-        refuse_wrong(self._saved, tensor, len(owners), wrong, why)
-
-
-def _is_sharded(saved: Saved) -> bool:
-    return "shard_bits" in saved.schema["entity"]
-
-
-def _with(saved: Saved, state: Document) -> Saved:
-    return Saved(saved.name, saved.schema, {**saved.state, **state}, saved.arrays)
-
-
-def _check_flat(saved: Saved, name: str, dtype: type[Any]) -> None:
-    array = saved.arrays[name]
-    if array.dtype != np.dtype(dtype) or array.ndim != 1:
-        saved.refuse(f"wanted flat {np.dtype(dtype)}", name)
+            where = int(wrong.argmax())
+            saved.refuse("a handle of another shard", "entities.handles", where)
+        plain = generations << self._low | self.cells & self._mask
+        plain[slots] = (slots ^ 1).view(np.uint64)
+        alive = int(np.count_nonzero(self.cells[slots] == self._visitors))
+        retired = {"n_retired": saved.state["entities"]["n_retired"] + alive}
+        return replace(
+            saved,
+            schema={"entity": {**saved.schema["entity"], "shard_bits": 0}},
+            state={"entities": retired},
+            arrays={**saved.arrays, "entities.handles": plain},
+        )
 
 
 # --- A shard of one schema as one of another would have saved it: who is known
 # elsewhere stays so.
 
 
-_BITS: Final = ("index_bits", "generation_bits", "shard_bits")
-_ONE: Final = 1 << ID_SHARD_BITS
-
-
 class ShardedHandles(Handles):
-    """The entities of an old shard; their handles stay, for other shards know them."""
+    """The handles of an old shard's entities stay, for other shards know them."""
 
-    def __init__(self, saved: Saved, schema: Document) -> None:
+    def __init__(self, entities: SavedEntities, schema: Document) -> None:
+        saved = entities.saved
         old, new = saved.schema["entity"], schema["entity"]
-        if any(old.get(name) != new.get(name) for name in _BITS):
+        if any(old[name] != new.get(name) for name in ShardedSaving.ENTITY_BITS):
+            before, now = ([*bits.values()] for bits in (old, new))
             saved.refuse(
-                f"handles of {[old.get(name, 0) for name in _BITS]} bits cannot become those of "
-                f"{[new.get(name, 0) for name in _BITS]}, for other shards have them, too; "
-                "keep the bits of before"
+                f"handles of {before} bits cannot become those of {now}, for other shards have "
+                "them, too; keep the bits of before"
             )
-        super().__init__(saved, schema)
-        order = saved.arrays[VISITORS].argsort()
-        self._visitors: EntityArray = saved.arrays[VISITORS][order]
-        self._slots = saved.arrays[SLOTS].astype(np.intp)[order]
-        self._shift = np.uint64(self.old.of_index + new["shard_bits"])
-        self._home = np.uint64(saved.state["entities"]["shard"])
-
-    def indices(self, handles: EntityArray) -> RowArray:
-        """Return the slot of each old handle."""
-        found = super().indices(handles)
-        if len(self._visitors) == 0:
-            return found
-        last = len(self._visitors) - 1
-        place = np.minimum(self._visitors.searchsorted(handles), last)
-        return np.where(self._visitors[place] == handles, self._slots[place], found)
-
-    def created(self, handles: EntityArray) -> NDArray[np.bool_]:
-        """Return which were ever given out here, or came."""
-        found: NDArray[np.bool_] = np.isin(handles, self._visitors)
-        index = super().indices(handles)
-        below = (np.uint64(1) << self._shift) - np.uint64(1)
-        own = (handles & below) >> np.uint64(self.old.of_index) == self._home
-        own &= (index < len(self.cells)) & ~np.isin(index, self._slots)
-        if len(self.cells):
-            now = self.cells.take(index, mode="clip")
-            given, last = handles >> self._shift, now >> self._shift
-            own &= (given != 0) & ((last == 0) | (given < last) | (now == handles))
-        found |= own
-        return found
+        super().__init__(entities, schema)
 
     def tensors(self) -> tuple[Columns, Document]:
         """Return the tensors of all entities, visitors included, and their numbers."""
         found, numbers = super().tensors()
-        own = {name: self._saved.arrays[name] for name in (VISITORS, SLOTS, IDLE)}
-        return {**found, **own}, {**numbers, "shard": int(self._home)}
+        saved = self.entities.saved
+        own = {name: saved.arrays[name] for name in (VISITORS, SLOTS, IDLE)}
+        shard = saved.state["entities"]["shard"]
+        return {**found, **own}, {**numbers, "shard": shard}
 
 
 def shard_id_columns(it: Evolving) -> Evolved:
     """Return the columns of ids and their numbers. Ids stay, for other shards know them."""
-    old, plan = it.old, it.plan
-    shard = old.saved.state["entities"]["shard"]
-    if not had_ids(old):
-        made = id_columns(it)
-        columns, numbers = made.columns, dict(made.numbers)
-        generations = columns["id_generation"]
-        first = np.uint32(_ONE | shard)
-        columns["id_generation"] = np.where(generations, first, np.uint32(0))
-        if "first_generation" in numbers:
-            numbers["first_generation"] = int(first)
-        return Evolved(columns, numbers)
+    old = it.old
+    shard = np.uint32(old.saved.state["entities"]["shard"])
+
+    def following(
+        generations: NDArray[np.uint32],
+    ) -> tuple[NDArray[np.bool_], NDArray[np.uint32]]:
+        last = generations >> np.uint32(ID_SHARD_BITS)
+        more = (last + np.uint32(1) << np.uint32(ID_SHARD_BITS)) | shard
+        return last != ID_LAST, more
+
+    made = id_columns(it, following)
+    if old.is_new or not had_ids(old):
+        return made
     if not it.had:
         why = "'lookup: direct' gives other ids, and other shards know those of before"
         why += f"; 'lookup: {old.doc['lookup']}' keeps them"
         old.saved.refuse(why, f"{old.module}.id_generation")
-    made = id_columns(it)
-    columns, numbers = made.columns, dict(made.numbers)
-    if it.doc["lookup"] != "direct" and not plan.stays:
-        columns, numbers = _freed(old, plan, columns, numbers, shard)
-    return Evolved(columns | _aliases(old, columns["id_generation"]), numbers)
-
-
-def _freed(
-    old: OldComponent, plan: RowPlan, columns: Columns, numbers: Numbers, shard: int
-) -> tuple[Columns, Numbers]:
-    """Return slots, those of rows that went with the next generation of this shard."""
-    slots, generations = old.column("id_slot"), old.column("id_generation").copy()
-    used = plan.take(slots[: old.n])
-    gone = slots[: old.n][~np.isin(slots[: old.n], used)]
-    fresh = gone[generations[gone] >> ID_SHARD_BITS != ID_LAST]
-    generations[fresh] = (generations[fresh] >> ID_SHARD_BITS) + 1 << ID_SHARD_BITS
-    generations[fresh] |= np.uint32(shard)
-    rows = np.full(len(columns["id_row"]), NIL, np.uint32)
-    rows[used] = np.arange(plan.n)
-    whole = np.concatenate((used, fresh, slots[old.n :]))
-    found = {"id_slot": whole, "id_row": rows, "id_generation": generations}
-    return found, {**numbers, "slots": len(whole)}
+    columns = made.columns
+    return Evolved(columns | _aliases(old, columns["id_generation"]), made.numbers)
 
 
 def _aliases(old: OldComponent, generations: NDArray[np.uint32]) -> Columns:
@@ -389,12 +235,11 @@ def _aliases(old: OldComponent, generations: NDArray[np.uint32]) -> Columns:
     return {IDS: ids[held], ID_SLOTS: slots[held]} if held.any() else {}
 
 
-# --- How a world that is one of several is saved and loaded: with its number and its
-# visitors.
-
-
+_OF_IDS: Final = {IDS: "u8", ID_SLOTS: "u4"}
 _IDS: Final = {
-    facts.check: replace(facts, check=check, evolve=shard_id_columns)
+    facts.check: replace(
+        facts, rare_columns=_OF_IDS, check=check, evolve=shard_id_columns
+    )
     for facts, check in (
         (SLOT_IDS, check_shard_slots),
         (DIRECT_IDS, check_shard_direct_ids),
@@ -404,26 +249,173 @@ _IDS: Final = {
 
 
 class ShardedSaving(Saving):
-    """How a shard is saved and loaded."""
+    """How a shard is saved and loaded: with its number and its visitors."""
 
-    KNOWN_ENTITIES: ClassVar[type[KnownEntities]] = KnownVisitors
+    ENTITIES: ClassVar[type[SavedEntities]] = SavedShard
     HANDLES: ClassVar[type[Handles]] = ShardedHandles
     LOADING: ClassVar[type[Loading]] = ShardedLoading
     POLICIES: ClassVar[tuple[Facts, ...]] = tuple(
         _IDS.get(facts.check, facts) for facts in POLICIES
     )
+    ENTITY_BITS: ClassVar[Sequence[str]] = (*Saving.ENTITY_BITS, "shard_bits")
+    ENTITY_NUMBERS: ClassVar[Sequence[str]] = (*Saving.ENTITY_NUMBERS, "shard")
+    ENTITY_TENSORS: ClassVar[Mapping[str, str]] = {
+        **Saving.ENTITY_TENSORS,
+        "visitors": "u8",
+        "slots": "u4",
+        "idle": "u4",
+    }
 
-    def parts_of(self, world: Any, codecs: Codecs) -> Iterator[Part]:
-        return shard_parts(world, codecs)
 
-    def state_of(self, world: Any, attributes: Document) -> Document:
-        return shard_state(world, attributes)
+# --- Saving all shards, and going on with the same number of ranks, fewer or more ------
+#
+# A file for each shard, then one that says that all of a tick are there:
+# `12.complete.json`.
 
-    def check_schema(self, schema: Any, file: str) -> None:
-        check_shard_schema(schema, file)
+_MARKER: Final = re.compile(r"(\d+)\.complete\.json")
 
-    def check_state(self, saved: Saved) -> None:
-        check_shard_state(saved)
 
-    def check_tensors(self, saved: Saved) -> None:
-        check_shard_tensors(saved)
+def save_shard(
+    shards: Any, folder: str | os.PathLike[str], tick: int, verify: bool
+) -> int:
+    """Save this rank's world, then, on rank 0, the marker; return the tick.
+
+    No file is replaced but the marker: if the same tick was saved before, that one is whole until
+    this one is. Nothing is written before all ranks mean the same folder and tick.
+    """
+    step: LockStep = shards._step
+    told = step.gather(
+        "save", lambda: [whole_number("tick", tick), os.path.abspath(folder)]
+    )
+    ticks: list[int] = [its for its, _ in told]
+    number = agreed(ticks, "have given save other ticks: {} and {}")
+    _agree_on_folder("save", [its for _, its in told])
+
+    def saved() -> str:
+        os.makedirs(folder, exist_ok=True)
+        world = shards.world
+        name = _unused_name(folder, number, world.entities.shard)
+        path = os.path.join(folder, name)
+        world.save(path, codecs=codecs_of(world), verify=verify)
+        return name
+
+    files = step.gather("save", saved)
+
+    def marked() -> bool:
+        if shards.rank == 0:
+            _mark(folder, number, files, shards._next)
+        return True
+
+    step.gather("save", marked)
+    return number
+
+
+def _agree_on_folder(call: str, folders: list[str]) -> None:
+    agreed(folders, f"have given {call} other folders: {{!r}} and {{!r}}")
+
+
+def _unused_name(folder: str | os.PathLike[str], tick: int, shard: int) -> str:
+    name, again = f"{tick}.{shard}.shard", 0
+    while os.path.lexists(os.path.join(folder, name)):
+        again += 1
+        name = f"{tick}.{shard}.{again}.shard"
+    return name
+
+
+def _mark(
+    folder: str | os.PathLike[str], tick: int, files: list[str], following: int
+) -> None:
+    """Say that a tick is complete, and remove what earlier attempts to save it have left."""
+    said = {"tick": tick, "files": files, "next_shard": following}
+    with replacing(os.path.join(folder, f"{tick}.complete.json")) as file:
+        file.write(json.dumps(said).encode())
+    old = re.compile(rf"{tick}\.\d+(\.\d+)?\.shard")
+    for name in os.listdir(folder):
+        if old.fullmatch(name) and name not in files:
+            os.unlink(os.path.join(folder, name))
+
+
+def codecs_of(world: Any) -> dict[str, Any]:
+    """Return how objects are saved: as pickles, where they travel as such, or not at all."""
+    stays = type(world)._STAYS
+    pair = (pickle.dumps, pickle.loads)
+    columns = object_columns(world)
+    return {
+        column: None if column.partition(".")[0] in stays else pair
+        for column in columns
+    }
+
+
+def begun_again(
+    kind: Any,
+    folder: str | os.PathLike[str],
+    transport: Any,
+    options: Mapping[str, Any],
+) -> tuple[Any, int, int]:
+    """Return this rank's world, the tick, and the first number that no shard ever had.
+
+    `options`: of `World.load`.
+    """
+    step = LockStep(transport)
+    rank, size = step.rank, step.size
+
+    def newest() -> Any:
+        path = os.path.abspath(folder)
+        return path, _newest(path) if rank == 0 else None
+
+    told = step.gather("load", newest)
+    _agree_on_folder("load", [its for its, _ in told])
+    _, found = told[0]
+    if found is None:
+        raise FileNotFoundError(f"{folder}: no complete snapshot")
+    files, following = found["files"], found["next_shard"]
+    worlds: list[Any] = []
+
+    def loaded() -> bool:
+        for name in files[rank::size]:
+            worlds.append(_loaded(kind, folder, name, options))
+        if not worlds:
+            worlds.append(kind(following + rank - len(files)))
+        for other in worlds[1:]:
+            _take_over(worlds[0], other)
+        return True
+
+    step.gather("load", loaded)  # what one refuses all refuse
+    return worlds[0], found["tick"], following + max(0, size - len(files))
+
+
+def _newest(folder: str) -> Any:
+    """Return what the marker of the newest complete snapshot says, None if there is none."""
+    names = os.listdir(folder) if os.path.exists(folder) else []
+    found = [it for name in names if (it := _MARKER.fullmatch(name))]
+    if not found:
+        return None
+    name = max(found, key=lambda it: int(it[1]))[0]
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            said = json.load(file)
+        if not all(type(each) is str for each in said["files"]):
+            raise ValueError("files are names")
+        return {key: said[key] for key in ("tick", "files", "next_shard")}
+    except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
+        raise SnapshotError(f"{name}: {error}") from None
+
+
+def _loaded(
+    kind: Any, folder: str | os.PathLike[str], name: str, options: Mapping[str, Any]
+) -> Any:
+    path = os.path.join(folder, os.path.basename(name))
+    if not os.path.exists(path):
+        raise SnapshotError(f"{name}: there is no such file")
+    return kind.load(path, codecs=codecs_of(kind()), **options)
+
+
+def _take_over(world: Any, other: Any) -> None:
+    """Let a world have all that another one has, but the dead, and who dies with them."""
+    other.collect()
+    ids = {
+        name: np.array(list(getattr(other, name)), np.uint64)
+        for name in other.MANAGERS
+        if not hasattr(getattr(other, name), "lookup")
+    }
+    absorb(world, other.extract(other.entities.live(), **ids))

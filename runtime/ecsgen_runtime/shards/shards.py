@@ -1,35 +1,147 @@
-"""Several worlds in lock-step: entities move between them, and ghosts of theirs are sent."""
+"""A world that is one of several, and all of them in lock-step."""
 
 from __future__ import annotations
 
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..given_arrays import as_entities
 from ..handles import EntityArray, RowArray
+from ..locks import is_broken
+from ..world.base import WorldBase
 from .arriving import absorb
-from .ghosts import Watch
-from .leaving import Leaving, checked_ranks, departures, leave, refuse_locks, united
-from .lockstep import (
-    LockStep,
+from .ghosts import (
     SentGhosts,
-    agreed,
+    Watch,
     entities_by_rank,
     received_ghosts,
     take_ghosts,
-    transport_of,
 )
-from .packing import packed
-from .parcels import ShardError
-from .restart import begun_again, save_shard
-from .totals import exact_sum, extreme, whole_number
+from .leaving import (
+    Leaving,
+    check_locks,
+    checked_ranks,
+    departures,
+    distinct_entities,
+    leave,
+    leaving,
+    packed,
+    united,
+)
+from .lockstep import (
+    LockStep,
+    agreed,
+    exact_sum,
+    extreme,
+    transport_of,
+    whole_number,
+)
+from .managers import VisitedIds
+from .parcels import ParcelBase, ShardError
+from .sharded_entities import ShardedEntities
+
+if TYPE_CHECKING:
+    from ..snapshots.saving import Saving
+
+
+_LINGERING: Final = 256
+"""So many slots of dead visitors are nobody's concern."""
+
+
+class ShardedWorld(WorldBase):
+    """A world with a number, which handles and ids that are made in it have."""
+
+    __slots__ = ()
+    _MAY_BE_IN_C: ClassVar[bool] = False
+    _PARCEL: ClassVar[type[ParcelBase]]
+    _SHARDS: ClassVar[type[ShardsBase[Any]]]
+    _STAYS: ClassVar[tuple[str, ...]] = ()
+    """Components whose rows never leave: attributes, and row classes of those in chunks."""
+    _GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """By attribute: the fields that others may have copies of."""
+    _CHUNKED: ClassVar[tuple[Any, ...]] = ()
+    """The classes of the columns in chunks."""
+    entities: ShardedEntities
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "_PARCEL" in vars(cls):
+            cls._PARCEL._world = cls._SHARDS._world = cls
+
+    @staticmethod
+    def _saving() -> Saving:
+        from .sharded_saving import ShardedSaving
+
+        return ShardedSaving()
+
+    def absorb(self, parcel: ParcelBase, /) -> EntityArray:
+        """Put what a parcel has into this world; return its entities, in its order; O(bytes).
+
+        Rows join groups and queries as if created. Parcels of worlds with `objects: pickle`
+        run what is in them: absorb only what you trust.
+
+        Raises, and nothing has changed:
+            ParcelError: no parcel, cut off, inconsistent, of other schemas; or an entity or
+                an id of it is here already.
+            DuplicateValueError: a row here has the value of a unique field.
+            StructureLockedError: where rows are to go is locked.
+            CapacityError: no room for them.
+        """
+        self._sweep()
+        return absorb(self, parcel)
+
+    def _extract(
+        self, es: ArrayLike, ids: Mapping[str, ArrayLike]
+    ) -> NDArray[np.uint8]:
+        """Take entities out, and return them as the bytes of a parcel.
+
+        What callbacks raise when rows are destroyed has the parcel, for they have left by then.
+        """
+        entities, slots = distinct_entities(self, es)
+        found = leaving(self, entities.copy(), slots, ids)
+        buffer = packed(self, found)
+        try:
+            leave(self, found)
+        except BaseException as error:
+            if not is_broken(self.entities) and not self.entities.alive_many(es).any():
+                error.parcel = self._PARCEL(buffer)  # type: ignore[attr-defined]
+            raise
+        return buffer
+
+    def _sweep(self) -> None:
+        """Give back slots of dead visitors that no manager has rows of, if there are many."""
+        entities = self.entities
+        if entities._lingering <= max(_LINGERING, entities._visitors.count // 2):
+            return
+        dead = entities._leftovers()
+        for name in self.MANAGERS:
+            manager = getattr(self, name)
+            if hasattr(manager, "lookup"):
+                dead = dead[~manager.has_many(dead)]
+        entities._vacate(dead, entities._visitors.find(dead))
+        entities._lingering = 0
+
+    @property
+    def _is_fresh(self) -> bool:
+        """Whether nobody ever lived here, and no id was given out."""
+        return not self.entities._n_used and not any(
+            manager.data._version for manager in self._all_managers()
+        )
+
+    def _be_shard(self, shard: int) -> None:
+        """Have another number, of a world in which nothing was made yet."""
+        for manager in self._all_managers():
+            if isinstance(manager, VisitedIds):
+                manager._be_shard(shard)
+        self.entities._be_shard(shard)
+
 
 WorldT = TypeVar("WorldT", bound=Any)
 
@@ -152,7 +264,7 @@ class ShardsBase(Generic[WorldT]):
         plans: list[Leaving] = []
 
         def parts() -> list[Any]:
-            refuse_locks(self.world)
+            check_locks(self.world)
             found = departures(self.world, self.rank, self.size, es, ranks, ids)
             plans.extend(found.values())
             return [
@@ -278,6 +390,8 @@ class ShardsBase(Generic[WorldT]):
             TypeError, ValueError: a tick that is no integer, or is below 0; nothing is written.
             OSError: as for every file.
         """
+        from .sharded_saving import save_shard
+
         self._look_back("save")
         self.tick = save_shard(self, folder, tick, verify)
 
@@ -306,6 +420,8 @@ class ShardsBase(Generic[WorldT]):
                 any more.
             ShardError: the ranks have not the same folder.
         """
+        from .sharded_saving import begun_again
+
         transport = transport_of(comm, timeout)
         options = {"verify": verify, "drop": drop, "migrate": migrate}
         world, tick, following = begun_again(cls._world, folder, transport, options)

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..given_arrays import all_different, first_repeat
 from ..handles import NIL, EntityArray, RowArray
-from .checked_links import check_chains
-from .checked_rows import CheckedRows, KnownEntities, check_cells, check_lengths
-from .checked_tensors import RNG_WORDS, check_room, field_tensors
+from .checked_documents import (
+    RNG_WORDS,
+    check_room,
+    check_schema,
+    check_state,
+    check_tensors,
+    field_tensors,
+)
+from .checked_rows import (
+    CheckedRows,
+    check_cells,
+    check_chains,
+    check_lengths,
+)
 from .documents import Document, Saved, parsed_json, state_key
 from .policies import policies_of, policies_of_field
 from .reading import SnapshotFile
-from .strategy import Saving
+from .saved_entities import SavedEntities
 
-# --- Owners of rows in a snapshot, in managers, groups and chunks; generators ---------
-
+if TYPE_CHECKING:
+    from .saving import Saving
 
 # --- Owners of rows in a snapshot: each finds its own, by its index or by its handle.
 
 
-def check_owned(rows: CheckedRows, known: KnownEntities) -> None:
+def check_owned(rows: CheckedRows, known: SavedEntities) -> None:
     """Refuse rows whose owners cannot be, or cannot find them; O(n), chains O(n log length)."""
     if rows.component["lookup"] == "direct":
         _check_direct(rows, known)
@@ -38,7 +49,10 @@ def check_owned(rows: CheckedRows, known: KnownEntities) -> None:
     if rows.component["lookup"] == "sparse":
         _check_map(rows, known.indices(owners), firsts)
     elif not all_different(known.indices(owners), len(known)):
-        _check_different(rows, owners, firsts)
+        at = first_repeat(owners)
+        if at < len(owners):  # else they share indices alone, as the dead may
+            row = at if firsts is None else int(firsts[at])
+            rows.refuse(f"entity {int(owners[at]):#x} is there twice", "entity", row)
 
 
 def is_followed(rows: CheckedRows) -> bool:
@@ -46,7 +60,7 @@ def is_followed(rows: CheckedRows) -> bool:
     return bool(rows.component["destroy"] == "callback")
 
 
-def _check_direct(rows: CheckedRows, known: KnownEntities) -> None:
+def _check_direct(rows: CheckedRows, known: SavedEntities) -> None:
     """Refuse rows that are not their owners' indices; those without an owner are holes."""
     owners: EntityArray = rows.column("entity")
     n = rows.n
@@ -93,24 +107,11 @@ def _check_map(
         )
 
 
-def _check_different(
-    rows: CheckedRows, owners: EntityArray, firsts: RowArray | None
-) -> None:
-    """Refuse an owner that is there twice: some have the same index, as the dead may."""
-    order = np.argsort(owners, kind="stable")
-    ordered = owners[order]
-    again = ordered[1:] == ordered[:-1]
-    if again.any():
-        at = int(order[1:][again][0])
-        row = at if firsts is None else int(firsts[at])
-        rows.refuse(f"entity {int(owners[at]):#x} is there twice", "entity", row)
-
-
 # --- Components in chunks, in a snapshot: each owner lives, and has one row in all
 # tables.
 
 
-def check_chunked(saved: Saved, known: KnownEntities) -> None:
+def check_chunked(saved: Saved, known: SavedEntities) -> None:
     """Refuse owners that are dead, or there twice; O(n)."""
     tensor = "archetypes.entity"
     owners = saved.arrays[tensor]
@@ -122,7 +123,6 @@ def check_chunked(saved: Saved, known: KnownEntities) -> None:
 
 # --- Members of groups in a snapshot, which are in step, and generators of random
 # numbers.
-
 
 _FEW: Final = 16
 """Where fewer than one index in 16 is concerned, none of the others is touched."""
@@ -141,7 +141,7 @@ def check_generator(rows: CheckedRows) -> None:
 
 
 def check_group(
-    members: Sequence[CheckedRows], known: KnownEntities, name: str, n: int
+    members: Sequence[CheckedRows], known: SavedEntities, name: str, n: int
 ) -> None:
     """Refuse a group whose rows are not in step, or that lacks who has all members; O(n)."""
     first, *others = members
@@ -160,7 +160,7 @@ def check_group(
 
 
 def _among(
-    wanted: EntityArray, owners: EntityArray, known: KnownEntities
+    wanted: EntityArray, owners: EntityArray, known: SavedEntities
 ) -> EntityArray:
     """Return those of the wanted entities that are owners; nearly all others by their index."""
     if not len(wanted):
@@ -191,18 +191,19 @@ def checked_documents(
     schema = known
     if schema is None:
         schema = parsed_json(file.metadata["schema"], "the schema", file.name)
-        saving.check_schema(schema, file.name)
+        check_schema(schema, file.name, saving)
     state = parsed_json(file.metadata["state"], "the state", file.name)
     saved = Saved(file.name, schema, state, file.arrays)
-    saving.check_state(saved)
-    saving.check_tensors(saved)
-    check_room(saved, file.nbytes)
+    check_state(saved, saving)
+    check_tensors(saved, saving)
+    check_room(saved, saving, file.nbytes)
     return saved
 
 
 def check_content(saved: Saved, saving: Saving) -> None:
     """Refuse what cannot be true of the tensors; the documents are checked already."""
-    known = saving.KNOWN_ENTITIES(saved)
+    known = saving.ENTITIES(saved)
+    known.check()
     components = saved.schema["components"]
     managed: dict[str, CheckedRows] = {}
     for name, component in components.items():
@@ -212,7 +213,11 @@ def check_content(saved: Saved, saving: Saving) -> None:
             managed[name] = rows = CheckedRows(saved, component, module, numbers)
             _check_rows(rows, known, saving)
         check_field_cells(saved, component, "; verify=False loads it all the same")
-        _check_relations(saved, component)
+        for tensor, column in field_tensors(saved, component):
+            if column.type.base == "object" and tensor in saved.arrays:
+                check_lengths(saved, tensor)
+            for facts in policies_of_field(column.field):
+                facts.check(saved, tensor, _present(saved, component))
     for name, members in saved.schema["groups"].items():
         group = [managed[member] for member in members]
         check_group(group, known, name, saved.state["groups"][name])
@@ -220,7 +225,7 @@ def check_content(saved: Saved, saving: Saving) -> None:
         check_chunked(saved, known)
 
 
-def _check_rows(rows: CheckedRows, known: KnownEntities, saving: Saving) -> None:
+def _check_rows(rows: CheckedRows, known: SavedEntities, saving: Saving) -> None:
     """Check what each of a component's policies has of its own."""
     if rows.component["owner"] == "entity":
         check_owned(rows, known)
@@ -237,15 +242,6 @@ def check_field_cells(saved: Saved, component: Document, way_out: str) -> None:
     present = _present(saved, component)
     for tensor, column in field_tensors(saved, component):
         check_cells(saved, tensor, column.type, present, way_out)
-
-
-def _check_relations(saved: Saved, component: Document) -> None:
-    """Check what the cells of a component's fields must be to each other."""
-    for tensor, column in field_tensors(saved, component):
-        if column.type.base == "object" and tensor in saved.arrays:
-            check_lengths(saved, tensor)
-        for facts in policies_of_field(column.field):
-            facts.check(saved, tensor, _present(saved, component))
 
 
 def _present(saved: Saved, component: Document) -> NDArray[np.bool_] | None:

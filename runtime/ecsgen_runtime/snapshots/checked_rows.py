@@ -1,4 +1,4 @@
-"""Rows in a snapshot: whether each cell is a value of its type, and who may own."""
+"""Rows in a snapshot: whether cells are values of their types, and links lead to rows."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import shown
-from ..handles import EntityArray
+from ..given_arrays import shown
+from ..handles import NIL, RowArray
+from ..policies.chains import Links
+from ..policies.ids import WORN_OUT
 from .contents import LENGTHS
 from .documents import NOTHING, Document, Saved
 from .facts import CellType
 
 # --- Cells in a snapshot: whether each is a value of its field's type -----------------
-
 
 _ASCII: Final = 128
 _BYTES: Final = 1 << 18
@@ -158,10 +159,6 @@ def _flags(type_: CellType) -> _Rule:
 # --- text -------------------------------------------------------------------------------
 
 
-def _texts(type_: CellType) -> _Rule:
-    return _Rule(_are_texts, _no_texts, _why_no_text)
-
-
 def _are_texts(cells: NDArray[np.uint8]) -> bool:
     return not _nuls_inside(cells).any() and _are_utf8(cells)
 
@@ -211,7 +208,7 @@ _RULES: Final[dict[str, Callable[[CellType], _Rule]]] = {
     "bool": _bools,
     "enum": _members,
     "flags": _flags,
-    "str": _texts,
+    "str": lambda type_: _Rule(_are_texts, _no_texts, _why_no_text),
 }
 
 
@@ -232,13 +229,8 @@ def check_lengths(saved: Saved, tensor: str) -> None:
         saved.refuse(f"they do not make up {size} bytes", tensor + LENGTHS)
 
 
-# --- The rows of one component in a snapshot, and entities: cells, free indices, who
-# may own.
-
-
 # --- The rows of one component in a snapshot, as checks see them; and how cells are
 # looked through.
-
 
 _CELLS: Final = 16_384
 """Looked at together: what is worked out of them stays in the cache."""
@@ -273,12 +265,6 @@ class CheckedRows:
         """Raise SnapshotError that names a cell."""
         self.saved.refuse(why, f"{self.module}.{column}", cell)
 
-    def refuse_wrong(
-        self, column: str, count: int, wrong: Wrong, why: Callable[[int], str]
-    ) -> None:
-        """Refuse the first of `count` cells that is wrong; `why` says what is wrong with it."""
-        refuse_wrong(self.saved, f"{self.module}.{column}", count, wrong, why)
-
 
 def cell_blocks(count: int) -> Iterator[slice]:
     """Yield slices that make up `count` cells."""
@@ -297,122 +283,205 @@ def refuse_wrong(
             saved.refuse(why(cell), tensor, cell)
 
 
-# --- Entities in a snapshot: a cell per index, the queue of free ones, and who may own
-# rows.
+# --- Chains in a snapshot: an entity's instances, a parent's children, all rows by
+# age.
+#
+# A chain is circular backwards: its first row's `previous` cell holds its last row,
+# whose `next` is NIL. No check steps along chains, for one may have all rows.
 
 
-_HANDLES: Final = "entities.handles"
-_FREE: Final = "entities.free"
+def check_links(rows: CheckedRows, column: str, count: int, *, may_end: bool) -> None:
+    """Refuse cells that are no row below `count`, nor NIL if it may be one; O(n)."""
+    links = rows.column(column)
+
+    def wrong(block: slice) -> NDArray[np.bool_]:
+        cells = links[block]
+        return (cells >= count) & (cells != NIL) if may_end else cells >= count
+
+    def why(row: int) -> str:
+        return f"{links[row]} is none of {count} rows"
+
+    if len(links) and int(links.max()) >= count:
+        tensor = f"{rows.module}.{column}"
+        refuse_wrong(rows.saved, tensor, len(links), wrong, why)
 
 
-class KnownEntities:
-    """Who was created, and who lives, by what a snapshot says; all of that is checked first.
+def check_chains(
+    rows: CheckedRows, following: str, previous: str, owners: NDArray[Any] | None
+) -> RowArray:
+    """Refuse links that are not those of chains, each with an owner; return the first rows.
 
-    O(indices), in blocks that stay in the cache.
+    Whose owners must all be different, which the caller has to see to: then no other shape is
+    left. Without `owners`, all rows have the same. O(n log length), by pointer jumping.
     """
+    check_links(rows, following, rows.n, may_end=True)
+    check_links(rows, previous, rows.n, may_end=False)
+    nexts, before = rows.column(following), rows.column(previous)
+    firsts = []
+    n_lasts = 0
+    for block in cell_blocks(rows.n):
+        after, back = nexts[block], before[block].astype(np.intp)
+        is_last = after == NIL
+        numbers = np.arange(block.start, block.stop, dtype=np.uint32)
+        lost = (before.take(after, mode="clip") != numbers) & ~is_last
+        if lost.any():
+            row = block.start + int(lost.argmax())
+            rows.refuse(f"row {nexts[row]} does not lead back", following, row)
+        if owners is not None:
+            other = owners.take(back, mode="clip") != owners[block]
+            if other.any():
+                row = block.start + int(other.argmax())
+                rows.refuse(f"row {before[row]} is another's", previous, row)
+        n_lasts += int(np.count_nonzero(is_last))
+        is_first = nexts.take(back, mode="clip") == NIL
+        firsts.append(np.flatnonzero(is_first) + block.start)
+    found = np.concatenate(firsts) if firsts else np.empty(0, np.intp)
+    if len(found) != n_lasts:
+        _refuse_beginning(rows, previous, nexts, before)
+    check_circles(rows, following)
+    return found
 
-    def __init__(self, saved: Saved) -> None:
-        bits = saved.schema["entity"]
-        self._saved = saved
-        self._bits = np.uint64(bits["index_bits"])
-        self._mask = np.uint64((1 << bits["index_bits"]) - 1)
-        self._last = np.uint64((1 << bits["generation_bits"]) - 1)
-        self._handles: EntityArray = saved.arrays[_HANDLES]
-        if len(self._handles) > 1 << bits["index_bits"]:
-            saved.refuse("more cells than there are indices", _HANDLES)
-        self._check_free(self._waiting())
 
-    def __len__(self) -> int:
-        """Return how many indices were ever given out."""
-        return len(self._handles)
+def check_circles(rows: CheckedRows, column: str) -> None:
+    """Refuse links that lead round and round; O(n log length)."""
+    row = row_on_way_round(rows.column(column))
+    if row != NIL:
+        rows.refuse("leads round in a circle", column, row)
 
-    def indices(self, owners: EntityArray) -> NDArray[np.intp]:
-        """Return the index of each entity."""
-        indices: NDArray[np.intp] = (owners & self._mask).view(np.intp)
-        return indices
 
-    def check_owners(self, tensor: str, owners: EntityArray, living: bool) -> None:
-        """Refuse owners that were never created, or with `living` those that are dead; O(n)."""
+def row_on_way_round(links: Links) -> int:
+    """Return a row from which links, each NIL or a row, never end; NIL if all do.
 
-        def wrong(block: slice) -> NDArray[np.bool_]:
-            es = owners[block]
-            if not len(self._handles):
-                return np.ones(len(es), np.bool_)
-            cells = self._handles.take(self.indices(es), mode="clip")
-            mask: NDArray[np.bool_] = cells != es
-            if not living and mask.any():
-                mask &= ~self._were_created(es, cells)
-            return mask
+    By pointer jumping: a round replaces where each row leads by where that leads, so r rounds go
+    2**r steps at least. O(n log length); where most links go one way, two or three rounds do, for
+    rows see what the same round has found for those before them.
+    """
+    n = len(links)
+    jumps = np.full(n + 1, n, np.uint32)
+    np.minimum(links, n, out=jumps[:n], casting="unsafe")
+    blocks = list(cell_blocks(n))
+    for _ in range(n.bit_length() + 1):
+        blocks = [block for block in reversed(blocks) if _jump(jumps, block, n)]
+        if not blocks:
+            return NIL
+    return int((jumps[:n] != n).argmax())
 
-        def why(row: int) -> str:
-            what = "is not alive" if living else "was never created"
-            return f"entity {int(owners[row]):#x} {what}"
 
-        refuse_wrong(self._saved, tensor, len(owners), wrong, why)
+def _jump(jumps: Links, block: slice, end: int) -> bool:
+    """Let rows lead where their links' links do; return whether some are under way still."""
+    far = jumps.take(jumps[block])
+    jumps[block] = far
+    return bool(far.min() != end)
 
-    def _were_created(self, es: EntityArray, cells: EntityArray) -> NDArray[np.bool_]:
-        """Return which entities that do not live did once, by the cells of their indices.
 
-        A cell has the generation of who lives, or who will next; of who was the last, none.
-        """
-        generations, next_ones = es >> self._bits, cells >> self._bits
-        created = (generations > 0) & (generations <= self._last)
-        created &= (next_ones == 0) | (generations < next_ones)
-        known: NDArray[np.bool_] = created & (self.indices(es) < len(self._handles))
-        return known
+def _refuse_beginning(
+    rows: CheckedRows, column: str, nexts: Links, previous: Links
+) -> None:
+    """Refuse a first row, one that none leads to, before which there is no last one."""
+    is_led_to = np.zeros(rows.n, np.bool_)
+    is_led_to[nexts[nexts != NIL]] = True
+    wrong = ~is_led_to & (nexts[previous] != NIL)
+    row = int(wrong.argmax())
+    rows.refuse(f"row {previous[row]} is not the last of the chain", column, row)
 
-    def _waiting(self) -> NDArray[np.bool_]:
-        """Return which indices must be in the queue, when all cells are right."""
-        waiting = np.zeros(len(self._handles), np.bool_)
-        n_retired = 0
-        for block in cell_blocks(len(self._handles)):
-            cells = self._handles[block]
-            generations = cells >> self._bits
-            # 0 where the index's own handle lives, 1 where it waits for its next one
-            state = cells & self._mask
-            state ^= np.arange(block.start, block.stop, dtype=np.uint64)
-            lowest, highest = generations.min(), generations.max()
-            if state.max() > 1 or highest > self._last:
-                self._refuse_cell(block, (state > 1) | (generations > self._last))
-            if not state.any() and lowest:
-                continue
-            is_retired = generations == 0
-            if (is_retired & (state == 0)).any():
-                self._refuse_cell(block, is_retired & (state == 0))
-            n_retired += int(np.count_nonzero(is_retired))
-            waiting[block] = (state == 1) & ~is_retired
-        said = self._saved.state["entities"]["n_retired"]
-        if n_retired != said:
-            self._saved.refuse(
-                f"{n_retired} are retired, the state says {said}", _HANDLES
-            )
-        return waiting
 
-    def _refuse_cell(self, block: slice, wrong: NDArray[np.bool_]) -> None:
-        index = block.start + int(wrong.argmax())
-        cell = int(self._handles[index])
-        self._saved.refuse(f"{cell:#x} is no handle of this index", _HANDLES, index)
+def check_one_chain(rows: CheckedRows, links: tuple[str, str], first: str) -> None:
+    """Refuse rows that are not one chain from the first on; O(n log n).
 
-    def _check_free(self, waiting: NDArray[np.bool_]) -> None:
-        """Refuse a queue that is not, in some order, that of the indices that wait."""
-        free = self._saved.arrays[_FREE]
-        count = len(self._handles)
+    `links`: the columns of who follows each row, and whom it follows; `first`: the number that
+    says which is the first.
+    """
+    said, previous = rows.numbers[first], links[1]
+    firsts = check_chains(rows, *links, None)
+    if len(firsts) > 1:
+        rows.refuse(f"more than one is the {first}", previous, int(firsts[1]))
+    if said != (int(firsts[0]) if len(firsts) else NIL):
+        rows.refuse(f"the state says that row {said} is the {first}", previous)
 
-        def not_waiting(block: slice) -> NDArray[np.bool_]:
-            if not count:
-                return np.ones(block.stop - block.start, np.bool_)
-            indices = free[block]
-            mask: NDArray[np.bool_] = ~waiting.take(indices, mode="clip")
-            return mask | (indices >= count)
 
-        def why(place: int) -> str:
-            return f"index {int(free[place])} is not free"
+def check_tree(rows: CheckedRows) -> None:
+    """Refuse parents and siblings that are not those of a hierarchy; O(n log length)."""
+    n = rows.n
+    check_links(rows, "parent", n, may_end=True)
+    check_links(rows, "first_child", n, may_end=True)
+    parents, children = rows.column("parent"), rows.column("first_child")
+    nexts = rows.column("next_sibling")
+    firsts = check_chains(rows, "next_sibling", "previous_sibling", parents)
+    owners = parents.take(firsts)
+    roots = firsts[owners == NIL]
+    if len(roots) != int(np.count_nonzero(parents == NIL)):
+        row = int(((parents == NIL) & (nexts != NIL)).argmax())
+        rows.refuse("a root has no siblings", "next_sibling", row)
+    alone = rows.column("previous_sibling")[roots] == roots
+    if not alone.all():
+        row = int(roots[alone.argmin()])
+        rows.refuse("a root has no siblings", "previous_sibling", row)
+    heads, owners = firsts[owners != NIL], owners[owners != NIL]
+    strange = children.take(owners, mode="clip") != heads
+    if strange.any():
+        at = int(strange.argmax())
+        rows.refuse(f"its first child is {heads[at]}", "first_child", int(owners[at]))
+    if int(np.count_nonzero(children != NIL)) != len(heads):
+        children = children.copy()
+        children[owners] = NIL
+        rows.refuse("it has no child", "first_child", int((children != NIL).argmax()))
+    check_circles(rows, "parent")
 
-        refuse_wrong(self._saved, _FREE, len(free), not_waiting, why)
-        queued = np.zeros(count, np.bool_)
-        queued[free] = True
-        if int(np.count_nonzero(queued)) != len(free):
-            self._saved.refuse("an index waits twice", _FREE)
-        if int(np.count_nonzero(waiting)) != len(free):
-            index = int((waiting & ~queued).argmax())
-            self._saved.refuse("its index waits nowhere", _HANDLES, index)
+
+# --- Columns in a snapshot that say where others point from: slots of ids, who is
+# free, cold rows.
+
+
+def check_slots(rows: CheckedRows) -> None:
+    """Refuse slots that are not each a row's, free or worn out; O(slots)."""
+    n, peak = rows.n, rows.numbers["peak"]
+    check_links(rows, "id_slot", peak, may_end=False)
+    slots, places = rows.column("id_slot"), rows.column("id_row")
+    generations = rows.column("id_generation")
+    strange = places.take(slots[:n]) != np.arange(n)
+    if strange.any():
+        row = int(strange.argmax())
+        rows.refuse(f"slot {slots[row]} is not that of row {row}", "id_slot", row)
+    is_known = np.zeros(peak, np.bool_)
+    is_known[slots] = True
+    if int(np.count_nonzero(is_known)) != len(slots):
+        rows.refuse("a slot is there twice", "id_slot")
+    is_held = places != NIL
+    if int(np.count_nonzero(is_held)) != n:
+        is_held[slots[:n]] = False
+        rows.refuse("no row has this slot", "id_row", int(is_held.argmax()))
+    if len(slots) < peak:
+        lost = ~is_known & (generations != WORN_OUT)
+        if lost.any():
+            slot = int(lost.argmax())
+            rows.refuse("neither used, free nor worn out", "id_generation", slot)
+    if peak and not int(generations.min()):
+        rows.refuse("ids begin with 1", "id_generation", int(generations.argmin()))
+
+
+def check_direct_ids(rows: CheckedRows) -> None:
+    """Refuse generations of 0 where an instance is, or was the last one; O(n)."""
+    generations = rows.column("id_generation")
+    lacking = (rows.column("entity") != 0) & (generations[: rows.n] == 0)
+    if lacking.any():
+        row = int(lacking.argmax())
+        rows.refuse("ids begin with 1", "id_generation", row)
+    if len(generations) and not int(generations[-1]):
+        row = len(generations) - 1
+        rows.refuse("no instance was ever here", "id_generation", row)
+
+
+def check_cold(rows: CheckedRows) -> None:
+    """Refuse rows and cold rows that do not know each other; O(n)."""
+    n_cold = rows.numbers["n_cold"]
+    check_links(rows, "cold_row", n_cold, may_end=True)
+    check_links(rows, "cold.row", rows.n, may_end=False)
+    places, owners = rows.column("cold_row"), rows.column("cold.row")
+    strange = places.take(owners) != np.arange(n_cold)
+    if strange.any():
+        cell = int(strange.argmax())
+        rows.refuse(f"row {owners[cell]} has another one", "cold.row", cell)
+    held = places != NIL
+    if int(np.count_nonzero(held)) != n_cold:
+        held[owners] = False
+        rows.refuse("another row has this one", "cold_row", int(held.argmax()))

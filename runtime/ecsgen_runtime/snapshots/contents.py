@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,13 @@ from ..errors import SnapshotError
 from ..manager import Manager
 from .documents import (
     ATTRIBUTE,
+    NOTHING,
     OTHERS,
     WORLD,
     Codecs,
     Document,
     Saved,
     codec_of,
-    decoded,
-    encoded,
     encoded_value,
     is_json,
     json_text,
@@ -33,11 +32,10 @@ from .documents import (
 )
 from .writing import Part, Tensor, single
 
-# --- What of a world goes into a snapshot: columns as tensors, parts, and `state` -----
-
+if TYPE_CHECKING:
+    from .saving import Saving
 
 # --- Columns as tensors, and back: text is bytes in rows, objects go through codecs ---
-
 
 LENGTHS: Final = "._lengths"
 """What the name of a tensor with the lengths of encoded objects ends with."""
@@ -46,11 +44,21 @@ LENGTHS: Final = "._lengths"
 def object_parts(
     tensor: str, column: str, cells: NDArray[np.object_], codecs: Codecs
 ) -> Iterator[Part]:
-    """Return what a codec makes of a column: its bytes, and their lengths."""
-    found = encoded(column, codec_of(codecs, column), cells)
-    if found is not None:
-        yield single(tensor, found[0])
-        yield single(tensor + LENGTHS, found[1])
+    """Yield the bytes that a codec makes of all cells, one after the other, and their lengths.
+
+    What the codec raises passes through.
+    """
+    codec = codec_of(codecs, column)
+    if codec is None:
+        return
+    parts = [
+        None if value is None else encoded_value(column, codec, value)
+        for value in cells.tolist()
+    ]
+    whole = b"".join(part for part in parts if part is not None)
+    lengths = (NOTHING if part is None else len(part) for part in parts)
+    yield single(tensor, np.frombuffer(whole, np.uint8))
+    yield single(tensor + LENGTHS, np.fromiter(lengths, np.int64, len(parts)))
 
 
 def as_cells(tensor: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -66,11 +74,13 @@ def loaded_objects(
     """Return the objects that a codec makes of their bytes; None where it leaves them out, and
     for all `count` of them if they were not saved."""
     cells = np.full(count, None, np.object_)
-    if tensor + LENGTHS in saved.arrays:
-        lengths = saved.arrays[tensor + LENGTHS]
-        values = decoded(codec_of(codecs, column), saved.arrays[tensor], lengths)
-        for row, value in enumerate(values):
-            cells[row] = value
+    codec, start = codec_of(codecs, column), 0
+    if codec is not None and tensor + LENGTHS in saved.arrays:
+        whole: memoryview[Any] = saved.arrays[tensor].data
+        for row, length in enumerate(saved.arrays[tensor + LENGTHS].tolist()):
+            if length != NOTHING:
+                cells[row] = codec[1](bytes(whole[start : start + length]))
+                start += length
     return cells
 
 
@@ -78,22 +88,6 @@ def loaded_objects(
 #
 # Each policy says itself what it holds (`_saved_columns`, `_extras` and the like), for
 # pickles as for snapshots; here that gets its names and places in the file.
-
-
-class OtherRows(Protocol):
-    """Rows that are in no manager, but in chunks."""
-
-    def object_columns(self) -> list[str]:
-        """Return the fields that are Python objects: `weapon.model`."""
-
-    def state(self) -> Document:
-        """Return what is said of them in `state`."""
-
-    def parts(self, codecs: Codecs, /) -> Iterator[Part]:
-        """Return their tensors."""
-
-    def load(self, saved: Saved, codecs: Codecs, /) -> None:
-        """Take the rows of a snapshot in, where there are none; O(n)."""
 
 
 def managers_of(world: Any) -> dict[str, Manager]:
@@ -113,26 +107,19 @@ def object_columns(world: Any) -> list[str]:
     return found if chunked is None else [*found, *chunked.object_columns()]
 
 
-# --- tensors ----------------------------------------------------------------------------
-
-
-def parts_of(world: Any, codecs: Codecs) -> Iterator[Part]:
+def parts_of(world: Any, saving: Saving, codecs: Codecs) -> Iterator[Part]:
     """Return all tensors of a world, in places from which they can be mapped; views mostly."""
-    yield from _entity_parts(world)
+    state = world.entities.__getstate__()
+    for name, dtype in saving.ENTITY_TENSORS.items():
+        yield single(f"entities.{name}", state[name].astype(dtype, copy=False))
+    noted = world._noted_entities()
+    if len(noted):
+        yield single("entities.noted", noted)
     for module, manager in managers_of(world).items():
         yield from _manager_parts(module, manager, codecs)
     chunked = world._chunked_rows()
     if chunked is not None:
         yield from chunked.parts(codecs)
-
-
-def _entity_parts(world: Any) -> Iterator[Part]:
-    state = world.entities.__getstate__()
-    yield single("entities.handles", state["handles"])
-    yield single("entities.free", state["free"].astype(np.uint32))
-    noted = world._noted_entities()
-    if len(noted):
-        yield single("entities.noted", noted)
 
 
 def _manager_parts(module: str, manager: Manager, codecs: Codecs) -> Iterator[Part]:
@@ -169,14 +156,15 @@ def _object_parts(
         yield from object_parts(f"{prefix}.{field}", f"{module}.{field}", cells, codecs)
 
 
-# --- state ------------------------------------------------------------------------------
-
-
-def state_of(world: Any, attributes: Document) -> Document:
+def state_of(world: Any, saving: Saving, attributes: Document) -> Document:
     """Return the numbers of a world, and those of its attributes that are JSON."""
-    state: Document = {"entities": {"n_retired": world.entities._n_retired}}
+    entities = world.entities.__getstate__()
+    state: Document = {"entities": {it: entities[it] for it in saving.ENTITY_NUMBERS}}
     for module, manager in managers_of(world).items():
-        state[state_key(module)] = _numbers(manager.data) | manager._notes()
+        rows = manager.data
+        numbers = {name[1:]: it for name, it in rows._saved_numbers().items()}
+        numbers |= {f"n_{name}": part._n for name, part in rows._parts().items()}
+        state[state_key(module)] = numbers | manager._notes()
     chunked = world._chunked_rows()
     if chunked is not None:
         state["archetypes"] = chunked.state()
@@ -185,13 +173,6 @@ def state_of(world: Any, attributes: Document) -> Document:
         state[WORLD] = notes
     state["attributes"] = attributes
     return state
-
-
-def _numbers(rows: Rows) -> Document:
-    """Return the numbers that policies hold, and how many rows there are of other parts."""
-    numbers = {name[1:]: number for name, number in rows._saved_numbers().items()}
-    parts: Mapping[str, Rows] = rows._parts()
-    return numbers | {f"n_{name}": part._n for name, part in parts.items()}
 
 
 # --- A world's own attributes, which its user gave it: saved as JSON, or by codecs ----

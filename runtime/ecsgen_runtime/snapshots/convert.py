@@ -13,19 +13,18 @@ from .facts import HANDLES, NUMBERS, TEXTS, CellType, bits
 
 # --- Numbers and bools of one type as another: exactly, or not at all -----------------
 #
-# Each rule takes an array and returns a new one, or raises BadCellError for the first
+# Each rule takes an array and returns a new one, or raises BadRowError for the first
 # cell that does not fit.
-
 
 _MANTISSA: Final = {"f32": 24, "f64": 53}
 
 
-class BadCellError(Exception):
-    """The first element that does not fit, by its number in C order, and why."""
+class BadRowError(Exception):
+    """The first row that can't be converted, None if it is the type, and why."""
 
-    def __init__(self, element: int, why: str) -> None:
+    def __init__(self, row: int | None, why: str) -> None:
         super().__init__(why)
-        self.element = element
+        self.row = row
         self.why = why
 
 
@@ -37,16 +36,11 @@ def range_of(integer: str) -> tuple[int, int]:
     return -(2 ** (size - 1)), 2 ** (size - 1) - 1
 
 
-def check(bad: NDArray[np.bool_], cells: NDArray[Any], wanted: str) -> None:
-    """Raise BadCellError for the first cell that is bad."""
+def check(bad: NDArray[np.bool_], cells: NDArray[Any], why: str) -> None:
+    """Raise BadRowError for the first cell that is bad, with its value."""
     if bad.any():
-        refuse_first(bad, cells, f"does not fit {wanted}")
-
-
-def refuse_first(bad: NDArray[np.bool_], cells: NDArray[Any], why: str) -> NoReturn:
-    """Raise BadCellError for the first cell that is bad, with its value."""
-    element = int(bad.argmax())
-    raise BadCellError(element, f"{cells.reshape(-1)[element].item()!r} {why}")
+        place = np.unravel_index(int(bad.argmax()), bad.shape)
+        raise BadRowError(int(place[0]), f"{cells[place].item()!r} {why}")
 
 
 def always_fits(old: str, new: str) -> bool:
@@ -63,26 +57,32 @@ def always_fits(old: str, new: str) -> bool:
     return range_of(new)[0] <= low and high <= range_of(new)[1]
 
 
-def as_number(cells: NDArray[Any], old: str, new: CellType) -> NDArray[Any]:
-    """Return numbers or bools of the type `old` as those of another, by value.
+def as_number(
+    cells: NDArray[Any], change: Change, default: NDArray[Any], why: str = ""
+) -> NDArray[Any]:
+    """Return numbers, bools or members as numbers of another type, by value.
 
     Only from f64 to f32 they are rounded; a finite one stays finite. -0.0 is 0 as an integer.
     """
-    name = new.number or new.base
-    dtype = np.dtype(new.dtype)
+    old, name = (kind.number or kind.base for kind in change[:2])
+    dtype, why = change.new.dtype, why or f"does not fit {name}"
     if always_fits(old, name):
         return cells.astype(dtype)
     if name == "bool":
-        check((cells != 0) & (cells != 1), cells, "bool")
-        return cells.astype(dtype)
-    if name[0] == "f":
-        return _as_float(cells, old, name, dtype)
-    low, high = range_of(name)
-    if old[0] == "f":
+        check((cells != 0) & (cells != 1), cells, why)
+    elif name[0] == "f" and old[0] == "f":
+        with np.errstate(all="ignore"):
+            rounded = cells.astype(dtype)
+        check(np.isinf(rounded) & np.isfinite(cells), cells, why)
+        return rounded
+    elif name[0] == "f":
+        check(_needs_more_bits(cells, _MANTISSA[name]), cells, why)
+    elif old[0] == "f":
+        low, high = range_of(name)
         inside = (cells >= float(low)) & (cells < float(high + 1))
-        check(~inside | (np.floor(cells) != cells), cells, name)
+        check(~inside | (np.floor(cells) != cells), cells, why)
     else:
-        check(_outside(cells, old, low, high), cells, name)
+        check(_outside(cells, old, *range_of(name)), cells, why)
     return cells.astype(dtype)
 
 
@@ -95,18 +95,6 @@ def _outside(cells: NDArray[Any], old: str, low: int, high: int) -> NDArray[np.b
     if high < greatest:
         outside |= cells > cells.dtype.type(high)
     return outside
-
-
-def _as_float(
-    cells: NDArray[Any], old: str, name: str, dtype: np.dtype[Any]
-) -> NDArray[Any]:
-    if old[0] != "f":
-        check(_needs_more_bits(cells, _MANTISSA[name]), cells, name)
-        return cells.astype(dtype)
-    with np.errstate(all="ignore"):
-        rounded = cells.astype(dtype)
-    check(np.isinf(rounded) & np.isfinite(cells), cells, name)
-    return rounded
 
 
 def _needs_more_bits(cells: NDArray[Any], count: int) -> NDArray[np.bool_]:
@@ -123,7 +111,6 @@ def _needs_more_bits(cells: NDArray[Any], count: int) -> NDArray[np.bool_]:
 
 
 # --- Enums and flags as others: by the names of their members, never by their numbers.
-
 
 MemberNames: TypeAlias = Mapping[str, str | None]
 """What each member of an enum is called now; None for those that are removed."""
@@ -146,13 +133,10 @@ def member_names(
 
 
 def as_member(
-    cells: NDArray[Any],
-    old: CellType,
-    new: CellType,
-    names: MemberNames,
-    defaults: NDArray[Any],
+    cells: NDArray[Any], change: Change, default: NDArray[Any]
 ) -> NDArray[Any]:
-    """Return members as those of the same name; `defaults`, one cell's, where they are removed."""
+    """Return members as those of the same name; the default, one cell, where they are removed."""
+    old, new, names = change
     order = sorted(old.members, key=old.members.__getitem__)
     numbers = np.array([old.members[name] for name in order], np.uint64)
     known = np.array([name in names for name in order], np.bool_)
@@ -164,24 +148,21 @@ def as_member(
     bad = ~exists | ~known[place]
     if bad.any():
         element = int(bad.argmax())
-        _refuse(cells, element, order[int(place.flat[element])], old, new)
+        _refuse(cells, element, order[int(place.flat[element])], change)
     found = np.array(targets, new.dtype)[place]
     if removed.any():
-        found = np.where(removed[place], defaults, found)
+        found = np.where(removed[place], default, found)
     return found
 
 
 def as_flags(
-    cells: NDArray[Any],
-    old: CellType,
-    new: CellType,
-    names: MemberNames,
-    defaults: NDArray[Any],
+    cells: NDArray[Any], change: Change, default: NDArray[Any]
 ) -> NDArray[Any]:
     """Return flags as those of the same names, of which removed ones go.
 
-    A cell that had no other flags than these gets its default, `defaults` of one cell.
+    A cell that had no other flags than these gets the default, one cell.
     """
+    old, new, names = change
     wide = cells.astype(np.uint64, copy=False)
     found = np.zeros(cells.shape, np.uint64)
     left = wide.copy()
@@ -198,73 +179,60 @@ def as_flags(
         element = int((left != 0).argmax())
         bit = int(left.flat[element]) & -int(left.flat[element])
         known = {number: name for name, number in old.members.items()}
-        _refuse(cells, element, known.get(bit, hex(bit)), old, new)
+        _refuse(cells, element, known.get(bit, hex(bit)), change)
     emptied = (wide != 0) & ~kept
     stored = found.astype(new.dtype)
-    return np.where(emptied, defaults, stored) if emptied.any() else stored
+    return np.where(emptied, default, stored) if emptied.any() else stored
 
 
-def number_as_member(cells: NDArray[Any], old: str, new: CellType) -> NDArray[Any]:
+def number_as_member(
+    cells: NDArray[Any], change: Change, default: NDArray[Any]
+) -> NDArray[Any]:
     """Return numbers as the members of an enum, or flags, that have these."""
-    try:
-        stored = as_number(cells, old, new)
-    except BadCellError as error:
-        raise _no_number(cells, error.element, new) from None
+    new, why = change.new, f"is no number of {change.new.target}"
+    stored = as_number(cells, change, default, why)
     if new.base == "flags":
         bad = stored & ~stored.dtype.type(new.mask) != 0
     else:
-        numbers = np.array(list(new.members.values()), stored.dtype)
-        bad = ~np.isin(stored, numbers)
-    if bad.any():
-        raise _no_number(cells, int(bad.argmax()), new)
+        bad = ~np.isin(stored, np.array(list(new.members.values()), stored.dtype))
+    check(bad, cells, why)
     return stored
 
 
-def _no_number(cells: NDArray[Any], element: int, new: CellType) -> BadCellError:
-    number = cells.reshape(-1)[element].item()
-    return BadCellError(element, f"{number!r} is no number of {new.target}")
-
-
-def _refuse(
-    cells: NDArray[Any], element: int, name: str, old: CellType, new: CellType
-) -> None:
+def _refuse(cells: NDArray[Any], element: int, name: str, change: Change) -> NoReturn:
+    """Raise BadRowError for an element, by its number in C order, and a member's name."""
+    old, new, _ = change
     number = int(cells.reshape(-1)[element])
     if old.base == "enum" and old.members.get(name) != number:
         why = f"{number} is no number of {old.target}"
     else:
         why = f"{new.target} has no member {name!r}"
-    raise BadCellError(element, why)
+    raise BadRowError(element // prod(cells.shape[1:]), why)
 
 
 # --- Text and bytes of one size as those of another; a cell is a row of bytes, padded
 # with zeros.
 
-
 Bytes = NDArray[np.uint8]
 
 
-def as_text(cells: Bytes, old: CellType, new: CellType) -> Bytes:
+def as_text(cells: Bytes, change: Change, default: NDArray[Any]) -> Bytes:
     """Return text or bytes, shape (n, N), in another size and as what the new type says."""
+    old, new, _ = change
     if old.base == "bytes" and new.base == "str":
         _check_text(cells, new)
     if new.size < old.size:
-        _check_tail(cells, old, new)
+        bad = cells[:, new.size :].any(axis=1)  # more than zeros would go
+        if bad.any():
+            _refuse_text(cells, int(bad.argmax()), old, f"does not fit {new.text}")
         return cells[:, : new.size].copy()
     padded = np.zeros((len(cells), new.size), np.uint8)
     padded[:, : old.size] = cells
     return padded
 
 
-def _check_tail(cells: Bytes, old: CellType, new: CellType) -> None:
-    """Raise BadCellError for the first cell of which more than zeros would go."""
-    bad = cells[:, new.size :].any(axis=1)
-    if bad.any():
-        row = int(bad.argmax())
-        _refuse_text(cells, row, old, f"does not fit {new.text}")
-
-
 def _check_text(cells: Bytes, new: CellType) -> None:
-    """Raise BadCellError for the first cell that is not UTF-8, or has a NUL in it."""
+    """Raise BadRowError for the first cell that is not UTF-8, or has a NUL in it."""
     bytes_ = CellType("", "bytes")
     inner = ((cells[:, :-1] == 0) & (cells[:, 1:] != 0)).any(axis=1)
     other = (cells >= 128).any(axis=1)
@@ -281,7 +249,7 @@ def _refuse_text(cells: Bytes, row: int, old: CellType, why: str) -> None:
     value = cells[row].tobytes().rstrip(b"\0")
     shown = repr(value.decode(errors="replace")) if old.base == "str" else repr(value)
     shown = shown if len(shown) <= 60 else f"{shown[:56]}…{shown[-1]}"
-    raise BadCellError(row, f"{shown} {why}")
+    raise BadRowError(row, f"{shown} {why}")
 
 
 # --- Values of one field type as another: one table, for loading and for `ecsgen
@@ -290,7 +258,6 @@ def _refuse_text(cells: Bytes, row: int, old: CellType, why: str) -> None:
 # A rule converts whole arrays, exactly or not at all, and says beforehand what may
 # happen: nothing (""), that a value does not fit ("E902"), or that there is no rule
 # ("E903").
-
 
 MAY_NOT_FIT: Final = "E902"
 NO_RULE: Final = "E903"
@@ -303,15 +270,6 @@ class Change(NamedTuple):
     new: CellType
     names: MemberNames
     """What an enum's members are called now; None for those that are removed."""
-
-
-class BadRowError(Exception):
-    """The first row that can't be converted, None if it is the type, and why."""
-
-    def __init__(self, row: int | None, why: str) -> None:
-        super().__init__(why)
-        self.row = row
-        self.why = why
 
 
 class Rule(NamedTuple):
@@ -376,27 +334,16 @@ def converted(
     if verdict(change) == NO_RULE:
         raise BadRowError(None, f"no rule makes {new.text} of {old.text}")
     if old.shape == new.shape:
-        return _converted_elements(cells, change, new_default)
+        return RULES[old.base, new.base].convert(cells, change, new_default)
     common = tuple(map(min, old.shape, new.shape))
     kept = tuple(slice(0, size) for size in common)
     _check_dropped(cells, change, old_default, kept)
     place = (slice(None), *kept)
-    part = _converted_elements(cells[place], change, new_default[kept])
+    part = RULES[old.base, new.base].convert(cells[place], change, new_default[kept])
     whole = np.empty((len(cells), *new.shape), new.dtype)
     whole[:] = new_default
     whole[place] = part
     return whole
-
-
-def _converted_elements(
-    cells: NDArray[Any], change: Change, default: NDArray[Any]
-) -> NDArray[Any]:
-    rule = RULES[change.old.base, change.new.base]
-    try:
-        return rule.convert(cells, change, default)
-    except BadCellError as error:
-        each = 1 if change.old.base in TEXTS else prod(cells.shape[1:])
-        raise BadRowError(error.element // each, error.why) from None
 
 
 def _check_dropped(
@@ -414,40 +361,6 @@ def _check_dropped(
     value = cells[(row, *place)].item()
     at = ",".join(map(str, place))
     raise BadRowError(row, f"{value!r} at [{at}] has no place in {change.new.text}")
-
-
-def _same(cells: NDArray[Any], change: Change, default: NDArray[Any]) -> NDArray[Any]:
-    return cells
-
-
-def _number(cells: NDArray[Any], change: Change, default: NDArray[Any]) -> NDArray[Any]:
-    return as_number(cells, change.old.number or change.old.base, change.new)
-
-
-def _member(cells: NDArray[Any], change: Change, default: NDArray[Any]) -> NDArray[Any]:
-    return as_member(cells, *change, default)
-
-
-def _flags(cells: NDArray[Any], change: Change, default: NDArray[Any]) -> NDArray[Any]:
-    return as_flags(cells, *change, default)
-
-
-def _number_as_member(
-    cells: NDArray[Any], change: Change, default: NDArray[Any]
-) -> NDArray[Any]:
-    return number_as_member(cells, change.old.base, change.new)
-
-
-def _text(cells: NDArray[Any], change: Change, default: NDArray[Any]) -> NDArray[Any]:
-    return as_text(cells, change.old, change.new)
-
-
-def _number_verdict(change: Change) -> str:
-    return "" if always_fits(change.old.base, change.new.base) else MAY_NOT_FIT
-
-
-def _may_not_fit(change: Change) -> str:
-    return MAY_NOT_FIT
 
 
 def _text_verdict(change: Change) -> str:
@@ -468,27 +381,32 @@ def _member_verdict(change: Change) -> str:
     return "" if has_all else MAY_NOT_FIT
 
 
-def _handle_verdict(change: Change) -> str:
-    return "" if change.old.target == change.new.target else NO_RULE
-
-
-def _always(change: Change) -> str:
-    return ""
-
-
 def _rules() -> dict[tuple[str, str], Rule]:
+    def number_verdict(change: Change) -> str:
+        return "" if always_fits(change.old.base, change.new.base) else MAY_NOT_FIT
+
+    def handle_verdict(change: Change) -> str:
+        return "" if change.old.target == change.new.target else NO_RULE
+
+    def same(
+        cells: NDArray[Any], change: Change, default: NDArray[Any]
+    ) -> NDArray[Any]:
+        return cells
+
     plain = ("bool", *NUMBERS)
-    number = Rule(_number_verdict, _number)
+    number = Rule(number_verdict, as_number)
     found = {(old, new): number for old in plain for new in plain}
-    text = Rule(_text_verdict, _text)
+    text = Rule(_text_verdict, as_text)
     found |= {(old, new): text for old in TEXTS for new in TEXTS}
+    some_fit = Rule(lambda change: MAY_NOT_FIT, as_number)
+    some_are = Rule(lambda change: MAY_NOT_FIT, number_as_member)
     for base in ("enum", "flags"):
-        found |= {(base, new): Rule(_may_not_fit, _number) for new in NUMBERS}
-        found |= {(old, base): Rule(_may_not_fit, _number_as_member) for old in NUMBERS}
-    found["enum", "enum"] = Rule(_member_verdict, _member)
-    found["flags", "flags"] = Rule(_member_verdict, _flags)
-    found |= {(base, base): Rule(_handle_verdict, _same) for base in HANDLES}
-    found["object", "object"] = Rule(_always, _same)
+        found |= {(base, new): some_fit for new in NUMBERS}
+        found |= {(old, base): some_are for old in NUMBERS}
+    found["enum", "enum"] = Rule(_member_verdict, as_member)
+    found["flags", "flags"] = Rule(_member_verdict, as_flags)
+    found |= {(base, base): Rule(handle_verdict, same) for base in HANDLES}
+    found["object", "object"] = Rule(lambda change: "", same)
     return found
 
 

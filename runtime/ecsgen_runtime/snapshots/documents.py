@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import isfinite
@@ -14,12 +14,8 @@ from numpy.typing import NDArray
 
 from ..errors import SnapshotError, shown
 
-# --- What a snapshot says: JSON from files that anybody may have written, and arrays.
-
-
 # --- What a snapshot says, once it is read and before a world is made of it: documents
 # and arrays.
-
 
 Document: TypeAlias = dict[str, Any]
 """A JSON object."""
@@ -59,7 +55,6 @@ def refusal(name: str, why: str, tensor: str = "", cell: int | None = None) -> s
 
 
 # --- JSON from files that anybody may have written ------------------------------------
-
 
 _FEW: Final = 1 << 18
 """Lists, and half as many objects, that any text may have."""
@@ -162,7 +157,6 @@ def _repeated(pairs: list[tuple[str, Any]]) -> str:
 # Objects go through a codec, a pair of functions `(to_bytes, from_bytes)`. Attributes
 # that are JSON need none. Nothing is ever unpickled.
 
-
 _Pair: TypeAlias = tuple[Callable[[Any], bytes], Callable[[bytes], Any]]
 
 Codec: TypeAlias = _Pair | None
@@ -227,38 +221,6 @@ def lacking_codecs(name: str, columns: Iterable[str]) -> SnapshotError:
 def codec_of(codecs: Codecs, column: str) -> Codec:
     """Return what a column goes through."""
     return codecs[column] if column in codecs else codecs.get(OTHERS)
-
-
-def encoded(
-    column: str, codec: Codec, cells: NDArray[np.object_]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]] | None:
-    """Return the bytes of all cells, one after the other, and their lengths; None without a codec.
-
-    What the codec raises passes through.
-    """
-    if codec is None:
-        return None
-    parts = [
-        None if value is None else encoded_value(column, codec, value)
-        for value in cells.tolist()
-    ]
-    lengths = (NOTHING if part is None else len(part) for part in parts)
-    whole = b"".join(part for part in parts if part is not None)
-    counts = np.fromiter(lengths, np.int64, len(parts))
-    return np.frombuffer(whole, np.uint8), counts
-
-
-def decoded(
-    codec: Codec, data: NDArray[np.uint8], lengths: NDArray[np.int64]
-) -> Iterator[Any]:
-    """Yield the value of each cell; None without a codec."""
-    whole, start = memoryview(data), 0  # type: ignore[arg-type]  # an array has a buffer
-    for length in lengths.tolist():
-        if length == NOTHING or codec is None:
-            yield None
-        else:
-            yield codec[1](bytes(whole[start : start + length]))
-        start += max(length, 0)
 
 
 def encoded_value(column: str, codec: _Pair, value: object) -> bytes:

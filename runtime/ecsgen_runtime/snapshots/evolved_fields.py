@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..buffers import split_columns
 from ..handles import NIL, IdArray, RowArray
 from ..policies.ids import SLOT_BITS, SLOT_MASK, WORN_OUT, ids_of
 from .contents import LENGTHS, object_parts
-from .convert import BadRowError, change_of, converted, is_same_in_files
-from .evolved_rows import Handles, RowPlan
+from .convert import BadRowError, Change, change_of, converted, is_same_in_files
+from .documents import Document
+from .evolved_rows import RowPlan
 from .facts import (
     HANDLES,
     CellType,
     Columns,
     Evolved,
     cell_type,
+    default_cell,
     differing,
-    split_columns,
 )
 from .old_snapshots import AS_BYTES, Names, OldComponent
+from .saved_entities import Handles
 
 if TYPE_CHECKING:
     from .evolution import Evolving
@@ -32,11 +35,18 @@ if TYPE_CHECKING:
 
 # --- Stable ids: those that stay, new ones, and what becomes of fields that hold ids.
 
-
 Numbers = dict[str, int]
 
-NEW: Final = 1
-"""The generation of new ids."""
+Generations = NDArray[np.uint32]
+Following = Callable[[Generations], tuple[NDArray[np.bool_], Generations]]
+"""Tells which generations have a next one, and which that is; the first one follows 0."""
+
+
+def following_generations(
+    generations: Generations,
+) -> tuple[NDArray[np.bool_], Generations]:
+    """Tell that of ids whose generations are counted one by one."""
+    return generations != WORN_OUT, generations + np.uint32(1)
 
 
 @dataclass(frozen=True)
@@ -59,21 +69,21 @@ class NewIds:
         return np.where(same & (place < count), found, np.uint64(0))
 
 
-_NO_IDS: Final = NewIds(np.empty(0, np.uint32), np.empty(0, np.uint64))
-"""Of a component that is new: fields may have ids of one that the caller took away."""
-
-
-def id_columns(it: Evolving) -> Evolved:
+def id_columns(it: Evolving, following: Following = following_generations) -> Evolved:
     """Return the columns of ids, their numbers, and what old ids are now if they are others."""
     old, plan = it.old, it.plan
     is_direct = it.doc["lookup"] == "direct"
-    if it.had:
-        columns, numbers = (_same_rows if is_direct else _same_slots)(it)
-        return Evolved(columns, numbers, _NO_IDS if old.is_new else None)
-    columns, numbers, ids = _by_index(plan) if is_direct else _in_order(plan.n)
-    if not had_ids(old):
-        return Evolved(columns, numbers)
-    return Evolved(columns, numbers, _new_ids(old, plan, ids, not is_direct))
+    if it.had and not old.is_new:
+        same = it.as_before()
+        if is_direct or plan.stays:
+            return same
+        return _without_gone(plan, old.n, same, following)
+    first = int(following(np.zeros(1, np.uint32))[1][0])
+    made = _by_index(plan, first) if is_direct else _in_order(plan.n, first)
+    columns, numbers, ids = made
+    # fields may have ids of a new component, of one of that name that the caller took away
+    new_ids = _new_ids(old, plan, ids, not is_direct) if had_ids(old) else None
+    return Evolved(columns, numbers, new_ids)
 
 
 def had_ids(old: OldComponent) -> bool:
@@ -81,48 +91,39 @@ def had_ids(old: OldComponent) -> bool:
     return bool(old.doc["ids"]) and not old.is_chunked
 
 
-def _same_rows(it: Evolving) -> tuple[Columns, Numbers]:
-    return {"id_generation": it.old.column("id_generation")}, {
-        "peak": it.number("peak")
-    }
-
-
-def _same_slots(it: Evolving) -> tuple[Columns, Numbers]:
-    """Return slots as they are; those of rows that go become free, with the next generation."""
-    old, plan = it.old, it.plan
+def _without_gone(
+    plan: RowPlan, old_n: int, before: Evolved, following: Following
+) -> Evolved:
+    """Return slots of which those of rows that go are free, with the next generation."""
     names = ("id_slot", "id_row", "id_generation")
-    slots, rows, generations = (old.column(name) for name in names)
-    numbers = {name: it.number(name) for name in it.facts.numbers}
-    if plan.stays:
-        return dict(zip(names, (slots, rows, generations), strict=True)), numbers
-    used = plan.take(slots[: old.n])
-    is_kept = np.zeros(old.n, np.bool_)
-    is_kept[slice(None) if plan.order is None else plan.order] = True
-    gone = slots[: old.n][~is_kept]
+    slots, rows, generations = (before.columns[name] for name in names)
+    used = plan.take(slots[:old_n])
+    gone = slots[:old_n][~np.isin(slots[:old_n], used)]
+    has_more, more = following(generations[gone])
+    fresh = gone[has_more]
     generations = generations.copy()
-    fresh = gone[generations[gone] != WORN_OUT]
-    generations[fresh] += 1
-    slots = np.concatenate((used, fresh, slots[old.n :]))
+    generations[fresh] = more[has_more]
+    slots = np.concatenate((used, fresh, slots[old_n:]))
     rows = np.full(len(rows), NIL, np.uint32)
     rows[used] = np.arange(plan.n)
-    numbers["slots"] = len(slots)
-    return dict(zip(names, (slots, rows, generations), strict=True)), numbers
+    numbers = {**before.numbers, "slots": len(slots)}
+    return Evolved(dict(zip(names, (slots, rows, generations), strict=True)), numbers)
 
 
-def _in_order(n: int) -> tuple[Columns, Numbers, IdArray]:
+def _in_order(n: int, first: int) -> tuple[Columns, Numbers, IdArray]:
     """Return new slots, in the order of the rows, and the ids."""
     slots = np.arange(n, dtype=np.uint32)
-    generations = np.full(n, NEW, np.uint32)
+    generations = np.full(n, first, np.uint32)
     columns = {"id_slot": slots, "id_row": slots, "id_generation": generations}
-    numbers = {"peak": n, "slots": n, "first_generation": NEW}
+    numbers = {"peak": n, "slots": n, "first_generation": first}
     return columns, numbers, ids_of(slots, generations)
 
 
-def _by_index(plan: RowPlan) -> tuple[Columns, Numbers, IdArray]:
+def _by_index(plan: RowPlan, first: int) -> tuple[Columns, Numbers, IdArray]:
     """Return a generation for each row in use, and the ids of the instances."""
     at = np.arange(plan.n) if plan.at is None else plan.at
     generations = np.zeros(plan.n, np.uint32)
-    generations[at] = NEW
+    generations[at] = first
     ids = ids_of(at, generations)
     return {"id_generation": generations}, {"peak": plan.n}, ids
 
@@ -138,115 +139,107 @@ def _new_ids(
     return NewIds(generations, found)
 
 
-# --- Fields of a component in new rows, hot and cold: converted, with handles and ids
-# rewritten.
+class EvolvedField:
+    """A field of a component in the new schema: what it was, and its cells in new rows."""
 
+    def __init__(
+        self,
+        names: Names,
+        handles: Handles,
+        ids: Mapping[str, NewIds],
+        component: str,
+        name: str,
+        plan: RowPlan,
+    ) -> None:
+        self._handles = handles
+        self._ids = ids
+        """Of the components whose ids are new, by what they are called now."""
+        self.name = name
+        self.plan = plan
+        doc = names.schema["components"][component]
+        self.doc: Document = doc["fields"][name]
+        self.module: str = doc["module"]
+        self.old = names.old(component)
+        self.former = names.former(component, name)
+        """The old name, None if the field is new."""
+        self.type = names.type_of(component, name)
+        self.default = default_cell(self.type, self.doc["default"])
+        self._change: Change | None = None
+        if self.former is not None:
+            self._change = names.change(component, name, self.former)
 
-# --- Fields of a component in new rows: converted, with handles and ids rewritten -----
+    def had(self, key: str) -> bool:
+        """Whether a policy with this key applied before."""
+        return self.former is not None and bool(self.old.fields[self.former].get(key))
 
+    def refuse(self, why: str, row: int | None) -> NoReturn:
+        """Raise SnapshotError that names an old row."""
+        self.old.saved.refuse(why, f"{self.old.module}.{self.former or self.name}", row)
 
-@dataclass(frozen=True)
-class FieldMaker:
-    """Makes the columns of fields."""
-
-    names: Names
-    handles: Handles
-    ids: Mapping[str, NewIds]
-    """Of the components whose ids are new, by what they are called now."""
-
-    def columns(self, component: str, plan: RowPlan) -> Columns:
-        """Return the tensors of all fields that lie with their rows."""
-        doc = self.names.schema["components"][component]
-        is_apart = doc["in"] == "managers" and doc["cold"] == "indirect"
-        found: Columns = {}
-        for name, field in doc["fields"].items():
-            if is_apart and field["cold"]:
-                continue
-            found |= self._tensors(component, name, plan)
-        return found
-
-    def _tensors(self, component: str, field: str, plan: RowPlan) -> Columns:
-        """Return the tensors of a field; those of before if nothing has changed."""
-        old = self.names.old(component)
-        doc = self.names.schema["components"][component]["fields"][field]
-        target = f"{self.names.schema['components'][component]['module']}.{field}"
-        former = self.names.former(component, field)
-        if plan.stays and former is not None and not old.is_cold_apart(former):
-            same_split = doc["split"] == old.fields[former]["split"]
-            if same_split and self.is_untouched(component, field):
-                return _renamed(old, former, target)
-        cells = plan.put(self.cells(component, field, plan))
-        return tensors_of(target, self.names.type_of(component, field), cells, doc)
-
-    def is_untouched(self, component: str, field: str) -> bool:
-        """Return whether every cell of a field that is not new stays as it is."""
-        former = self.names.former(component, field)
-        if former is None:
+    @property
+    def is_untouched(self) -> bool:
+        """Whether every cell stays as it is."""
+        change = self._change
+        if change is None or self.had("given"):
+            return False  # integers that were given may stand for handles
+        if change.new.base == "entity" and not self._handles.stay:
             return False
-        if self.names.old(component).fields[former].get("given"):
-            return False  # integers may stand for handles
-        change = self.names.change(component, field, former)
-        if change.new.base == "entity" and not self.handles.stay:
-            return False
-        if change.new.base == "id" and change.new.target in self.ids:
+        if change.new.base == "id" and change.new.target in self._ids:
             return False
         return is_same_in_files(change)
 
-    def cells(self, component: str, field: str, plan: RowPlan) -> NDArray[Any]:
-        """Return the cells of a field, one for each instance."""
-        former = self.names.former(component, field)
-        default = self.names.default_of(component, field)
+    def tensors(self) -> Columns:
+        """Return the tensors of a field; those of before if nothing has changed."""
+        former, old, target = self.former, self.old, f"{self.module}.{self.name}"
+        if self.plan.stays and former is not None and not old.is_cold_apart(former):
+            same_split = self.doc["split"] == old.fields[former]["split"]
+            if same_split and self.is_untouched:
+                return _renamed(old, former, target)
+        return tensors_of(target, self.type, self.plan.put(self.cells()), self.doc)
+
+    def cells(self) -> NDArray[Any]:
+        """Return the cells, one for each instance."""
+        former, old, plan = self.former, self.old, self.plan
         if former is None:
-            return filled(plan.count, default)
-        old = self.names.old(component)
+            return filled(plan.count, self.default)
         if not old.is_cold_apart(former):
-            return self._taken(component, field, plan.take(old.stored(former)), plan)
+            return self._taken(plan.take(old.stored(former)))
         place = plan.take(old.column("cold_row"))
         own, others = np.flatnonzero(place != NIL), np.flatnonzero(place == NIL)
-        whole = filled(plan.count, default)
-        cells = old.stored(former)[place[own]]
-        whole[own] = self._taken(component, field, cells, plan, own)
+        whole = filled(plan.count, self.default)
+        whole[own] = self._taken(old.stored(former)[place[own]], own)
         if len(others):  # one cell for all: the old type may take far more room
-            cells = old.default_of(former)[None]
-            whole[others] = self._taken(component, field, cells, plan, others)
+            whole[others] = self._taken(old.default_of(former)[None], others)
         return whole
 
     def _taken(
-        self,
-        component: str,
-        field: str,
-        cells: NDArray[Any],
-        plan: RowPlan,
-        instances: RowArray | None = None,
+        self, cells: NDArray[Any], instances: RowArray | None = None
     ) -> NDArray[Any]:
         """Return cells of these instances, or of all, in the new type, or refuse the first bad
         one."""
         try:
-            return self.converted(component, field, cells)
+            return self.converted(cells)
         except BadRowError as error:
             row = error.row
             if row is not None:
-                row = plan.old_row(row if instances is None else int(instances[row]))
-            old, former = self.names.old(component), self.names.former(component, field)
-            old.saved.refuse(error.why, f"{old.module}.{former}", row)
+                row = self.plan.old_row(
+                    row if instances is None else int(instances[row])
+                )
+            self.refuse(error.why, row)
 
-    def converted(
-        self, component: str, field: str, cells: NDArray[Any]
-    ) -> NDArray[Any]:
+    def converted(self, cells: NDArray[Any]) -> NDArray[Any]:
         """Return cells of a field that is not new in its new type; raises BadRowError."""
-        former = self.names.former(component, field)
+        former, change = self.former, self._change
         assert former is not None
-        change = self.names.change(component, field, former)
-        old_default = self.names.old(component).default_of(former)
-        default = self.names.default_of(component, field)
+        assert change is not None
         if cells.dtype.hasobject and change.new.base == "object":
             return cells
         if change.old.base in HANDLES and cells.dtype != change.old.dtype:
             cells = as_handles(cells)
-        found = converted(cells, change, old_default, default)
+        found = converted(cells, change, self.old.default_of(former), self.default)
         if change.new.base == "entity":
-            return self.handles.rewritten(found)
-        new_ids = self.ids.get(change.new.target)
+            return self._handles.rewritten(found)
+        new_ids = self._ids.get(change.new.target)
         if change.new.base == "id" and new_ids is not None:
             return new_ids.of(found)
         return found
@@ -273,7 +266,7 @@ def _renamed(old: OldComponent, former: str, target: str) -> Columns:
     kind = old.type_of(former)
     suffixes = ["", LENGTHS] if kind.base == "object" else [""]
     if old.fields[former]["split"]:
-        suffixes = split_columns("", kind)
+        suffixes = split_columns("", kind.shape)
     tensor, arrays = old.key(former), old.saved.arrays
     return {
         target + end: arrays[tensor + end] for end in suffixes if tensor + end in arrays
@@ -294,7 +287,7 @@ def tensors_of(
     flat = cells.reshape(len(cells), prod(kind.shape))
     return {
         part: np.ascontiguousarray(flat[:, element])
-        for element, part in enumerate(split_columns(name, kind))
+        for element, part in enumerate(split_columns(name, kind.shape))
     }
 
 
@@ -305,55 +298,49 @@ def tensors_of(
 
 
 def cold_columns(
-    maker: FieldMaker, component: str, plan: RowPlan
+    fields: Sequence[EvolvedField], old: OldComponent, module: str, plan: RowPlan
 ) -> tuple[Columns, dict[str, int]]:
-    """Return the tensors of cold rows, if there are some now, and their number."""
-    doc = maker.names.schema["components"][component]
-    if doc["cold"] != "indirect":
-        return {}, {}
-    fields = [name for name, field in doc["fields"].items() if field["cold"]]
-    if _keep_their_rows(maker, component, fields):
-        return _same_cold(maker, component, fields, plan)
-    cells = {name: maker.cells(component, name, plan) for name in fields}
-    differs = np.zeros(plan.count, np.bool_)
-    for name, column in cells.items():
-        differs |= differing(column, maker.names.default_of(component, name))
-    rows = _rows_with_cold(maker.names.old(component), plan, differs)
-    cold_row = np.full(plan.count, NIL, np.uint32)
-    cold_row[rows] = np.arange(len(rows))
-    taken = {name: column[rows] for name, column in cells.items()}
-    found = {f"{doc['module']}.cold_row": cold_row}
-    found[f"{doc['module']}.cold.row"] = rows.astype(np.uint32)
-    return found | _tensors(maker, component, taken), {"n_cold": len(rows)}
+    """Return the tensors of cold rows, and their number."""
+    if old.has_cold_rows and all(map(_keeps_its_rows, fields)):
+        rows, cold_row, cells = _same_cold(fields, old, plan)
+    else:
+        whole = {field.name: field.cells() for field in fields}
+        differs = np.zeros(plan.count, np.bool_)
+        for field in fields:
+            differs |= differing(whole[field.name], field.default)
+        rows = _rows_with_cold(old, plan, differs)
+        cold_row = np.full(plan.count, NIL, np.uint32)
+        cold_row[rows] = np.arange(len(rows))
+        cells = {name: column[rows] for name, column in whole.items()}
+    found: Columns = {
+        f"{module}.cold_row": cold_row,
+        f"{module}.cold.row": rows.astype(np.uint32, copy=False),
+    }
+    for field in fields:
+        target = f"{module}.cold.{field.name}"
+        found |= tensors_of(target, field.type, cells[field.name], field.doc)
+    return found, {"n_cold": len(rows)}
 
 
-def _keep_their_rows(maker: FieldMaker, component: str, fields: list[str]) -> bool:
-    """Whether no rows need cold rows but those that have them: defaults are what they were."""
-    old = maker.names.old(component)
-    if not old.has_cold_rows:
+def _keeps_its_rows(field: EvolvedField) -> bool:
+    """Whether no rows need cold rows but those that have them: the default is what it was."""
+    former, old = field.former, field.old
+    if former is None:
+        return True
+    if not old.is_cold_apart(former):
         return False
-    for name in fields:
-        former = maker.names.former(component, name)
-        if former is None:
-            continue
-        if not old.is_cold_apart(former):
-            return False
-        try:
-            before = maker.converted(component, name, old.default_of(former)[None])[0]
-        except BadRowError:
-            return False
-        default = maker.names.default_of(component, name)
-        if differing(np.asarray(before)[None], default).any():
-            return False
-    return True
+    try:
+        before = field.converted(old.default_of(former)[None])[0]
+    except BadRowError:
+        return False
+    return not differing(np.asarray(before)[None], field.default).any()
 
 
 def _same_cold(
-    maker: FieldMaker, component: str, fields: list[str], plan: RowPlan
-) -> tuple[Columns, dict[str, int]]:
-    """Return the cold rows of before, of the rows that are still there; O(cold rows)."""
-    old = maker.names.old(component)
-    module = maker.names.schema["components"][component]["module"]
+    fields: Sequence[EvolvedField], old: OldComponent, plan: RowPlan
+) -> tuple[NDArray[Any], NDArray[np.uint32], Columns]:
+    """Return the rows with cold rows of before, of those that are still there, where these are,
+    and their cells by field; O(cold rows)."""
     rows, cold_row = old.column("cold.row"), old.column("cold_row")
     kept: slice | RowArray = slice(None)
     if not plan.stays:
@@ -362,30 +349,18 @@ def _same_cold(
         rows, cold_row = moved[kept], np.full(plan.count, NIL, np.uint32)
         cold_row[rows] = np.arange(len(rows))
     cells = {}
-    for name in fields:
-        former = maker.names.former(component, name)
-        if former is None:
-            cells[name] = filled(len(rows), maker.names.default_of(component, name))
+    for field in fields:
+        if field.former is None:
+            cells[field.name] = filled(len(rows), field.default)
             continue
         try:
-            cells[name] = maker.converted(component, name, old.stored(former)[kept])
+            cells[field.name] = field.converted(old.stored(field.former)[kept])
         except BadRowError as error:
             row = error.row
             if row is not None and not isinstance(kept, slice):
                 row = int(kept[row])
-            old.saved.refuse(error.why, old.tensor(former), row)
-    found = {f"{module}.cold_row": cold_row, f"{module}.cold.row": rows}
-    return found | _tensors(maker, component, cells), {"n_cold": len(rows)}
-
-
-def _tensors(maker: FieldMaker, component: str, cells: Columns) -> Columns:
-    names, doc = maker.names, maker.names.schema["components"][component]
-    found: Columns = {}
-    for name, column in cells.items():
-        target = f"{doc['module']}.cold.{name}"
-        kind = names.type_of(component, name)
-        found |= tensors_of(target, kind, column, doc["fields"][name])
-    return found
+            old.saved.refuse(error.why, old.tensor(field.former), row)
+    return rows, cold_row, cells
 
 
 def _rows_with_cold(

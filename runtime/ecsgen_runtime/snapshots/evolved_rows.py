@@ -1,133 +1,22 @@
-"""Which old rows stay, where they are in new columns, and who is alive."""
+"""Which old rows stay, where they are in new columns, and the links between them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import NIL, EntityArray, RowArray
-from .documents import Document, Saved
-from .old_snapshots import OldComponent
+from ..policies.chains import linked
+from .documents import Document
+from .facts import Evolved
+from .old_snapshots import Names, OldComponent
+from .saved_entities import Handles
 
-# --- Handles of entities: who is alive, and what handles are with other bits ----------
-
-
-class Bits(NamedTuple):
-    """How many bits of a handle are its index, and how many its generation."""
-
-    of_index: int
-    of_generation: int
-
-
-class Handles:
-    """The entities of an old snapshot, and their handles in a world of other bits."""
-
-    def __init__(self, saved: Saved, schema: Document) -> None:
-        self._saved = saved
-        self.old = _bits(saved.schema)
-        self.new = _bits(schema)
-        self.cells: EntityArray = saved.arrays["entities.handles"]
-        self._mask = np.uint64((1 << self.old.of_index) - 1)
-        self.stay = self.old == self.new
-        """Whether every handle is what it was."""
-
-    @property
-    def way_back(self) -> str:
-        """What to write in the schemas for handles that do not fit."""
-        bits = self.old
-        keys = f"index_bits: {bits.of_index}, generation_bits: {bits.of_generation}"
-        return f"'entity: {{{keys}}}' keeps it"
-
-    def indices(self, handles: EntityArray) -> RowArray:
-        """Return the index of each old handle."""
-        return (handles & self._mask).view(np.intp)
-
-    def alive(self, handles: EntityArray) -> NDArray[np.bool_]:
-        """Return which entities are alive."""
-        count = len(self.cells)
-        if count == 0:
-            return np.zeros(handles.shape, np.bool_)
-        index = self.indices(handles)
-        alive: NDArray[np.bool_] = self.cells.take(index, mode="clip") == handles
-        alive &= index < count
-        return alive
-
-    def created(self, handles: EntityArray) -> NDArray[np.bool_]:
-        """Return which were ever given out."""
-        count = len(self.cells)
-        index = self.indices(handles)
-        if count == 0:
-            return np.zeros(handles.shape, np.bool_)
-        now = self.cells.take(index, mode="clip") >> np.uint64(self.old.of_index)
-        given = handles >> np.uint64(self.old.of_index)
-        known: NDArray[np.bool_] = (given != 0) & (index < count)
-        known &= (now == 0) | (given < now) | self.alive(handles)
-        return known
-
-    def fit(self, handles: EntityArray) -> NDArray[np.bool_]:
-        """Return which handles have a place among the new bits."""
-        generations = handles >> np.uint64(self.old.of_index)
-        fit: NDArray[np.bool_] = (handles & self._mask) < np.uint64(
-            1 << self.new.of_index
-        )
-        return fit & (generations < np.uint64(1 << self.new.of_generation))
-
-    def rewritten(self, handles: EntityArray) -> EntityArray:
-        """Return handles in the new bits; 0 for those of the dead that do not fit."""
-        if self.stay:
-            return handles
-        generations = handles >> np.uint64(self.old.of_index)
-        found = generations << np.uint64(self.new.of_index) | (handles & self._mask)
-        return np.where(self.fit(handles), found, np.uint64(0))
-
-    def tensors(self) -> tuple[dict[str, NDArray[np.generic]], Document]:
-        """Return the tensors of all entities, and their numbers."""
-        arrays = self._saved.arrays
-        free = arrays["entities.free"]
-        noted = arrays.get("entities.noted", np.empty(0, np.uint64))
-        retired: int = self._saved.state["entities"]["n_retired"]
-        cells = self.cells
-        if not self.stay:
-            cells, worn_out = self._new_cells()
-            left = ~worn_out.take(free, mode="clip") if len(free) else free != free
-            free = free[left & (free < len(cells))]
-            noted = self.rewritten(noted)
-            noted = noted[noted != 0]
-            retired = int(np.count_nonzero(cells >> np.uint64(self.new.of_index) == 0))
-        found = {"entities.handles": cells, "entities.free": free}
-        numbers = {"n_retired": retired}
-        return (found | {"entities.noted": noted} if len(noted) else found), numbers
-
-    def _new_cells(self) -> tuple[EntityArray, NDArray[np.bool_]]:
-        """Return a cell per index, and which indices are worn out."""
-        index = np.arange(len(self.cells), dtype=np.uint64)
-        is_live = (self.cells & self._mask) == index
-        handles = np.where(is_live, self.cells, self.cells ^ np.uint64(1))
-        fit = self.fit(handles)
-        lost = is_live & ~fit
-        if lost.any():
-            row = int(lost.argmax())
-            entity = int(self.cells[row])
-            place = f"index {row}, generation {entity >> self.old.of_index}"
-            bits = f"{self.new.of_index} and {self.new.of_generation} bits"
-            why = f"the live entity {entity:#x} ({place}) does not fit {bits}"
-            self._saved.refuse(f"{why}; {self.way_back}", "entities.handles", row)
-        kept = slice(0, min(len(self.cells), 1 << self.new.of_index))
-        worn_out = ~fit
-        rewritten = np.where(worn_out, index, self.rewritten(handles))
-        cells = np.where(is_live, rewritten, rewritten ^ np.uint64(1))
-        return cells[kept], worn_out
-
-
-def _bits(schema: Document) -> Bits:
-    entity = schema["entity"]
-    return Bits(entity["index_bits"], entity["generation_bits"])
-
-
-# --- Which old rows stay, by whose they are, and where they are in new columns --------
+if TYPE_CHECKING:
+    from .evolution import Evolving
 
 
 # --- Which old rows there are in new columns, and where -------------------------------
@@ -157,11 +46,6 @@ class RowPlan:
     def n(self) -> int:
         """How many rows the new columns have."""
         return self.count if self.at is None else self.new_n
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all rows are there, in their order."""
-        return self.order is None
 
     def take(self, cells: NDArray[Any]) -> NDArray[Any]:
         """Return the cells of the instances; the same array if they are all of it."""
@@ -239,7 +123,7 @@ def placed(
     if not old.is_chunked and old.doc["lookup"] == "direct" and count == old.count:
         return kept_plan(old.n, old.used)
     owners = old.owners if order is None else old.owners[order]
-    return indexed_plan(old.n, order, handles.indices(owners))
+    return indexed_plan(old.n, order, handles.entities.indices(owners))
 
 
 def _check_owner(old: OldComponent, doc: Document) -> None:
@@ -255,7 +139,7 @@ def _kept(old: OldComponent, doc: Document, handles: Handles) -> NDArray[np.bool
     lives_on = doc["in"] == "archetypes" or doc["destroy"] == "callback"
     lived = old.is_chunked or old.doc["destroy"] == "callback"
     if (lives_on and not lived) or not handles.stay:
-        alive = handles.alive(owners)
+        alive = handles.entities.alive(owners)
         if lives_on:
             kept &= alive
         else:
@@ -278,8 +162,8 @@ def _check_manual(
 
 def _displaced(old: OldComponent, handles: Handles) -> NDArray[np.bool_]:
     """Return which rows are those of entities whose index has a later owner here."""
-    index = handles.indices(old.owners)
-    latest = np.zeros(len(handles.cells), np.uint64)
+    index = handles.entities.indices(old.owners)
+    latest = np.zeros(len(handles.entities.cells), np.uint64)
     np.maximum.at(latest, index, old.owners)
     displaced: NDArray[np.bool_] = latest[index] != old.owners
     return displaced
@@ -297,3 +181,304 @@ def _check_single(old: OldComponent, doc: Document, order: RowArray | None) -> N
         why = f"the entity {entity:#x} has several instances, and may have one now"
         why += "; 'instances: many' keeps all, or choose in migrate="
         old.refuse_rows(why, ".entity", row)
+
+
+# --- Links between rows and bounds among them, in new columns: ranks survive any
+# order, so chains are cut and made again.
+
+Links = NDArray[np.uint32]
+
+_SHORT: Final = 1 << 16
+
+
+def ranks(nexts: Links) -> RowArray:
+    """Return how many rows follow each in its chain; O(n log n), by pointer jumping."""
+    n = len(nexts)
+    jump = np.append(np.minimum(nexts, n), n).astype(np.intp)
+    count = (jump != n).astype(np.intp)
+    for _ in range(n.bit_length() + 1):  # a circle would never end
+        if (jump == n).all():
+            break
+        count += count[jump]
+        jump = jump[jump]
+    found: RowArray = count[:n]
+    return found
+
+
+def chained(owners: NDArray[Any], rows: RowArray, n: int) -> tuple[Links, Links]:
+    """Return the links of n rows of which some are chained by owner, in the order given.
+
+    The others are chains of their own.
+    """
+    nexts = np.full(n, NIL, np.uint32)
+    previous = np.arange(n, dtype=np.uint32)
+    if len(rows):
+        writes, *_ = linked(nexts, previous, owners, rows)
+        for column, where, what in writes:
+            column[where] = what
+    return nexts, previous
+
+
+def by_rank(nexts: Links, plan: RowPlan) -> RowArray:
+    """Return the new rows, those first that have the most behind them in their old chains."""
+    rank: RowArray = plan.take(ranks(nexts))
+    most = int(rank.max()) if len(rank) else 0
+    before = most - rank
+    if most < _SHORT:
+        return np.argsort(before.astype(np.uint16), kind="stable")  # a radix sort
+    return np.argsort(before, kind="stable")
+
+
+def instance_links(it: Evolving) -> Evolved:
+    """Return the columns of entities' lists."""
+    if it.stays:
+        return it.as_before()
+    rows = np.empty(0, np.intp)
+    if it.had:
+        rows = by_rank(it.old.column("next"), it.plan)
+    columns = chained(it.owners[rows], rows, it.plan.n)
+    return Evolved(dict(zip(("next", "previous"), columns, strict=True)))
+
+
+def one_chain(it: Evolving, *, key: str, links: tuple[str, str], first: str) -> Evolved:
+    """Return the columns by age, and which row is the first; new rows are in their order.
+
+    `key` of the schema says how many there may be.
+    """
+    n, most = it.plan.n, it.doc[key]
+    if n > most:
+        why = f"{n} rows do not fit a {key} of {most}; '{key}: {n}' keeps all"
+        it.old.refuse_rows(f"{why}, or choose in migrate=")
+    if it.stays:
+        return it.as_before()
+    rows = by_rank(it.old.column(links[0]), it.plan) if it.had else np.arange(n)
+    made = chained(np.zeros(n, np.uint64), rows, n)
+    oldest = int(rows[0]) if n else NIL
+    return Evolved(dict(zip(links, made, strict=True)), {first: oldest})
+
+
+def family_links(it: Evolving) -> Evolved:
+    """Return the columns of a hierarchy; who loses a parent is a root."""
+    if it.stays:
+        return it.as_before()
+    old, plan = it.old, it.plan
+    n = plan.n
+    parents = np.full(n, NIL, np.uint32)
+    rows = np.empty(0, np.intp)
+    if it.had:
+        parents = plan.where(plan.take(old.column("parent")))
+        rows = by_rank(old.column("next_sibling"), plan)
+        rows = rows[parents[rows] != NIL]
+    nexts, previous = chained(parents[rows].astype(np.intp), rows, n)
+    first = np.full(n, NIL, np.uint32)
+    heads = rows[nexts[previous[rows]] == NIL]
+    first[parents[heads]] = heads
+    return Evolved(
+        {
+            "parent": parents,
+            "first_child": first,
+            "next_sibling": nexts,
+            "previous_sibling": previous,
+        }
+    )
+
+
+def active_rows(it: Evolving) -> Evolved:
+    """Return how many rows are active, which are in front, if rows are active or not."""
+    if not it.had:
+        active = it.plan.n if it.doc["partition"] == "active" else 0
+        return Evolved({}, {"n_active": active})
+    active = it.number("n_active")
+    if it.plan.order is not None:
+        active = int(np.count_nonzero(it.plan.order < active))
+    return Evolved({}, {"n_active": active})
+
+
+# --- Groups: the entities that have all members come first in each, in one order ------
+
+
+def plan_groups(
+    names: Names, handles: Handles, plans: dict[str, RowPlan]
+) -> dict[str, int]:
+    """Order the rows of groups' members, and return how many entities each group has."""
+    found = {}
+    for group, members in names.schema["groups"].items():
+        before = _same_group(names, members)
+        if before is not None and all(plans[name].stays for name in members):
+            found[group] = names.saved.state["groups"][before]
+        else:
+            found[group] = _plan_group(names, handles, plans, members)
+    return found
+
+
+def _same_group(names: Names, members: list[str]) -> str | None:
+    """Return the name that a group of the same members had."""
+    wanted = {names.components[m].name for m in members if m in names.components}
+    groups: Document = names.saved.schema["groups"]
+    for name, old in groups.items():
+        if set(old) == wanted and len(wanted) == len(members):
+            return name
+    return None
+
+
+def _plan_group(
+    names: Names, handles: Handles, plans: dict[str, RowPlan], members: list[str]
+) -> int:
+    owners = {name: plans[name].take(names.old(name).owners) for name in members}
+    first, *others = members
+    rows = np.arange(len(owners[first]))
+    found: dict[str, RowArray] = {first: rows}
+    for name in others:
+        wanted = owners[first][found[first]]
+        places = _rows_of(owners[name], wanted, handles)
+        has_it = places >= 0
+        found = {other: rows[has_it] for other, rows in found.items()}
+        found[name] = places[has_it]
+    for name in members:
+        plans[name] = _with_first(plans[name], found[name])
+    return len(found[first])
+
+
+def _with_first(plan: RowPlan, rows: RowArray) -> RowPlan:
+    """Return the plan with some instances in front, and the others behind in their order."""
+    count = plan.count
+    is_first = np.zeros(count, np.bool_)
+    is_first[rows] = True
+    order = np.concatenate((rows, np.flatnonzero(~is_first)))
+    if (order == np.arange(count)).all():
+        return plan
+    old = order if plan.order is None else plan.order[order]
+    return packed_plan(plan.old_n, old)
+
+
+def _rows_of(owners: EntityArray, wanted: EntityArray, handles: Handles) -> RowArray:
+    """Return the row of each wanted entity, -1 for those that have none; O(n), or n log n."""
+    if len(owners) == 0 or len(wanted) == 0:
+        return np.full(len(wanted), -1, np.intp)
+    index = handles.entities.indices(owners)
+    size = max(int(index.max()), int(handles.entities.indices(wanted).max())) + 1
+    table = np.full(size, -1, np.intp)
+    table[index] = np.arange(len(owners))
+    if (table[index] != np.arange(len(owners))).any():  # an index has several owners
+        return _searched(owners, wanted)
+    rows = table[handles.entities.indices(wanted)]
+    return np.where((rows >= 0) & (owners[rows] == wanted), rows, -1)
+
+
+def _searched(owners: EntityArray, wanted: EntityArray) -> RowArray:
+    order = np.argsort(owners, kind="stable")
+    place = np.minimum(np.searchsorted(owners, wanted, sorter=order), len(owners) - 1)
+    rows: RowArray = order[place]
+    return np.where(owners[rows] == wanted, rows, -1)
+
+
+# --- Components in archetype chunks: whose rows are in which table --------------------
+
+Tables = list[list[Any]]
+"""The components of each table, and how many rows it has."""
+
+_WORD: Final = 32
+"""So many components are told apart at once."""
+
+_FEW_KEYS: Final = 1 << 16
+"""Up to here a table of all keys is quicker than sorting them."""
+
+
+def plan_chunks(
+    names: Names, handles: Handles, plans: dict[str, RowPlan]
+) -> tuple[Tables, EntityArray]:
+    """Order the rows of components in chunks; return the tables, and whose rows they have."""
+    components = [
+        name
+        for name, doc in names.schema["components"].items()
+        if doc["in"] == "archetypes"
+    ]
+    old_tables = names.saved.state.get("archetypes", {"tables": []})["tables"]
+    if _all_stay(names, plans, components):
+        tables = [[[names.targets[it] for it in old], rows] for old, rows in old_tables]
+        return tables, _saved_owners(names)
+    owners = {name: plans[name].take(names.old(name).owners) for name in components}
+    entities = _first_of_each([_saved_owners(names), *owners.values()], handles)
+    having = {
+        name: _rows_of(owners[name], entities, handles) >= 0 for name in components
+    }
+    number, firsts = _signatures([*having.values()], len(entities))
+    few = len(firsts) < _FEW_KEYS  # then it is a radix sort
+    order = np.argsort(number.astype(np.uint16) if few else number, kind="stable")
+    some = np.logical_or.reduce([*having.values()])
+    order = order[some[order]]
+    entities = entities[order]
+    counts = np.bincount(number, minlength=len(firsts)).tolist()
+    present = [[c for c in components if having[c][first]] for first in firsts]
+    tables = [[c, n] for c, n in zip(present, counts, strict=True) if c]
+    for name in components:
+        wanted = entities[having[name][order]]
+        rows = _rows_of(owners[name], wanted, handles)
+        plan = plans[name]
+        plans[name] = packed_plan(
+            plan.old_n, rows if plan.order is None else plan.order[rows]
+        )
+    return tables, entities
+
+
+def _all_stay(names: Names, plans: dict[str, RowPlan], components: list[str]) -> bool:
+    """Whether no component comes to the chunks or leaves them, and no row goes."""
+    tables = names.saved.state.get("archetypes", {"tables": []})["tables"]
+    before = {name for present, _ in tables for name in present}
+    goes_on = set()
+    for name in components:
+        old = names.old(name)
+        if old.is_new:
+            continue
+        if not old.is_chunked or not plans[name].stays:
+            return False
+        goes_on.add(old.name)
+    return before <= goes_on
+
+
+def _saved_owners(names: Names) -> EntityArray:
+    none = np.empty(0, np.uint64)
+    owners: EntityArray = names.saved.arrays.get("archetypes.entity", none)
+    return owners
+
+
+def _first_of_each(owners: list[EntityArray], handles: Handles) -> EntityArray:
+    """Return all entities once, in the order in which they are there first."""
+    every = np.concatenate(owners)
+    if len(every) == 0:
+        return every
+    index = handles.entities.indices(every)
+    first = np.full(int(index.max()) + 1, -1, np.intp)
+    first[index[::-1]] = np.arange(len(every))[::-1]
+    found: EntityArray = every[first[index] == np.arange(len(every))]
+    return found
+
+
+def _signatures(
+    having: list[NDArray[np.bool_]], count: int
+) -> tuple[NDArray[np.intp], RowArray]:
+    """Return the table of each entity, numbered as they are met, and the first entity of each."""
+    number = np.zeros(count, np.intp)
+    for start in range(0, len(having), _WORD - 1):
+        key = number << (_WORD - 1)
+        for bit, mask in enumerate(having[start : start + _WORD - 1]):
+            key |= mask.astype(np.intp) << bit
+        number = _numbered(key)
+    firsts = np.empty(int(number.max()) + 1 if count else 0, np.intp)
+    firsts[number[::-1]] = np.arange(count)[::-1]
+    return number, firsts
+
+
+def _numbered(key: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return keys as numbers from 0 on, in the order in which they are met."""
+    if len(key) and int(key.max()) < _FEW_KEYS:
+        table = np.full(int(key.max()) + 1, len(key), np.intp)
+        table[key[::-1]] = np.arange(len(key))[::-1]
+        met = np.flatnonzero(table < len(key))
+        met = met[np.argsort(table[met])]
+        table[met] = np.arange(len(met))
+        return table[key]
+    _, firsts, inverse = np.unique(key, return_index=True, return_inverse=True)
+    rank = np.empty(len(firsts), np.intp)
+    rank[np.argsort(firsts)] = np.arange(len(firsts))
+    return rank[inverse.reshape(-1)]

@@ -16,13 +16,12 @@ from .documents import Document, Saved
 
 if TYPE_CHECKING:
     from .checked_rows import CheckedRows
-    from .evolution import Evolving, EvolvingField
-    from .evolved_fields import NewIds
+    from .evolution import Evolving
+    from .evolved_fields import EvolvedField, NewIds
 
 
 # --- Field types as a schema document spells them, and what a cell of each is in an
 # array.
-
 
 INTEGERS: Final = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 FLOATS: Final = ("f32", "f64")
@@ -150,14 +149,6 @@ def _elements(default: Any) -> list[Any]:
     ]
 
 
-def split_columns(name: str, type_: CellType) -> list[str]:
-    """Return the columns of a split field, one per element."""
-    count = prod(type_.shape)
-    return [
-        f"{name}_{part}" for part in ("xyzw"[:count] if count <= 4 else range(count))
-    ]
-
-
 def bits(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array as integers, so that NaN equals itself and -0.0 is not 0.0."""
     if array.dtype.kind in "f":
@@ -183,7 +174,6 @@ def differing(cells: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
 # becomes of it in another schema.
 #
 # Data where data can say it. Functions get what they need handed in.
-
 
 Columns = dict[str, NDArray[Any]]
 Present = NDArray[np.bool_] | None
@@ -221,6 +211,8 @@ class Facts:
     most_rows: Callable[[Document], int] = lambda component: MOST_ROWS
     columns: Mapping[str, str] = field(default_factory=dict)
     """Tensors of row numbers, or of what is as small, each with the number that is its length."""
+    rare_columns: Mapping[str, str] = field(default_factory=dict)
+    """Tensors of any length, by their types, that are there together or not at all."""
     numbers: Mapping[str, Number] = field(default_factory=dict)
     """Beside `n` and `version`, in the order in which they depend on each other."""
     check: Callable[[CheckedRows], None] | None = None
@@ -237,5 +229,5 @@ class FieldFacts:
     """Says why a field of a type cannot have it, if it cannot."""
     check: Callable[[Saved, str, Present], None]
     """Refuses what cannot be true of a tensor."""
-    evolve: Callable[[EvolvingField], None]
+    evolve: Callable[[EvolvedField, Columns], None]
     """Refuses cells that cannot be in the new schema."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from math import prod
@@ -223,18 +223,14 @@ def _check_checksums(checksums: Any, entries: Entries, file: str) -> None:
         if type(digits) is not str or not _CRC.fullmatch(digits):
             refuse(file, "its checksum is no eight hex digits", shown(name))
     wanted = {n for n, e in entries.items() if e.end > e.start and not is_pad(n)}
-    for name in _sorted_few(wanted - checksums.keys()):
+    for name in sorted(wanted - checksums.keys())[:1]:
         refuse(file, "has no checksum", shown(name))
-    for name in _sorted_few(checksums.keys() - wanted):
+    for name in sorted(checksums.keys() - wanted)[:1]:
         refuse(
             file,
             "there is a checksum, but no such tensor that has any bytes",
             shown(name),
         )
-
-
-def _sorted_few(names: Iterable[str]) -> list[str]:
-    return sorted(names)[:1]
 
 
 def _check_places(entries: Entries, file: str) -> None:
@@ -243,11 +239,8 @@ def _check_places(entries: Entries, file: str) -> None:
     for name, entry in sorted(
         entries.items(), key=lambda item: (item[1].start, item[1].end)
     ):
-        if entry.start != at:
-            what = (
-                "overlaps another tensor" if entry.start < at else "bytes of no tensor"
-            )
-            refuse(
-                file, what if entry.start < at else f"{what} are before it", shown(name)
-            )
+        if entry.start < at:
+            refuse(file, "overlaps another tensor", shown(name))
+        if entry.start > at:
+            refuse(file, "bytes of no tensor are before it", shown(name))
         at = entry.end

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..buffers import split_columns
 from ..handles import EntityArray, RowArray
 from .contents import loaded_objects
 from .convert import Change, MemberNames, change_of
@@ -22,11 +23,9 @@ from .facts import (
     cell_type,
     default_cell,
     differing,
-    split_columns,
 )
 
 # --- A component of an old snapshot: what its tensors hold, whatever its policies are.
-
 
 AS_BYTES: Final[Codecs] = {OTHERS: (bytes, bytes)}
 """Objects stay as encoded as they are."""
@@ -158,7 +157,7 @@ class OldComponent:
             return loaded_objects(self.saved, tensor, tensor, AS_BYTES, count)
         if not self.fields[field]["split"]:
             return self._arrays[tensor]
-        parts = [self._arrays[part] for part in split_columns(tensor, kind)]
+        parts = [self._arrays[part] for part in split_columns(tensor, kind.shape)]
         return np.stack(parts, axis=-1).reshape(-1, *kind.shape)
 
     def cells(self, field: str) -> NDArray[Any]:
@@ -177,7 +176,6 @@ class OldComponent:
 #
 # Nothing is lost, and so nothing refused, where a component has no rows, a field no
 # cell but its default, or no cell is the member that is gone.
-
 
 Renames: TypeAlias = Mapping[str, Mapping[str, str]]
 """Former names by kind, each with the present one, or "" for what was removed. Fields and members
@@ -224,11 +222,6 @@ class Names:
         """Return the new type of a field."""
         text = self.schema["components"][component]["fields"][field]["type"]
         return cell_type(text, self.schema["enums"])
-
-    def default_of(self, component: str, field: str) -> NDArray[Any]:
-        """Return the new default of a field, one cell."""
-        doc = self.schema["components"][component]["fields"][field]
-        return default_cell(self.type_of(component, field), doc["default"])
 
     def change(self, component: str, field: str, former: str) -> Change:
         """Return what a field was and is."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..handles import MOST_ROWS, NIL
 from ..policies.ids import WORN_OUT
-from .checked_links import (
+from .checked_rows import (
     check_cold,
     check_direct_ids,
     check_one_chain,
@@ -20,11 +20,12 @@ from .checked_links import (
 )
 from .documents import Document, Saved
 from .evolved_fields import id_columns
-from .evolved_links import active_rows, family_links, instance_links, one_chain
+from .evolved_rows import active_rows, family_links, instance_links, one_chain
 from .facts import CellType, Facts, FieldFacts, Number, Present
 
 if TYPE_CHECKING:
-    from .evolution import EvolvingField
+    from .evolved_fields import EvolvedField
+    from .facts import Columns
 
 
 # --- Fields that are unique: no value may be there twice ------------------------------
@@ -61,15 +62,18 @@ def _check(saved: Saved, tensor: str, present: Present) -> None:
         saved.refuse("another row has this value, which is unique", tensor, row)
 
 
-def _evolve(field: EvolvingField) -> None:
+def _evolve(field: EvolvedField, columns: Columns) -> None:
     """Refuse two rows with the same value, unless all have those of before."""
-    if field.had and field.is_untouched:
+    if field.had("unique") and field.is_untouched:
         return
-    cells = field.cells
+    plan = field.plan
+    cells = columns[f"{field.module}.{field.name}"]
+    if plan.at is not None:
+        cells = cells[plan.at]
     repeated = repeated_value(cells)
     if repeated is not None:
-        row, earlier = map(field.plan.old_row, repeated)
-        value = _shown(cells[repeated[0]], field.type)
+        row, earlier = map(plan.old_row, repeated)
+        value = _shown(cells[repeated[0]], field.type.text)
         why = f"{value} is the value of row {earlier} too, and {field.name} is unique"
         field.refuse(f"{why}; make them different in migrate=", row)
 
@@ -85,7 +89,6 @@ UNIQUE: Final = FieldFacts(key="unique", refuses=_refuses, check=_check, evolve=
 
 
 # --- What files know of each policy. They may have policies that the package lacks ----
-
 
 MANY: Final = Facts(
     applies=lambda c: bool(c["instances"] == "many"),

@@ -24,7 +24,6 @@ from .documents import refuse
 from .header import (
     LENGTH_BYTES,
     Header,
-    TensorEntry,
     header_size,
     hex_digits,
     is_pad,
@@ -211,7 +210,7 @@ def _piece_starts(header: Header) -> Iterator[int]:
     """
     yield header.nbytes
     before = ""
-    for tensor, entry in sorted(header.entries.items(), key=_by_start):
+    for tensor, entry in sorted(header.entries.items(), key=lambda it: it[1].start):
         prefix = tensor.rpartition(".")[0]
         if is_pad(tensor) or entry.start == entry.end or prefix == before:
             continue
@@ -219,10 +218,6 @@ def _piece_starts(header: Header) -> Iterator[int]:
         if before and place % PAGE == 0:
             yield place
         before = prefix
-
-
-def _by_start(item: tuple[str, TensorEntry]) -> int:
-    return item[1].start
 
 
 def _opened(path: str, flags: int) -> int:

@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import compress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..archetypes.chunks import Archetype
-from ..archetypes.table import load_archetypes
-from ..archetypes.view import ArchetypeView
+from ..archetypes.store import ArchetypeStore
+from ..archetypes.table import SavedArchetype, load_archetypes
 from ..buffers import Column
 from .contents import as_cells, loaded_objects, object_parts
 from .documents import Codecs, Document, Saved
 from .writing import Part, single
 
 
-class _Pieces:
-    """A column, given out piece by piece."""
-
-    def __init__(self, cells: NDArray[Any]) -> None:
-        self._cells = cells
-        self._start = 0
-
-    def next(self, count: int) -> NDArray[Any]:
-        """Return the next `count` cells."""
-        start = self._start
-        self._start = start + count
-        return self._cells[start : start + count]
-
-
 class ChunkedRows:
     """The rows of a world's archetypes."""
 
-    def __init__(self, store: ArchetypeView[Any]) -> None:
+    def __init__(self, store: ArchetypeStore[Any]) -> None:
         self._store = store
         self._table = store._table
         self._modules = [
@@ -74,32 +61,22 @@ class ChunkedRows:
     def load(self, saved: Saved, codecs: Codecs) -> None:
         """Take the rows of a snapshot into empty tables; O(n)."""
         state = saved.state["archetypes"]
-        numbers = {p._ROW.__name__: k for k, p in enumerate(self._table.parts)}
-        tables = [({*map(numbers.get, names)}, n) for names, n in state["tables"]]
-        columns = [self._cells(saved, codecs, tables, *it) for it in self._columns()]
-        owners = _Pieces(saved.arrays["archetypes.entity"])
-        found = []
-        for (present, n), (names, _) in zip(tables, state["tables"], strict=True):
-            pieces = [cells.next(n) for number, cells in columns if number in present]
-            found.append((tuple(names), [owners.next(n), *pieces]))
+        rows = [n for _, n in state["tables"]]
+        found: list[SavedArchetype] = [
+            (tuple(names), []) for names, _ in state["tables"]
+        ]
+        _deal_out(saved.arrays["archetypes.entity"], rows, [it for _, it in found])
+        for name, number, _, column in self._columns():
+            component = self._table.parts[number]._ROW.__name__
+            having = [component in names for names, _ in found]
+            counts = [*compress(rows, having)]
+            if _is_object(column):
+                cells = loaded_objects(saved, name, name, codecs, sum(counts))
+            else:
+                cells = as_cells(saved.arrays[name], column.dtype)
+            _deal_out(cells, counts, [it for _, it in compress(found, having)])
         load_archetypes(self._table, found)
         self._store._version = state["version"]
-
-    def _cells(
-        self,
-        saved: Saved,
-        codecs: Codecs,
-        tables: list[tuple[set[int | None], int]],
-        name: str,
-        number: int,
-        _: int,
-        column: Column,
-    ) -> tuple[int, _Pieces]:
-        """Return a column of all tables that have its component, and the number of that."""
-        if _is_object(column):
-            count = sum(n for present, n in tables if number in present)
-            return number, _Pieces(loaded_objects(saved, name, name, codecs, count))
-        return number, _Pieces(as_cells(saved.arrays[name], column.dtype))
 
     def _tables(self) -> list[Archetype]:
         """Return all archetypes but that of entities without components, in order."""
@@ -110,6 +87,15 @@ class ChunkedRows:
         for number, part in enumerate(self._table.parts):
             for k, column in enumerate(part.LAYOUT):
                 yield f"{self._modules[number]}.{column.name}", number, k, column
+
+
+def _deal_out(
+    cells: NDArray[Any], counts: list[int], tables: list[list[NDArray[Any]]]
+) -> None:
+    """Let each of some tables have its part of a column, so many cells."""
+    bounds = np.cumsum(counts, dtype=np.intp)
+    for table, part in zip(tables, np.split(cells, bounds), strict=False):
+        table.append(part)
 
 
 def _is_object(column: Column) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from math import prod
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,15 +18,16 @@ from ..handles import EntityArray
 from .checked_rows import check_cells
 from .documents import Document, Saved, state_key
 from .evolved_fields import tensors_of
-from .evolved_links import chained
-from .evolved_rows import Handles, kept_plan
+from .evolved_rows import chained, kept_plan
 from .facts import CellType, bits, cell_type
 from .old_snapshots import OldComponent
 from .policies import OF_FIELDS
-from .strategy import Saving
+from .saved_entities import SavedEntities
+
+if TYPE_CHECKING:
+    from .saving import Saving
 
 # --- Arrays that the user's `migrate` sets: what they hold, by their dtypes -----------
-
 
 _HALF: Final = np.dtype(np.float16)
 
@@ -126,7 +127,9 @@ def free_module(saved: Saved, component: str) -> str:
     return component if module in taken else module
 
 
-def created_owners(handles: Handles, component: str, entity: ArrayLike) -> EntityArray:
+def created_owners(
+    entities: SavedEntities, component: str, entity: ArrayLike
+) -> EntityArray:
     """Return entities of a snapshot as an array; raises TypeError and ValueError."""
     given = np.array(entity)
     if given.ndim != 1:
@@ -134,32 +137,30 @@ def created_owners(handles: Handles, component: str, entity: ArrayLike) -> Entit
     if len(given) and given.dtype.kind not in "iu":
         raise TypeError(f"{component}: entities are integers, not {given.dtype}")
     owners = given.astype(np.uint64)
-    created = handles.created(owners)
+    created = entities.created(owners)
     if not created.all():
         first = int(owners[int((~created).argmax())])
         raise ValueError(f"{component}: the entity {first:#x} was never created")
     return owners
 
 
-def owner_columns(owners: EntityArray) -> dict[str, NDArray[Any]]:
-    """Return the columns of owners, and of their lists in the order given."""
-    n = len(owners)
-    nexts, previous = chained(owners, np.arange(n), n)
-    return {"entity": owners, "next": nexts, "previous": previous}
-
-
 def new_component(
     saved: Saved,
     component: str,
     module: str,
-    columns: dict[str, NDArray[Any]],
+    owners: EntityArray | None,
     count: int,
 ) -> OldComponent:
-    """Return a new component of a snapshot, in which nothing but rows is kept."""
+    """Return a new component of a snapshot, in which nothing but rows is kept; an entity's rows are
+    in the order given."""
+    columns = {}
+    if owners is not None:
+        nexts, previous = chained(owners, np.arange(count), count)
+        columns = {"entity": owners, "next": nexts, "previous": previous}
     doc: Document = {
         "module": module,
         "in": "managers",
-        "owner": "entity" if columns else "none",
+        "owner": "none" if owners is None else "entity",
         "instances": "many",
         "lookup": "hash",
         "destroy": "manual",
@@ -404,13 +405,13 @@ class Snapshot:
         if entity is None:
             if not fields:
                 raise ValueError(f"{component}: no field says how many rows there are")
-            count, columns = len(np.atleast_1d(next(iter(fields.values())))), {}
+            owners, count = None, len(np.atleast_1d(next(iter(fields.values()))))
         else:
-            handles = self._saving.HANDLES(self._saved, self._saved.schema)
-            owners = created_owners(handles, component, entity)
-            count, columns = len(owners), owner_columns(owners)
+            entities = self._saving.ENTITIES(self._saved)
+            owners = created_owners(entities, component, entity)
+            count = len(owners)
         table = SnapshotTable(
-            new_component(self._saved, component, module, columns, count)
+            new_component(self._saved, component, module, owners, count)
         )
         for name, values in fields.items():
             table[name] = values

@@ -128,7 +128,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/archetypes/view.py",
+        "_runtime/archetypes/store.py",
         ("test_archetypes.py",),
         Mutant(
             "archetypes: a change is not noticed", r"if self\._version != version:", "if False:"

@@ -14,7 +14,7 @@ GROUPS = (
         Mutant("those that it must not have do not matter", r"_NONE: ClassVar = .*", "pass"),
     ),
     module(
-        "_runtime/archetypes/view.py",
+        "_runtime/archetypes/store.py",
         ("test_world.py",),
         Mutant(
             "queries of chunks: other entities",

@@ -79,7 +79,7 @@ GROUPS = (
         Mutant("kernels over chunks: memory is not given back", r"kept\.drop\(\)$", "pass"),
     ),
     module(
-        "_runtime/archetypes/view.py",
+        "_runtime/archetypes/store.py",
         ("test_world.py",),
         Mutant(
             "kernels over chunks: memory is not counted", r"of_kernels: int = .*", "of_kernels = 0"

@@ -1,0 +1,231 @@
+"""Entities in a snapshot: who lives, whether that can be true, and handles of other bits."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..handles import EntityArray, RowArray
+from .checked_rows import cell_blocks, refuse_wrong
+from .documents import Document, Saved
+
+# --- Who was created, and who lives: a cell per index, and the queue of free ones -----
+
+_HANDLES: Final = "entities.handles"
+_FREE: Final = "entities.free"
+
+
+class SavedEntities:
+    """Who was created, and who lives, by what a snapshot says."""
+
+    UNKNOWN: ClassVar[str] = "was never created"
+    """What errors say of others."""
+
+    def __init__(self, saved: Saved) -> None:
+        bits = saved.schema["entity"]
+        self.saved = saved
+        self.cells: EntityArray = saved.arrays[_HANDLES]
+        self._mask = np.uint64((1 << bits["index_bits"]) - 1)
+        self._shift = np.uint64(bits["index_bits"] + bits.get("shard_bits", 0))
+        self._last = np.uint64((1 << bits["generation_bits"]) - 1)
+
+    def __len__(self) -> int:
+        """Return how many indices were ever given out."""
+        return len(self.cells)
+
+    def indices(self, es: EntityArray) -> RowArray:
+        """Return the index of each entity."""
+        return (es & self._mask).view(np.intp)
+
+    def alive(self, es: EntityArray) -> NDArray[np.bool_]:
+        """Return which entities are alive."""
+        if not len(self.cells):
+            return np.zeros(es.shape, np.bool_)
+        indices = self.indices(es)
+        alive: NDArray[np.bool_] = self.cells.take(indices, mode="clip") == es
+        alive &= indices < len(self.cells)
+        return alive
+
+    def created(self, es: EntityArray) -> NDArray[np.bool_]:
+        """Return which entities were ever given out.
+
+        A cell has the generation of who lives, or who will next; of who was the last, none.
+        """
+        if not len(self.cells):
+            return np.zeros(es.shape, np.bool_)
+        indices = (es & self._mask).view(np.intp)
+        cells = self.cells.take(indices, mode="clip")
+        generations, next_ones = es >> self._shift, cells >> self._shift
+        created: NDArray[np.bool_] = (generations > 0) & (generations <= self._last)
+        created &= (next_ones == 0) | (generations < next_ones) | (cells == es)
+        created &= indices < len(self.cells)
+        return created
+
+    def check_owners(self, tensor: str, owners: EntityArray, living: bool) -> None:
+        """Refuse owners that were never created, or with `living` those that are dead; O(n)."""
+
+        def wrong(block: slice) -> NDArray[np.bool_]:
+            mask = ~self.alive(owners[block])
+            if not living and mask.any():
+                mask &= ~self.created(owners[block])
+            return mask
+
+        def why(row: int) -> str:
+            what = "is not alive" if living else self.UNKNOWN
+            return f"entity {int(owners[row]):#x} {what}"
+
+        refuse_wrong(self.saved, tensor, len(owners), wrong, why)
+
+    def check(self) -> None:
+        """Refuse cells, or a queue of free indices, that cannot be; O(indices), in blocks that
+        stay in the cache."""
+        if len(self.cells) > 1 << self.saved.schema["entity"]["index_bits"]:
+            self.saved.refuse("more cells than there are indices", _HANDLES)
+        self._check_free(self._waiting())
+
+    def _waiting(self) -> NDArray[np.bool_]:
+        """Return which indices must be in the queue, when all cells are right."""
+        waiting = np.zeros(len(self.cells), np.bool_)
+        n_retired = 0
+        for block in cell_blocks(len(self.cells)):
+            cells = self.cells[block]
+            generations = cells >> self._shift
+            # 0 where the index's own handle lives, 1 where it waits for its next one
+            state = cells & self._mask
+            state ^= np.arange(block.start, block.stop, dtype=np.uint64)
+            lowest, highest = generations.min(), generations.max()
+            if state.max() > 1 or highest > self._last:
+                self._refuse_cell(block, (state > 1) | (generations > self._last))
+            if not state.any() and lowest:
+                continue
+            is_retired = generations == 0
+            if (is_retired & (state == 0)).any():
+                self._refuse_cell(block, is_retired & (state == 0))
+            n_retired += int(np.count_nonzero(is_retired))
+            waiting[block] = (state == 1) & ~is_retired
+        said = self.saved.state["entities"]["n_retired"]
+        if n_retired != said:
+            self.saved.refuse(
+                f"{n_retired} are retired, the state says {said}", _HANDLES
+            )
+        return waiting
+
+    def _refuse_cell(self, block: slice, wrong: NDArray[np.bool_]) -> None:
+        index = block.start + int(wrong.argmax())
+        cell = int(self.cells[index])
+        self.saved.refuse(f"{cell:#x} is no handle of this index", _HANDLES, index)
+
+    def _check_free(self, waiting: NDArray[np.bool_]) -> None:
+        """Refuse a queue that is not, in some order, that of the indices that wait."""
+        free = self.saved.arrays[_FREE]
+        count = len(self.cells)
+
+        def not_waiting(block: slice) -> NDArray[np.bool_]:
+            if not count:
+                return np.ones(block.stop - block.start, np.bool_)
+            indices = free[block]
+            mask: NDArray[np.bool_] = ~waiting.take(indices, mode="clip")
+            return mask | (indices >= count)
+
+        def why(place: int) -> str:
+            return f"index {int(free[place])} is not free"
+
+        refuse_wrong(self.saved, _FREE, len(free), not_waiting, why)
+        queued = np.zeros(count, np.bool_)
+        queued[free] = True
+        if int(np.count_nonzero(queued)) != len(free):
+            self.saved.refuse("an index waits twice", _FREE)
+        if int(np.count_nonzero(waiting)) != len(free):
+            index = int((waiting & ~queued).argmax())
+            self.saved.refuse("its index waits nowhere", _HANDLES, index)
+
+
+class Bits(NamedTuple):
+    """How many bits of a handle are its index, and how many its generation."""
+
+    of_index: int
+    of_generation: int
+
+
+class Handles:
+    """The handles of an old snapshot's entities in a world of other bits."""
+
+    def __init__(self, entities: SavedEntities, schema: Document) -> None:
+        self.entities = entities
+        self.old = _bits(entities.saved.schema)
+        self.new = _bits(schema)
+        self._mask = np.uint64((1 << self.old.of_index) - 1)
+        self.stay = self.old == self.new
+        """Whether every handle is what it was."""
+
+    @property
+    def way_back(self) -> str:
+        """What to write in the schemas for handles that do not fit."""
+        bits = self.old
+        keys = f"index_bits: {bits.of_index}, generation_bits: {bits.of_generation}"
+        return f"'entity: {{{keys}}}' keeps it"
+
+    def fit(self, handles: EntityArray) -> NDArray[np.bool_]:
+        """Return which handles have a place among the new bits."""
+        generations = handles >> np.uint64(self.old.of_index)
+        fit: NDArray[np.bool_] = (handles & self._mask) < np.uint64(
+            1 << self.new.of_index
+        )
+        return fit & (generations < np.uint64(1 << self.new.of_generation))
+
+    def rewritten(self, handles: EntityArray) -> EntityArray:
+        """Return handles in the new bits; 0 for those of the dead that do not fit."""
+        if self.stay:
+            return handles
+        generations = handles >> np.uint64(self.old.of_index)
+        found = generations << np.uint64(self.new.of_index) | (handles & self._mask)
+        return np.where(self.fit(handles), found, np.uint64(0))
+
+    def tensors(self) -> tuple[dict[str, NDArray[np.generic]], Document]:
+        """Return the tensors of all entities, and their numbers."""
+        arrays = self.entities.saved.arrays
+        free = arrays["entities.free"]
+        noted = arrays.get("entities.noted", np.empty(0, np.uint64))
+        retired: int = self.entities.saved.state["entities"]["n_retired"]
+        cells = self.entities.cells
+        if not self.stay:
+            cells, worn_out = self._new_cells()
+            left = ~worn_out.take(free, mode="clip") if len(free) else free != free
+            free = free[left & (free < len(cells))]
+            noted = self.rewritten(noted)
+            noted = noted[noted != 0]
+            retired = int(np.count_nonzero(cells >> np.uint64(self.new.of_index) == 0))
+        found = {"entities.handles": cells, "entities.free": free}
+        numbers = {"n_retired": retired}
+        return (found | {"entities.noted": noted} if len(noted) else found), numbers
+
+    def _new_cells(self) -> tuple[EntityArray, NDArray[np.bool_]]:
+        """Return a cell per index, and which indices are worn out."""
+        index = np.arange(len(self.entities.cells), dtype=np.uint64)
+        is_live = (self.entities.cells & self._mask) == index
+        handles = np.where(
+            is_live, self.entities.cells, self.entities.cells ^ np.uint64(1)
+        )
+        fit = self.fit(handles)
+        lost = is_live & ~fit
+        if lost.any():
+            row = int(lost.argmax())
+            entity = int(self.entities.cells[row])
+            place = f"index {row}, generation {entity >> self.old.of_index}"
+            bits = f"{self.new.of_index} and {self.new.of_generation} bits"
+            why = f"the live entity {entity:#x} ({place}) does not fit {bits}"
+            self.entities.saved.refuse(
+                f"{why}; {self.way_back}", "entities.handles", row
+            )
+        kept = slice(0, min(len(self.entities.cells), 1 << self.new.of_index))
+        worn_out = ~fit
+        rewritten = np.where(worn_out, index, self.rewritten(handles))
+        cells = np.where(is_live, rewritten, rewritten ^ np.uint64(1))
+        return cells[kept], worn_out
+
+
+def _bits(schema: Document) -> Bits:
+    entity = schema["entity"]
+    return Bits(entity["index_bits"], entity["generation_bits"])
