@@ -156,7 +156,7 @@ def check_locks(
             or (hasattr(manager, "lookup") and manager.has_many(entities).any())
         ):
             manager._refuse_locked()
-    store = getattr(world, "_store", None)
+    store: Any = getattr(world, "_store", None)
     is_locked = store is not None and store._locks
     if is_locked and (entities is None or store._has_any(entities)):
         store._refuse_locked()

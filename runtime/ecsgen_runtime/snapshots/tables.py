@@ -153,7 +153,7 @@ def new_component(
 ) -> OldComponent:
     """Return a new component of a snapshot, in which nothing but rows is kept; an entity's rows are
     in the order given."""
-    columns = {}
+    columns: dict[str, NDArray[Any]] = {}
     if owners is not None:
         nexts, previous = chained(owners, np.arange(count), count)
         columns = {"entity": owners, "next": nexts, "previous": previous}

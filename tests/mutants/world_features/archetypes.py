@@ -101,8 +101,8 @@ GROUPS = (
         Mutant("archetypes: `none` is ignored", r"and not archetype\.layout\.bits & none", ""),
         Mutant(
             "archetypes: values go to others",
-            r"return values\[which\] if each",
-            "return values if each",
+            r"append\(values\[which\] if each",
+            "append(values if each",
         ),
     ),
     module(
