@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 import numpy as np
 
 from ..buffers import split_columns
-from ..given_arrays import shown
+from ..errors import shown
 from ..handles import MOST_ROWS
 from .contents import LENGTHS
 from .documents import ATTRIBUTE, WORLD, Document, Saved, is_json, refuse, state_key

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..given_arrays import shown
+from ..errors import shown
 from ..handles import NIL, RowArray
 from ..policies.chains import Links
 from ..policies.ids import WORN_OUT
