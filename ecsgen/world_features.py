@@ -71,7 +71,7 @@ FEATURES: Final = (
         base=lambda project: "ShardedWorld",
         exports=lambda project: ("Blocks", "Parcel", "Shards"),
         parameters=lambda project: ("shard: int = 0",),
-        test_support=("shards",),
+        test_support=("views",),
     ),
     # Kernels that draw random numbers, the world's or those of managers: a seed for all of them.
     WorldFeature(

@@ -30,7 +30,7 @@ from ecsgen.render.giving_way import marked
 from ecsgen.render.output import Output
 from ecsgen.render.world.module import Blocks, Parts
 
-SUPPORT_OF_CHUNKS = ("chunk_rules", "chunks", "machine", "subject")
+SUPPORT_OF_CHUNKS = ("chunks", "machine", "subject")
 
 
 def outputs(project: Project, options: Options) -> Iterator[Output]:

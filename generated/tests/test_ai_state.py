@@ -6,7 +6,6 @@ import pytest
 from ecsgen_runtime.testing import (
     cases,
     destroy,
-    lookups,
     machine,
     memory,
     owned,
@@ -51,11 +50,11 @@ under_test = subject.Subject(
 
 
 class TestAiState(
-    lookups.SparseCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     packed.GroupedCases,
-    lookups.OneCases,
+    owned.OneCases,
     owned.OwnedCases,
     proxies.ProxyCases,
     cases.CommonCases,
@@ -64,11 +63,11 @@ class TestAiState(
 
 
 class _Machine(
-    lookups.SparseRules,
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     packed.GroupedRules,
-    lookups.OneRules,
+    owned.OneRules,
     owned.OwnedRules,
 ):
     subject = under_test

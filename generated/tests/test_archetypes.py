@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ecsgen_runtime.testing import chunk_rules, chunks, machine, subject
+from ecsgen_runtime.testing import chunks, machine, subject
 
 from .. import Armor, Burning, EntityManager, Game, Health, Weapon, archetypes, enums
 
@@ -94,7 +94,7 @@ class TestArchetypes(chunks.ChunkCases, chunks.ChunkStructureCases):
     members: ClassVar = MEMBERS
 
 
-class _Machine(chunk_rules.ChunkRules):
+class _Machine(chunks.ChunkRules):
     world = Game
     module: ClassVar = archetypes
     members: ClassVar = MEMBERS

@@ -7,7 +7,6 @@ from ecsgen_runtime.testing import (
     cases,
     destroy,
     kernels,
-    lookups,
     machine,
     memory,
     owned,
@@ -41,10 +40,10 @@ under_test = subject.Subject(
 
 
 class TestBoid(
-    lookups.SparseCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
-    lookups.OneCases,
+    owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
     spaces.SpacedCases,
@@ -55,10 +54,10 @@ class TestBoid(
 
 
 class _Machine(
-    lookups.SparseRules,
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
-    lookups.OneRules,
+    owned.OneRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

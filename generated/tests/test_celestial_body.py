@@ -7,7 +7,6 @@ from ecsgen_runtime.testing import (
     cases,
     destroy,
     kernels,
-    lookups,
     machine,
     memory,
     owned,
@@ -51,10 +50,10 @@ under_test = subject.Subject(
 
 
 class TestCelestialBody(
-    lookups.SparseCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
-    lookups.OneCases,
+    owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
     proxies.ProxyCases,
@@ -64,10 +63,10 @@ class TestCelestialBody(
 
 
 class _Machine(
-    lookups.SparseRules,
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
-    lookups.OneRules,
+    owned.OneRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

@@ -6,7 +6,6 @@ import pytest
 from ecsgen_runtime.testing import (
     cases,
     destroy,
-    lookups,
     machine,
     memory,
     owned,
@@ -31,10 +30,10 @@ under_test = subject.Subject(
 
 
 class TestEnergy(
-    lookups.SparseCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
-    lookups.OneCases,
+    owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
     proxies.ProxyCases,
@@ -44,10 +43,10 @@ class TestEnergy(
 
 
 class _Machine(
-    lookups.SparseRules,
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
-    lookups.OneRules,
+    owned.OneRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

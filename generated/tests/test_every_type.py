@@ -6,7 +6,6 @@ import pytest
 from ecsgen_runtime.testing import (
     cases,
     destroy,
-    lookups,
     machine,
     memory,
     owned,
@@ -110,10 +109,10 @@ under_test = subject.Subject(
 
 class TestEveryType(
     destroy.OwnedReleaseCases,
-    lookups.SparseCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
-    lookups.OneCases,
+    owned.OneCases,
     memory.ObjectsCases,
     owned.OwnedCases,
     packed.PackedCases,
@@ -125,10 +124,10 @@ class TestEveryType(
 
 
 class _Machine(
-    lookups.SparseRules,
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
-    lookups.OneRules,
+    owned.OneRules,
     owned.OwnedRules,
     packed.PackedRules,
     destroy.ReleaseRules,

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 from ecsgen_runtime.testing import (
     cases,
-    destroy,
     kernels,
-    lookups,
     machine,
     memory,
     owned,
@@ -47,10 +45,9 @@ under_test = subject.Subject(
 
 
 class TestFootprint(
-    lookups.SparseCases,
+    owned.SparseCases,
     memory.DoublingCases,
-    destroy.ManualCases,
-    lookups.ManyCases,
+    owned.ManyCases,
     packed.RingCases,
     owned.OwnedCases,
     packed.PackedCases,
@@ -61,9 +58,9 @@ class TestFootprint(
 
 
 class _Machine(
-    lookups.SparseRules,
+    owned.SparseRules,
     memory.DoublingRules,
-    lookups.ManyRules,
+    owned.ManyRules,
     packed.RingRules,
     owned.OwnedRules,
     packed.PackedRules,

@@ -6,7 +6,6 @@ import pytest
 from ecsgen_runtime.testing import (
     cases,
     destroy,
-    lookups,
     machine,
     memory,
     owned,
@@ -40,10 +39,10 @@ under_test = subject.Subject(
 
 
 class TestHawk(
-    lookups.SparseCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
-    lookups.OneCases,
+    owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
     proxies.ProxyCases,
@@ -53,10 +52,10 @@ class TestHawk(
 
 
 class _Machine(
-    lookups.SparseRules,
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
-    lookups.OneRules,
+    owned.OneRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

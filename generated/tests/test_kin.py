@@ -7,7 +7,6 @@ from ecsgen_runtime.testing import (
     cases,
     destroy,
     hierarchy,
-    lookups,
     machine,
     memory,
     orphans,
@@ -41,11 +40,11 @@ under_test = subject.Subject(
 
 class TestKin(
     hierarchy.OwnedChildrenCases,
-    lookups.SparseCases,
+    orphans.OrphansRootCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
-    lookups.OneCases,
-    orphans.OrphansRootCases,
+    owned.OneCases,
     hierarchy.HierarchyCases,
     owned.OwnedCases,
     packed.PackedCases,
@@ -57,10 +56,10 @@ class TestKin(
 
 class _Machine(
     hierarchy.OwnedChildrenRules,
-    lookups.SparseRules,
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
-    lookups.OneRules,
+    owned.OneRules,
     hierarchy.HierarchyRules,
     owned.OwnedRules,
     packed.PackedRules,

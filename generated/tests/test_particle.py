@@ -7,7 +7,6 @@ from ecsgen_runtime.testing import (
     cases,
     destroy,
     kernels,
-    lookups,
     machine,
     memory,
     owned,
@@ -44,10 +43,10 @@ under_test = subject.Subject(
 
 
 class TestParticle(
-    lookups.SparseCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
-    lookups.OneCases,
+    owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
     proxies.ProxyCases,
@@ -57,10 +56,10 @@ class TestParticle(
 
 
 class _Machine(
-    lookups.SparseRules,
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
-    lookups.OneRules,
+    owned.OneRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

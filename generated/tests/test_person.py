@@ -8,7 +8,6 @@ from ecsgen_runtime.testing import (
     destroy,
     kernel_inputs,
     kernels,
-    lookups,
     machine,
     memory,
     owned,
@@ -43,10 +42,10 @@ under_test = subject.Subject(
 
 
 class TestPerson(
-    lookups.SparseCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
-    lookups.OneCases,
+    owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
     kernel_inputs.SeededCases,
@@ -57,10 +56,10 @@ class TestPerson(
 
 
 class _Machine(
-    lookups.SparseRules,
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
-    lookups.OneRules,
+    owned.OneRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

@@ -7,7 +7,6 @@ from ecsgen_runtime.testing import (
     cases,
     destroy,
     kernels,
-    lookups,
     machine,
     memory,
     owned,
@@ -51,8 +50,8 @@ under_test = subject.Subject(
 class TestPointMass(
     memory.DoublingCases,
     destroy.GcCases,
-    lookups.HashCases,
-    lookups.OneCases,
+    owned.HashCases,
+    owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
     proxies.ProxyCases,
@@ -64,7 +63,7 @@ class TestPointMass(
 class _Machine(
     memory.DoublingRules,
     destroy.GcRules,
-    lookups.OneRules,
+    owned.OneRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

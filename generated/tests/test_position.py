@@ -6,7 +6,6 @@ import pytest
 from ecsgen_runtime.testing import (
     cases,
     destroy,
-    lookups,
     machine,
     memory,
     owned,
@@ -34,11 +33,11 @@ under_test = subject.Subject(
 
 
 class TestPosition(
-    lookups.SparseCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     packed.GroupedCases,
-    lookups.OneCases,
+    owned.OneCases,
     owned.OwnedCases,
     proxies.ProxyCases,
     cases.CommonCases,
@@ -47,11 +46,11 @@ class TestPosition(
 
 
 class _Machine(
-    lookups.SparseRules,
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     packed.GroupedRules,
-    lookups.OneRules,
+    owned.OneRules,
     owned.OwnedRules,
 ):
     subject = under_test

@@ -8,7 +8,6 @@ from ecsgen_runtime.testing import (
     destroy,
     hierarchy,
     kernels,
-    lookups,
     machine,
     memory,
     orphans,
@@ -67,12 +66,12 @@ under_test = subject.Subject(
 
 class TestSceneNode(
     hierarchy.OwnedChildrenCases,
+    orphans.OrphansDestroyCases,
     destroy.OwnedReleaseCases,
-    lookups.SparseCases,
+    owned.SparseCases,
     destroy.CallbackCases,
     memory.DoublingCases,
-    lookups.OneCases,
-    orphans.OrphansDestroyCases,
+    owned.OneCases,
     hierarchy.HierarchyCases,
     owned.OwnedCases,
     packed.PackedCases,
@@ -85,11 +84,11 @@ class TestSceneNode(
 
 class _Machine(
     hierarchy.OwnedChildrenRules,
-    lookups.SparseRules,
+    orphans.OrphansDestroyRules,
+    owned.SparseRules,
     destroy.CallbackRules,
     memory.DoublingRules,
-    lookups.OneRules,
-    orphans.OrphansDestroyRules,
+    owned.OneRules,
     hierarchy.HierarchyRules,
     owned.OwnedRules,
     packed.PackedRules,

@@ -6,7 +6,6 @@ import pytest
 from ecsgen_runtime.testing import (
     cases,
     destroy,
-    lookups,
     machine,
     memory,
     owned,
@@ -58,11 +57,11 @@ under_test = subject.Subject(
 
 class TestSkinnedMesh(
     destroy.OwnedReleaseCases,
-    lookups.SparseCases,
+    owned.SparseCases,
     destroy.CallbackCases,
     memory.DoublingCases,
     packed.GroupedCases,
-    lookups.OneCases,
+    owned.OneCases,
     memory.ObjectsCases,
     owned.OwnedCases,
     destroy.ReleaseCases,
@@ -73,11 +72,11 @@ class TestSkinnedMesh(
 
 
 class _Machine(
-    lookups.SparseRules,
+    owned.SparseRules,
     destroy.CallbackRules,
     memory.DoublingRules,
     packed.GroupedRules,
-    lookups.OneRules,
+    owned.OneRules,
     owned.OwnedRules,
     destroy.ReleaseRules,
 ):

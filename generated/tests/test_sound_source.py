@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from ecsgen_runtime.testing import (
     cases,
-    destroy,
-    lookups,
     machine,
     memory,
     owned,
@@ -52,9 +50,8 @@ under_test = subject.Subject(
 
 class TestSoundSource(
     memory.DoublingCases,
-    lookups.HashCases,
-    destroy.ManualCases,
-    lookups.ManyCases,
+    owned.HashCases,
+    owned.ManyCases,
     owned.OwnedCases,
     packed.PackedCases,
     proxies.ProxyCases,
@@ -64,7 +61,7 @@ class TestSoundSource(
 
 
 class _Machine(
-    memory.DoublingRules, lookups.ManyRules, owned.OwnedRules, packed.PackedRules
+    memory.DoublingRules, owned.ManyRules, owned.OwnedRules, packed.PackedRules
 ):
     subject = under_test
 

@@ -7,7 +7,6 @@ from ecsgen_runtime.testing import (
     cases,
     destroy,
     ids,
-    lookups,
     machine,
     memory,
     owned,
@@ -50,11 +49,11 @@ under_test = subject.Subject(
 
 
 class TestStatusEffect(
-    lookups.SparseCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     ids.IdsCases,
-    lookups.ManyCases,
+    owned.ManyCases,
     owned.OwnedCases,
     packed.PackedCases,
     proxies.ProxyCases,
@@ -64,11 +63,11 @@ class TestStatusEffect(
 
 
 class _Machine(
-    lookups.SparseRules,
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     ids.IdsRules,
-    lookups.ManyRules,
+    owned.ManyRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

@@ -7,7 +7,6 @@ from ecsgen_runtime.testing import (
     cases,
     destroy,
     ids,
-    lookups,
     machine,
     memory,
     owned,
@@ -44,7 +43,7 @@ under_test = subject.Subject(
 
 
 class TestTile(
-    lookups.DirectCases,
+    owned.DirectCases,
     ids.DirectIdsCases,
     destroy.GcCases,
     memory.ReservedCases,
@@ -56,7 +55,7 @@ class TestTile(
 
 
 class _Machine(
-    lookups.DirectRules,
+    owned.DirectRules,
     ids.DirectIdsRules,
     destroy.GcRules,
     memory.ReservedRules,

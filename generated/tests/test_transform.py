@@ -7,7 +7,6 @@ from ecsgen_runtime.testing import (
     cases,
     destroy,
     kernels,
-    lookups,
     machine,
     memory,
     owned,
@@ -41,7 +40,7 @@ under_test = subject.Subject(
 
 
 class TestTransform(
-    lookups.DirectCases,
+    owned.DirectCases,
     memory.DoublingCases,
     destroy.GcCases,
     owned.OwnedCases,
@@ -52,7 +51,7 @@ class TestTransform(
 
 
 class _Machine(
-    lookups.DirectRules, memory.DoublingRules, destroy.GcRules, owned.OwnedRules
+    owned.DirectRules, memory.DoublingRules, destroy.GcRules, owned.OwnedRules
 ):
     subject = under_test
 

@@ -6,7 +6,6 @@ import pytest
 from ecsgen_runtime.testing import (
     cases,
     destroy,
-    lookups,
     machine,
     memory,
     owned,
@@ -54,11 +53,11 @@ under_test = subject.Subject(
 
 
 class TestVillager(
-    lookups.SparseCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     packed.GroupedCases,
-    lookups.OneCases,
+    owned.OneCases,
     memory.IndirectCases,
     owned.OwnedCases,
     proxies.ProxyCases,
@@ -68,11 +67,11 @@ class TestVillager(
 
 
 class _Machine(
-    lookups.SparseRules,
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     packed.GroupedRules,
-    lookups.OneRules,
+    owned.OneRules,
     memory.IndirectRules,
     owned.OwnedRules,
 ):

@@ -195,11 +195,11 @@ def infect_of_one(row: kernels.Row, _chance: kernels.Value) -> bool:
     if not _2[0]:
         return False
     # there = Meeting.other.Person.condition == Condition.infectious
-    _3 = row.refer("Person.condition", "lookup", row["Meeting.other"], (0,))
+    _3 = row.others.refer("Person.condition", "lookup", row["Meeting.other"], (0,))
     _4 = kernels.number("u1", 1)
     _5 = kernels.apply("==", _3, _4)
     # here = Meeting.one.Person.condition == Condition.infectious
-    _6 = row.refer("Person.condition", "lookup", row["Meeting.one"], (0,))
+    _6 = row.others.refer("Person.condition", "lookup", row["Meeting.one"], (0,))
     _7 = kernels.number("u1", 1)
     _8 = kernels.apply("==", _6, _7)
     # Meeting.one.Person.exposed = Meeting.one.Person.exposed or there

@@ -112,9 +112,9 @@ class RowCode:
                 return self._made("row.draw", literal(node.how), *places, *bounds)
             case Referred():
                 place = literal(node.text), *self._led(node.handle)
-                return self._made("row.refer", *place, literal(node.default))
+                return self._made("row.others.refer", *place, literal(node.default))
             case Exists():
-                return self._made("row.exists", literal(node.component), *self._led(node.handle))
+                return self._made("row.others.exists", literal(node.component), *self._led(node.handle))
 
     def _led(self, handle: Expression) -> list[str]:
         """How a handle finds its row, and the handle."""

@@ -22,7 +22,7 @@ from ..entity_manager import Entities
 from ..errors import CapacityError, StaleEntityError, StructureLockedError
 from ..handles import NULL_ENTITY
 from .machine import EXAMPLES
-from .subject import COPIES, deaths, fail, fails, handles_with, refuses
+from .subject import COPIES, Guard, deaths, fail, fails, handles_with, refuses
 
 SETTINGS: Final = settings(
     max_examples=EXAMPLES,
@@ -154,24 +154,6 @@ class EntityRules(_Tested, RuleBasedStateMachine):
         assert [entity in em for entity in self.ever[-5:]] == alive[-5:]
 
 
-class _Guard:
-    """What managers have that destroy their rows together with the entity."""
-
-    def __init__(self) -> None:
-        self._locks = 1
-        self.heard: list[list[int]] = []
-
-    def _before_destroy(self) -> None:
-        if self._locks:
-            raise StructureLockedError("not now")
-
-    def _entities_destroyed(self, gone: Any) -> None:
-        self.heard.append(gone.tolist())
-
-    def remove(self, gone: int) -> None:
-        self.heard.append([gone])
-
-
 class EntityCases(_Tested):
     """One thing at a time."""
 
@@ -204,30 +186,13 @@ class EntityCases(_Tested):
             with pytest.raises(TypeError):
                 em.alive(wrong)  # type: ignore[arg-type]  # that it is refused is the point
 
-    def test_indices_come_back_first_in_first_out(self) -> None:
+    @pytest.mark.parametrize("count", [2, 100])
+    def test_repeated_entities_are_refused(self, count: int) -> None:
         em = self.manager()
-        with handles_with(self.manager, MIN_FREE=1):
-            first, second = em.create(), em.create()
-            em.destroy(second)
-            assert em.index(em.create()) == 2 % self.layout.INDEX_COUNT
-            em.destroy(first)
-            again = em.create()
-        assert em.index(again) == em.index(second)
-        assert em.generation(again) == 2
-        assert not em.alive(second)
-
-    def test_repeated_entities_are_refused(self) -> None:
-        em = self.manager()
-        es = em.create_many(2)
-        refuses(StaleEntityError, "repeated", em.destroy_many, [es[0], es[1], es[0]])
-        assert em.alive_many(es).all()
-        refuses(ValueError, "-1", em.create_many, -1)
-
-    def test_a_repeat_among_few_is_refused(self) -> None:
-        em = self.manager()
-        es = em.create_many(self.most(100)).tolist()
+        es = em.create_many(self.most(count)).tolist()
         refuses(StaleEntityError, "repeated", em.destroy_many, [es[1], es[0], es[1]])
         assert list(em) == es
+        refuses(ValueError, "-1", em.create_many, -1)
 
     def test_repeated_entities_may_die_once(self) -> None:
         em = self.manager()
@@ -261,26 +226,6 @@ class EntityCases(_Tested):
             assert list(map(em.index, made)) == waiting[:count]
             waiting = waiting[count:]
             alive += made
-
-    def test_many_reuse_early_ones_first_and_all_once_no_index_is_left(self) -> None:
-        if self.layout.INDEX_COUNT < 4 or self.layout.GENERATION_BITS < 2:
-            pytest.skip("an index, or its generations, would run out")
-        em = self.manager()
-        with handles_with(self.manager, MIN_FREE=1, INDEX_COUNT=4):
-            em.destroy_many(em.create_many(3))
-            again = em.create_many(4)
-        assert [em.index(e) for e in again.tolist()] == [0, 1, 3, 2]
-        assert [em.generation(e) for e in again.tolist()] == [2, 2, 1, 2]
-
-    @pytest.mark.parametrize("as_many", [False, True])
-    def test_new_indices_come_before_the_last_that_wait(self, as_many: bool) -> None:
-        if self.layout.INDEX_COUNT < 8 or self.layout.GENERATION_BITS < 2:
-            pytest.skip("handles are too few, or retire too soon")
-        with handles_with(self.manager, MIN_FREE=2, INDEX_COUNT=8):
-            em = self.manager()
-            em.destroy_many(em.create_many(6)[[3, 1, 4, 0]])
-            made = self.created(em, 6, as_many)
-        assert list(map(em.index, made)) == [3, 1, 6, 7, 4, 0]
 
     def test_who_is_alive_among_many(self) -> None:
         em = self.manager()
@@ -338,14 +283,12 @@ class EntityCases(_Tested):
 
     def test_callbacks_hear_who_died(self) -> None:
         em = self.manager()
-        es = em.create_many(2)
+        *es, entity = em.create_many(3).tolist()
         died: list[list[int]] = []
         subscription = em.on_destroy(lambda gone: died.append(gone.tolist()))
         em.destroy_many(es[::-1])
-        assert died == [es[::-1].tolist()]
-        entity = em.create()
         em.destroy(entity)
-        assert died[1:] == [[entity]]
+        assert died == [es[::-1], [entity]]
         subscription.cancel()
         em.destroy(em.create())
         em.destroy_many([])
@@ -370,8 +313,8 @@ class EntityCases(_Tested):
         assert others.flags.writeable
 
     def test_nobody_dies_while_a_manager_refuses(self) -> None:
-        em, guard = self.manager(), _Guard()
-        em._attach(guard, _Guard.remove)
+        em, guard = self.manager(), Guard()
+        em._attach(guard, Guard.remove)
         es = em.create_many(2)
         for call, given in ((em.destroy, es[0]), (em.destroy_many, es)):
             refuses(StructureLockedError, call, given)
@@ -379,8 +322,8 @@ class EntityCases(_Tested):
         assert guard.heard == []
 
     def test_nobody_queued_dies_while_a_manager_refuses(self) -> None:
-        em, guard = self.manager(), _Guard()
-        em._attach(guard, _Guard.remove)
+        em, guard = self.manager(), Guard()
+        em._attach(guard, Guard.remove)
         first, second = em.create_many(2).tolist()
         guard._locks = 0
 
@@ -395,10 +338,8 @@ class EntityCases(_Tested):
 
     def test_callbacks_that_fail_lose_nothing(self) -> None:
         em = self.manager()
-        died: list[list[int]] = []
-
         em.on_destroy(fail)
-        em.on_destroy(lambda gone: died.append(gone.tolist()))
+        died = deaths(em)
         em.on_destroy(fail)
         entity = em.create()
         fails([ZeroDivisionError] * 2, em.destroy, entity)

@@ -305,7 +305,8 @@ class Row:
     """The parent's row; less than 0 for roots."""
     stem: int = 0
     crowd: Crowd | None = None
-    others: Others | None = None
+    others: Any = None
+    """`Others`, if it refers or sends to rows."""
     is_heard: bool = True
 
     def place(self, name: str) -> int:
@@ -334,23 +335,10 @@ class Row:
         if self.crowd is not None:
             self.crowd.moved(column, row)
 
-    def refer(
-        self, text: str, by: str, handle: Value, default: tuple[Any, ...]
-    ) -> Value:
-        """Return a field of the row that a handle leads to; by default, what nothing has."""
-        assert self.others is not None
-        return self.others.refer(text, by, handle, default)
-
-    def exists(self, component: str, by: str, handle: Value) -> Value:
-        """Return whether a handle leads to a row, or an entity is alive."""
-        assert self.others is not None
-        return self.others.exists(component, by, handle)
-
     def send(
         self, text: str, by: str, handle: Value, how: str, value: Value, *index: int
     ) -> None:
         """Send a message, if anybody hears of it."""
-        assert self.others is not None
         if self.is_heard:
             self.others.send(text, by, handle, how, value, *index)
 

@@ -19,10 +19,8 @@ from hypothesis.stateful import (
     rule,
 )
 
-from ..errors import StaleInstanceError, StructureLockedError
-from ..handles import NIL
 from .proxies import Followed
-from .subject import Field, Subject, refuses, same, through_pickle, through_snapshot
+from .subject import Field, Subject, same, through_pickle, through_snapshot
 
 # --- How long tests search: a tenth of what Hypothesis' profile says ------------------
 
@@ -117,17 +115,6 @@ class Machine(RuleBasedStateMachine):
     def smallest(self) -> int:
         """Return for how many rows the buffer must have room."""
         return len(self.table)
-
-    def structural_calls(self) -> list[Callable[[], object]]:
-        """Return calls that a locked manager refuses."""
-        m = self.manager
-        return [
-            *(lambda row=row: m.destroy(row) for row in self.used()[:1]),
-            lambda: m.destroy_many(self.used()),
-            m.clear,
-            lambda: m.reserve(m.capacity + 1),
-            m.shrink_to_fit,
-        ]
 
     def expanded(self, rows: Sequence[int]) -> Sequence[int]:
         """Return rows that are to go, and those that go with them."""
@@ -301,28 +288,6 @@ class Machine(RuleBasedStateMachine):
         self.watch()
 
     # --- what is refused -----------------------------------------------------------
-
-    @rule()
-    def unused_rows_are_refused(self) -> None:
-        m = self.manager
-        for row in (-1, len(self.table), NIL):
-            calls = [m.destroy, m.row]
-            calls += [getattr(m, field.name) for field in self.subject.fields]
-            for call in calls:
-                refuses(StaleInstanceError, call, row)
-            refuses(StaleInstanceError, m.destroy_many, [*self.used(), row])
-
-    @precondition(lambda self: self.used())
-    @rule(data=st.data())
-    def repeated_rows_are_refused(self, data: st.DataObject) -> None:
-        row = data.draw(st.sampled_from(self.used()))
-        refuses(StaleInstanceError, self.manager.destroy_many, [*self.used(), row])
-
-    @rule()
-    def locked_refuses_changes(self) -> None:
-        with self.manager.locked():
-            for call in self.structural_calls():
-                refuses(StructureLockedError, call)
 
     # --- what must hold ------------------------------------------------------------
 

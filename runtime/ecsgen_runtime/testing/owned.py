@@ -1,11 +1,13 @@
-"""Rows belong to entities."""
+"""Rows belong to entities, which find theirs by index, as their index or by a map."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Any
+from functools import partial
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from hypothesis.stateful import invariant, precondition, rule
 from ..entity_manager import Entities
 from ..errors import (
     CapacityError,
-    EcsError,
+    DuplicateInstanceError,
     MissingInstanceError,
     StaleEntityError,
     StaleInstanceError,
@@ -23,8 +25,8 @@ from ..errors import (
 )
 from ..handles import NIL, NULL_ENTITY
 from .cases import Cases
-from .machine import FORMS, Machine, Record
-from .subject import Field, born, handles_with, need, refuses, same
+from .machine import FORMS, MANY_ROWS, Machine, Record
+from .subject import Field, born, handles_with, need, reborn, refuses, same
 
 
 class OwnedRules(Machine):
@@ -71,16 +73,6 @@ class OwnedRules(Machine):
     def choose_new(self, data: st.DataObject) -> list[int]:
         """Draw entities for new instances."""
         return data.draw(self.some(self.creatable(), unique=False))
-
-    def structural_calls(self) -> list[Callable[[], object]]:
-        m = self.manager
-        return [
-            *super().structural_calls(),
-            *(lambda e=e: m.create(e) for e in self.creatable()[:1]),
-            lambda: m.create_many(self.creatable()[:2]),
-            lambda: m.remove(1),
-            lambda: m.remove_many(self.alive),
-        ]
 
     # --- the model -----------------------------------------------------------------
 
@@ -273,6 +265,9 @@ class OwnedRules(Machine):
 class OwnedCases(Cases):
     """Entities and their rows."""
 
+    collects: ClassVar[bool] = False
+    """Whether rows of the dead wait until they are collected."""
+
     def new(self, room: int = 0) -> tuple[Entities, Any]:
         need(self.subject, room)
         entities = self.subject.entities()
@@ -294,6 +289,14 @@ class OwnedCases(Cases):
     def found(self, m: Any, owner: int) -> int:
         row: int = m.lookup(owner)
         return row
+
+    def structural_calls(self, source: Entities, m: Any) -> list[Callable[[], object]]:
+        owners, other = m.data.entity.copy(), source.create()
+        return [
+            *super().structural_calls(source, m),
+            *(partial(m.ensure, other), partial(m.remove_many, owners)),
+            *(partial(m.remove, entity) for entity in (owners[0], other)),
+        ]
 
     def check_unused(self, m: Any, row: int) -> None:
         super().check_unused(m, row)
@@ -319,6 +322,8 @@ class OwnedCases(Cases):
         name = f"{entities.index(entity)}v{entities.generation(entity)}"
         named = re.escape(f"entity {name} ({entity}) ")
         refuses(MissingInstanceError, named, m.require, entity)
+        for call, given in ((m.require, entity), (m.require_many, [entity])):
+            refuses(MissingInstanceError, f"{self.subject.label}Manager", call, given)
         m.create(entity)
         hint = rf"that is the entity {name}; lookup\(entity\) gives its row$"
         refuses(StaleInstanceError, hint, m.row, entity)
@@ -329,19 +334,13 @@ class OwnedCases(Cases):
             m.row(entity)
         assert "that is" not in str(raised.value)
 
-    def test_no_rows_yet(self) -> None:
-        entities, m = self.new()
-        entity = entities.create()
-        assert m.lookup(entity) == m.lookup(NULL_ENTITY) == NIL
-        assert m.lookup_many([entity, 0, 2**64 - 1]).tolist() == [NIL] * 3
-        assert m.remove(entity) == m.remove_many([entity]) == 0
-        assert m.version == 0
-
     def test_ensure_takes_defaults_and_only_fields(self) -> None:
         entities, m = self.new()
         entity = entities.create()
         refuses(TypeError, m.ensure, entity, no_such_field=1)
         assert same(m.row(m.ensure(entity)), self.subject.read({}))
+        with m.locked():
+            assert m.ensure(entity) == m.lookup(entity)
         with pytest.raises(TypeError, match=r"ensure\(\).*no_such_field"):
             m.ensure(entity, no_such_field=1)  # ignored here, but must be a field
 
@@ -350,28 +349,21 @@ class OwnedCases(Cases):
         with pytest.raises(ValueError, match="read-only"):
             m.data.entity[0] = 1
 
-    def test_one_entity(self) -> None:
-        entities, m = self.new()
-        entity, other = entities.create(), entities.create()
-        row = m.create(entity)
-        assert m.lookup(entity) == m.require(entity) == m.ensure(entity) == row
-        assert m.entity(row) == entity
-        assert entity in m
-        assert m.has(entity)
-        assert other not in m
-        assert not m.has(other)
-        assert "text" not in m
-        refuses(MissingInstanceError, f"{self.subject.label}Manager", m.require, other)
-        with pytest.raises(MissingInstanceError, match=f"{self.subject.label}Manager"):
-            m.require_many([entity, other])
-
-    def test_numbers_that_are_no_entities_have_no_rows(self) -> None:
-        _, m, es = self.filled(3)
-        odd = [0, -1, 2**64 - 1, 2**64, 2**70, int(es[0]) + 1000, NIL]
+    @pytest.mark.parametrize("rows", [0, 3])
+    def test_numbers_that_are_no_entities_have_no_rows(self, rows: int) -> None:
+        entities, m, _ = self.filled(rows)
+        new = entities.create()
+        odd = [new, 0, -1, 2**64 - 1, 2**64, 2**70, new + 1000, NIL]
         assert [m.lookup(number) for number in odd] == [NIL] * len(odd)
         assert m.lookup_many(odd).tolist() == [NIL] * len(odd)
         assert m.has_many(odd).tolist() == [False] * len(odd)
         assert not any(number in m for number in odd)
+        assert m.remove(new) == m.remove_many([new, 0]) == 0
+        assert m.version == min(rows, 1)
+
+    def test_nothing_collects_but_where_the_dead_wait(self) -> None:
+        _, m = self.new()
+        assert hasattr(m, "gc") == hasattr(m, "collect") == self.collects
 
     def test_dead_entities_get_nothing(self) -> None:
         entities, m, es = self.filled(2)
@@ -432,30 +424,297 @@ class OwnedCases(Cases):
         m.destroy(np.uint16(1))
         assert m.lookup(es[1]) == NIL
 
-    def test_locked_for_entities(self) -> None:
+
+# --- What `sparse` and `direct` share: rows are found by an entity's index ------------
+
+
+class IndexedRules(OwnedRules):
+    """Rows of a dead entity go before another entity of its index gets new ones."""
+
+    def evicted(self, chosen: Sequence[int]) -> list[int]:
+        index = self.entities.index
+        successors = {index(entity): entity for entity in chosen}
+        former = [e for e in self.lists if successors.get(index(e), e) != e]
+        return sorted(row for entity in former for row in self.rows_of(entity))
+
+
+class IndexedCases(OwnedCases):
+    """An index is used again, perhaps before its former owner's rows were collected."""
+
+    @pytest.mark.parametrize("at_once", [False, True])
+    def test_successors_drive_the_dead_out(self, at_once: bool) -> None:
+        entities, m, es = self.filled(6)
+        successors, samples = reborn(entities, es[1:4]), range(3)
+        if at_once:
+            rows = m.create_many(successors, **self.subject.samples(3)).tolist()
+        else:
+            for e, k in zip(successors, samples, strict=True):
+                row = m.create(e, **self.subject.sample(k))
+                assert (m.entity(row), m.lookup(es[1 + k])) == (e, NIL)
+            rows = m.lookup_many(successors).tolist()
+        assert m.lookup_many(successors).tolist() == rows
+        assert m.lookup_many(es).tolist().count(NIL) == 3
+        assert sorted(m) == sorted([es[0], *es[4:], *successors])
+        self.check_values(m, rows, samples)
+        assert (len(m), m.remove(es[1]), m.remove(successors[1])) == (6, 0, 1)
+
+
+# --- Lookup by an array over entity indices -------------------------------------------
+
+
+class SparseRules(IndexedRules):
+    """Nothing more than rows found by index."""
+
+
+class SparseCases(IndexedCases):
+    """The map grows with the highest index, and shrinks on demand."""
+
+    def test_the_map_counts_as_memory(self) -> None:
+        entities, m = self.new(2000)
+        es = born(entities, 2000)
+        m.reserve(64)
+        m.create(es[0])
+        before = m.nbytes
+        m.create(es[-1])
+        assert m.nbytes >= before + 4 * (2000 - 64)
+        m.remove(es[-1])
+        m.shrink_to_fit()
+        assert m.nbytes <= before
+        assert m.lookup_many(es[[0, -1]]).tolist() == [0, NIL]
+        m.create_many(es[1:])
+        assert m.lookup_many(es).tolist() == list(range(2000))
+
+    def test_the_map_keeps_the_highest_index(self) -> None:
+        entities, m = self.new()
+        es = born(entities, 130)
+        for k in (63, 64, 65, 127, 128):
+            m.create(es[k])
+            m.shrink_to_fit()
+            assert m.has_many(es).nonzero()[0].tolist() == [k]
+            m.clear()
+
+    def test_own_columns_are_copied_before_the_dead_leave(self) -> None:
+        entities, m, es = self.filled(6)
+        successors = reborn(entities, es[:2])
+        expected = [m.row(row) for row in range(2)]
+        own = self.subject.own_columns(m, slice(2))
+        rows = m.create_many(successors, **own)
+        assert same([m.row(row) for row in rows], expected)
+
+
+# --- Lookup by a map over whole handles: the dead are in nobody's way -----------------
+
+
+class HashCases(OwnedCases):
+    """An index is used again before its former owner's rows were collected."""
+
+    def test_the_map_counts_as_memory(self) -> None:
+        _, more, _ = self.filled(1000)
+        more.reserve(1000)
+        _, m, _ = self.filled(1)
+        m.reserve(1000)
+        assert more.nbytes >= m.nbytes + 1000
+
+
+# --- At most one instance per entity --------------------------------------------------
+
+
+class OneRules(OwnedRules):
+    """A second instance is refused."""
+
+    def creatable(self) -> list[int]:
+        return [entity for entity in self.alive if entity not in self.lists]
+
+    def choose_new(self, data: st.DataObject) -> list[int]:
+        return data.draw(self.some(self.creatable()))
+
+
+class OneCases(OwnedCases):
+    """Duplicates, one and many."""
+
+    def test_a_second_instance_is_refused(self) -> None:
         entities, m, es = self.filled(3)
-        more = born(entities, 2)
+        new, other = born(entities, 2).tolist()
         with self.unchanged(m):
-            calls: tuple[Callable[[], object], ...] = (
-                lambda: m.create(more[0]),
-                lambda: m.create_many(more),
-                lambda: m.ensure(more[0]),
-                lambda: m.remove(es[0]),
-                lambda: m.remove(more[0]),
-                lambda: m.remove_many(es),
-            )
-            with m.locked():
-                for call in calls:
-                    refuses(StructureLockedError, f"{self.subject.label}Manager", call)
-                assert m.ensure(es[0]) == 0
+            refuses(DuplicateInstanceError, m.create, es[1], **self.subject.sample(5))
+            repeats = [new, new], [other, new, other], [new, other, new]
+            for chosen in ([new, es[2]], [es[0]], *repeats):
+                refuses(DuplicateInstanceError, m.create_many, chosen)
+            with m.locked():  # an earlier error
+                refuses(StructureLockedError, m.create, es[0])
+                refuses(StructureLockedError, m.create_many, es)
 
-    def test_clear_lets_entities_live(self) -> None:
-        entities, m, es = self.filled(70)
-        m.clear()
-        assert m.lookup_many(es).tolist() == [NIL] * 70
-        assert entities.alive_many(es).all()
 
-    def test_errors_are_of_one_family(self) -> None:
-        _, m = self.new()
-        for call in (m.destroy, m.require, m.create):
-            refuses(EcsError, call, 5)
+# --- The entity's index is the row: nothing moves, and there may be holes -------------
+
+
+class DirectRules(IndexedRules, OneRules):
+    """Rows are where the entity's index says."""
+
+    def append(self, records: list[Record]) -> list[int]:
+        rows = [self.entities.index(record.owner) for record in records]
+        self.table += [None] * (max(rows) + 1 - len(self.table))
+        for row, record in zip(rows, records, strict=True):
+            self.table[row] = record
+        return rows
+
+    def rows_needed(self, owners: Sequence[int]) -> int:
+        return max(map(self.entities.index, owners), default=-1) + 1
+
+    def close(self, rows: list[int]) -> None:
+        for row in rows:
+            self.table[row] = None
+        while self.table and self.table[-1] is None:
+            self.table.pop()
+
+    @invariant()
+    def holes_agree(self) -> None:
+        present = [record is not None for record in self.table]
+        assert self.manager.data.present.tolist() == present
+        for row in [row for row, used in enumerate(present) if not used][:2]:
+            refuses(StaleInstanceError, self.manager.row, row)
+            refuses(StaleInstanceError, self.manager.destroy, row)
+
+
+class DirectCases(IndexedCases, OneCases):
+    """Rows stay where they are."""
+
+    def test_a_hole_stays_a_hole(self) -> None:
+        _, m, es = self.filled(5)
+        m.destroy(2)
+        assert (len(m), m.data.n) == (4, 5)
+        assert m.data.present.tolist() == [True, True, False, True, True]
+        assert m.data.entity.tolist() == [*es[:2], 0, *es[3:]]
+        assert list(m) == [*es[:2], *es[3:]]
+        assert (m.lookup(NULL_ENTITY), m.remove(NULL_ENTITY)) == (NIL, 0)
+        self.check_unused(m, 2)
+        self.check_values(m, [0, 1, 3, 4], [0, 1, 3, 4])
+
+    @pytest.mark.parametrize("holes", [1, 15, 16, 17, 4_110, 4_111, 4_112, 8_200])
+    def test_the_end_is_found_over_any_number_of_holes(self, holes: int) -> None:
+        entities, m = self.new(holes + 2)
+        es = born(entities, holes + 2)
+        chosen = es[[0, -1]]
+        m.create_many(chosen)
+        m.destroy(holes + 1)
+        assert (len(m), m.data.n, list(m)) == (1, 1, [es[0]])
+        m.create_many(chosen[1:])
+        m.destroy_many([holes + 1])
+        assert (len(m), m.data.n, list(m)) == (1, 1, [es[0]])
+
+    @pytest.mark.parametrize("count", [2, 15, 16, 17, 40, 5_000])
+    def test_the_end_is_found_when_many_go(self, count: int) -> None:
+        entities, m = self.new(count + 1)
+        es = born(entities, count + 1)
+        m.create_many(es)
+        m.destroy_many(np.arange(1, count + 1))
+        assert (len(m), m.data.n, list(m)) == (1, 1, [es[0]])
+        m.create_many(es[1:])
+        m.destroy_many(np.delete(np.arange(count + 1), 1))
+        assert (len(m), m.data.n, list(m)) == (1, 2, [es[1]])
+
+    def test_a_mask_with_holes(self) -> None:
+        _, m, es = self.filled(4)
+        m.destroy(1)
+        with self.unchanged(m):
+            refuses(StaleInstanceError, m.destroy_many, np.ones(4, np.bool_))
+        m.destroy_many(m.data.present & (m.data.entity != es[0]))
+        assert list(m) == [es[0]]
+
+
+# --- Any number of instances per entity, in order of creation -------------------------
+
+
+class ManyRules(OwnedRules):
+    """Lists hold all rows of an entity."""
+
+    @precondition(lambda self: self.alive and len(self.table) < MANY_ROWS)
+    @rule(data=st.data(), count=st.integers(60, 70))
+    def one_entity_gets_many(self, data: st.DataObject, count: int) -> None:
+        entity = data.draw(st.sampled_from(self.alive))
+        rows = [self.subject.sample(k) for k in range(count)]
+        chosen, columns = [entity] * count, self.subject.samples(count)
+        create = self.manager.create_many
+        self.arrive(chosen, rows, lambda: create(chosen, **columns).tolist())
+
+    @invariant()
+    def lists_agree(self) -> None:
+        where = {id(record): row for row, record in enumerate(self.table)}
+        known = [*self.alive, *self.lists, 0]
+        lists = [[where[id(record)] for record in self.lists.get(e, [])] for e in known]
+        for entity, rows in zip(known, lists, strict=True):
+            check_list(self.manager, entity, rows)
+        assert self.manager.count_many(known).tolist() == list(map(len, lists))
+
+
+def check_list(m: Any, entity: int, rows: list[int]) -> None:
+    """Check an entity's rows, forwards and backwards."""
+    assert list(m.instances(entity)) == rows
+    assert m.count(entity) == len(rows)
+    assert m.count_many([entity, entity]).tolist() == [len(rows)] * 2
+    assert m.first(entity) == m.lookup(entity) == (*rows, NIL)[0]
+    for before, after in pairwise([NIL, *rows, NIL]):
+        assert before == NIL or m.next(before) == after
+        assert after == NIL or m.previous(after) == before
+
+
+class ManyCases(OwnedCases):
+    """Order, both ways, through every change."""
+
+    def several(self, owners: str) -> tuple[Any, dict[str, int]]:
+        """Return a manager with a row for each letter, owned by the entity of that letter."""
+        entities, m = self.new(len(owners))
+        letters = sorted(set(owners))
+        es = born(entities, len(letters)).tolist()
+        names = dict(zip(letters, es, strict=True))
+        samples = self.subject.samples(len(owners))
+        m.create_many([names[letter] for letter in owners], **samples)
+        return m, names
+
+    def test_order_of_creation(self) -> None:
+        m, names = self.several("abaab")
+        check_list(m, names["a"], [0, 2, 3])
+        check_list(m, names["b"], [1, 4])
+        assert m.create(names["a"]) == 5
+        check_list(m, names["a"], [0, 2, 3, 5])
+        assert m.ensure(names["b"]) == 1
+        assert len(m) == 6
+
+    @pytest.mark.parametrize(
+        ("gone", "left"),
+        [(0, [1, 2, 0]), (1, [0, 2, 1]), (2, [0, 1, 2]), (3, [0, 1, 2])],
+    )
+    def test_one_of_several_goes(self, gone: int, left: list[int]) -> None:
+        m, names = self.several("aaaa")
+        m.destroy(gone)
+        check_list(m, names["a"], left)
+
+    def test_all_of_an_entity_go(self) -> None:
+        m, names = self.several("abcabcab")
+        assert m.remove(names["a"]) == 3
+        check_list(m, names["a"], [])
+        assert names["a"] not in m
+        assert m.remove_many([names["b"], names["a"], names["b"]]) == 3
+        check_list(m, names["c"], [1, 0])
+        assert len(m) == 2
+
+    def test_long_lists(self) -> None:
+        m, names = self.several("ab" + "a" * 200)
+        check_list(m, names["a"], [0, *range(2, 202)])
+        m.destroy_many(range(0, 202, 2))
+        assert m.count(names["a"]) == 100
+        assert m.count_many([names["b"], names["a"]]).tolist() == [1, 100]
+        assert m.remove_many([names["a"]]) == 100
+        check_list(m, names["b"], [0])
+
+    def test_only_rows_in_use_have_neighbours(self) -> None:
+        m, _ = self.several("ab")
+        for row in (-1, 2, NIL):
+            for call in (m.next, m.previous):
+                refuses(StaleInstanceError, call, row)
+
+    def test_instances_are_those_of_now(self) -> None:
+        m, names = self.several("aab")
+        found = m.instances(names["a"])
+        m.create(names["a"])
+        assert list(found) == [0, 1]

@@ -223,14 +223,6 @@ class ProxyCases(Cases):
             with pytest.raises(TypeError):
                 m[wrong]
 
-    def test_rows_are_iterated_in_order(self) -> None:
-        _, m, _ = self.filled(4)
-        for row, proxy in enumerate(m.rows()):
-            self.check_proxy(proxy, m, row)
-        assert row == 3
-        m.clear()
-        assert list(m.rows()) == []
-
     def test_rows_that_go_meanwhile(self) -> None:
         source, m, es = self.filled(5)
         rows = m.rows()

@@ -8,7 +8,6 @@ from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from .cases import Cases
@@ -282,29 +281,12 @@ class SpacedCases(Cases):
         rows = self.add(source, m, COUNT, **{m._SPACE.field: places})
         return source, m, rows
 
-    def seen(self, source: Any, m: Any) -> list[bool]:
-        """Return which rows others see."""
-        found = []
-        for row in range(m.data.n):
-            owner = int(m.data.entity[row]) if hasattr(m.data, "entity") else None
-            is_active = row < getattr(m, "n_active", m.data.n)
-            found.append(is_active and (owner is None or source.alive(owner)))
-        return found
-
-    def places(self, m: Any) -> NDArray[Any]:
-        """Return all rows' places, shape (n, axes)."""
-        field = m._SPACE.field
-        if field in self.subject.split:
-            parts = self.subject.split[field]
-            return np.stack([getattr(m.data, name) for name in parts], axis=1)
-        return np.array(getattr(m.data, field))
-
-    def check(self, source: Any, m: Any, radius: float) -> None:
+    def check(self, m: Any, radius: float) -> None:
         """Compare with the definition, for points among the rows and others."""
-        places = self.places(m)
+        places = columns_of(self.subject, m)[m._SPACE.field]
         some = np.vstack([places, places[:5] * 0.5, places[:5] - 11])
         space = Space(radius, m.wrap, places.dtype)
-        expected = neighbours(space, some, places, self.seen(source, m))
+        expected = neighbours(space, some, places, are_seen(m))
         starts, rows = m.near(some, radius)
         assert (starts.dtype, rows.dtype) == (np.intp, np.intp)
         pairs = pairwise(starts)
@@ -317,20 +299,17 @@ class SpacedCases(Cases):
         for wrap in (*same, (0, 2.5, 10)[:axes], (20, 3, 0)[:axes]):
             m.wrap = wrap
             for radius in (0.5, 2, 30):
-                self.check(source, m, radius)
+                self.check(m, radius)
         if hasattr(source, "destroy_many"):
             owners = [self.owner(m, row) for row in rows]
             source.destroy_many(owners[::3])
-            self.check(source, m, 2)
+            self.check(m, 2)
         if hasattr(m, "deactivate_many"):
             m.deactivate_many(range(1, m.data.n, 4))
-            self.check(source, m, 2)
-
-    def test_near_nothing(self) -> None:
-        _, m = self.new()
-        axes = len(m.wrap)
-        starts, rows = m.near(np.zeros((2, axes)), 1.0)
-        assert (starts.tolist(), rows.tolist()) == ([0, 0, 0], [])
+            self.check(m, 2)
+        m.clear()
+        starts, found = m.near(np.zeros((2, axes)), 1.0)
+        assert (starts.tolist(), found.tolist()) == ([0, 0, 0], [])
         assert m.near(np.empty((0, axes)), 1.0).starts.tolist() == [0]
 
     def test_what_is_no_point_or_radius(self) -> None:
@@ -346,12 +325,17 @@ class SpacedCases(Cases):
     def test_what_is_no_wrap(self) -> None:
         _, m = self.new()
         axes = len(m.wrap)
-        for wrap in (-1, np.nan, np.inf, "x", None, True):
-            with pytest.raises(ValueError, match="wrap"):
-                m.wrap = (wrap,) * axes
-        for other in ((), (1,) * (axes + 1), 7, None, "abc"):
-            with pytest.raises(ValueError, match="wrap"):
-                m.wrap = other
+        sizes = (-1, np.nan, np.inf, "x", None, True)
+        wrong = (
+            *((size,) * axes for size in sizes),
+            (),
+            (1,) * (axes + 1),
+            7,
+            None,
+            "abc",
+        )
+        for wrap in wrong:
+            refuses(ValueError, "wrap", setattr, m, "wrap", wrap)
         assert m.wrap == m._SPACE.wrap
         m.wrap = np.arange(axes)
         assert m.wrap == tuple(map(float, range(axes)))
@@ -359,6 +343,5 @@ class SpacedCases(Cases):
 
     def test_copies_are_as_wide(self) -> None:
         _, m = self.new()
-        wrap = tuple(m._SPACE.wrap[::-1])
-        m.wrap = wrap = tuple(size + 0.1 for size in wrap)
+        m.wrap = wrap = tuple(size + 0.1 for size in m._SPACE.wrap[::-1])
         assert [copied(m).wrap for copied in COPIES] == [wrap, wrap]

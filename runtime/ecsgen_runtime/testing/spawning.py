@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from copy import deepcopy
-from itertools import permutations
 from typing import Any, ClassVar
 from unittest.mock import patch
 
@@ -21,21 +20,17 @@ from .cases import check_shown
 from .subject import (
     COPIES,
     Roomy,
-    Subject,
+    announcing,
     born,
     deaths,
-    fail,
-    handles_with,
     lack,
     refuses,
     same,
-    through_pickle,
+    succeed,
 )
 
-# --- The world: spawning, destroying and looking at whole entities --------------------
 
-
-class WorldCases(Roomy):
+class SpawningCases(Roomy):
     """A world with all its components."""
 
     world: ClassVar[Any]
@@ -181,7 +176,8 @@ class WorldCases(Roomy):
         w = self.world()
         es = w.spawn(3, **self.everything())
         w.destroy(es[0])
-        w.destroy_many(es[1:])
+        refuses(StaleEntityError, w.destroy_many, [es[1], es[1]])
+        w.destroy_many([*es[1:], es[1]], repeats=True)
         assert len(w.entities) == 0
         refuses(StaleEntityError, w.destroy, es[0])
         refuses(StaleEntityError, w.destroy_many, es)
@@ -219,26 +215,10 @@ class WorldCases(Roomy):
         for manager in self.managers(other).values():
             assert set(es[1:].tolist()) <= set(manager) <= set(es.tolist())
 
-
-# --- Deaths that wait until somebody flushes ------------------------------------------
-
-
-class LaterCases(WorldCases):
-    """Entities are noted, and die together."""
-
-    def crowd(self, w: Any) -> list[int]:
-        """Return a few entities with all components."""
-        es: list[int] = self.populate(w, 4, list(self.subjects)).tolist()
-        return es
-
-    def test_nobody_was_noted(self) -> None:
-        w = self.world()
-        assert w.flush() == w.collect() == 0
-
     @pytest.mark.parametrize("times", [1, 20])
     def test_noted_entities_die_together(self, times: int) -> None:
         w = self.world()
-        es = self.crowd(w)
+        es = self.populate(w, 4, self.subjects).tolist()
         died = deaths(w.entities)
         w.destroy_later(es[2])
         w.destroy_later(np.array(es[:1], np.uint64))
@@ -253,7 +233,7 @@ class LaterCases(WorldCases):
     @pytest.mark.parametrize("is_clean", [False, True])
     def test_collect_flushes(self, is_clean: bool) -> None:
         w = self.world()
-        es = self.crowd(w)
+        es = self.populate(w, 4, self.subjects).tolist()
         if is_clean:
             w.collect()
         w.destroy_later(es[0])
@@ -261,76 +241,7 @@ class LaterCases(WorldCases):
         assert not w.entities.alive(es[0])
         assert not any(es[0] in manager for manager in self.lazy(w))
 
-    def test_successors_are_not_meant(self) -> None:
-        w = self.world()
-        (entity,) = w.spawn(1).tolist()
-        w.destroy_later(entity)
-        w.destroy(entity)
-        with handles_with(w.entities, MIN_FREE=0):
-            (successor,) = w.spawn(1).tolist()
-        assert w.flush() == 0
-        assert w.entities.alive(successor)
-
-    def test_notes_are_saved(self) -> None:
-        w = self.world()
-        es = w.spawn(2).tolist()
-        w.destroy_later(es[0])
-        other = through_pickle(w)
-        w.destroy_later(es[1])
-        assert (other.flush(), w.flush()) == (1, 2)
-
-    def test_notes_stay_while_nobody_may_die(self) -> None:
-        for module, manager in self.managers(self.world()).items():
-            if not hasattr(manager, "_before_destroy"):
-                continue
-            w = self.world()
-            es = self.crowd(w)
-            w.destroy_later(es[0])
-            with getattr(w, module).locked():
-                for call in (w.flush, w.collect):
-                    refuses(StructureLockedError, call)
-            assert w.entities.alive_many(es).all()
-            assert w.flush() == 1
-
-    def test_failures_of_callbacks_stop_no_collection(self) -> None:
-        w = self.world()
-        es = self.crowd(w)
-
-        w.entities.on_destroy(fail)
-        w.destroy_later(es)
-        refuses(ExceptionGroup, w.collect)
-        assert not any(map(len, self.lazy(w)))
-
-    def test_entities_given_twice_die_once(self) -> None:
-        w = self.world()
-        es = self.crowd(w)
-        refuses(StaleEntityError, w.destroy_many, [es[0], es[0]])
-        w.destroy_many([es[0], es[1], es[0]], repeats=True)
-        assert w.entities.alive_many(es).tolist() == [False, False, True, True]
-
-
-# --- Spawning when values move, rows go, or something fails ---------------------------
-
-
-class SpawningCases(LaterCases):
-    """A spawn is done as a whole, or not at all."""
-
-    def releasing(self, w: Any) -> list[str]:
-        """Return the modules whose rows of dead entities wait, and are announced as they go."""
-        return [
-            module
-            for module, manager in self.managers(w).items()
-            if hasattr(manager, "collect") and hasattr(manager, "on_release")
-        ]
-
-    def alike(self, subject: Subject, source: Subject) -> tuple[str, str] | None:
-        """Return a field of each that the other's columns fit, if there are such."""
-        kinds = {(f.dtype, f.shape): f.name for f in source.whole if f.dtype[0] == "f"}
-        for field in subject.whole:
-            name = kinds.get((field.dtype, field.shape))
-            if name is not None:
-                return field.name, name
-        return None
+    # --- spawning when values move, rows go, or something fails --------------------
 
     def locks(self, w: Any, first: str, module: str) -> bool:
         """Return whether a manager is locked with another, whose rows move with its own."""
@@ -340,20 +251,6 @@ class SpawningCases(LaterCases):
             except StructureLockedError:
                 return True
         return False
-
-    def makes_way(self, module: str) -> bool:
-        """Return whether a row of the dead goes when its entity has a successor."""
-        w = self.world()
-        (entity,) = w.spawn(1, **{module: {}}).tolist()
-        self.succeed(w, entity, **{module: {}})
-        return entity not in getattr(w, module)
-
-    def succeed(self, w: Any, entity: int, /, **components: Any) -> int:
-        """Let an entity die, and spawn another of the same index."""
-        w.destroy(entity)
-        with handles_with(w.entities, MIN_FREE=0):
-            successor: int = w.spawn(1, **components).tolist()[0]
-        return successor
 
     def test_own_columns_can_be_spawned(self) -> None:
         for module, subject in self.subjects.items():
@@ -372,23 +269,6 @@ class SpawningCases(LaterCases):
             rows = manager.require_many(es)
             assert same([manager.row(row) for row in rows], expected)
 
-    def test_columns_of_another_can_be_spawned(self) -> None:
-        """Also while it grows: the call's own arguments are no views held outside."""
-        for (module, subject), (other, source) in permutations(
-            self.subjects.items(), 2
-        ):
-            both = self.alike(subject, source)
-            if both is None or source.reserve:
-                continue
-            w = self.world()
-            manager = getattr(w, other)
-            self.populate(w, manager.capacity or 64, [other])
-            self.populate(w, manager.capacity - len(manager), [other])
-            column = getattr(manager.data, both[1])[:2]
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                w.spawn(2, **{other: {}, module: {both[0]: column}})
-
     def test_columns_whose_rows_go_can_be_spawned(self) -> None:
         for module, subject in self.subjects.items():
             w = self.world()
@@ -397,31 +277,12 @@ class SpawningCases(LaterCases):
             expected = manager.row(0)
             own = subject.own_columns(manager, slice(0, 1))
             if hasattr(manager, "collect"):
-                successor = self.succeed(w, es[0], **{module: own})
+                successor = succeed(w, es[0], **{module: own})
                 assert same(manager.row(manager.require(successor)), expected)
-
-    def test_columns_of_others_whose_rows_go_can_be_spawned(self) -> None:
-        """Others move into their place before the new rows are filled."""
-        for (module, subject), (other, source) in permutations(
-            self.subjects.items(), 2
-        ):
-            both = self.alike(subject, source)
-            if both is None or not hasattr(source.manager, "collect"):
-                continue
-            w = self.world()
-            es = self.populate(w, 6, [other])
-            column = getattr(getattr(w, other).data, both[1])[:3]
-            expected = column.tolist()
-            w.destroy_many(es[:3])
-            with handles_with(w.entities, MIN_FREE=0):
-                es = w.spawn(3, **{other: {}, module: {both[0]: column}})
-            manager = getattr(w, module)
-            found = getattr(manager.data, both[0])[manager.require_many(es)]
-            assert same(found.tolist(), expected)
 
     def announced(self) -> Iterator[tuple[Any, str, str, int]]:
         """Yield worlds with an entity whose row is announced as it goes: its module, another."""
-        for first in self.releasing(self.world()):
+        for first in announcing(self.world):
             for module in sorted({*self.subjects} - {first}):
                 w = self.world()
                 (entity,) = w.spawn(1, **{first: {}}).tolist()
@@ -442,7 +303,7 @@ class SpawningCases(LaterCases):
                     array[:] = what[name][1:]
 
             getattr(w, first).on_release(write)
-            successor = self.succeed(w, entity, **{first: {}, module: given})
+            successor = succeed(w, entity, **{first: {}, module: given})
             self.check_samples(w, module, [successor], [0])
 
     def test_callbacks_may_create_what_is_spawned(self) -> None:
@@ -451,15 +312,13 @@ class SpawningCases(LaterCases):
             manager = getattr(w, module)
             if self.locks(w, first, module) or hasattr(manager, "first"):
                 continue
-            if not self.makes_way(first):
-                continue
 
             def create(_: object, w: Any = w, m: Any = manager) -> None:
                 m.create_many(w.entities.live())
 
             getattr(w, first).on_release(create)
             parts: dict[str, Any] = {first: {}, module: {}}
-            refuses(DuplicateInstanceError, self.succeed, w, entity, **parts)
+            refuses(DuplicateInstanceError, succeed, w, entity, **parts)
             assert not any(len(m) for m in (w.entities, *self.managers(w).values()))
 
     def test_callbacks_may_use_the_room(self) -> None:
@@ -477,22 +336,10 @@ class SpawningCases(LaterCases):
 
             getattr(w, first).on_release(fill)
             parts: dict[str, Any] = {first: {}, module: {}}
-            successor = self.succeed(w, entity, **parts)
+            successor = succeed(w, entity, **parts)
             assert all(successor in getattr(w, part) for part in parts)
             assert manager.data.n <= manager.capacity
             assert manager.entity(manager.require(successor)) == successor
-
-    def test_rows_that_make_way_fail_after_the_spawn(self) -> None:
-        w = self.world()
-        for module in self.releasing(w):
-            if not self.makes_way(module):
-                continue
-            w = self.world()
-            (entity,) = w.spawn(1, **{module: {}}).tolist()
-            getattr(w, module).on_release(fail)
-            refuses(ExceptionGroup, self.succeed, w, entity, **self.everything())
-            (successor,) = w.entities
-            assert len(w.components(successor)) == len(self.subjects)
 
     def test_nothing_is_left_of_who_dies_of_a_collection(self) -> None:
         for module, manager in self.managers(self.world()).items():
@@ -506,16 +353,6 @@ class SpawningCases(LaterCases):
             w.collect()
             assert list(w.entities) == [es[2]]
             assert all(list(each) == [es[2]] for each in self.lazy(w))
-
-    @pytest.mark.parametrize("method", ["gc", "collect"])
-    def test_failing_callbacks_stop_no_sweep(self, method: str) -> None:
-        w = self.world()
-        for module in self.releasing(w):
-            w = self.world()
-            w.destroy_many(w.spawn(4, **self.everything()))
-            getattr(w, module).on_release(fail)
-            refuses(ExceptionGroup, getattr(w, method))
-            assert max(map(len, self.lazy(w))) < 4
 
     @pytest.mark.parametrize("count", [1, 2])
     def test_a_failure_at_the_last_row_leaves_nothing(self, count: int) -> None:
@@ -536,18 +373,12 @@ class SpawningCases(LaterCases):
                 w.spawn(count, **{module: {}})
             self.check_nothing(w)
 
-    def test_a_failure_on_the_way_leaves_nothing(self) -> None:
+    @pytest.mark.parametrize("step", ["_make_room", "_append_many"])
+    def test_a_failure_on_the_way_leaves_nothing(self, step: str) -> None:
         for subject in self.subjects.values():
             w = self.world()
-            with patch.object(subject.manager, "_append_many", lack):
+            with patch.object(subject.manager, step, lack):
                 refuses(MemoryError, w.spawn, 2, **self.everything())
+            if step == "_make_room":  # then nothing began
+                assert not any(m.version for m in self.managers(w).values())
             self.check_nothing(w)
-
-    def test_without_room_nothing_begins(self) -> None:
-        for subject in self.subjects.values():
-            w = self.world()
-            managers = self.managers(w).values()
-            with patch.object(subject.manager, "_make_room", lack):
-                refuses(MemoryError, w.spawn, 2, **self.everything())
-            assert [manager.version for manager in managers] == [0] * len(managers)
-            assert w.entities.create() == self.world().entities.create()

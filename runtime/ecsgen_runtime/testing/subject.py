@@ -6,7 +6,7 @@ import json
 import pickle
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ..entity_manager import Entities
-from ..errors import CapacityError
+from ..errors import CapacityError, DuplicateValueError, StructureLockedError
 from ..handles import EntityArray
 from ..world.base import WorldBase
 
@@ -596,6 +596,48 @@ def reborn(manager: Entities, es: EntityArray) -> EntityArray:
         again = born(manager, len(es))
     assert [manager.index(e) for e in again] == [manager.index(e) for e in es]
     return again
+
+
+def succeed(w: Any, entity: int, /, **components: Any) -> int:
+    """Let an entity die, and spawn another of the same index."""
+    w.destroy(entity)
+    with handles_with(w.entities, MIN_FREE=0):
+        successor: int = w.spawn(1, **components).tolist()[0]
+    return successor
+
+
+def announcing(world: Callable[[], Any]) -> list[str]:
+    """Return the managers that tell of a dead entity's row as its successor gets one."""
+    found = []
+    for name in world().MANAGERS:
+        w = world()
+        manager = getattr(w, name)
+        if hasattr(manager, "collect") and hasattr(manager, "on_release"):
+            entity = w.spawn(1, **{name: {}}).tolist()[0]
+            with suppress(DuplicateValueError):  # two rows of defaults
+                succeed(w, entity, **{name: {}})
+            if entity not in manager:
+                found.append(name)
+    return found
+
+
+class Guard:
+    """What managers have that destroy rows together with their entities: it refuses that."""
+
+    def __init__(self) -> None:
+        self._locks = 1
+        self.heard: list[list[int]] = []
+
+    def _before_destroy(self) -> None:
+        if self._locks:
+            raise StructureLockedError("not now")
+
+    def _entities_destroyed(self, gone: Any) -> None:
+        self.heard.append(gone.tolist())
+
+    def remove(self, gone: int) -> None:
+        """Hear of one death."""
+        self.heard.append([gone])
 
 
 # --- Tests in which no row makes way for another, however few there may be ------------

@@ -358,18 +358,6 @@ class UniqueCases(Cases):
         other.clear()
         assert self.state(m) == before
 
-    def test_values_that_went_are_free(self) -> None:
-        for field in self.subject.unique:
-            source, m, values = self.three(field)
-            find_many = getattr(m, f"find_{field.name}_many")
-            m.destroy(0)
-            assert find_many(values[:1]).tolist() == [NIL]
-            row = self.add_one(source, m, **{field.name: values[0]})
-            m.shrink_to_fit()
-            assert find_many(values[:1]).tolist() == [row]
-            m.clear()
-            assert find_many(values).tolist() == [NIL] * 8
-
     def test_the_index_counts_as_memory(self) -> None:
         room = min(1000, self.subject.reserve or 1000)
         _, more, _ = self.filled(200)
@@ -406,25 +394,6 @@ class UniqueCases(Cases):
                 write()
             with pytest.raises(EcsError, match="broken"):
                 getattr(m, f"find_{field.name}")(values[3])
-
-    def test_rows_of_the_dead_keep_their_values_until_they_go(self) -> None:
-        field = self.subject.unique[0]
-        source, m, (_, value, *_) = self.three(field)
-        if not isinstance(source, Entities):
-            pytest.skip("rows have no owners")
-        es = m.data.entity.copy()
-        successors = reborn(source, es)
-        is_free = m._DISPLACES or es[1] not in m
-        if es[1] in m:
-            refuses(DuplicateValueError, m.create, successors[0], **{field.name: value})
-            assert m.data.n == 3
-        for create in (m.create, m.ensure):
-            if is_free:
-                row = create(successors[1], **{field.name: value})
-                assert getattr(m, f"find_{field.name}")(value) == row
-            else:
-                with pytest.raises(DuplicateValueError):
-                    create(successors[1], **{field.name: value})
 
     @pytest.mark.parametrize("at_once", [True, False])
     def test_callbacks_take_the_value_of_a_new_row(self, at_once: bool) -> None:

@@ -573,22 +573,24 @@ class ScheduleCases(Roomy):
     world: ClassVar[Any]
     schedules: ClassVar[Mapping[str, Schedule]]
 
+    def add(self, w: Any, schedule: Schedule, count: int) -> None:
+        """Add entities, and rows without owners, for each kernel."""
+        known = self.subjects if count < 100 else {}
+        samples = {module: one.samples(count) for module, one in known.items()}
+        for modules in dict.fromkeys(call.modules for call in schedule.calls):
+            if modules:
+                w.spawn(
+                    count, **{module: samples.get(module, {}) for module in modules}
+                )
+        for call in schedule.calls:
+            if call.holder and not call.modules:
+                getattr(w, call.holder).create_many(count)
+
     def filled(self, schedule: Schedule, count: int) -> Any:
         """Return a world with entities for each kernel."""
         w = self.world()
         with skipped_if_full():
-            for modules in dict.fromkeys(call.modules for call in schedule.calls):
-                if not modules:
-                    continue
-                known = self.subjects.get
-                samples = (
-                    s.samples(count) if (s := known(m)) and count < 100 else {}
-                    for m in modules
-                )
-                w.spawn(count, **dict(zip(modules, samples, strict=True)))
-        for call in schedule.calls:
-            if call.holder and not call.modules:
-                getattr(w, call.holder).create_many(count)
+            self.add(w, schedule, count)
         rng = np.random.default_rng(count)
         for module in w.MANAGERS:
             m = getattr(w, module)
@@ -598,27 +600,15 @@ class ScheduleCases(Roomy):
                     cells[...] = random_cells(cells.dtype, cells.shape, rng, tame=True)
         return w
 
-    def add_more(self, w: Any, schedule: Schedule) -> None:
-        """Add a few more to each kernel's, if there is room for them."""
-        with suppress(CapacityError):
-            for modules in dict.fromkeys(call.modules for call in schedule.calls):
-                if modules:
-                    w.spawn(2, **{module: {} for module in modules})
-        for call in schedule.calls:
-            if call.holder and not call.modules:
-                with suppress(CapacityError):
-                    getattr(w, call.holder).create_many(2)
-
     def columns(self, w: Any) -> dict[tuple[str, str], bytes]:
         """Return the cells of all managers."""
-        return {
-            (module, column.name): getattr(m.data, f"_{column.name}_column")[
-                : m.data.n
-            ].tobytes()
-            for module in w.MANAGERS
-            for m in [getattr(w, module)]
-            for column in m.LAYOUT
-        }
+        found = {}
+        for module in w.MANAGERS:
+            data = getattr(w, module).data
+            for name in (column.name for column in data.LAYOUT):
+                cells = getattr(data, f"_{name}_column")[: data.n]
+                found[module, name] = cells.tobytes()
+        return found
 
     @pytest.mark.parametrize("count", COUNTS)
     @pytest.mark.parametrize("is_shuffled", [False, True])
@@ -640,7 +630,8 @@ class ScheduleCases(Roomy):
                         getattr(holder, call.kernel)(*given)
                     assert self.columns(w) == self.columns(other)
                     for each in (w, other):
-                        self.add_more(each, schedule)
+                        with suppress(CapacityError):
+                            self.add(each, schedule, 2)
 
     def test_what_is_wrong_changes_nothing(self) -> None:
         for name, schedule in self.schedules.items():
