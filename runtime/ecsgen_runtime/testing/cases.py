@@ -370,6 +370,19 @@ class StructureCases(Cases):
         assert [self.found(m, owner) for owner in es] == [NIL] * 70
         assert m.version == 2
 
+    def test_one_row_methods_have_code_of_their_own(self) -> None:
+        kinds = list(self.subject.manager.__mro__)
+        while "LAYOUT" not in vars(kinds[0]):
+            del kinds[0]
+        own, *bases = map(vars, kinds)
+        names = [name for name in own if hasattr(own[name], "_is_per_class")]
+        assert "destroy" in names
+        for name in names:
+            inherited = next(base[name] for base in bases if name in base)
+            assert own[name].__code__ is not inherited.__code__
+            for detail in ("__doc__", "__annotations__", "__module__", "__qualname__"):
+                assert getattr(own[name], detail) == getattr(inherited, detail)
+
     def test_locked(self) -> None:
         source, m, _ = self.filled(3)
         with self.unchanged(m), m.locked():

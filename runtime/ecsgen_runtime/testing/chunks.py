@@ -309,6 +309,9 @@ class ChunkStructureCases(Chunked):
                 assert hasattr(chunk, other) == (other == module)
             with pytest.raises(AttributeError):
                 _ = chunk.no_such_component
+        chunks = w.archetypes.chunks()
+        self.created(w, self.members, 1)
+        refuses(RuntimeError, "changed", next, chunks)
 
     def test_what_is_no_component_here(self) -> None:
         w = self.world()

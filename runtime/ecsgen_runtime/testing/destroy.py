@@ -218,17 +218,6 @@ class OwnedReleaseCases(OwnedCases, ReleaseCases):
         subscription.cancel()
         m.clear()
 
-    def test_failures_stop_no_creation(self) -> None:
-        entities, m, es = self.filled(6)
-        one, *more = reborn(entities, es[:4]).tolist()
-        m.on_release(fail)
-        with suppress(ExceptionGroup):  # where the dead must go first
-            m.create(one, **self.subject.sample(8))
-        with suppress(ExceptionGroup):
-            m.create_many(more, **self.subject.samples(3))
-        rows = m.lookup_many([one, *more])
-        self.check_values(m, rows, [8, 0, 1, 2])
-
     def test_callbacks_do_not_change_what_is_created(self) -> None:
         for field in self.subject.whole:
             entities, m, es = self.filled(4)

@@ -312,15 +312,6 @@ class HierarchyCases(Cases):
         refuses(TypeError, m.set_parent_many, [0, 1], np.array([False, True]))
         self.check_family(m, [NIL, NIL])
 
-    def test_a_deep_chain(self) -> None:
-        _, m, _ = self.filled(3000)
-        m.set_parent_many(range(3000), [NIL, *range(2999)])
-        assert [level.tolist() for level in m.levels()] == [[k] for k in range(3000)]
-        refuses(HierarchyError, m.set_parent, 0, 2999)
-        refuses(HierarchyError, m.set_parent_many, [0], 2999)
-        m.clear()
-        assert m.levels() == ()
-
 
 # --- Instances may be created below a parent ------------------------------------------
 

@@ -236,6 +236,14 @@ class DirectIdsCases(StableIdsCases):
         one = self.one()
         assert [m.id_of(row) >> 32 for row in range(4)] == [one, one, 2 * one, one]
 
+    def test_shrinking_forgets_no_generation(self) -> None:
+        _, m, es = self.filled(min(3000, self.subject.reserve or 3000))
+        before = set(m.id_of_many(range(len(m))).tolist())
+        m.clear()
+        m.shrink_to_fit()
+        m.create_many(es)
+        assert not before & set(m.id_of_many(range(len(m))).tolist())
+
     def test_worn_out_rows_take_nothing(self) -> None:
         _, m, es = self.filled(3)
         self.wear_out(m, [1])

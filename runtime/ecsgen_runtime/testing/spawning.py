@@ -150,17 +150,6 @@ class SpawningCases(Roomy):
                 refuses(error, w.spawn, 2, **everything)
                 self.check_nothing(w)
 
-    def test_components_of_an_entity(self) -> None:
-        w = self.world()
-        (everything,) = w.spawn(1, **self.everything()).tolist()
-        rows = tuple(subject.row for subject in self.subjects.values())
-        assert w.components(everything) == rows
-        (nothing,) = w.spawn(1).tolist()
-        assert w.components(nothing) == ()
-        for module, subject in self.subjects.items():
-            (entity,) = w.spawn(1, **{module: {}}).tolist()
-            assert w.components(entity) == (subject.row,)
-
     def test_empty_entities(self) -> None:
         w = self.world()
         empty = w.spawn(2).tolist()

@@ -342,6 +342,8 @@ class SavingCases(Roomy):
     def test_it_comes_back_as_it_was(self) -> None:
         w = self.filled()
         data = w.to_bytes(codecs=CODECS)
+        with pytest.raises(StructureLockedError):
+            w.entities.dispatch.run(w.to_bytes, codecs=CODECS)
         again = self.loaded(data)
         assert again.to_bytes(codecs=CODECS) == data
         assert again.turns == 3
