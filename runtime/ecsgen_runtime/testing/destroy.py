@@ -131,7 +131,8 @@ class ReleaseCases(Cases):
 
     def test_the_manager_is_locked_meanwhile(self) -> None:
         source, m, _ = self.filled(3)
-        calls, told = self.structural_calls(source, m), list[list[int]]()
+        calls = self.structural_calls(source, m)
+        told: list[list[int]] = []
 
         def meddle(rows: Any) -> None:
             for call in calls:
