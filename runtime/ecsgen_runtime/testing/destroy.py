@@ -135,7 +135,7 @@ class ReleaseCases(Cases):
         told: list[list[int]] = []
 
         def meddle(rows: Any) -> None:
-            for call in calls:
+            for call in () if told else calls:  # then ids are stale
                 refuses(StructureLockedError, call)
             told.append(rows.tolist())
 
