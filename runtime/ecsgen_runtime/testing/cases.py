@@ -233,11 +233,9 @@ class ValueCases(Cases):
 
     @pytest.mark.parametrize("is_full", [False, True])
     def test_bad_values_change_nothing(self, is_full: bool) -> None:
-        source, m, _ = self.filled(2)
-        if is_full:
-            source, m = self.new()
-            m.reserve(64)
-            self.add(source, m, min(m.capacity, MOST))
+        source, m = self.new()
+        m.reserve(64)
+        self.add(source, m, min(m.capacity, MOST) if is_full else 2)
         before = State(self.subject, m)
         for field, value, error in self.subject.wrong():
             self.check_refused(source, m, field, value, error)

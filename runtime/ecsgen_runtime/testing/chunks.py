@@ -37,7 +37,9 @@ from .subject import (
     Subject,
     announcing,
     handles_with,
+    lack,
     loaded,
+    methods_of,
     reborn,
     refuses,
     same,
@@ -386,6 +388,22 @@ class ChunkStructureCases(Chunked):
             assert not any(w.archetypes.has(e, subject.row) for e in old)
             assert w.components(old[0]) == ()
             assert w.components(new[0]) == (subject.row,)
+
+    def test_without_memory_nothing_changes(self) -> None:
+        for module, subject in self.members.items():
+            w = self.world()
+            (e,) = w.spawn(1).tolist()
+            with methods_of(w.archetypes._table.pool, take=lack):
+                for call in (
+                    partial(w.archetypes.create, [subject.row], 2),
+                    partial(w.archetypes.add, e, subject.row),
+                    partial(w.archetypes.add_many, [e], subject.row),
+                    partial(w.spawn, 2, **{module: {}}),
+                ):
+                    refuses(MemoryError, call)
+            assert len(w.entities) == 1
+            assert (len(w.archetypes), w.archetypes.version) == (0, 0)
+            w.archetypes.add(e, subject.row)
 
     def test_objects_are_let_go(self) -> None:
         class Thing:

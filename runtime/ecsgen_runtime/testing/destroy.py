@@ -219,6 +219,17 @@ class OwnedReleaseCases(OwnedCases, ReleaseCases):
         subscription.cancel()
         m.clear()
 
+    def test_failures_stop_no_creation(self) -> None:
+        entities, m, es = self.filled(6)
+        one, *more = reborn(entities, es[:4]).tolist()
+        m.on_release(fail)
+        with suppress(ExceptionGroup):  # where the dead must go first
+            m.create(one, **self.subject.sample(8))
+        with suppress(ExceptionGroup):
+            m.create_many(more, **self.subject.samples(3))
+        rows = m.lookup_many([one, *more])
+        self.check_values(m, rows, [8, 0, 1, 2])
+
     def test_callbacks_do_not_change_what_is_created(self) -> None:
         for field in self.subject.whole:
             entities, m, es = self.filled(4)
@@ -232,6 +243,15 @@ class OwnedReleaseCases(OwnedCases, ReleaseCases):
             rows = m.create_many(successors, **{field.name: given[:2]})
             expected = [field.read(field.sample(k)) for k in range(2)]
             assert same([getattr(m, field.name)(row) for row in rows], expected)
+
+    @pytest.mark.parametrize("count", [2, 20])
+    def test_callbacks_do_not_change_who_gets_it(self, count: int) -> None:
+        entities, m, es = self.filled(count)
+        successors = reborn(entities, es)
+        given = successors.copy()
+        m.on_release(lambda rows: given.fill(0))
+        rows = m.create_many(given)
+        assert m.data.entity[rows].tolist() == successors.tolist()
 
     @pytest.mark.parametrize("name", ["clear", "gc", "collect"])
     def test_failures_stop_no_sweep(self, name: str) -> None:

@@ -495,21 +495,6 @@ class OwnedChildrenCases(ChildrenCases, OwnedCases):
                 refuses(StaleEntityError, m.create, dead, parent=parent)
                 refuses(StaleEntityError, m.create_many, [living, dead], parents=parent)
 
-    def test_an_entity_is_no_parent(self) -> None:
-        entities, m, owners = self.family([NIL, 0])
-        entity, (new,) = owners[0], born(entities, 1).tolist()
-        calls: tuple[Callable[[], object], ...] = (
-            lambda: m.create(new, parent=entity),
-            lambda: m.create_many([new], parents=entity),
-            lambda: m.create_many([new], parents=[entity]),
-            lambda: m.set_parent(1, entity),
-            lambda: m.set_parent_many([1], entity),
-            lambda: m.set_parent_many([1], [entity]),
-        )
-        for call in calls:
-            refuses(StaleInstanceError, r"lookup\(entity\)", call)
-        refuses(StaleInstanceError, m.set_parent_many, [1], -(2**70))
-
     def test_a_parent_is_found_that_moves_for_its_child(self) -> None:
         entities, m, es = self.filled(3)
         skip_without(m, "deactivate_many", "new rows come behind all others")

@@ -334,6 +334,8 @@ class UnownedCases(Cases):
 
     def test_creation_returns_ids(self) -> None:
         _, m = self.new()
+        for name in ("entity", "lookup", "remove", "ensure", "collect"):
+            assert not hasattr(m, name)
         one = m.create()
         assert type(one) is int
         many = m.create_many(3, **self.subject.samples(3))
@@ -357,9 +359,3 @@ class UnownedCases(Cases):
         m.destroy(0)
         for absent in (int(ids[0]), 0, NIL, -1, 2**70, "text", 1.5, None):
             assert absent not in m
-
-    def test_there_are_no_owners(self) -> None:
-        _, m, _ = self.filled(1)
-        for name in ("entity", "lookup", "remove", "ensure", "collect"):
-            assert not hasattr(m, name)
-        assert not hasattr(m.data, "entity")

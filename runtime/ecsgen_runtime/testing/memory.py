@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from ..errors import CapacityError, StaleViewWarning
-from .cases import LINE, Cases, MemoryCases, State, check_columns, check_layout
+from .cases import LINE, PAGE, Cases, MemoryCases, State, check_columns, check_layout
 from .machine import Machine, Record
-from .subject import Field, Object, reborn, refuses, same
+from .subject import Field, Float, Object, reborn, refuses, same
 
 # --- A full buffer is replaced by one of at least twice the size ----------------------
 
@@ -135,6 +135,7 @@ class DoublingCases(MemoryCases):
 
     def test_dropped_views_and_arguments_do_not_warn(self) -> None:
         source, m, es = self.filled(LINE)
+        m.shrink_to_fit()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             view = m.data.buffer[:10]
@@ -218,6 +219,21 @@ class ReservedCases(MemoryCases):
         m.clear()
         m.shrink_to_fit()
         self.check_unused(m, 0)
+
+    def test_what_is_behind_is_given_back(self) -> None:
+        _, m, _ = self.filled(3)
+        kept, behind = [m.row(row) for row in range(3)], []
+        for column in m.LAYOUT:
+            if hasattr(m.data, column.name):
+                first = column.offset(m.capacity)
+                start = first + column.nbytes * LINE
+                end = first + column.nbytes * min(m.capacity, SMALL_BATCH)
+                pages = slice(-(-start // PAGE) * PAGE, end // PAGE * PAGE)
+                behind.append(m.data.buffer[pages])
+                behind[-1].fill(1)
+        m.shrink_to_fit()
+        assert not any(pages.any() for pages in behind)
+        assert [m.row(row) for row in range(3)] == kept
 
     def test_memory_follows_use(self) -> None:
         source, m = self.new()
@@ -322,6 +338,17 @@ class IndirectCases(Cases):
                 continue  # the row went with its entity
             (row,) = m.create_many(new, **views)
             assert same(getattr(m, field.name)(row), field.read(value))
+
+    def test_rows_without_a_place_are_sorted_by_the_default(self) -> None:
+        for field in self.subject.cold_fields:
+            if not isinstance(field, Float) or field.shape or not field.default:
+                continue
+            source, m = self.new(3)
+            values = [field.default, field.default / 2, field.default * 2]
+            self.add(source, m, 3, **{field.name: values})
+            m.sort(field.name)
+            found = [getattr(m, field.name)(row) for row in range(3)]
+            assert same(found, [field.read(value) for value in sorted(values)])
 
     def test_places_count_as_memory(self) -> None:
         source, m = self.new(10 * LINE)

@@ -170,20 +170,6 @@ class OrphansDieCases(OrphansDestroyCases, OwnedCases):
         self.check_alive(entities, owners, [3])
         assert list(m) == [owners[3]]
 
-    def test_each_dies_once(self) -> None:
-        entities, m, owners = self.family([NIL, 0, 0, 2])
-        died: list[int] = []
-
-        def hear(es: Any) -> None:
-            died.extend(es.tolist())
-            living = owners[entities.alive_many(owners)]
-            entities.destroy_many(living[1:])  # these wait for their turn
-
-        entities.on_destroy(hear)
-        m.destroy(self.found(m, owners[2]))
-        assert len(died) == len(set(died))
-        self.check_alive(entities, owners, [0])
-
     def test_who_may_not_die_keeps_all(self) -> None:
         entities, m, owners = self.family([NIL, 0, 1, NIL])
         guard = Guard()

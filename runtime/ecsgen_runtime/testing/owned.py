@@ -26,7 +26,7 @@ from ..errors import (
 from ..handles import NIL, NULL_ENTITY
 from .cases import Cases
 from .machine import FORMS, MANY_ROWS, Machine, Record
-from .subject import Field, born, handles_with, need, reborn, refuses, same
+from .subject import Field, Handle, born, handles_with, need, reborn, refuses, same
 
 
 class OwnedRules(Machine):
@@ -492,6 +492,16 @@ class SparseCases(IndexedCases):
             m.shrink_to_fit()
             assert m.has_many(es).nonzero()[0].tolist() == [k]
             m.clear()
+
+    def test_entities_of_own_columns_are_read_before_the_dead_leave(self) -> None:
+        for field in self.subject.whole:
+            entities, m, es = self.filled(4)
+            column = getattr(m.data, field.name)
+            if isinstance(field, Handle) and not field.shape:
+                column[2:] = successors = reborn(entities, es[:2])
+                rows = m.create_many(column[2:])
+                assert same(m.data.entity[rows].tolist(), successors.tolist())
+                assert same(m.lookup_many(successors).tolist(), rows.tolist())
 
     def test_own_columns_are_copied_before_the_dead_leave(self) -> None:
         entities, m, es = self.filled(6)

@@ -394,6 +394,18 @@ class QueryCases(ColumnCases):
             change(w, query, (steps or rows)[-1].entity)
             refuses(RuntimeError, "while a query was iterated", next, loop)
 
+    def test_loops_notice_a_change_of_each_component(self) -> None:
+        """Whoever gets one: rows of all its managers may have moved then."""
+        for query, _, w in self.populated():
+            for module in self.concerned(query):
+                loop = iter(getattr(w, query))
+                next(loop)
+                stranger = w.entities.create()
+                getattr(w, module).ensure(stranger)
+                refuses(RuntimeError, "while a query was iterated", next, loop)
+                getattr(w, module).remove(stranger)
+                w.destroy(stranger)
+
     def kill(self, w: Any, query: str, entity: int) -> None:
         """Destroy an entity."""
         w.destroy(entity)
@@ -484,19 +496,26 @@ class ChunkQueryCases(Defined, Chunked):
                 self.created(w, [*wanted, added], 2)
             yield query, clauses, w
 
-    def test_reprs_say_how_many(self) -> None:
-        for name, _, w in self.populated():
-            query = getattr(w, name)
-            kind, n = type(query).__name__, len(query)
-            assert repr(query).startswith(f"<{kind}: {n} entit")
-            check_shown(query, n)
-
     def test_loops_notice_changes(self) -> None:
         for query, _, w in self.populated():
             for steps in (1, len(getattr(w, query)) - 1):
                 loop = iter(getattr(w, query))
                 w.destroy(list(islice(loop, steps))[-1].entity)
                 refuses(RuntimeError, "while a query was iterated", next, loop)
+
+    def thin_out(self, w: Any, name: str) -> None:
+        """Destroy an entity of each chunk, in the loop over them."""
+        for chunk in getattr(w, name).chunks():
+            w.destroy(chunk.entity[0])
+
+    def test_changes_end_a_loop(self) -> None:
+        for name, _, w in self.populated():
+            before = len(getattr(w, name))
+            with w.archetypes.locked(), pytest.raises(StructureLockedError):
+                self.thin_out(w, name)
+            refuses(RuntimeError, "changed while", self.thin_out, w, name)
+            self.check(w)
+            assert len(getattr(w, name)) == before - 1
 
     def test_new_archetypes_are_found(self) -> None:
         for query, clauses, w in self.populated():

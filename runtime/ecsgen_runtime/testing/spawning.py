@@ -23,6 +23,7 @@ from .subject import (
     announcing,
     born,
     deaths,
+    fail,
     lack,
     refuses,
     same,
@@ -342,6 +343,18 @@ class SpawningCases(Roomy):
             w.collect()
             assert list(w.entities) == [es[2]]
             assert all(list(each) == [es[2]] for each in self.lazy(w))
+
+    @pytest.mark.parametrize("method", ["gc", "collect"])
+    def test_failing_callbacks_stop_no_sweep(self, method: str) -> None:
+        for module in self.subjects:
+            w = self.world()
+            manager = getattr(w, module)
+            if not (hasattr(manager, "collect") and hasattr(manager, "on_release")):
+                continue
+            w.destroy_many(w.spawn(4, **self.everything()))
+            manager.on_release(fail)
+            refuses(ExceptionGroup, getattr(w, method))
+            assert max(map(len, self.lazy(w))) < 4
 
     @pytest.mark.parametrize("count", [1, 2])
     def test_a_failure_at_the_last_row_leaves_nothing(self, count: int) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping
 from copy import deepcopy
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +14,6 @@ from hypothesis import strategies as st
 from ..errors import (
     CapacityError,
     DuplicateInstanceError,
-    EcsError,
     MissingInstanceError,
     SnapshotError,
     StaleEntityError,
@@ -377,19 +374,6 @@ class SavingCases(Roomy):
         """Return the components that any number of entities can have by default."""
         return [m for m, s in self.subjects.items() if s.takes_repeats]
 
-    def test_mapped(self, tmp_path: Path) -> None:
-        w = self.filled()
-        path = tmp_path / "world.snap"
-        w.save(path, codecs=CODECS)
-        data = path.read_bytes()
-        for verify in (None, True):
-            again = self.loaded(path, mmap=True, verify=verify)
-            assert again.to_bytes(codecs=CODECS) == data
-            again.spawn(3, **{module: {} for module in self.plain()})
-            again.collect()
-        assert path.read_bytes() == data
-        refuses(ValueError, "mapped", self.loaded, data, mmap=True)
-
     def test_damage_is_noticed(self) -> None:
         data = bytearray(self.filled().to_bytes(codecs=CODECS))
         refuses(SnapshotError, "<bytes>", self.loaded, data[:-1])
@@ -441,19 +425,6 @@ class ShardCases:
             assert [id in here for id in ids] == [True, False, False]
             after = [there.row(there.resolve(id)) for id in ids[1:]]
             assert self.same(after, before[1:])
-
-    def test_refused_parcels_change_nothing(self) -> None:
-        home, other = self.new(0), self.new(1)
-        es = home.spawn(3)
-        refuses(StaleEntityError, home.extract, [es[0], es[0]])
-        parcel = home.extract(es)
-        refuses(StaleEntityError, home.extract, es)
-        other.absorb(parcel)
-        before = pickle.dumps(other)
-        for wrong in (parcel, bytes(parcel), None):
-            refuses(EcsError, r"parcel|here already", other.absorb, wrong)
-        assert pickle.dumps(other) == before
-        refuses(EcsError, "cut", type(self.world())._PARCEL, bytes(parcel)[:-1])
 
     def plain(self, subjects: Mapping[str, Subject]) -> dict[str, Subject]:
         """Return the components whose samples may be there more than once."""

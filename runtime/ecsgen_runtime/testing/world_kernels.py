@@ -33,7 +33,7 @@ from .kernel_inputs import (
 )
 from .kernels import Asked, Others, Row, handles, in_turns, link
 from .spaces import Crowd, Members, Rows
-from .subject import COPIES, Roomy, refuses, same, skipped_if_full
+from .subject import Roomy, refuses, same, skipped_if_full
 
 # --- Changes of managers that kernels of the world run over ---------------------------
 
@@ -514,15 +514,6 @@ class ChunkKernelCases(Chunked):
             self.check(kernel, w)
             self.created(w, modules, 3)
             self.check(kernel, w)
-
-    def test_copies_have_chunks_of_their_own(self) -> None:
-        for kernel, (_, modules, _) in self.kernels.items():
-            w = self.filled(modules)
-            self.run(kernel, w)
-            before = self.rows_of(w)
-            for other in (copied(w) for copied in COPIES):
-                self.check(kernel, other)
-            assert all(same(rows, before[e]) for e, rows in self.rows_of(w).items())
 
     def test_memory_is_given_back(self) -> None:
         for kernel, (_, modules, _) in self.kernels.items():
