@@ -336,6 +336,7 @@ class UnownedCases(Cases):
         _, m = self.new()
         for name in ("entity", "lookup", "remove", "ensure", "collect"):
             assert not hasattr(m, name)
+        assert not hasattr(m.data, "entity")
         one = m.create()
         assert type(one) is int
         many = m.create_many(3, **self.subject.samples(3))
