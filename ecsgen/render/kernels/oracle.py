@@ -114,7 +114,8 @@ class RowCode:
                 place = literal(node.text), *self._led(node.handle)
                 return self._made("row.others.refer", *place, literal(node.default))
             case Exists():
-                return self._made("row.others.exists", literal(node.component), *self._led(node.handle))
+                place = literal(node.component), *self._led(node.handle)
+                return self._made("row.others.exists", *place)
 
     def _led(self, handle: Expression) -> list[str]:
         """How a handle finds its row, and the handle."""
