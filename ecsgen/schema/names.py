@@ -89,7 +89,6 @@ CHUNK_NAMES: Final[Names] = {"chunks have": _words("buffer capacity components e
 """Of the modules of components that are members of these."""
 
 
-
 MAX_LENGTH: Final = 64
 
 # The same in every Python that ecsgen runs on.
