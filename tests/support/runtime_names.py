@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib import import_module
-from pkgutil import walk_packages
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,12 +22,18 @@ def library_of(package: str) -> str:
 def patch_runtime(patch: pytest.MonkeyPatch, package: str, **values: Any) -> None:
     """Set names in every module of a package's library that has them; each must be in one."""
     library = import_module(library_of(package))
-    found = walk_packages(library.__path__, f"{library.__name__}.")
-    tests = f"{library.__name__}.testing"
-    # They come when they are first used.
-    modules = [import_module(m.name) for m in found if not m.name.startswith(tests)]
+    modules = [import_module(name) for name in _modules(library)]  # they come when first used
     for name, value in values.items():
         having = [module for module in modules if name in vars(module)]
         assert having, f"{package} has no {name}"
         for module in having:
             patch.setattr(module, name, value)
+
+
+def _modules(library: ModuleType) -> Iterator[str]:
+    """Yield the names of a library's modules but those for tests: these register a profile."""
+    for found in iter_modules(library.__path__, f"{library.__name__}."):
+        if not found.name.endswith(".testing"):
+            yield found.name
+            if found.ispkg:
+                yield from _modules(import_module(found.name))
