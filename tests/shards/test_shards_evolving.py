@@ -405,7 +405,7 @@ def test_new_components_give_ids_of_their_shard(tmp_path: Path) -> None:
     late = BEFORE + "---\ncomponent: Late\nfields: {k: i32}\nids: true\n"
 
     def rank(comm: ThreadComm) -> None:
-        w = package(late).Shards.load(tmp_path, comm).world
+        w = x_package(late).Shards.load(tmp_path, comm).world
         ids = w.late.id_of_many(w.late.lookup_many(w.spawn(2, late={})))
         assert (ids >> np.uint64(32) & np.uint64(0xFFF)).tolist() == [w.entities.shard] * 2
         assert (ids >> np.uint64(44) >= 1).all()
