@@ -194,7 +194,7 @@ kernels:
 
 
 KERNELS = [("numpy", "ask"), ("numpy", "act"), ("numba", "ask")]
-"""Compiled turns are tried by `test_near_others`: numba takes seconds for them."""
+"""Compiled turns are tried above: numba takes seconds for them."""
 
 
 def dots(backend: Backend, *places: tuple[float, float]) -> Any:

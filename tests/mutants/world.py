@@ -27,9 +27,7 @@ GROUPS = (
             r"\1pass",
         ),
         Mutant(
-            "failures stop the others",
-            r"self\.entities\.dispatch\.run\(lambda: (.*)\)$",
-            r"\1",
+            "failures stop the others", r"self\.entities\.dispatch\.run\(lambda: (.*)\)$", r"\1"
         ),
         Mutant(
             "callbacks write to what is spawned",
@@ -73,11 +71,7 @@ GROUPS = (
             r"c\.copy\(\) if is_watched or c\.base is not None else c",
             "c.copy() if is_watched else c",
         ),
-        Mutant(
-            "there is no room",
-            r"store\._make_room\(owners, columns, borrowed\)",
-            "pass",
-        ),
+        Mutant("there is no room", r"store\._make_room\(owners, columns, borrowed\)", "pass"),
         Mutant("room is not made again", r"store\._make_room\(owners, columns, \(\)\)", "pass"),
         Mutant("who has it meanwhile gets another", r"store\._admit_many\(owners\)", "pass"),
         Mutant("a component is not spawned", r"store\._append_many\(owners, columns\)", "pass"),

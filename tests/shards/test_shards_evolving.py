@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support import evolving
 from tests.support.sharded_package import Isles, package
 from tests.support.thread_ranks import ThreadComm, run
-from tests.support.world_package import world_package
 
 Shards, ShardError = package.Shards, package.ShardError
 
@@ -304,11 +303,6 @@ fields: {heat: f32}
 AFTER = AFTER.replace("{type: u16, renamed_from: []}", "u16")
 
 
-def x_package(text: str) -> Any:
-    name = f"yard_{sha256(text.encode()).hexdigest()[:12]}"
-    return world_package(text, name)
-
-
 def spawned(w: Any, count: int) -> Any:
     keys = np.arange(count) + 1000 * w.entities.shard
     es = w.spawn(
@@ -324,7 +318,7 @@ def spawned(w: Any, count: int) -> Any:
     for _ in range(2):
         w.guest.create_many(es, k=keys)
     for e, key in zip(es.tolist(), keys.tolist(), strict=True):
-        w.archetypes.add(e, x_package(BEFORE).Warm, heat=key)
+        w.archetypes.add(e, evolving.package(BEFORE).Warm, heat=key)
     return es
 
 
@@ -332,7 +326,7 @@ def saved(folder: Path) -> list[Any]:
     """Save three shards whose entities are everywhere, some dead; return who lives, by shard."""
 
     def rank(comm: ThreadComm) -> Any:
-        shards = x_package(BEFORE).Shards(x_package(BEFORE).Yard(), comm)
+        shards = evolving.package(BEFORE).Shards(evolving.package(BEFORE).Yard(), comm)
         es, w = spawned(shards.world, 30), shards.world
         shards.migrate(es, np.arange(30) % 3)
         shards.migrate(w.entities.live()[::4], (comm.rank + 1) % 3)
@@ -361,10 +355,10 @@ def test_shards_evolve(tmp_path: Path, size: int) -> None:
     keys = {e: 1000 * shard + k for shard, es in enumerate(made) for k, e in enumerate(es)}
 
     def rank(comm: ThreadComm) -> None:
-        shards = x_package(AFTER).Shards.load(tmp_path, comm, drop=["old"])
+        shards = evolving.package(AFTER).Shards.load(tmp_path, comm, drop=["old"])
         assert shards.tick == 7
         w = shards.world
-        assert x_package(AFTER).Yard.load(w.to_bytes()).to_bytes() == w.to_bytes()
+        assert evolving.package(AFTER).Yard.load(w.to_bytes()).to_bytes() == w.to_bytes()
         shards.migrate(w.entities.live(), 0)
         if comm.rank:
             assert len(w.entities) == 0
@@ -405,7 +399,7 @@ def test_new_components_give_ids_of_their_shard(tmp_path: Path) -> None:
     late = BEFORE + "---\ncomponent: Late\nfields: {k: i32}\nids: true\n"
 
     def rank(comm: ThreadComm) -> None:
-        w = x_package(late).Shards.load(tmp_path, comm).world
+        w = evolving.package(late).Shards.load(tmp_path, comm).world
         ids = w.late.id_of_many(w.late.lookup_many(w.spawn(2, late={})))
         assert (ids >> np.uint64(32) & np.uint64(0xFFF)).tolist() == [w.entities.shard] * 2
         assert (ids >> np.uint64(44) >= 1).all()
@@ -428,7 +422,7 @@ def test_new_components_give_ids_of_their_shard(tmp_path: Path) -> None:
 def test_what_others_know_stays(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     saved(tmp_path)
     text, drop = AFTER.replace(*change), ["old"] if change[0] else []
-    kind = x_package(text)
+    kind = evolving.package(text)
 
     def rank(comm: ThreadComm) -> None:
         with pytest.raises((kind.SnapshotError, kind.ShardError), match=message):

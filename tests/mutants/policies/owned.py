@@ -56,9 +56,7 @@ GROUPS = (
         "_runtime/manager.py",
         ("test_ticket.py",),
         Mutant(
-            "who drives others out gets nothing",
-            r"return self\._append_many\(.*\)",
-            "return gone",
+            "who drives others out gets nothing", r"return self\._append_many\(.*\)", "return gone"
         ),
         Mutant(
             "what callbacks of the dead took is taken twice",

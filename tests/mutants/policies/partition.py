@@ -39,9 +39,7 @@ GROUPS = (
             "(Instance(row), last, last + 1)",
         ),
         Mutant(
-            "sorting crosses the bound",
-            r"bound = self\.data\._n_active(?=\n +behind)",
-            "bound = 0",
+            "sorting crosses the bound", r"bound = self\.data\._n_active(?=\n +behind)", "bound = 0"
         ),
         Mutant("rows stay on their side", r"self\._swap\(row, place.*\)", "pass"),
         Mutant(
