@@ -190,10 +190,7 @@ class Rows(ShownColumns):
         self._allocate(grown_capacity(self._allocated, rows), borrowed)
 
     def _reserve(
-        self,
-        rows: int,
-        borrowed: tuple[object, ...] = (),
-        is_counted: bool = False,
+        self, rows: int, borrowed: tuple[object, ...] = (), is_counted: bool = False
     ) -> None:
         """Make room for `rows` rows and no more."""
         if rows > self._allocated:
@@ -211,10 +208,7 @@ class Rows(ShownColumns):
         return self._buffer.nbytes + objects
 
     def _allocate(
-        self,
-        capacity: int,
-        borrowed: tuple[object, ...] = (),
-        is_counted: bool = False,
+        self, capacity: int, borrowed: tuple[object, ...] = (), is_counted: bool = False
     ) -> None:
         """Move the rows into a new buffer; O(n). Whatever raises leaves them where they were.
 

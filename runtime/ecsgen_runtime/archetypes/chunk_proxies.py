@@ -114,8 +114,6 @@ def _writer(name: str) -> Callable[[ChunkProxy, Any], None]:
 
 
 def _field(
-    name: str,
-    get: Callable[[Any], Any],
-    put: Callable[[Any, Any], None] | None = None,
+    name: str, get: Callable[[Any], Any], put: Callable[[Any, Any], None] | None = None
 ) -> Any:
     return field_property(get, put or _writer(name), f"`{name}` of the row.")

@@ -338,10 +338,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         return number, given
 
     def _add_many(
-        self,
-        es: ArrayLike,
-        given: RowClass | tuple[Any, ...],
-        fields: dict[str, Any],
+        self, es: ArrayLike, given: RowClass | tuple[Any, ...], fields: dict[str, Any]
     ) -> None:
         number, row = self._named(given, fields)
         entities = _own(as_entities(es))
@@ -379,12 +376,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         arrays = part._many(count, **columns)
         return tuple(_own(array) for array in arrays)
 
-    def _append(
-        self,
-        bits: int,
-        entities: EntityArray,
-        columns: NewColumns,
-    ) -> None:
+    def _append(self, bits: int, entities: EntityArray, columns: NewColumns) -> None:
         """Give new entities a row each."""
         if bits and len(entities):
             self._table.append(bits, entities, columns)

@@ -399,10 +399,7 @@ class ArchetypeTable:
             raise
 
     def _new(
-        self,
-        columns: Sequence[NDArray[Any]],
-        component: int,
-        which: RowArray | None,
+        self, columns: Sequence[NDArray[Any]], component: int, which: RowArray | None
     ) -> Sequence[NDArray[Any]]:
         """Return a new component's values for some of its rows."""
         if which is None:

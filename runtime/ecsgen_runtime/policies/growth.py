@@ -92,10 +92,7 @@ class ReservedRows(Rows):
         return untouched_objects(capacity)
 
     def _allocate(
-        self,
-        capacity: int,
-        borrowed: tuple[object, ...] = (),
-        is_counted: bool = False,
+        self, capacity: int, borrowed: tuple[object, ...] = (), is_counted: bool = False
     ) -> None:
         raise beyond_reserve(self.MANAGER, self._allocated)
 

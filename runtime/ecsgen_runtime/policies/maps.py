@@ -15,15 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..buffers import cells, whole_rows
 from ..bulk import small_batch
 from ..given_arrays import as_entities
-from ..handles import (
-    INDEX_MASK,
-    NIL,
-    Columns,
-    Entity,
-    EntityArray,
-    Instance,
-    RowArray,
-)
+from ..handles import INDEX_MASK, NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, is_integer
 from ..queries.query_rows import QueryMember, QuerySparseMember

@@ -24,12 +24,7 @@ from ..interchange import GivenTable
 from ..locks import break_since
 from ..manager import Manager
 from ..per_class import NO_SLOTS, per_class, with_own_code
-from ..placement import (
-    NO_ROWS,
-    duplicate_instance,
-    is_integer,
-    missing,
-)
+from ..placement import NO_ROWS, duplicate_instance, is_integer, missing
 from ..proxies import ProxyT, following, new_proxy, resolved
 from ..queries.query_rows import QueryMember
 from .ids import IdCalls

@@ -30,10 +30,7 @@ from .query_rows import QueryRows, as_array
 
 _IS_KNOWN: Final = sys.implementation.name == "cpython" and (3, 11) <= sys.version_info[
     :2
-] <= (
-    3,
-    14,
-)
+] <= (3, 14)
 """Whether an augmented assignment is compiled to what `reader` looks for."""
 
 LOAD: Final = opmap.get("LOAD_ATTR", -1) if _IS_KNOWN else -1

@@ -8,12 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..archetypes.store import ArchetypeStore, ChunkT
-from ..archetypes.table import (
-    NOWHERE,
-    POSITION_BITS,
-    EntityPlaces,
-    by_archetype,
-)
+from ..archetypes.table import NOWHERE, POSITION_BITS, EntityPlaces, by_archetype
 from ..buffers import Column
 from ..handles import EntityArray
 from ..typed import NamedTuple

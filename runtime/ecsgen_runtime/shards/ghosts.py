@@ -20,12 +20,7 @@ from ..placement import NO_ROWS
 from ..policies.owners import Owned
 from ..spaces.cell_order import Places
 from ..spaces.search import NearSearch
-from ..spaces.spaced import (
-    NearGiven,
-    OwnedSpaced,
-    checked_radius,
-    joined_given,
-)
+from ..spaces.spaced import NearGiven, OwnedSpaced, checked_radius, joined_given
 from ..typed import NamedTuple
 from .handle_map import HandleMap
 from .lockstep import LockStep, head_of
@@ -205,11 +200,7 @@ class GhostSpace(GhostHolder, OwnedSpaced):
     __slots__ = NO_SLOTS
 
     def _search(
-        self,
-        kernel: str,
-        radius: SupportsFloat,
-        n: int,
-        named: RowArray | None = None,
+        self, kernel: str, radius: SupportsFloat, n: int, named: RowArray | None = None
     ) -> NearSearch:
         """Return who is in reach of the first n rows, or of some, ghosts among them."""
         if not self._n_ghosts or named is not None:

@@ -270,11 +270,7 @@ def exact_sum(step: LockStep, values: ArrayLike) -> Any:
         given = _numbers(values)
         flat = given.reshape(len(given), prod(given.shape[1:]))
         totals = [total_of(flat[:, k]) for k in range(flat.shape[1])]
-        return (
-            given.dtype.kind,
-            given.shape[1:],
-            [[str(t), odd] for t, odd in totals],
-        )
+        return (given.dtype.kind, given.shape[1:], [[str(t), odd] for t, odd in totals])
 
     parts = step.gather("sum", told)
     shape = _same_shape([shape for _, shape, _ in parts])

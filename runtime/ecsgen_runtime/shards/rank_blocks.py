@@ -26,12 +26,7 @@ class BoxBlocks:
     __slots__ = ("_high", "_low", "_periodic", "_width", "shape", "size")
 
     def __init__(
-        self,
-        low: ArrayLike,
-        high: ArrayLike,
-        ranks: Any,
-        *,
-        periodic: bool = False,
+        self, low: ArrayLike, high: ArrayLike, ranks: Any, *, periodic: bool = False
     ) -> None:
         self._low = np.atleast_1d(np.asarray(low, np.float64))
         self._high = np.atleast_1d(np.asarray(high, np.float64))

@@ -180,14 +180,7 @@ class ShardedEntities(Entities):
     # The cell of an index is as everywhere. That of a visitor's slot holds the visitor's handle;
     # one in which nobody lives is like that of an index that is retired.
 
-    __slots__ = (
-        "_home",
-        "_idle",
-        "_known",
-        "_lingering",
-        "_revived",
-        "_visitors",
-    )
+    __slots__ = ("_home", "_idle", "_known", "_lingering", "_revived", "_visitors")
 
     _LAYOUT: ClassVar[ShardLayout]
     _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk

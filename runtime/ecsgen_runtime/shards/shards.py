@@ -17,13 +17,7 @@ from ..handles import EntityArray, RowArray
 from ..locks import is_broken
 from ..world.base import WorldBase
 from .arriving import absorb
-from .ghosts import (
-    SentGhosts,
-    Watch,
-    entities_by_rank,
-    received_ghosts,
-    take_ghosts,
-)
+from .ghosts import SentGhosts, Watch, entities_by_rank, received_ghosts, take_ghosts
 from .leaving import (
     Leaving,
     check_locks,
@@ -35,14 +29,7 @@ from .leaving import (
     packed,
     united,
 )
-from .lockstep import (
-    LockStep,
-    agreed,
-    exact_sum,
-    extreme,
-    transport_of,
-    whole_number,
-)
+from .lockstep import LockStep, agreed, exact_sum, extreme, transport_of, whole_number
 from .managers import VisitedIds
 from .parcels import ParcelBase, ShardError
 from .sharded_entities import ShardedEntities
@@ -374,11 +361,7 @@ class ShardsBase(Generic[WorldT]):
     # --- saving -----------------------------------------------------------------------------
 
     def save(
-        self,
-        folder: str | os.PathLike[str],
-        tick: int = 0,
-        *,
-        verify: bool = True,
+        self, folder: str | os.PathLike[str], tick: int = 0, *, verify: bool = True
     ) -> None:
         """Save each rank's world, then a marker that all are there; files are replaced whole.
 

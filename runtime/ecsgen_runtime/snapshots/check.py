@@ -18,12 +18,7 @@ from .checked_documents import (
     check_tensors,
     field_tensors,
 )
-from .checked_rows import (
-    CheckedRows,
-    check_cells,
-    check_chains,
-    check_lengths,
-)
+from .checked_rows import CheckedRows, check_cells, check_chains, check_lengths
 from .documents import Document, Saved, parsed_json, state_key
 from .policies import policies_of, policies_of_field
 from .reading import SnapshotFile

@@ -533,10 +533,7 @@ def _check_manager(check: _Check, saved: Saved, component: Document) -> None:
     """Refuse numbers of a manager that are beyond others that they are a part of."""
     where = f"state.{state_key(component['module'])}"
     numbers = saved.state[state_key(component["module"])]
-    bounds = {
-        "n": Number(0, most_rows(component)),
-        "version": Number(0, _MOST),
-    }
+    bounds = {"n": Number(0, most_rows(component)), "version": Number(0, _MOST)}
     for facts in policies_of(component):
         bounds |= facts.numbers
     # Other writers may leave `count` out.

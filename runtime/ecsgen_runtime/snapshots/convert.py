@@ -347,10 +347,7 @@ def converted(
 
 
 def _check_dropped(
-    cells: NDArray[Any],
-    change: Change,
-    default: NDArray[Any],
-    kept: tuple[slice, ...],
+    cells: NDArray[Any], change: Change, default: NDArray[Any], kept: tuple[slice, ...]
 ) -> None:
     """Raise BadRowError for the first element that has no place any more, defaults apart."""
     lost = bits(cells) != bits(default)

@@ -126,10 +126,7 @@ def parsed_json(text: str, what: str, file: str) -> Any:
 
     try:
         return json.loads(
-            text,
-            object_pairs_hook=once,
-            parse_float=finite,
-            parse_constant=constant,
+            text, object_pairs_hook=once, parse_float=finite, parse_constant=constant
         )
     except SnapshotError:
         raise

@@ -16,14 +16,7 @@ from ..handles import EntityArray, RowArray
 from .contents import loaded_objects
 from .convert import Change, MemberNames, change_of
 from .documents import OTHERS, Codecs, Document, Saved, state_key
-from .facts import (
-    HANDLES,
-    INTEGERS,
-    CellType,
-    cell_type,
-    default_cell,
-    differing,
-)
+from .facts import HANDLES, INTEGERS, CellType, cell_type, default_cell, differing
 
 # --- A component of an old snapshot: what its tensors hold, whatever its policies are.
 

@@ -150,15 +150,7 @@ RING: Final = Facts(
     evolve=partial(one_chain, key="ring", links=("newer", "older"), first="oldest"),
 )
 
-POLICIES: Final = (
-    MANY,
-    SLOT_IDS,
-    DIRECT_IDS,
-    PARTITION,
-    RING,
-    HIERARCHY,
-    INDIRECT,
-)
+POLICIES: Final = (MANY, SLOT_IDS, DIRECT_IDS, PARTITION, RING, HIERARCHY, INDIRECT)
 OF_FIELDS: Final = (UNIQUE,)
 
 

@@ -21,14 +21,7 @@ from numpy.typing import NDArray
 
 from ..buffers import PAGE, unfilled
 from .documents import refuse
-from .header import (
-    LENGTH_BYTES,
-    Header,
-    header_size,
-    hex_digits,
-    is_pad,
-    parsed_header,
-)
+from .header import LENGTH_BYTES, Header, header_size, hex_digits, is_pad, parsed_header
 
 NAMELESS: Final = "<bytes>"
 

@@ -145,11 +145,7 @@ def created_owners(
 
 
 def new_component(
-    saved: Saved,
-    component: str,
-    module: str,
-    owners: EntityArray | None,
-    count: int,
+    saved: Saved, component: str, module: str, owners: EntityArray | None, count: int
 ) -> OldComponent:
     """Return a new component of a snapshot, in which nothing but rows is kept; an entity's rows are
     in the order given."""

@@ -85,11 +85,7 @@ class Spaced(Manager):
         return Neighbours(*found)
 
     def _search(
-        self,
-        kernel: str,
-        radius: SupportsFloat,
-        n: int,
-        named: RowArray | None = None,
+        self, kernel: str, radius: SupportsFloat, n: int, named: RowArray | None = None
     ) -> NearSearch:
         """Return who is in reach of the first n rows, or of some that a call names, or raise
         ValueError for the radius."""

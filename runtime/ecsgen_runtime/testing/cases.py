@@ -418,12 +418,7 @@ class StructureCases(Cases):
             refuses(BrokenManagerError, setattr, data, "n", 0)
 
     @pytest.mark.parametrize(
-        "copied",
-        [
-            deepcopy,
-            through_pickle,
-            lambda value: (value[0], copy(value[1])),
-        ],
+        "copied", [deepcopy, through_pickle, lambda value: (value[0], copy(value[1]))]
     )
     def test_copies_go_their_own_way(self, copied: Any) -> None:
         source, m, es = self.filled(5)

@@ -16,15 +16,7 @@ from ..handles import NIL, EntityArray
 from .cases import Cases
 from .machine import Machine
 from .owned import OwnedCases, OwnedRules
-from .subject import (
-    born,
-    fail,
-    fails,
-    handles_with,
-    reborn,
-    refuses,
-    same,
-)
+from .subject import born, fail, fails, handles_with, reborn, refuses, same
 
 # --- Rows of dead entities go lazily: by random picks, or all at once on demand -------
 

@@ -13,11 +13,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from ..errors import (
-    HierarchyError,
-    StaleEntityError,
-    StaleInstanceError,
-)
+from ..errors import HierarchyError, StaleEntityError, StaleInstanceError
 from ..handles import NIL
 from .cases import Cases, State
 from .ids import UnownedCases, UnownedRules

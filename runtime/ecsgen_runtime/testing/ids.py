@@ -11,11 +11,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from ..errors import (
-    CapacityError,
-    StaleIdError,
-    StaleInstanceError,
-)
+from ..errors import CapacityError, StaleIdError, StaleInstanceError
 from ..handles import NIL
 from .cases import LINE, Cases
 from .machine import FORMS, Machine, Record

@@ -50,11 +50,7 @@ def put_columns(subject: Subject, manager: Any, columns: Columns) -> None:
 
 
 def random_cells(
-    dtype: np.dtype[Any],
-    shape: tuple[int, ...],
-    rng: Rng,
-    *,
-    tame: bool = False,
+    dtype: np.dtype[Any], shape: tuple[int, ...], rng: Rng, *, tame: bool = False
 ) -> Any:
     if dtype.kind == "b":
         return rng.random(shape) < 0.5
@@ -129,10 +125,7 @@ class Inputs:
     """Values of all arguments, for some number of rows."""
 
     def __init__(
-        self,
-        kinds: Mapping[str, tuple[Any, ...]],
-        rng: Rng,
-        rows: int = 0,
+        self, kinds: Mapping[str, tuple[Any, ...]], rng: Rng, rows: int = 0
     ) -> None:
         self._kinds = kinds
         self._rng = rng
@@ -305,10 +298,7 @@ HALVINGS = 60
 
 
 def approach(
-    columns: Columns,
-    rows: Sequence[int],
-    matches: Callable[[int], bool],
-    rng: Rng,
+    columns: Columns, rows: Sequence[int], matches: Callable[[int], bool], rng: Rng
 ) -> None:
     """Change numbers in some of the rows of columns until the condition turns between two of them.
 
@@ -328,10 +318,7 @@ def approach(
 
 
 def _halve(
-    columns: Columns,
-    inside: int,
-    outside: int,
-    matches: Callable[[int], bool],
+    columns: Columns, inside: int, outside: int, matches: Callable[[int], bool]
 ) -> None:
     """Put two rows as close together as halving their distance brings them."""
     for _ in range(HALVINGS):

@@ -303,12 +303,7 @@ class OwnedCases(Cases):
         refuses(StaleInstanceError, m.entity, row)
 
     def check_refused(
-        self,
-        source: Entities,
-        m: Any,
-        field: Field,
-        value: Any,
-        error: type[Exception],
+        self, source: Entities, m: Any, field: Field, value: Any, error: type[Exception]
     ) -> None:
         super().check_refused(source, m, field, value, error)
         with pytest.raises(error, match=f"{self.subject.label}.{field.name}"):

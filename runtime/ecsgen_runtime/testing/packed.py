@@ -17,13 +17,7 @@ from ..errors import CapacityError, StaleInstanceError
 from ..handles import NIL
 from .cases import Cases, sortable
 from .machine import MANY_ROWS, Machine, Record
-from .subject import (
-    Object,
-    handles_with,
-    refuses,
-    same,
-    skip_without,
-)
+from .subject import Object, handles_with, refuses, same, skip_without
 
 # --- Rows without holes: the last row moves into the place of one that goes -----------
 

@@ -383,8 +383,7 @@ class QueryCases(ColumnCases):
     def test_loops_notice_changes(self) -> None:
         """Before the first step, at the next one, and at the end if there is none."""
         for (query, change), taken in product(
-            product(self.queries, (self.kill, self.strip)),
-            (0, 1, None),
+            product(self.queries, (self.kill, self.strip)), (0, 1, None)
         ):
             w = next(w for name, _, w in self.populated() if name == query)
             rows = list(getattr(w, query))

@@ -72,10 +72,7 @@ class Space:
 
 
 def neighbours(
-    space: Space,
-    points: NDArray[Any],
-    places: NDArray[Any],
-    seen: Sequence[bool],
+    space: Space, points: NDArray[Any], places: NDArray[Any], seen: Sequence[bool]
 ) -> list[list[int]]:
     """Return which places, of those that are seen, are in reach of each point, in order.
 

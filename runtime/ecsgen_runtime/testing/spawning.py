@@ -11,11 +11,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from ..errors import (
-    DuplicateInstanceError,
-    StaleEntityError,
-    StructureLockedError,
-)
+from ..errors import DuplicateInstanceError, StaleEntityError, StructureLockedError
 from .cases import check_shown
 from .subject import (
     COPIES,

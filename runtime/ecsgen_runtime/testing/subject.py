@@ -255,10 +255,7 @@ class Bytes(Field):
         self.size = size
         self.dtype = f"S{size}"
         self.elements = st.binary(max_size=size)
-        self.refused = (
-            (b"x" * (size + 1), ValueError),
-            *_of_wrong_type("x", 1, None),
-        )
+        self.refused = ((b"x" * (size + 1), ValueError), *_of_wrong_type("x", 1, None))
 
     def element(self, k: int) -> bytes:
         return bytes([k % 256])

@@ -316,12 +316,7 @@ class WorldKernelStepsCases(Roomy):
         return kernel_inputs.stems(seed, drawing.name, 0, who[chosen])
 
     def approach(
-        self,
-        w: Any,
-        case: Case,
-        rows: Sequence[Rows],
-        inputs: Inputs,
-        rng: Rng,
+        self, w: Any, case: Case, rows: Sequence[Rows], inputs: Inputs, rng: Rng
     ) -> None:
         """Let the condition turn between some of the rows."""
         whole = self.whole(w, case)
