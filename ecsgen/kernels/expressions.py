@@ -29,7 +29,7 @@ _HINTS: Final[dict[type[ast.AST], str]] = {
 }
 
 
-class Typist:
+class TypeChecker:
     """Types the expressions of one kernel."""
 
     def __init__(self, scope: Scope, reach: Reach) -> None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.kernels.expressions import Typist
+from ecsgen.kernels.expressions import TypeChecker
 from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.operations import BINARY, WORDS
 from ecsgen.kernels.questions import begins_with_other
@@ -50,27 +50,27 @@ def names_read(step: Assignment) -> Iterator[str]:
 
 def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
     """A typed assignment; a local that it sets is in scope afterwards. Raises KernelError."""
-    typist = Typist(scope, reach)
+    checker = TypeChecker(scope, reach)
     node = target_of(step)
     if scope.near is not None and begins_with_other(node) and not isinstance(node, ast.Name):
         hint = "let each row ask, or send to nearest(other.entity)"
         raise KernelError("E811", "a kernel assigns nothing to neighbours", node, hint)
     if isinstance(node, ast.Name) and node.id in scope.wrong:
-        typist.value(step.value)  # may be wrong in its own right
+        checker.value(step.value)  # may be wrong in its own right
         raise follows(node)
     if isinstance(node, ast.Name) and node.id in {*scope.locals_, *scope.later}:
-        return _set_local(step, node, text, scope, typist)
-    place = _place(node, scope, typist)
+        return _set_local(step, node, text, scope, checker)
+    place = _place(node, scope, checker)
     target, index = (place.base, place.index) if isinstance(place, Element) else (place, ())
     if not isinstance(target, FieldValue | Referred):
         raise KernelError("E805", f"a kernel cannot assign to {_what(target)}", node)
     if isinstance(target, Referred):
         _refuse_guarded(target, reach.components[target.component].fields, node)
-        found = _message(step, place, typist)
+        found = _message(step, place, checker)
         if found is not None:
-            return Step(target, _sent(*found, place, typist), index, text, found[0])
+            return Step(target, _sent(*found, place, checker), index, text, found[0])
         if scope.takes_turns:
-            value = fitted(_right_side(step, place, typist), place.type, step.value)
+            value = fitted(_right_side(step, place, checker), place.type, step.value)
             return Step(target, value, index, text, "=")
         hint = "write +=, -=, min, max, or, and"
         raise KernelError("E811", "several rows may mean the same one", node, hint)
@@ -81,7 +81,7 @@ def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
         message = "a kernel cannot assign to 'entity': the manager keeps it"
         raise KernelError("E805", message, node)
     _refuse_guarded(target, scope.fields_of(target.owner), node)
-    operand = _right_side(step, place, typist)
+    operand = _right_side(step, place, checker)
     return Step(target, fitted(operand, place.type, step.value), index, text)
 
 
@@ -93,20 +93,22 @@ def _refuse_guarded(target: FieldValue | Referred, fields: Iterable[Field], node
         raise KernelError("E805", message, node, hint)
 
 
-def _right_side(step: Assignment, target: Expression, typist: Typist) -> Operand:
-    value = typist.infer(step.value)
+def _right_side(step: Assignment, target: Expression, checker: TypeChecker) -> Operand:
+    value = checker.infer(step.value)
     if isinstance(step, ast.AugAssign):
         # The error of `x += y` belongs to y.
         return applied(BINARY[type(step.op)], [target, value], step.value)
     return value
 
 
-def _set_local(step: Assignment, node: ast.Name, text: str, scope: Scope, typist: Typist) -> Step:
+def _set_local(
+    step: Assignment, node: ast.Name, text: str, scope: Scope, checker: TypeChecker
+) -> Step:
     name = node.id
     before = scope.locals_.get(name)
     if isinstance(step, ast.AugAssign) and before is None:
         raise scope.unknown(node)
-    operand = _right_side(step, before, typist) if before else typist.infer(step.value)
+    operand = _right_side(step, before, checker) if before else checker.infer(step.value)
     if before is not None and isinstance(operand, Literal):
         operand = fitted(operand, before.type, step.value)
     value = typed(operand)
@@ -117,14 +119,14 @@ def _set_local(step: Assignment, node: ast.Name, text: str, scope: Scope, typist
     return Step(local, value, (), text)
 
 
-def _place(node: ast.expr, scope: Scope, typist: Typist) -> Expression:
+def _place(node: ast.expr, scope: Scope, checker: TypeChecker) -> Expression:
     """What a step assigns to, as an expression that reads it."""
     base = node.value if isinstance(node, ast.Subscript) else node
     if not isinstance(base, ast.Name | ast.Attribute):
         message = "a step assigns to a field, an element of a field or a local name"
         raise KernelError("E805", message, node)
     try:
-        return typist.value(node)
+        return checker.value(node)
     except KernelError as error:
         if error.code == "E802" and isinstance(base, ast.Name) and scope.components:
             error.hint = error.hint or did_you_mean(base.id, scope.components)
@@ -144,24 +146,26 @@ def _what(found: Expression) -> str:
     return "an argument: it is the same for every row"
 
 
-def _sent(how: str, node: ast.expr, place: Expression, typist: Typist) -> Expression:
+def _sent(how: str, node: ast.expr, place: Expression, checker: TypeChecker) -> Expression:
     """The value by which a message changes a place in another row."""
-    value = typist.infer(node)
+    value = checker.infer(node)
     applied(how, [place, value], node)  # has its own to say on types and shapes
     return fitted(value, place.type, node)
 
 
-def _message(step: Assignment, place: Expression, typist: Typist) -> tuple[str, ast.expr] | None:
+def _message(
+    step: Assignment, place: Expression, checker: TypeChecker
+) -> tuple[str, ast.expr] | None:
     """The operation, and the operand that is not the place itself; None for a step that is none of
     the ways in which several rows can change the same place."""
     match step:
         case ast.AugAssign(op=ast.Add() | ast.Sub()):
             return BINARY[type(step.op)], step.value
         case ast.Assign(value=ast.Call(func=ast.Name(id="min" | "max" as how), args=[one, value])):
-            if typist.value(one) == place:
+            if checker.value(one) == place:
                 return how, value
         case ast.Assign(value=ast.BoolOp(op=word, values=[one, value])):
-            if typist.value(one) == place:
+            if checker.value(one) == place:
                 return WORDS[type(word)], value
     return None
 

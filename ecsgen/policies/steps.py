@@ -18,21 +18,20 @@ from ecsgen.policies.policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: the method it is in, what happens there, whether it may raise."""
+    """One step: the method it is in, and what happens there."""
 
     name: str
     method: str
     says: str
-    may_raise: bool = False
 
 
 STEPS = (
-    Step("check_row", "accessors", "make sure that `row` is in use", may_raise=True),
-    Step("asked_one", "create", "leave it to others if more is asked for", may_raise=True),
-    Step("asked_many", "create_many", "leave it to others if more is asked for", may_raise=True),
-    Step("admit_one", "create", "refuse what can't have a row; `_slot`: its index", may_raise=True),
-    Step("reserve_one", "create", "allocate all that the row needs", may_raise=True),
-    Step("evict_one", "create", "remove rows that are in the way", may_raise=True),
+    Step("check_row", "accessors", "make sure that `row` is in use"),
+    Step("asked_one", "create", "leave it to others if more is asked for"),
+    Step("asked_many", "create_many", "leave it to others if more is asked for"),
+    Step("admit_one", "create", "refuse what can't have a row; `_slot`: its index"),
+    Step("reserve_one", "create", "allocate all that the row needs"),
+    Step("evict_one", "create", "remove rows that are in the way"),
     Step("place_one", "create", "choose the new row: `row`"),
     Step("taken_one", "create", "take what a new row needs, before there is one more"),
     Step("room_one", "create", "free the row `row`"),

@@ -1,4 +1,4 @@
-"""The parts of a component's classes that store nothing and have no step."""
+"""The parts of a component's classes that add no column and no step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ecsgen.render.quoting import literal
 
 
 class Spacing:
-    """What the template of the policy lays out."""
+    """What the template of spaces lays out."""
 
     def __init__(self, component: Component) -> None:
         space = component.space
@@ -29,7 +29,7 @@ class Spacing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatelessPart(Part):
+class ClassPart(Part):
     """A part without columns and steps: kernels, spaces, queries.
 
     Storage policies are parts as well, below the layout; these here know how texts are made.
@@ -40,35 +40,35 @@ class StatelessPart(Part):
 
 
 PARTS: Final = (
-    StatelessPart(  # columns of shapes, seen element after element
+    ClassPart(  # columns of shapes, seen element after element
         name="flat_columns",
         applies=lambda c: bool(c.kernels or c.reductions or c.joined) and c.backend == "numba",
         order=79,
         template=True,
         subject=FlatColumns,
     ),
-    StatelessPart(  # kernels of the world: their blocks go when the buffer moves
+    ClassPart(  # kernels of the world: their blocks go when the buffer moves
         name="joined",
         applies=lambda c: bool(c.joined) and c.backend == "numpy",
         order=79,
         rows="JoinedRows",
         row_state=("_joined",),
     ),
-    StatelessPart(  # views in blocks that stay in the cache
+    ClassPart(  # views in blocks that stay in the cache
         name="kernel_blocks",
         applies=lambda c: bool(c.kernels or c.reductions) and c.backend == "numpy",
         order=79,
         rows="KernelRows",
         row_state=("_kernels",),
     ),
-    StatelessPart(  # a method each, with the loop or the blocks that it runs over
+    ClassPart(  # a method each, with the loop or the blocks that it runs over
         name="kernels",
         applies=lambda c: bool(c.kernels or c.reductions),
         order=80,
         template=True,
         subject=texts_of,
     ),
-    StatelessPart(  # kernels that draw random numbers: a seed, and how often each was called
+    ClassPart(  # kernels that draw random numbers: a seed, and how often each was called
         name="seeded",
         applies=lambda c: any(kernel.program.who for kernel in c.kernels),
         order=81,
@@ -77,13 +77,13 @@ PARTS: Final = (
         template=True,
         subject=lambda component: drawing_lines(component.kernels, component.name),
     ),
-    StatelessPart(  # the dead are found by nobody
+    ClassPart(  # the dead are found by nobody
         name="owned_spaced",
         applies=lambda c: c.space is not None and c.owner == "entity",
         order=82,
         base="OwnedSpaced",
     ),
-    StatelessPart(  # places of rows, around which others are found
+    ClassPart(  # places of rows, around which others are found
         name="spaced",
         applies=lambda c: c.space is not None,
         order=82,
@@ -92,7 +92,7 @@ PARTS: Final = (
         template=True,
         subject=Spacing,
     ),
-    StatelessPart(  # a query of the world tells where instances are: a class of their columns there
+    ClassPart(  # a query of the world tells where instances are: a class of their columns there
         name="queried",
         applies=lambda c: c.queried,
         order=90,
@@ -109,7 +109,7 @@ def with_parts(component: Component, policies: Iterable[Policy]) -> tuple[Part, 
 
 def subject_of(part: Part, component: Component) -> object:
     """Return the subject of a part's template; None for those that need none."""
-    return part.subject(component) if isinstance(part, StatelessPart) else None
+    return part.subject(component) if isinstance(part, ClassPart) else None
 
 
 def attributes_of(subjects: Iterable[object]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws, numbered
-from ecsgen.kernels.expressions import Typist
+from ecsgen.kernels.expressions import TypeChecker
 from ecsgen.kernels.kernel_steps import check_way, local_names, names_read, target_of, typed_step
 from ecsgen.kernels.references import Reach, absent_elements
 from ecsgen.kernels.scope import Scope, value_type
@@ -206,7 +206,7 @@ def _condition(
         return None
     text = Text(kernel.where, kernel.marks["where"])
     try:
-        return Typist(scope, reach).condition(text.expression())
+        return TypeChecker(scope, reach).condition(text.expression())
     except KernelError as error:
         text.report(error, diagnostics)
         return None
@@ -251,8 +251,8 @@ def typed_reduction(
     text = Text(reduction.expression, reduction.marks["expression"])
     try:
         node = text.expression()
-        typist = Typist(scope, reach)
-        value = typist.condition(node) if reduction.how == "count" else typist.value(node)
+        checker = TypeChecker(scope, reach)
+        value = checker.condition(node) if reduction.how == "count" else checker.value(node)
         if reduction.how != "count" and not value.type.is_number:
             hint = "'count' tells in how many rows it is true" if value.type.is_bool else ""
             message = f"{quote(reduction.how)} takes numbers, not {value.type}"

@@ -54,6 +54,17 @@ class GcRules(OwnedRules):
         assert self.manager.collect() == self.leave(dead)
 
 
+class _Picks(Random):
+    """Picks these of ten rows."""
+
+    def __init__(self, rows: list[int]) -> None:
+        super().__init__()
+        self.left = rows
+
+    def random(self) -> float:
+        return (self.left.pop(0) + 0.5) / 10
+
+
 class GcCases(OwnedCases):
     """Nobody dead, everybody dead, and what is between."""
 
@@ -61,6 +72,12 @@ class GcCases(OwnedCases):
 
     def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
         return [*super().structural_calls(source, m), m.gc, m.collect]
+
+    def test_four_alive_in_a_row_end_it(self) -> None:
+        _, m, _ = self.filled(10)
+        picks = _Picks([0, 4, 9, 4, 0])
+        assert m.gc(picks) == 0
+        assert picks.left == [0]
 
     def test_everybody_died(self) -> None:
         entities, m, es = self.filled(100)

@@ -21,6 +21,7 @@ from hypothesis.stateful import (
 from ..entity_manager import Entities
 from ..errors import CapacityError, StaleEntityError, StructureLockedError
 from ..handles import NULL_ENTITY
+from ..living import IndexQueue
 from .machine import EXAMPLES
 from .subject import COPIES, Guard, deaths, fail, fails, handles_with, refuses
 
@@ -235,6 +236,12 @@ class EntityCases(_Tested):
         em.destroy_many(es[dead])
         assert em.alive_many(es).tolist() == (~dead).tolist()
         assert em.alive_many(es[::-1]).tolist() == (~dead)[::-1].tolist()
+
+    def test_the_next_index_to_be_used_finds_room(self) -> None:
+        queue = IndexQueue()
+        queue.push_many(np.arange(64))
+        queue.put_first(99)
+        assert [queue.pop() for _ in range(65)] == [99, *range(64)]
 
     def test_taking_back_after_others_came(self) -> None:
         em = self.manager()

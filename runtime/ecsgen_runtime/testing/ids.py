@@ -15,7 +15,7 @@ from ..errors import CapacityError, StaleIdError, StaleInstanceError
 from ..handles import NIL
 from .cases import LINE, Cases
 from .machine import FORMS, Machine, Record
-from .subject import need, refuses, through_pickle
+from .subject import need, refuses, skip_without, through_pickle
 
 # --- Ids find their instance, or say that it is gone ----------------------------------
 
@@ -160,6 +160,15 @@ class IdsCases(StableIdsCases):
         """Return the slot of each row."""
         ids: list[int] = m.id_of_many(range(len(m))).tolist()
         return [id & 0xFFFF_FFFF for id in ids]
+
+    def test_rows_that_swap_lose_no_free_slot(self) -> None:
+        source, m, _ = self.filled(4)
+        skip_without(m, "deactivate", "rows have no sides to change")
+        m.destroy(3)
+        m.activate_many(range(3))
+        assert m.deactivate(0) == 2
+        self.add_one(source, m)
+        assert set(self.slots(m)) == set(range(4))
 
     def test_slots_need_no_memory_of_their_own(self) -> None:
         source, m = self.new()

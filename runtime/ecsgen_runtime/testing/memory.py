@@ -302,6 +302,22 @@ class IndirectCases(Cases):
         assert (m.data.cold.n, m.data.cold.row.tolist()) == (0, [])
         assert same(m.row(7), self.subject.read({}))
 
+    def test_a_place_begins_with_defaults(self) -> None:
+        source, m, _ = self.filled(3)
+        m.clear()
+        assert m.data.cold.n == 0
+        for field in self.subject.cold_fields:
+            self.add_one(source, m, **{field.name: self.other(field)})
+            values = {field.name: self.other(field)}
+            assert same(m.row(len(m) - 1), self.subject.read(values))
+        m.clear()
+        self.add(source, m, 2)
+        for field in self.subject.cold_fields:
+            getattr(m, f"set_{field.name}")(0, self.other(field))
+            getattr(m, f"set_{field.name}")(0, field.default)
+        assert m.data.cold.n == 1
+        assert same(m.row(0), self.subject.read({}))
+
     def test_cold_columns_are_written(self) -> None:
         whole = [
             f for f in self.subject.cold_fields if f.name not in self.subject.split
