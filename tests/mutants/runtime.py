@@ -155,7 +155,11 @@ GROUPS = (
             "raise",
         ),
         Mutant("failures are forgotten", r"raise _leaving\(error, errors\)", "pass"),
-        Mutant("the queued are forgotten", r"self\.empty_queue\(\)$", "pass"),
+        Mutant(
+            "the queued are forgotten",
+            r"(if self\.queue:\n +)self\.empty_queue\(\)$",
+            r"\1pass",
+        ),
         Mutant("a cancelled callback runs", r"if entry\.is_active:", "if True:"),
     ),
     module(

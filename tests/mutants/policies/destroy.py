@@ -53,8 +53,8 @@ GROUPS = (
         ("test_every_type.py", "test_skinned_mesh.py"),
         Mutant(
             "failures stop a creation of many",
-            r"self\._dispatch\.run\(self\._replace, ",
-            "self._replace(",
+            r"self\._dispatch\.run\(self\._replace, handles",
+            "self._replace(handles",
         ),
     ),
     module(
