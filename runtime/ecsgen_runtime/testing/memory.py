@@ -311,6 +311,14 @@ class IndirectCases(Cases):
             values = {field.name: self.other(field)}
             assert same(m.row(len(m) - 1), self.subject.read(values))
         m.clear()
+        every = {field.name: self.other(field) for field in self.subject.cold_fields}
+        self.add_one(source, m, **every)
+        m.clear()
+        self.add_one(source, m)
+        first = self.subject.cold_fields[0]
+        getattr(m, f"set_{first.name}")(0, every[first.name])
+        assert same(m.row(0), self.subject.read({first.name: every[first.name]}))
+        m.clear()
         self.add(source, m, 2)
         for field in self.subject.cold_fields:
             getattr(m, f"set_{field.name}")(0, self.other(field))
