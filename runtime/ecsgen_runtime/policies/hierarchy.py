@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bulk import SMALL_BATCH
 from ..columns import OwnedRows, Rows
-from ..entity_manager import Entities
 from ..errors import EcsError, StaleInstanceError
 from ..given_arrays import whole_count
 from ..handles import NIL, Columns, Entity, EntityArray, IdArray, Instance, RowArray
@@ -109,8 +108,8 @@ class Hierarchy(Packed):
 
     __slots__ = NO_SLOTS
     data: FamilyRows
-    _entities: Entities
-    """Of rows with owners."""
+    _entities: Any
+    """Of rows with owners: `Entities`, of whichever kind the class next to this one has."""
     _levels: LevelCache
     _followed: Followed
 
@@ -598,7 +597,8 @@ class OrphansDie(OrphansDestroy, OwnedChildren):
             return NO_ENTITIES
         owners = data._entity_column[gone]
         orphans = _difference(owners[is_below], owners[~is_below])
-        orphans = orphans[self._entities.alive_many(orphans)]
+        alive: NDArray[np.bool_] = self._entities.alive_many(orphans)
+        orphans = orphans[alive]
         if len(orphans) and not self._dispatch.running:
             self._entities._callbacks.check()
         return orphans
