@@ -9,6 +9,7 @@ at. So compiled code says nothing that numba tries in vain, such as an array put
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -68,33 +69,55 @@ def test_views_are_dropped(kernel: str, tmp_path: Path) -> None:
 
 COUNTED = """\
 component: Counter
-fields: {at: i64}
+fields: {at: i64, seen: f64}
 lookup: hash
 kernels:
-  fold: {steps: ["at = (at + 7) % 5"]}
+  fold: {steps: ["at = (at + 7) % 5", "seen = normal()"]}
 """
 FOLDED = """\
 from flown import World
 w = World()
-w.counter.create(w.entities.create(), at=1)
+w.spawn(100, counter={"at": 1})
 w.counter.fold()
-print(w.counter.at(0))
+print(w.counter.at(0), abs(w.counter.data.seen).max())
 """
+CONSTANT = ("kernels/chance.py", "LN2: Final = 6.93147180559945309417e-01", "LN2: Final = 0.0")
+REMAINDER = (
+    "compiled/arithmetic.py",
+    "def remainder_int64(a: Any, b: Any) -> Any:\n",
+    "def remainder_int64(a: Any, b: Any) -> Any:\n    return 100\n",
+)
 
 
-def test_a_kernel_is_compiled_anew_when_a_function_that_it_calls_changes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("change", [REMAINDER, CONSTANT], ids=["function", "constant"])
+def test_a_kernel_is_compiled_anew_when_what_it_calls_or_sees_changes(
+    change: tuple[str, str, str], tmp_path: Path
+) -> None:
     pytest.importorskip("numba")
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas" / "a.yaml").write_text(COUNTED, encoding="utf-8")
     build(tmp_path / "schemas", tmp_path / "flown", backend="numba", runtime="vendored")
-    assert [_folded(tmp_path), _folded(tmp_path)] == ["3", "3"]
-    library = tmp_path / "flown" / "_runtime" / "compiled" / "arithmetic.py"
+    before = _folded(tmp_path)
+    assert before.startswith("3 ") and _folded(tmp_path) == before
+    module, old, new = change
+    library = tmp_path / "flown" / "_runtime" / module
     text = library.read_text(encoding="utf-8")
-    start = text.index("def remainder_int64(")
-    end = text.index("\n@kernel", start)
-    body = "(x: int, y: int) -> int:\n    return 100\n"
-    library.write_text(f"{text[:start]}def remainder_int64{body}{text[end:]}", encoding="utf-8")
-    assert _folded(tmp_path) == "100"
+    assert text.count(old) == 1
+    library.write_text(text.replace(old, new), encoding="utf-8")
+    assert _folded(tmp_path) != before
+
+
+def test_every_constant_that_compiled_functions_see_is_in_their_key() -> None:
+    kernel = pytest.importorskip("ecsgen_runtime.compiled.kernel")
+    folder = Path(kernel.__file__).parent
+    modules = set()
+    for path in folder.glob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.level == 2 and node.module:
+                if any(name.name.isupper() for name in node.names):
+                    modules.add(node.module.replace(".", "/") + ".py")
+    assert modules and modules <= set(kernel.CONSTANTS_OF)
+    assert all((folder.parent / name).is_file() for name in kernel.CONSTANTS_OF)
 
 
 def _folded(folder: Path) -> str:

@@ -2,7 +2,7 @@
 
 numba keeps what it compiled beside a function's file and takes it again as long as that file stays
 as it is. But a loop has the functions in it that it calls, and the constants that these see: those
-come from here, and can change while the file of the loop does not.
+come from here and from a few modules more, and can change while the file of the loop does not.
 """
 
 from __future__ import annotations
@@ -51,10 +51,22 @@ def _marked(function: FunctionType) -> FunctionType:
     return marked
 
 
+CONSTANTS_OF: Final = (
+    "handles.py",
+    "kernels/chance.py",
+    "shards/handle_map.py",
+    "spaces/cell_order.py",
+)
+"""Modules outside this folder whose constants compiled functions see."""
+
+
 def _digest() -> str:
+    here = Path(__file__).parent
+    seen = (here.parent / name for name in CONSTANTS_OF)
     digest = sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
+    for path in (*sorted(here.rglob("*.py")), *seen):
+        if path.exists():  # a vendored copy leaves out what its package has no use for
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
