@@ -98,7 +98,7 @@ def test_a_kernel_is_compiled_anew_when_what_it_calls_or_sees_changes(
     (tmp_path / "schemas" / "a.yaml").write_text(COUNTED, encoding="utf-8")
     build(tmp_path / "schemas", tmp_path / "flown", backend="numba", runtime="vendored")
     before = _folded(tmp_path)
-    assert before.startswith("3 ") and _folded(tmp_path) == before
+    assert _folded(tmp_path) == before
     module, old, new = change
     library = tmp_path / "flown" / "_runtime" / module
     text = library.read_text(encoding="utf-8")
@@ -110,13 +110,19 @@ def test_a_kernel_is_compiled_anew_when_what_it_calls_or_sees_changes(
 def test_every_constant_that_compiled_functions_see_is_in_their_key() -> None:
     kernel = pytest.importorskip("ecsgen_runtime.compiled.kernel")
     folder = Path(kernel.__file__).parent
-    modules = set()
-    for path in folder.glob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ImportFrom) and node.level == 2 and node.module:
-                if any(name.name.isupper() for name in node.names):
-                    modules.add(node.module.replace(".", "/") + ".py")
-    assert modules and modules <= set(kernel.CONSTANTS_OF)
+    imported = [
+        node
+        for path in folder.glob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom) and node.level == 2
+    ]
+    modules = {
+        str(node.module).replace(".", "/") + ".py"
+        for node in imported
+        if any(name.name.isupper() for name in node.names)
+    }
+    assert modules
+    assert modules <= set(kernel.CONSTANTS_OF)
     assert all((folder.parent / name).is_file() for name in kernel.CONSTANTS_OF)
 
 
