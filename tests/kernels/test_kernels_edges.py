@@ -53,8 +53,8 @@ def edges(scalar: str) -> NDArray[Any]:
         found: list[Any] = [False, True]
     elif scalar in FLOATS:
         limits = np.finfo(SCALARS[scalar])
-        found = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, limits.max, limits.min]
-        found += [limits.smallest_subnormal, 0.5, -2.5, 3.0, 255.5, -(2.0**31), 2.0**63, 2.0**64]
+        found = [0.0, -0.0, 1.0, np.nan, np.inf, -np.inf, limits.max, limits.min, 0.5, -2.5, 255.5]
+        found += [limits.smallest_subnormal, 2.0**31, 2.0**32, -(2.0**31), 2.0**63, 2.0**64]
     else:
         low, high = np.iinfo(SCALARS[scalar]).min, np.iinfo(SCALARS[scalar]).max
         found = [0, 1, 2, 3, 7, high, high - 1, high // 2, high // 2 + 1, 100]

@@ -62,6 +62,7 @@ def whole_power(base: Any, exponent: int) -> Any:
 
 def between(value: Any, low: float, high: float) -> Any:
     """Return a float within bounds, to be cut to an integer; 0 for NaN."""
+    value = float(value)  # beside an f32 numpy would round the bounds
     if value != value:
         return 0.0
     return low if value < low else high if value > high else value

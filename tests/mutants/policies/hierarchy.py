@@ -252,7 +252,7 @@ GROUPS = (
             r"_difference\(owners\[is_below\], owners\[~is_below\]\)",
             "np.unique(owners)",
         ),
-        Mutant("the dead die again", r"orphans = orphans\[self\..*\]$", "pass"),
+        Mutant("the dead die again", r"orphans = orphans\[alive\]$", "pass"),
         Mutant("nobody can refuse", r"self\._entities\._callbacks\.check\(\)", "pass"),
         Mutant(
             "deaths in callbacks are refused",
