@@ -81,6 +81,12 @@ FEATURES: Final = (
         attributes=lambda project: ("_chance",),
         test_support=("kernel_inputs",),
     ),
+    # The time, where kernels ask for it.
+    WorldFeature(
+        name="ticking",
+        applies=lambda project: any(one.program.ticks for one in project.world.kernels),
+        base=lambda project: "TickingWorld",
+    ),
     # Schedules: methods of the world that call kernels one after the other.
     WorldFeature(
         name="schedules",

@@ -6,15 +6,16 @@ Only three ways to draw are left: `uniform` and the bounds of `randrange` become
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Final, TypeGuard, TypeVar
 
 from ecsgen.diagnostics import quote
 from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.operations import DRAWS
 from ecsgen.kernels.rules import Operand, applied, cast, common_shape, typed
 from ecsgen.kernels.syntax import KernelError, check_count
-from ecsgen.model.programs import Draw, Expression, changed, walk
+from ecsgen.model.programs import Chosen, Draw, Expression, Question, Step, changed, walk
 from ecsgen.model.types import Type
 
 _MOST: Final = 2**32 - 1
@@ -112,15 +113,37 @@ def numbered(expression: ExpressionT, first: int) -> tuple[ExpressionT, int]:
     and the number behind the last one."""
     if expression is None:
         return None, first
-    written = {node.number: node for node in walk(expression) if isinstance(node, Draw)}
+    numbers, first = _numbers([expression], first)
+    return (changed(expression, _renumber(numbers)) if numbers else expression), first
+
+
+def with_numbers(step: Step, first: int) -> tuple[Step, int]:
+    """The same of all that a step computes."""
+    numbers, first = _numbers(step.expressions, first)
+    if not numbers:
+        return step, first
+    change = _renumber(numbers)
+    return step.with_expressions(lambda one: changed(one, change)), first
+
+
+def _draws(node: Expression) -> TypeGuard[Draw | Chosen | Question]:
+    """Whether it takes random numbers itself."""
+    return isinstance(node, Draw | Chosen) or (isinstance(node, Question) and node.is_chance)
+
+
+def _numbers(expressions: Iterable[Expression], first: int) -> tuple[dict[int, int], int]:
+    """The number of each draw by where it stands, and the number behind the last one."""
+    drawn = [node for one in expressions for node in walk(one) if _draws(node)]
+    written = {node.number: node for node in drawn}
     numbers = {}
     for place in sorted(written):
         numbers[place] = first
-        first += written[place].type.elements
-    if not numbers:
-        return expression, first
+        first += written[place].type.elements if isinstance(written[place], Draw) else 1
+    return numbers, first
 
+
+def _renumber(numbers: Mapping[int, int]) -> Callable[[Expression], Expression]:
     def change(node: Expression) -> Expression:
-        return replace(node, number=numbers[node.number]) if isinstance(node, Draw) else node
+        return replace(node, number=numbers[node.number]) if _draws(node) else node
 
-    return changed(expression, change), first
+    return change

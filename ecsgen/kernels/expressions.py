@@ -9,13 +9,23 @@ from typing import Final
 from ecsgen.diagnostics import quote
 from ecsgen.kernels import hints
 from ecsgen.kernels.draws import drawn
+from ecsgen.kernels.grid_words import GridWords
 from ecsgen.kernels.literals import Literal, settled
-from ecsgen.kernels.operations import BINARY, COMPARISONS, DRAWS, EXISTS, FUNCTIONS, UNARY, WORDS
+from ecsgen.kernels.operations import (
+    BINARY,
+    COMPARISONS,
+    DRAWS,
+    EXISTS,
+    FUNCTIONS,
+    ON_GRIDS,
+    UNARY,
+    WORDS,
+)
 from ecsgen.kernels.questions import NO_DRAWS, asked, begins_with_other, is_question
 from ecsgen.kernels.references import Reach, References
 from ecsgen.kernels.rules import Operand, applied, cast, typed, unified
 from ecsgen.kernels.scope import Scope, follows
-from ecsgen.kernels.syntax import KernelError, check_count
+from ecsgen.kernels.syntax import FATES, KernelError, check_count
 from ecsgen.model.programs import Constant, Element, Expression
 from ecsgen.model.types import BOOL, FLOATS, SCALARS, Type
 
@@ -35,7 +45,8 @@ class TypeChecker:
     def __init__(self, scope: Scope, reach: Reach) -> None:
         self._scope = scope
         self._reach = reach
-        self._references = References(reach, scope, self.value)
+        self.references = References(reach, scope, self.value)
+        self._grids = GridWords(reach, scope, self.value)
 
     def value(self, node: ast.expr) -> Expression:
         """The typed tree of an expression; raises KernelError."""
@@ -119,21 +130,31 @@ class TypeChecker:
         return reduce(lambda left, right: applied("and", [left, right], node), found)
 
     def _call(self, node: ast.Call) -> Operand:
-        if not isinstance(node.func, ast.Name) or node.keywords:
+        if not isinstance(node.func, ast.Name):
             raise _unsupported(node, node, hints.of_call(node))
-        name = node.func.id
-        if name == EXISTS:
-            return self._references.exists(node)
-        near = self._scope.near
-        if is_question(node, name):
+        name, near = node.func.id, self._scope.near
+        is_asking = near is not None and bool(near.asked)
+        no_draws = NO_DRAWS if is_asking else self._scope.no_draws
+        if name in FATES:
+            message = f"{quote(name)} is a step of its own, not a part of one"
+            raise KernelError("E801", message, node)
+        if self._grids.chooses(node, name):
+            return self._grids.chosen(node, name, no_draws)
+        if is_question(node, name) and {keyword.arg for keyword in node.keywords} <= {"where"}:
             if near is None and self._scope.wrong_near:
                 raise follows(node)
-            return asked(node, name, near, self.infer)
+            return asked(node, name, near, self.infer, no_draws)
+        if node.keywords:
+            raise _unsupported(node, node, hints.of_call(node))
+        if name == EXISTS:
+            occupied = near.occupied(node.args[0]) if near is not None and node.args else None
+            return occupied or self.references.exists(node)
+        if name in ON_GRIDS:
+            return self._grids.place(node, name)
         is_known = name in FUNCTIONS or name in DRAWS or name in SCALARS
         operands = [self.infer(argument) for argument in node.args] if is_known else []
         if name in DRAWS:
-            is_asking = near is not None and near.is_asking
-            return drawn(name, operands, node, NO_DRAWS if is_asking else self._scope.no_draws)
+            return drawn(name, operands, node, no_draws)
         if name in SCALARS:
             check_count(name, node, 1, 1)
             return _converted(operands[0], name, node)
@@ -151,16 +172,16 @@ class TypeChecker:
 
     def _attribute(self, node: ast.Attribute) -> Expression:
         found = self._scope.member(node)
-        is_of_other = self._scope.near is not None and begins_with_other(node)
+        is_of_other = begins_with_other(node, self._scope.near)
         if found is None and not is_of_other:
-            found = self._references.field(node)
+            found = self.references.field(node)
         if found is not None:
             return found
         base = self._holder(node)
         if base.type.is_handle and is_of_other:
             message = "references from 'other' lead nowhere: each row asks what neighbours have"
             raise KernelError("E813", message, node)
-        referred = self._references.of_value(base, node)
+        referred = self.references.of_value(base, node)
         if referred is not None:
             return referred
         if node.attr not in AXES or len(base.type.shape) != 1:

@@ -1,7 +1,8 @@
 """What happens to one row, statement by statement: what the checks make of a kernel's texts, and
 what both printers print.
 
-Expressions are pure here: of `ecsgen.model.programs` without `Referred`, `Exists` and `Question`.
+Expressions are pure here: of `ecsgen.model.programs` without `Referred`, `Exists`, `Question` and
+`Chosen`.
 What needs statements of its own is one, where it happens. What a statement makes is a `Local` whose
 name begins with an underscore; it is read exactly once, so its memory may be written over.
 """
@@ -10,7 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ecsgen.model.programs import Expression, FieldValue, Local, Program
+from ecsgen.model.programs import (
+    Chosen,
+    Expression,
+    FieldValue,
+    Local,
+    Newborn,
+    Program,
+    Question,
+)
 from ecsgen.model.types import Number, Type
 
 
@@ -81,15 +90,34 @@ class Fetch:
 class List:
     """Find out who is in reach; in turns again after somebody moved."""
 
+    near: str
+    """The neighbourhood."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """Ask those in the list."""
 
     to: Local
-    how: str
-    value: Expression | None
-    """Of each; none for all of them."""
+    question: Question
+    """Its parts are pure."""
+
+    @property
+    def how(self) -> str:
+        return self.question.how
+
+    @property
+    def value(self) -> Expression | None:
+        """Of each; none for all of them."""
+        return self.question.value
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """Choose among all rows of a component, or all cells on which none of them stands."""
+
+    to: Local
+    chosen: Chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +179,60 @@ class Moved:
     place: FieldValue
 
 
-Statement = Say | Find | There | Fetch | List | Ask | Set | Store | Hear | Send | Moved
+@dataclass(frozen=True, slots=True)
+class Go:
+    """Let a row stand on another cell, if it may: the row itself, or one that was found."""
+
+    to: FieldValue
+    """The field that says where it stands."""
+    row: Row | None
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Die:
+    """Let the row's own entity die, or its row if that is nobody's: none of its steps follows."""
+
+    test: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """Let another one die, if there is such."""
+
+    row: Row
+    handle: Expression
+    test: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Bear:
+    """Let somebody be born, when all rows have had their steps."""
+
+    number: int
+    """Which of the statements that do."""
+    newborn: tuple[Newborn, ...]
+    test: Expression
+
+
+Statement = (
+    Say
+    | Find
+    | There
+    | Fetch
+    | List
+    | Ask
+    | Pick
+    | Set
+    | Store
+    | Hear
+    | Send
+    | Moved
+    | Go
+    | Die
+    | Kill
+    | Bear
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,3 +250,8 @@ class Form:
     def statements(self) -> tuple[Statement, ...]:
         """All of them."""
         return (*self.head, *self.body)
+
+    @property
+    def births(self) -> tuple[Bear, ...]:
+        """Those by which somebody is born."""
+        return tuple(one for one in self.body if isinstance(one, Bear))

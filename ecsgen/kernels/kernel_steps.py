@@ -29,22 +29,29 @@ from ecsgen.model.programs import (
 )
 
 
-def target_of(step: Assignment) -> ast.expr:
-    """What a step assigns to."""
-    return step.target if isinstance(step, ast.AugAssign) else step.targets[0]
+def target_of(step: Assignment | ast.Call) -> ast.expr:
+    """What a step assigns to; a death or birth is all of it."""
+    match step:
+        case ast.AugAssign(target=target):
+            return target
+        case ast.Assign(targets=[target]):
+            return target
+    assert isinstance(step, ast.Call)
+    return step
 
 
-def local_names(steps: list[Assignment], scope: Scope) -> frozenset[str]:
+def local_names(steps: list[Assignment | ast.Call], scope: Scope) -> frozenset[str]:
     """The names that become locals when steps set them."""
     targets = [target_of(step) for step in steps if isinstance(step, ast.Assign)]
     names = {target.id for target in targets if isinstance(target, ast.Name)}
     return frozenset(names - scope.fields.keys() - scope.arguments.keys() - scope.wrong - LINKS)
 
 
-def names_read(step: Assignment) -> Iterator[str]:
+def names_read(step: Assignment | ast.Call) -> Iterator[str]:
     """The bare names on the right side of a step, and those by which the left one begins."""
     target = target_of(step)
-    sides = [step.value, *([] if isinstance(target, ast.Name) else [target])]
+    sides = [] if isinstance(target, ast.Name) else [target]
+    sides += [] if isinstance(step, ast.Call) else [step.value]
     return (node.id for side in sides for node in ast.walk(side) if isinstance(node, ast.Name))
 
 
@@ -52,7 +59,7 @@ def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
     """A typed assignment; a local that it sets is in scope afterwards. Raises KernelError."""
     checker = TypeChecker(scope, reach)
     node = target_of(step)
-    if scope.near is not None and begins_with_other(node) and not isinstance(node, ast.Name):
+    if begins_with_other(node, scope.near) and not isinstance(node, ast.Name):
         hint = "let each row ask, or send to nearest(other.entity)"
         raise KernelError("E811", "a kernel assigns nothing to neighbours", node, hint)
     if isinstance(node, ast.Name) and node.id in scope.wrong:
@@ -81,6 +88,7 @@ def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
         message = "a kernel cannot assign to 'entity': the manager keeps it"
         raise KernelError("E805", message, node)
     _refuse_guarded(target, scope.fields_of(target.owner), node)
+    _refuse_crowds(target, scope, node)
     operand = _right_side(step, place, checker)
     return Step(target, fitted(operand, place.type, step.value), index, text)
 
@@ -91,6 +99,16 @@ def _refuse_guarded(target: FieldValue | Referred, fields: Iterable[Field], node
         message = f"a kernel cannot assign to {quote(target.text)}: it is {key}"
         hint = "kernels may read it; write it by `data` or its setter, which keep its index right"
         raise KernelError("E805", message, node, hint)
+
+
+def _refuse_crowds(target: FieldValue, scope: Scope, node: ast.expr) -> None:
+    """Raise E817 for moves at once to cells on which not any number of rows may stand."""
+    component = scope.standing.get(target.owner)
+    on = None if component is None else component.on
+    if on is None or on.field != target.name or not on.capacity or scope.takes_turns:
+        return
+    message = f"{on.capacity} may stand on a cell: who comes first is a question of turns"
+    raise KernelError("E817", message, node, "give the kernel turns: random, or turns: rows")
 
 
 def _right_side(step: Assignment, target: Expression, checker: TypeChecker) -> Operand:

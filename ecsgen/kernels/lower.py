@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
 from ecsgen.kernels import form
 from ecsgen.model.programs import (
+    OWN,
+    Birth,
+    Chosen,
+    Death,
     Exists,
     Expression,
+    FieldValue,
     Local,
+    Near,
     Program,
     Question,
     Referred,
@@ -15,24 +25,31 @@ from ecsgen.model.programs import (
     with_parts,
 )
 
+NOBODY: Final[Mapping[str, str]] = MappingProxyType({})
+"""Nowhere do rows stand."""
 
-def lowered(program: Program, home: str) -> form.Form:
-    """The form of a program; `home`: the component whose kernel it is, or nothing."""
-    return _Lowering(program, home).whole
+
+def lowered(program: Program, home: str, standing: Mapping[str, str] = NOBODY) -> form.Form:
+    """The form of a program; `home`: the component whose kernel it is, or nothing; `standing`: the
+    fields that say where rows stand, by component."""
+    return _Lowering(program, home, standing).whole
 
 
 class _Lowering:
     """The statements so far, and what of them is still true."""
 
-    def __init__(self, program: Program, home: str) -> None:
+    def __init__(self, program: Program, home: str, standing: Mapping[str, str]) -> None:
         self._program = program
         self._home = home
+        self._standing = standing
         self._out: list[form.Statement] = []
         self._made = 0
         self._rows: dict[tuple[str, Expression], form.Row] = {}
         """The rows that handles lead to, as these are written."""
         self._known: set[str] = set()
-        self._is_listed = False
+        self._listed: set[str] = set()
+        """The neighbourhoods whose lists are good."""
+        self._births = 0
         targets = [step.target for step in program.steps]
         self._sent = [one.text for one in targets if isinstance(one, Referred)]
         self._arrived: dict[str, int] = {}
@@ -42,7 +59,7 @@ class _Lowering:
         """The form; made once."""
         program = self._program
         if program.near is not None and not program.takes_turns:
-            self._list()
+            self._list(program.near.name)
         where = None if program.where is None else self._pure(program.where)
         head, self._out = self._out, []
         for step in program.steps:
@@ -60,10 +77,15 @@ class _Lowering:
                 self._out.append(form.There(to, row))
                 return to
             case Question():
-                self._list()
-                value = None if node.value is None else self._pure(node.value)
+                self._list(node.near)
+                asked = with_parts(node, self._pure)
+                assert isinstance(asked, Question)
                 to = self._name(node)
-                self._out.append(form.Ask(to, node.how, value))
+                self._out.append(form.Ask(to, asked))
+                return to
+            case Chosen():
+                to = self._name(node)
+                self._out.append(form.Pick(to, node))
                 return to
         return with_parts(node, self._pure)
 
@@ -84,22 +106,29 @@ class _Lowering:
     def _place(self, node: Referred, index: tuple[int, ...] = ()) -> form.Place:
         return form.Place(self._row(node), node.name, node.type, index)
 
-    def _list(self) -> None:
-        if not self._is_listed:
-            self._out.append(form.List())
-            self._is_listed = True
+    def _list(self, near: str) -> None:
+        if near not in self._listed:
+            self._out.append(form.List(near))
+            self._listed.add(near)
 
     def _step(self, step: Step) -> None:
         target = step.target
         if step.text:
             self._out.append(form.Say(step.text))
-        if isinstance(target, Referred):
-            self._send(step, target)
-            return
+        match target:
+            case Referred():
+                self._send(step, target)
+                return
+            case Death() | Birth():
+                self._fate(target, step.value)
+                return
         value = self._pure(step.value)
         if isinstance(target, Local):
             self._out.append(form.Set(target, value, target.name not in self._known))
             self._known.add(target.name)
+        elif self._stands(target.owner or self._home, target.name):
+            self._out.append(form.Go(target, None, value))
+            self._moved()
         else:
             self._out.append(form.Store(target, step.index, value))
             if self._moves(target.text):
@@ -107,8 +136,39 @@ class _Lowering:
             self._wrote(target.text)
         self._rows = {key: row for key, row in self._rows.items() if target not in walk(key[1])}
 
+    def _fate(self, target: Death | Birth, where: Expression) -> None:
+        """Somebody dies or is born."""
+        test = self._pure(where)
+        if isinstance(target, Birth):
+            newborn = tuple(one.with_values(self._pure) for one in target.newborn)
+            self._out.append(form.Bear(self._births, newborn, test))
+            self._births += 1
+        elif target.handle is None:
+            self._out.append(form.Die(test))
+        else:
+            handle = self._pure(target.handle)
+            self._made += 1
+            row = form.Row(self._made, target.component)
+            self._out += [form.Find(row, handle), form.Kill(row, handle, test)]
+        self._moved()
+
+    def _stands(self, component: str, field: str) -> bool:
+        """Whether a field says on which cell its rows stand."""
+        return self._standing.get(component) == field
+
+    def _moved(self) -> None:
+        """In turns others may be there now, or none."""
+        if self._program.takes_turns:
+            self._rows, self._listed = {}, set()
+
     def _send(self, step: Step, target: Referred) -> None:
         place, value = self._place(target, step.index), self._pure(step.value)
+        if self._stands(target.component, target.name):
+            owner = OWN if self._home == target.component else target.component
+            to = FieldValue(target.type, target.name, owner)
+            self._out.append(form.Go(to, place.row, value))
+            self._moved()
+            return
         bearer = self._program.bearer
         if self._program.may_be_dead and not self._arrived:
             assert bearer is not None
@@ -124,7 +184,9 @@ class _Lowering:
         """In turns everything may be another after a write: where handles lead, and who is near."""
         if self._program.takes_turns:
             self._rows = {}
-            self._is_listed = self._is_listed and not self._moves(field)
+            if self._moves(field):
+                self._listed = set()
+            self._listed -= {one.name for one in self._program.nears if _reads(one, field)}
 
     def _own(self, node: Referred) -> str:
         """What the kernel calls the field in its own rows."""
@@ -132,8 +194,8 @@ class _Lowering:
 
     def _moves(self, field: str) -> bool:
         """Whether it is the place of neighbours of now."""
-        near = self._program.near
-        return self._program.takes_turns and near is not None and field == near.place.text
+        nears = [near for near in self._program.nears if near.on is None]
+        return self._program.takes_turns and any(field == near.place.text for near in nears)
 
     def _is_before(self, node: Referred) -> bool:
         """Whether the kernel may have written a field when it reads that of another row."""
@@ -148,3 +210,8 @@ class _Lowering:
             return not program.takes_turns
         own = self._own(node)
         return node.text in effects.refers or own in (*effects.reads, *effects.writes)
+
+
+def _reads(near: Near, field: str) -> bool:
+    """Whether a field says how far a neighbourhood reaches."""
+    return isinstance(near.radius, FieldValue) and near.radius.text == field

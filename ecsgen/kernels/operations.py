@@ -29,6 +29,7 @@ class Rule(Enum):
     NORM = "a vector of floats (integers become f64); a scalar of that type"
     NORMALIZE = "a vector of floats (integers become f64); the same type"
     QUESTION = "what is asked of each neighbour; the same type, sums of integers in 64 bits"
+    GRID = "a component, a cell, or a place; a cell, or a place"
     DRAW = "how many numbers, or bounds; f64, whole numbers i64"
     MATRIX = "a matrix and a matrix or vector, or a vector and a matrix; numbers of one type"
 
@@ -127,6 +128,12 @@ CONSTANTS: Final = {"pi": math.pi, "tau": math.tau}
 
 TRUTHS: Final = {"true": True, "false": False}
 """Bools as YAML writes them; Python's own are part of its syntax."""
+ON_GRIDS: Final = _table(
+    Operator("random_empty", 1, Rule.GRID, "a cell on which no row of a component stands"),
+    Operator("coords", 1, Rule.GRID, "where a cell is; -1 along each axis for what is none"),
+    Operator("cell_at", 2, Rule.GRID, "the cell of a grid at a place, 0 outside of open axes"),
+)
+"""What is about cells, anywhere; `choice` of a component is beside them."""
 EXISTS: Final = "exists"
 """The function that tells whether a handle leads to something."""
 
@@ -137,6 +144,9 @@ QUESTIONS: Final = _table(
     Operator("min", 1, Rule.QUESTION, "the smallest; NaN if one is, or without neighbours (0)"),
     Operator("max", 1, Rule.QUESTION, "the largest; NaN if one is, or without neighbours (0)"),
     Operator("nearest", 1, Rule.QUESTION, "that of the nearest; 0, false, null without neighbours"),
+    Operator("choice", 1, Rule.QUESTION, "that of one of them, each as likely; 0, false, null"),
+    Operator("max_by", 2, Rule.QUESTION, "the first, of whom the next ones are greatest"),
+    Operator("min_by", 2, Rule.QUESTION, "the first, of whom the next ones are least"),
 )
 """What is asked of neighbours, in kernels with `near`."""
 

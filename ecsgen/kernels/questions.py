@@ -1,10 +1,11 @@
-"""What a row asks of its neighbours: `sum(other.x)`, `nearest(distance)`, and the names in them."""
+"""What a row asks of its neighbours: `sum(other.x)`, `max_by(spots, spots.sugar)`, and the names in
+them, by which several neighbourhoods are told apart."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, cast
 
 from ecsgen.diagnostics import did_you_mean, quote
@@ -14,103 +15,190 @@ from ecsgen.kernels.rules import Operand, typed
 from ecsgen.kernels.syntax import KernelError, check_count
 from ecsgen.model import Component, Field
 from ecsgen.model.programs import (
+    CELL_ID,
     ENTITY,
     HANDLE,
+    ID_SLOT,
+    OTHER,
     OWN,
     Distance,
     Expression,
     FieldValue,
     How,
+    Occupied,
     Offset,
+    OnGrid,
     OtherField,
     Question,
 )
 from ecsgen.model.types import BOOL, Type
 
-OTHER, OFFSET, DISTANCE = "other", "offset", "distance"
+OFFSET, DISTANCE = "offset", "distance"
 NAMES: Final = frozenset((OTHER, OFFSET, DISTANCE))
-"""What names of a kernel with neighbours cannot be."""
+"""What is about neighbours wherever there are any, and else about nothing."""
 NO_DRAWS: Final = NoDraws(
     "neighbours are asked for no random numbers", "draw into a local in a step before"
 )
-_MESSAGES: Final = {
-    OTHER: "as in sum(other.x)",
-    OFFSET: "as in sum(offset)",
-    DISTANCE: "as in min(distance)",
-}
+CHANCES: Final = ("choice", "min_by", "max_by")
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """Whom the rows of a kernel ask."""
+
+    name: str
+    place: Type
+    """Of the way to a neighbour."""
+    members: Mapping[str, Component]
+    """The neighbours' components, by how they are named: OWN, or in the world the component's
+    name. Of cells their own."""
+    bearer: str | None
+    """The component whose owner a neighbour is; None if it belongs to nobody."""
+    on: OnGrid | None = None
+    standing: Mapping[str, Component] = field(default_factory=dict)
+    """Of cells: the components whose rows may stand on them."""
+
+    @property
+    def is_cells(self) -> bool:
+        """Whether cells are met."""
+        return self.on is not None and not self.on.standing
+
+    @property
+    def distance(self) -> Type:
+        """The type of how far a neighbour is."""
+        return Type(self.place.scalar if self.on is None else "f64")
+
+    def itself(self, node: ast.AST) -> OtherField:
+        """The neighbour: its entity, or the id of what is nobody's."""
+        if self.bearer is not None:
+            return OtherField(HANDLE, ENTITY, self.bearer, self.name)
+        owner, component = next(iter(self.members.items()))
+        kind = Type("u64", (), f"id<{component.name}>")
+        if component.grid is not None:
+            return OtherField(kind, CELL_ID, owner, self.name)
+        if not component.ids:
+            raise KernelError("E802", "neighbours belong to no entity", node)
+        return OtherField(kind, ID_SLOT, owner, self.name)
 
 
 @dataclass(slots=True)
-class Neighbourhood:
-    """Whom the rows of a kernel ask, and whether that is just being written."""
+class Neighbourhoods:
+    """All of a kernel, and whether one is just being asked."""
 
-    place: Type
-    """Of the space's field."""
-    members: Mapping[str, Component]
-    """The neighbours' components, by how they are named behind `other`: OWN, or in the world the
-    component's name."""
-    bearer: str | None
-    """The component whose owner is `other.entity`; None without one."""
+    by_name: Mapping[str, Neighbourhood]
     value: Callable[[Iterable[Field], str, str, ast.Attribute], FieldValue]
     """`Scope.field`."""
-    is_asking: bool = False
-    """Whether the neighbour's names stand for something."""
+    asked: str = ""
+    """The one whose neighbours names stand for."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What names of the kernel cannot be."""
+        return frozenset((*self.by_name, OFFSET, DISTANCE))
 
     def name(self, node: ast.Name) -> Expression:
-        """What one of NAMES stands for."""
-        self._require(node.id, node)
+        """What one of these names stands for."""
+        near = self._require(node.id, node)
         if node.id == OFFSET:
-            return Offset(self.place)
+            return Offset(near.place, near.name)
         if node.id == DISTANCE:
-            return Distance(Type(self.place.scalar))
-        raise KernelError("E802", "'other' is a neighbour", node, "name a field, as in other.x")
+            return Distance(near.distance, near.name)
+        if near.on is None and near.name == OTHER:
+            message = "'other' is a neighbour"
+            raise KernelError("E802", message, node, "name a field, as in other.x")
+        return near.itself(node)
 
     def member(self, node: ast.Attribute) -> Expression | None:
-        """What `other.field` or `other.Component.field` stands for; None for what begins with
-        anything but `other`."""
-        path = _path(node)
-        if path is None:
+        """What `other.field`, `other.Component.field` or `prey.offset` stands for; None for what
+        begins with anything else."""
+        name, path = path_of(node)
+        if name not in self.by_name:
             return None
-        self._require(OTHER, node)
-        if path[0] == ENTITY:
-            if len(path) > 1:
-                return None
-            if self.bearer is None:
+        near = self._require(name, node)
+        if path == [ENTITY] and not near.is_cells:
+            if near.bearer is None:
                 raise KernelError("E802", "neighbours belong to no entity", node)
-            return OtherField(HANDLE, ENTITY, self.bearer)
-        owner, *path = [OWN, *path] if OWN in self.members else path
-        if len(path) > 1:
+            return OtherField(HANDLE, ENTITY, near.bearer, near.name)
+        if path == [OFFSET]:
+            return Offset(near.place, near.name)
+        if path == [DISTANCE]:
+            return Distance(near.distance, near.name)
+        return self._field(near, path, node)
+
+    def _field(
+        self, near: Neighbourhood, path: list[str], node: ast.Attribute
+    ) -> Expression | None:
+        owner = next(iter(near.members)) if near.is_cells else OWN
+        is_direct = near.is_cells or OWN in near.members
+        if not is_direct:
+            owner, *path = path
+        if len(path) > 1 or path == [ENTITY]:
             return None
-        if not path or owner not in self.members:
-            hint = did_you_mean(owner, self.members)
+        if not path or owner not in near.members:
+            hint = did_you_mean(owner, near.members)
             message = f"neighbours have no component {quote(owner)}"
-            if owner in self.members:
-                message, hint = f"{quote(owner)} is a component", f"as in other.{owner}.x"
+            if owner in near.members:
+                message = f"{quote(owner)} is a component"
+                hint = f"as in {near.name}.{owner}.x"
             raise KernelError("E802", message, node, hint)
-        component = self.members[owner]
+        component = near.members[owner]
         value = self.value(component.fields, owner, component.name, node)
-        return OtherField(value.type, value.name, value.owner)
+        return OtherField(value.type, value.name, value.owner, near.name)
 
-    def _require(self, name: str, node: ast.AST) -> None:
-        if not self.is_asking:
+    def occupied(self, node: ast.expr) -> Occupied | None:
+        """What `exists(around.Sheep)` stands for; None for what is no such thing."""
+        name, path = path_of(node)
+        if name not in self.by_name or len(path) != 1:
+            return None
+        near = self.by_name[name]
+        if path[0] not in near.standing:
+            return None
+        self._require(name, node)
+        return Occupied(BOOL, path[0], name)
+
+    def _require(self, name: str, node: ast.AST) -> Neighbourhood:
+        if not self.asked:
             message = f"{quote(name)} is asked about outside a question"
-            raise KernelError("E813", message, node, _MESSAGES[name])
+            only = next(iter(self.by_name))
+            shown = {OFFSET: "sum(offset)", DISTANCE: "min(distance)"}.get(name, f"sum({only}.x)")
+            raise KernelError("E813", message, node, f"as in {shown}")
+        if name in self.by_name and name != self.asked:
+            message = f"a question asks one neighbourhood, and this one {quote(self.asked)}"
+            raise KernelError("E813", message, node)
+        if name in (OFFSET, DISTANCE) and len(self.by_name) > 1:
+            message = f"{quote(name)} of which neighbourhood?"
+            raise KernelError("E813", message, node, f"as in {self.asked}.{name}")
+        return self.by_name[self.asked]
+
+    def of_question(self, node: ast.Call) -> Neighbourhood:
+        """The neighbourhood whose name stands in a question; the only one needs no name."""
+        parts = [*node.args, *(keyword.value for keyword in node.keywords)]
+        names = (one.id for part in parts for one in ast.walk(part) if isinstance(one, ast.Name))
+        found = list(dict.fromkeys(name for name in names if name in self.by_name))
+        if len(self.by_name) == 1:
+            return next(iter(self.by_name.values()))
+        if len(found) != 1:
+            known = ", ".join(self.by_name)
+            which = "none" if not found else " and ".join(found)
+            message = f"a question asks one neighbourhood, and this one {which}"
+            raise KernelError("E813", message, node, f"name one of {known}")
+        return self.by_name[found[0]]
 
 
-def _path(node: ast.expr) -> list[str] | None:
-    """The names behind `other`; None for what begins with anything else."""
+def path_of(node: ast.expr) -> tuple[str, list[str]]:
+    """The name with which attributes begin, and theirs; nothing for what begins otherwise."""
     names: list[str] = []
     while isinstance(node, ast.Attribute):
         names.insert(0, node.attr)
         node = node.value
-    return names if isinstance(node, ast.Name) and node.id == OTHER else None
+    return (node.id, names) if isinstance(node, ast.Name) else ("", [])
 
 
-def begins_with_other(node: ast.AST) -> bool:
+def begins_with_other(node: ast.AST, near: Neighbourhoods | None) -> bool:
     """Whether something is a neighbour's, or a part of that."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
-    return isinstance(node, ast.Name) and node.id == OTHER
+    return near is not None and isinstance(node, ast.Name) and node.id in near.by_name
 
 
 def is_question(node: ast.Call, name: str) -> bool:
@@ -119,25 +207,64 @@ def is_question(node: ast.Call, name: str) -> bool:
 
 
 def asked(
-    node: ast.Call, name: str, near: Neighbourhood | None, infer: Callable[[ast.expr], Operand]
+    node: ast.Call,
+    name: str,
+    nears: Neighbourhoods | None,
+    infer: Callable[[ast.expr], Operand],
+    no_draws: NoDraws | None,
 ) -> Expression:
-    """A question as an expression of the row; reports E813, E808 and E803."""
-    if near is None:
+    """A question as an expression of the row; reports E813, E808, E812 and E803."""
+    if nears is None:
         message = f"{quote(name)} asks neighbours, and there are none here"
         raise KernelError("E813", message, node, "give the kernel near: a radius")
-    if near.is_asking:
+    if nears.asked:
         message = "a question within a question: neighbours are asked about themselves only"
         raise KernelError("E813", message, node, "give it a local name in a step before")
-    check_count(name, node, QUESTIONS[name].arity, 1)
     how = cast(How, name)
-    if not node.args:
-        return Question(Type("i64"), how)
-    near.is_asking = True
+    is_chance = name in CHANCES
+    if is_chance and no_draws is not None:
+        raise KernelError("E812", no_draws.message, node, no_draws.hint)
+    is_by = name in ("min_by", "max_by")
+    check_count(name, node, 2 if is_by else QUESTIONS[name].arity, None if is_by else 1)
+    near = nears.of_question(node)
+    is_whole = bool(node.args) and name == "count" and _is_named(node.args[0], near)
+    nears.asked = near.name
     try:
-        value = typed(infer(node.args[0]))
+        where = _where(node, infer)
+        values = [] if is_whole else [typed(infer(one)) for one in node.args]
     finally:
-        near.is_asking = False
-    return Question(_type(name, value.type, node.args[0]), how, value)
+        nears.asked = ""
+    number = node.col_offset if is_chance else -1
+    if not values:
+        return Question(Type("i64"), how, None, near.name, where)
+    value, *keys = values
+    for key, one in zip(keys, node.args[1:], strict=True):
+        _check_key(name, key, one)
+    type_ = _type(name, value.type, node.args[0])
+    return Question(type_, how, value, near.name, where, tuple(keys), number)
+
+
+def _is_named(node: ast.expr, near: Neighbourhood) -> bool:
+    """Whether it is the neighbour itself."""
+    return isinstance(node, ast.Name) and node.id == near.name
+
+
+def _where(node: ast.Call, infer: Callable[[ast.expr], Operand]) -> Expression | None:
+    """The condition for those who are asked, which comes last."""
+    if not node.keywords:
+        return None
+    (keyword,) = node.keywords
+    found = typed(infer(keyword.value))
+    if found.type != BOOL:
+        hint = "compare it with something, as in `where=distance > 0`"
+        raise KernelError("E803", f"a condition is a bool, not {found.type}", keyword.value, hint)
+    return found
+
+
+def _check_key(name: str, key: Expression, node: ast.expr) -> None:
+    if key.type.shape or not (key.type.is_number or key.type.is_bool):
+        message = f"{quote(name)} compares numbers or bools without a shape, not {key.type}"
+        raise KernelError("E803", message, node)
 
 
 def _type(name: str, given: Type, node: ast.expr) -> Type:
@@ -147,7 +274,7 @@ def _type(name: str, given: Type, node: ast.expr) -> Type:
             hint = "compare it with something, as in count(other.x > 0)"
             raise KernelError("E803", f"'count' takes a condition, not {given}", node, hint)
         return Type("i64")
-    if name == "nearest":
+    if name == "nearest" or name in CHANCES:
         return given
     if not given.is_number:
         hint = "'count' tells of how many neighbours it is true" if given.is_bool else ""

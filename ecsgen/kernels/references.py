@@ -45,6 +45,17 @@ class Reach:
     """Why nothing can be referred to, if so."""
     hint: str = ""
 
+    @property
+    def of_the_world(self) -> str:
+        """What to do instead in a component's kernel."""
+        return f"make it a kernel of the world: over: {self.home}"
+
+    def stands(self, name: str, handle: Expression) -> bool:
+        """Whether rows of a component stand on what a handle leads to, a cell."""
+        component = self.components.get(name)
+        on = None if component is None else component.on
+        return on is not None and handle.type.kind == f"id<{on.grid}>"
+
 
 @dataclass(frozen=True, slots=True)
 class References:
@@ -59,7 +70,9 @@ class References:
         holder = node.value
         if not isinstance(holder, ast.Attribute) or holder.attr not in self.reach.names:
             return None
-        handle = self._handle(holder.value)
+        handle = self.handle(holder.value)
+        if self.reach.stands(holder.attr, handle):
+            return self._field(holder.attr, handle, node)
         if handle.type.kind != "entity":
             message = f"{handle.type} leads to one component: only entities have several"
             raise KernelError("E810", message, node, f"write .{node.attr} alone")
@@ -71,7 +84,7 @@ class References:
             return None
         self._check_beginning(value, node.value)
         if value.type.kind != "entity":
-            return self._field(_target(value), value, node)
+            return self._field(target_of_id(value), value, node)
         spelled = ast.unparse(node.value)
         if node.attr in self.reach.names:
             hint = f"name one of its fields, as in {spelled}.{node.attr}.value"
@@ -86,21 +99,22 @@ class References:
         check_count(EXISTS, node, 1, 1)
         (given,) = node.args
         if isinstance(given, ast.Attribute) and given.attr in self.reach.names:
-            handle = self._handle(given.value)
-            if handle.type.kind == "entity":
+            handle = self.handle(given.value)
+            if handle.type.kind == "entity" or self.reach.stands(given.attr, handle):
                 self._check_leads(given.attr, handle, given)
                 return Exists(BOOL, given.attr, handle)
-        handle = self._handle(given)
+        handle = self.handle(given)
         if handle.type.kind != "entity":
-            self._check_leads(_target(handle), handle, given)
-            return Exists(BOOL, _target(handle), handle)
+            self._check_leads(target_of_id(handle), handle, given)
+            return Exists(BOOL, target_of_id(handle), handle)
         home = self.reach.components.get(self.reach.home)
         if home is not None and home.owner == "none":
             message = f"a kernel of {quote(home.name)}, whose rows are nobody's, knows no entities"
-            raise KernelError("E810", message, given, _of_the_world(home.name))
+            raise KernelError("E810", message, given, self.reach.of_the_world)
         return Exists(BOOL, "", handle)
 
-    def _handle(self, node: ast.expr) -> Expression:
+    def handle(self, node: ast.expr) -> Expression:
+        """The entity or id that something stands for."""
         handle = self.infer(node)
         self._check_beginning(handle, node)
         if not handle.type.is_handle or handle.type.shape:
@@ -125,12 +139,12 @@ class References:
         if name in reach.chunked:
             message = f"nothing refers to rows of {quote(name)}: it lives in archetypes"
             raise KernelError("E810", message, node)
-        if reach.home and name != reach.home:
+        if name not in reach.components and reach.home:
             followed = ast.unparse(node.value if isinstance(node, ast.Attribute) else node)
             followed = followed.removesuffix(f".{name}")
             message = f"a kernel of {quote(reach.home)} follows {quote(followed)} to {quote(name)}"
             message += ", which is another component"
-            raise KernelError("E810", message, node, _of_the_world(reach.home))
+            raise KernelError("E810", message, node, reach.of_the_world)
         component = reach.components.get(name)
         if component is None:
             raise follows(node)
@@ -140,7 +154,7 @@ class References:
 
     def _field(self, name: str, handle: Expression, node: ast.Attribute) -> Referred:
         self._check_leads(name, handle, node)
-        fields, owner = self.reach.components[name].fields, OWN if self.reach.home else name
+        fields, owner = self.reach.components[name].fields, OWN if self.reach.home == name else name
         found = self.scope.field(fields, owner, name, node)
         field = next(one for one in fields if one.name == found.name)
         default = absent_elements(field, found.type)
@@ -168,10 +182,6 @@ def _elements(default: Default) -> Iterator[bool | Number]:
         yield default
 
 
-def _target(handle: Expression) -> str:
+def target_of_id(handle: Expression) -> str:
     """The component that an id is of."""
     return handle.type.kind.removeprefix("id<").removesuffix(">")
-
-
-def _of_the_world(component: str) -> str:
-    return f"make it a kernel of the world: over: {component}"

@@ -11,7 +11,7 @@ from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.operations import CONSTANTS, TRUTHS
-from ecsgen.kernels.questions import NAMES, Neighbourhood
+from ecsgen.kernels.questions import NAMES, Neighbourhoods
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model import Base, Component, Enum, Field, FieldType
 from ecsgen.model.programs import (
@@ -24,10 +24,12 @@ from ecsgen.model.programs import (
     Expression,
     FieldValue,
     Local,
+    Tick,
 )
 from ecsgen.model.types import BOOL, Type
 
 NUMERIC: Final = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
+TICK: Final = "tick"
 LINKS: Final = frozenset(
     {"entity", "next", "previous"} | {"parent", "first_child", "next_sibling", "previous_sibling"}
 )
@@ -40,6 +42,7 @@ class Scope:
 
     fields: Mapping[str, Field] = field(default_factory=dict)  # of the component itself
     components: Mapping[str, Component] = field(default_factory=dict)  # that a world kernel names
+    home: str = ""  # the component whose kernel it is
     absent: Mapping[str, str] = field(default_factory=dict)  # other components → why not
     enums: Mapping[str, Enum] = field(default_factory=dict)
     arguments: Mapping[str, Argument] = field(default_factory=dict)
@@ -51,7 +54,9 @@ class Scope:
     sender: FieldValue | None = None  # a column that every row has
     takes_turns: bool = False  # whether each row sees what those before it have left
     may_be_dead: bool = False  # whether a row's entity may be dead
-    near: Neighbourhood | None = None
+    near: Neighbourhoods | None = None
+    has_tick: bool = False  # whether `tick` is the world's time, where nothing else is called so
+    standing: Mapping[str, Component] = field(default_factory=dict)  # that stand on cells, by owner
     wrong_near: bool = False  # whether there would be neighbours, but for an error before
     locals_: dict[str, Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
@@ -63,7 +68,7 @@ class Scope:
         name = node.id
         if name in self.wrong:
             raise follows(node)
-        if self.near is not None and name in NAMES:
+        if self.near is not None and name in self.near.names:
             return self.near.name(node)
         if name in self.locals_:
             return self.locals_[name]
@@ -74,6 +79,8 @@ class Scope:
         if name == ENTITY and self.bearer is not None:
             return FieldValue(HANDLE, ENTITY, self.bearer)
         if name not in self.later and OWN not in self.may_lack:
+            if name == TICK and self.has_tick:
+                return Tick(Type("i64"))
             if name in CONSTANTS:
                 return Literal(CONSTANTS[name], node)
             if name in TRUTHS:
@@ -91,6 +98,9 @@ class Scope:
             hint = "name a field of it, as in parent.position" if is_readable else ""
             message = f"{quote(name)} is kept by the manager: a kernel cannot use it"
             return KernelError("E805", message, node, hint)
+        if name == TICK and OWN not in self.may_lack:
+            hint = f"a kernel of the world over {self.home} knows the time" if self.home else ""
+            return KernelError("E802", "'tick' is the time of the world", node, hint)
         if name in self.components or name in self.absent:
             hint = f"name one of its fields, as in {name}.value"
             return KernelError("E802", f"{quote(name)} is a component", node, hint)

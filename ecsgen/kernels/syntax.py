@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from ecsgen.diagnostics import Diagnostics, hint_at_comma, quote
 from ecsgen.kernels import hints
@@ -44,6 +44,8 @@ def check_count(name: str, node: ast.Call, low: int, high: int | None) -> None:
 
 
 Assignment = ast.Assign | ast.AugAssign
+FATES: Final = ("die", "destroy", "spawn")
+"""The calls that are steps of their own: deaths and births."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,8 @@ class Text:
     content: str
     mark: Mark
 
-    def step(self) -> Assignment:
-        """The assignment; raises KernelError (E112)."""
+    def step(self) -> Assignment | ast.Call:
+        """The assignment, or the call of one of `FATES`; raises KernelError (E112)."""
         tree = self._parse("exec")
         assert isinstance(tree, ast.Module)
         hint = hints.of_statement(tree, self._code)
@@ -64,6 +66,8 @@ class Text:
                 return step
             if isinstance(step, ast.Assign) and len(step.targets) == 1:
                 return step
+            if isinstance(step, ast.Expr) and is_fate(step.value):
+                return cast(ast.Call, step.value)
         message = f"a step is one assignment with =, +=, -=, *= or /=, not {quote(self.content)}"
         raise KernelError("E112", message, None, hint)
 
@@ -141,6 +145,11 @@ class Text:
         line = self._line.encode()
         end = node.end_col_offset or node.col_offset + 1
         return len(line[: node.col_offset].decode()), len(line[:end].decode())
+
+
+def is_fate(node: ast.expr) -> bool:
+    """Whether it is a call that makes somebody die or be born."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FATES
 
 
 def _is_deep(tree: ast.AST) -> bool:

@@ -82,6 +82,7 @@ class Field:
     unit: str = ""
     tags: tuple[str, ...] = ()  # as written; without "cold" a field is hot
     split: bool = False
+    stands: bool = False  # it says on which cell of a grid a row stands
     asked: tuple[tuple[str, Any], ...] = ()  # its policies by key: accessors write it, not kernels
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
@@ -89,6 +90,18 @@ class Field:
     def is_cold(self) -> bool:
         """Whether it is tagged cold."""
         return "cold" in self.tags
+
+
+@dataclass(frozen=True, slots=True)
+class NearKey:
+    """A neighbourhood of a kernel as written."""
+
+    name: str  # `other` without one
+    radius: float | str  # a number, an argument, or on a grid a field
+    among: str = ""  # whose rows are asked, if not its own
+    hood: str = ""
+    center: bool | None = None
+    marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +119,7 @@ class Kernel:
     key: str = ""
     turns: str = ""  # "rows" or "random": the order in which rows act, one after the other
     parallel: bool = False
-    radius: float | str | None = None  # of neighbours: a number or an argument
-    among: str = ""  # whose rows these are, if not its own
+    near: tuple[NearKey, ...] = ()  # whom its rows ask
     program: Program = NO_PROGRAM
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
@@ -142,6 +154,28 @@ class Space:
     wrap: tuple[float, ...]
 
 
+Hood = Literal["moore", "von_neumann", "axes"]
+"""Which cells are in reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The cells that the rows of a component are, if no others are asked for."""
+
+    shape: tuple[int, ...]
+    wrap: tuple[bool, ...]
+    hood: Hood
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """On which cells the rows of a component stand."""
+
+    field: str
+    grid: str  # the component
+    capacity: int = 0  # of a cell; 0: any number of rows
+
+
 @dataclass(frozen=True, slots=True)
 class Component:
     """One component with the policies that its schema asks for."""
@@ -163,6 +197,9 @@ class Component:
     asked: tuple[tuple[str, Any], ...] = ()  # what else policies have from the schema, by key
     capacity: int = 0
     space: Space | None = None
+    grid: Grid | None = None  # its rows are cells, which nobody owns, makes or destroys
+    on: Standing | None = None
+    ground: Component | None = None  # the grid on which they stand, as its own kernels see it
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
     queried: bool = False  # a query of the world tells where its instances are
@@ -275,6 +312,7 @@ class World:
             kernel
             for kernel in self.kernels
             if self.runs_over_chunks(kernel) == chunked
+            and not kernel.program.is_beyond_tests
             and not any(argument.type.enum for argument in kernel.program.arguments)
         ]
 

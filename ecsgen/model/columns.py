@@ -8,7 +8,7 @@ from math import prod
 from typing import Final
 
 from ecsgen.model import Base, Component, Default, Field, FieldType
-from ecsgen.model.programs import ENTITY, ID_SLOT
+from ecsgen.model.programs import CELL_ID, ENTITY, ID_SLOT
 from ecsgen.model.types import SCALARS
 
 HOT = "hot"
@@ -16,7 +16,7 @@ COLD = "cold"
 
 KEPT_FIELDS: Final = {
     name: Field(name, FieldType(scalar, Base.INT, scalar), 0)
-    for name, scalar in ((ENTITY, "u64"), (ID_SLOT, "u32"))
+    for name, scalar in ((ENTITY, "u64"), (ID_SLOT, "u32"), (CELL_ID, "u64"))
 }
 """Columns that managers keep, as kernels that draw random numbers read them."""
 

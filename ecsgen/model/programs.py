@@ -12,12 +12,15 @@ from typing import Final, Literal
 
 from ecsgen.model.types import BOOL, Number, Type
 
-ENTITY, ID_SLOT = "entity", "id_slot"
+ENTITY, ID_SLOT, CELL_ID = "entity", "id_slot", "cell_id"
 """Columns of managers that tell rows apart, as `Program.who` names them."""
 
 OWN, PARENT = "", "parent"
 """Whose field is meant, if it is not that of a component that a world kernel names."""
 
+
+OTHER: Final = "other"
+"""What a neighbour is called in a neighbourhood without a name."""
 
 HANDLE: Final = Type("u64", (), "entity")
 """The type of entities."""
@@ -133,12 +136,50 @@ class Exists:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """A row of a component, each as likely, or a cell on which none of its rows stands: its entity
+    or id, 0 if there is none."""
+
+    type: Type
+    how: Literal["any", "empty"]
+    component: str
+    number: int
+    """Which of the row's random numbers it takes; while a text is typed, where it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """Where a cell is, -1 along each axis for what is none."""
+
+    type: Type
+    grid: str
+    handle: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class CellAt:
+    """The cell at a place: around where an axis goes around, 0 outside of others."""
+
+    type: Type
+    grid: str
+    place: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """The world's time."""
+
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
 class OtherField:
     """A field of a neighbour, as it was before the kernel."""
 
     type: Type
     name: str
     owner: str = OWN  # OWN, or a component
+    near: str = OTHER
 
     @property
     def text(self) -> str:
@@ -151,6 +192,7 @@ class Offset:
     """A neighbour's place less the row's, the short way around; both as before the kernel."""
 
     type: Type
+    near: str = OTHER
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +200,24 @@ class Distance:
     """`sqrt(dot(offset, offset))`."""
 
     type: Type
+    near: str = OTHER
 
 
-How = Literal["count", "sum", "mean", "min", "max", "nearest"]
+@dataclass(frozen=True, slots=True)
+class Occupied:
+    """Whether a row of a component stands on a neighbour, which is a cell."""
+
+    type: Type
+    component: str
+    near: str = OTHER
+
+
+How = Literal["count", "sum", "mean", "min", "max", "nearest", "choice", "min_by", "max_by"]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of all neighbours of the row, in their order.
+    """What is asked of the neighbours of the row, in their order.
 
     Sums are of floats in f64, of integers in 64 bits; of none: 0, NaN for `mean`, and for `min` and
     `max` of floats.
@@ -174,6 +226,18 @@ class Question:
     type: Type
     how: How
     value: Expression | None = None  # None: of all neighbours
+    near: str = OTHER
+    where: Expression | None = None
+    """Only those for which it is true."""
+    keys: tuple[Expression, ...] = ()
+    """Of whom the first is least or greatest, of several of whom the next one is."""
+    number: int = -1
+    """Which of the row's random numbers decides among equals; -1: none does."""
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether a random number decides."""
+        return self.how in ("choice", "min_by", "max_by")
 
 
 Expression = (
@@ -187,30 +251,87 @@ Expression = (
     | Draw
     | Referred
     | Exists
+    | Chosen
+    | Coordinates
+    | CellAt
+    | Tick
     | OtherField
     | Offset
     | Distance
+    | Occupied
     | Question
 )
+
+
+@dataclass(frozen=True, slots=True)
+class OnGrid:
+    """Of neighbours on a grid: which one, which cells are in reach, and who is met there."""
+
+    grid: str
+    """The component whose rows are the cells."""
+    axes: int
+    hood: str
+    center: bool
+    """Whether a cell is in reach of itself."""
+    standing: str
+    """The component whose rows stand on the cells in reach and are met; nothing: these are."""
+    owner: str = OWN
+    """What the kernel calls it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
     """Whom the rows of a kernel can ask."""
 
-    radius: Argument | float
+    radius: Argument | FieldValue | float
     place: FieldValue
-    """The field with the places."""
+    """The field with the places, or the cells; of cells themselves their ids."""
     among: str = ""
     """Whose rows are found: a group, a query or a component; its own if it names none."""
+    name: str = OTHER
+    on: OnGrid | None = None
+    """None in a continuous space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """The row's entity dies, or its row if that is nobody's; or another one does."""
+
+    handle: Expression | None = None
+    component: str = ""
+    """Of an id the component that it is of."""
+    type: Type = BOOL
+    """Of whether it happens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Newborn:
+    """An instance that a new entity has, or one row that is nobody's; fields that are not given
+    take their defaults."""
+
+    component: str
+    values: tuple[tuple[str, Expression], ...]
+
+    def with_values(self, change: Callable[[Expression], Expression]) -> Newborn:
+        """The same of what `change` makes of its values."""
+        return Newborn(self.component, tuple((name, change(one)) for name, one in self.values))
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """A new entity with instances, or a row that is nobody's."""
+
+    newborn: tuple[Newborn, ...]
+    type: Type = BOOL
+    """Of whether it happens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One assignment, or a message to another row; `value` has the target's scalar type, and its
-    shape or none."""
+    """One assignment, a message to another row, a death or a birth; `value` has the target's scalar
+    type, and its shape or none; of deaths and births it is whether they happen."""
 
-    target: FieldValue | Local | Referred
+    target: FieldValue | Local | Referred | Death | Birth
     value: Expression
     index: tuple[int, ...] = ()  # of the element of a field
     text: str = ""  # as the schema has it
@@ -219,9 +340,27 @@ class Step:
     @property
     def expressions(self) -> tuple[Expression, ...]:
         """What it computes: where a message goes, and the value."""
-        if isinstance(self.target, Referred):
-            return self.target.handle, self.value
+        match self.target:
+            case Referred(handle=handle):
+                return handle, self.value
+            case Death(handle=handle) if handle is not None:
+                return handle, self.value
+            case Birth(newborn=newborn):
+                given = (value for one in newborn for _, value in one.values)
+                return (*given, self.value)
         return (self.value,)
+
+    def with_expressions(self, change: Callable[[Expression], Expression]) -> Step:
+        """The same step of what `change` makes of these."""
+        target = self.target
+        match target:
+            case Referred(handle=handle):
+                target = replace(target, handle=change(handle))
+            case Death(handle=handle) if handle is not None:
+                target = replace(target, handle=change(handle))
+            case Birth(newborn=newborn):
+                target = Birth(tuple(one.with_values(change) for one in newborn))
+        return replace(self, target=target, value=change(self.value))
 
     @property
     def type(self) -> Type:
@@ -247,6 +386,10 @@ class Effects:
     """The components that its handles lead to; nothing for that of all who are alive."""
     draws: bool = False
     """Whether random numbers are drawn, beside those that tell whose turn it is."""
+    spawns: tuple[str, ...] = ()
+    """The components of which rows are born."""
+    destroys: bool = False
+    """Whether entities, or rows of nobody, die."""
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -273,8 +416,12 @@ class Program:
     """What tells its rows apart, if it draws random numbers: a field, or a column of managers."""
     takes_turns: bool = False
     """Whether each row acts on what those before it have left."""
-    near: Near | None = None
-    """Its neighbours, if it asks them."""
+    nears: tuple[Near, ...] = ()
+    """Its neighbourhoods, if it asks any."""
+    watched: frozenset[str] = frozenset()
+    """The components of whom it matters in turns where they stand meanwhile."""
+    knows_grids: bool = False
+    """Whether it has to do with cells, or with what blocks of rows do not know."""
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -284,7 +431,47 @@ class Program:
     @property
     def sees_in_order(self) -> bool:
         """Whether the order in which rows run counts, beside that of the rows themselves."""
-        return bool(self.effects.sends or self.takes_turns or self.near is not None)
+        return bool(self.effects.sends or self.takes_turns or self.nears or self.is_fateful)
+
+    @property
+    def is_by_row(self) -> bool:
+        """Whether one row after the other runs: it takes turns, asks on a grid or in several
+        neighbourhoods, or somebody dies or is born."""
+        is_around = bool(self.nears) and self.near is None
+        return self.takes_turns or self.is_fateful or is_around or self.knows_grids
+
+    @property
+    def ticks(self) -> bool:
+        """Whether it asks for the time."""
+        return any(isinstance(node, Tick) for one in self.expressions for node in walk(one))
+
+    @property
+    def is_beyond_tests(self) -> bool:
+        """Whether generated tests, which know no grids, births and deaths, say nothing of it."""
+        return self.knows_grids or self.is_fateful or len(self.nears) > 1
+
+    @property
+    def empties(self) -> frozenset[str]:
+        """The components of which it chooses empty cells."""
+        chosen = (node for one in self.expressions for node in walk(one))
+        return frozenset(
+            node.component for node in chosen if isinstance(node, Chosen) and node.how == "empty"
+        )
+
+    @property
+    def is_fateful(self) -> bool:
+        """Whether rows are born or die."""
+        return bool(self.effects.spawns or self.effects.destroys)
+
+    @property
+    def near(self) -> Near | None:
+        """Its only neighbourhood, in a continuous space."""
+        (only,) = self.nears if len(self.nears) == 1 else (None,)
+        return None if only is None or only.on is not None else only
+
+    def neighbourhood(self, name: str) -> Near:
+        """The one of that name."""
+        return next(one for one in self.nears if one.name == name)
 
     @property
     def climbs(self) -> bool:
@@ -303,19 +490,22 @@ def effects_of(
 ) -> Effects:
     """What a condition and steps do; `key`: a field that tells rows apart."""
     found: dict[str, dict[str, None]] = {
-        name: {} for name in ("reads", "writes", "refers", "asks", "sends", "leads")
+        name: {} for name in ("reads", "writes", "refers", "asks", "sends", "leads", "spawns")
     }
     draws = False
     for node in (node for one in expressions_of(where, steps) for node in walk(one)):
         match node:
             case FieldValue():
                 found["reads"][node.text] = None
-            case OtherField():
+            case OtherField(name=name) if name not in (ID_SLOT, CELL_ID):
                 found["asks"][node.text] = None
             case Referred():
                 found["refers"][node.text] = found["leads"][node.component] = None
-            case Exists():
+            case Exists() | Occupied() | Chosen():
                 found["leads"][node.component] = None
+                draws = draws or isinstance(node, Chosen)
+            case Question():
+                draws = draws or node.is_chance
             case Draw():
                 draws = True
     for target in (step.target for step in steps):
@@ -323,9 +513,13 @@ def effects_of(
             found["writes"][target.text] = None
         elif isinstance(target, Referred):
             found["sends"][target.text] = found["leads"][target.component] = None
+        elif isinstance(target, Birth):
+            found["spawns"] |= dict.fromkeys(one.component for one in target.newborn)
     if key is not None:
         found["reads"][key.text] = None
-    return Effects(**{name: tuple(each) for name, each in found.items()}, draws=draws)
+    destroys = any(isinstance(step.target, Death) for step in steps)
+    effects = {name: tuple(each) for name, each in found.items()}
+    return Effects(**effects, draws=draws, destroys=destroys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,10 +540,12 @@ def parts(expression: Expression) -> tuple[Expression, ...]:
             return (expression.operand,)
         case Element():
             return (expression.base,)
-        case Referred() | Exists():
+        case Referred() | Exists() | Coordinates():
             return (expression.handle,)
-        case Question():
-            return () if expression.value is None else (expression.value,)
+        case CellAt():
+            return (expression.place,)
+        case Question(value=value, where=where, keys=keys):
+            return tuple(one for one in (value, *keys, where) if one is not None)
     return ()
 
 
@@ -362,10 +558,14 @@ def with_parts(node: Expression, change: Callable[[Expression], Expression]) -> 
             return replace(node, operand=change(node.operand))
         case Element():
             return replace(node, base=change(node.base))
-        case Referred() | Exists():
+        case Referred() | Exists() | Coordinates():
             return replace(node, handle=change(node.handle))
-        case Question() if node.value is not None:
-            return replace(node, value=change(node.value))
+        case CellAt():
+            return replace(node, place=change(node.place))
+        case Question(value=value, where=where, keys=keys):
+            value = None if value is None else change(value)
+            keys = tuple(map(change, keys))
+            return replace(node, value=value, keys=keys, where=where and change(where))
     return node
 
 

@@ -85,6 +85,11 @@ class Type:
         return self.scalar in INTEGERS
 
     @property
+    def is_integer_number(self) -> bool:
+        """Whether it is an integer that counts something: no enum and no handle."""
+        return self.is_number and self.is_integer
+
+    @property
     def is_number(self) -> bool:
         """Whether it can be computed with."""
         return not self.is_bool and not self.kind

@@ -16,7 +16,7 @@ from ecsgen.policies.policy import (
     is_off,
 )
 
-_CHECK_ROW = """
+CHECK_ROW = """
     if type(row) is not int or not 0 <= row < data._n:
         row = self._row(row)
 """
@@ -48,7 +48,7 @@ PACKED = Policy(
     base="Packed",
     calls={
         **_AT_THE_END,
-        "check_row": _CHECK_ROW,
+        "check_row": CHECK_ROW,
         "reserve_one": _RESERVE_ONE,
         "close_one": """
             src, dst = data._n - 1, row
@@ -136,7 +136,7 @@ PARTITION = Policy(
     calls={
         **_new_rows(),
         "settings": lambda c: "_STARTS_ACTIVE: ClassVar = True" if c.partition == "active" else "",
-        "check_row": _CHECK_ROW,
+        "check_row": CHECK_ROW,
         "reserve_one": _RESERVE_ONE,
         "close_one": """
             if row < data._n_active:
@@ -168,7 +168,7 @@ GROUPED = Policy(
     calls={
         **_AT_THE_END,
         "settings": lambda c: f'GROUP: ClassVar = "{c.group}"',
-        "check_row": _CHECK_ROW,
+        "check_row": CHECK_ROW,
         "reserve_one": _RESERVE_ONE,
         "settled_one": """
             if self._others:

@@ -63,7 +63,8 @@ def shows_view(spelling: Spelling) -> bool:
 def reads_its_cell(spelling: Spelling) -> bool:
     """Whether a manager's accessor returns the cell as it is, and its setter writes no other."""
     assert spelling.field is not None
-    is_alone = not spelling.field.asked and not isinstance(spelling, ColdField | SplitColdField)
+    is_guarded = spelling.field.asked or spelling.field.stands
+    is_alone = not is_guarded and not isinstance(spelling, ColdField | SplitColdField)
     return is_alone and spelling.has_cells and not spelling.is_packed and not spelling.is_enum
 
 
@@ -120,6 +121,8 @@ class ComponentSpelling:
     def summary(self) -> str:
         """The policies of the component in a few words."""
         c = self.component
+        if c.grid is not None:
+            return f"the cells of a grid of {' x '.join(map(str, c.grid.shape))}"
         parts = [f"{key} {getattr(c, key)}" for key in ("lookup", "instances", "destroy")]
         parts += ["release"] if c.release else []
         by_default = f" (by default of the project: {', '.join(c.by_default)})"
@@ -168,9 +171,14 @@ class ComponentSpelling:
         return not self.is_tag or any(policy.keyword_many for policy in self._policies)
 
     @property
+    def is_fixed(self) -> bool:
+        """Whether rows neither come nor go."""
+        return self.component.grid is not None
+
+    @property
     def is_packed(self) -> bool:
         """Whether rows move into holes."""
-        return self.component.lookup != "direct"
+        return self.component.lookup != "direct" and not self.is_fixed
 
     @property
     def infos_lines(self) -> str:
@@ -220,16 +228,16 @@ class ComponentSpelling:
         return f"{self.name}Ref"
 
     @property
+    def rows_note(self) -> str:
+        """What the docstring of `rows` says of changes meanwhile."""
+        if self.component.instances == "many":
+            return "; a structural change ends that"
+        return "" if self.is_fixed else "; those that go meanwhile are skipped"
+
+    @property
     def proxy_fields(self) -> list[str]:
         """The statements that make the attributes of a proxy."""
         return [field_line(spelling, self.manager) for spelling in self.fields]
-
-    @property
-    def rows_note(self) -> str:
-        """What becomes of rows that go while `rows` is under way."""
-        is_list = self.component.instances == "many"
-        ends = "a structural change ends that"
-        return ends if is_list else "those that go meanwhile are skipped"
 
     def steps_lines(self, said: Mapping[str, str]) -> str:
         """The statement that says what methods for one row consist of: `said`, the policies that

@@ -172,7 +172,8 @@ class ComponentTests:
     def kernels(self) -> list[KernelCheck | ReductionCheck]:
         """The kernels and reductions, each with what it does to or takes of one row."""
         component = self.component
-        kernels = [KernelCheck(kernel, component.name) for kernel in component.kernels]
+        tested = [one for one in component.kernels if not one.program.is_beyond_tests]
+        kernels = [KernelCheck(kernel, component.name) for kernel in tested]
         return [*kernels, *map(ReductionCheck, component.reductions)]
 
     @property

@@ -13,9 +13,10 @@ from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.block_method import BlockFold, BlockMethod, PassMethod
 from ecsgen.render.calls import mapping
 from ecsgen.render.kernels.methods import Method
-from ecsgen.render.kernels.sources import ChunkSource, Source, asked_of, own_source
+from ecsgen.render.kernels.sources import ChunkSource, Source, asks_of, own_source
 from ecsgen.render.loops.loop_folds import LoopFold
 from ecsgen.render.loops.loop_method import ChunkLoop, LoopKernel, LoopPass
+from ecsgen.render.loops.stencil import is_picture
 
 _BASIS = 0xCBF2_9CE4_8422_2325
 _PRIME = 0x0000_0100_0000_01B3
@@ -28,10 +29,10 @@ def method_of(
     is_plain = backend == "numpy"
     if isinstance(source, ChunkSource):
         return BlockMethod(kernel, source) if is_plain else ChunkLoop(kernel, source)
-    asked = asked_of(kernel, source, world)
-    if is_plain and not kernel.program.takes_turns:
-        return BlockMethod(kernel, source, asked)
-    return LoopKernel(kernel, source, asked, is_plain)
+    asks = asks_of(kernel, source, world)
+    if is_plain and (is_picture(kernel.program) or not kernel.program.is_by_row):
+        return BlockMethod(kernel, source, asks)
+    return LoopKernel(kernel, source, asks, is_plain)
 
 
 def pass_of(fused: Fused, source: Source, backend: Backend) -> Method:
@@ -106,7 +107,8 @@ class FlatColumns:
         programs = [kernel.program for kernel in component.kernels]
         texts = {text for program in programs for text in program.effects.fields}
         texts |= {text for one in component.reductions for text in one.program.reads}
-        texts |= {one.near.place.text for one in programs if one.near and one.takes_turns}
+        places = [near.place for one in programs if one.is_by_row for near in one.nears]
+        texts |= {place.text for place in places}
         used = {text.rpartition(".")[2] for text in texts} | {*component.joined}
         self.columns = sorted(
             (field.name, f"NDArray[{SCALARS[field.type.scalar].numpy}]")

@@ -145,7 +145,8 @@ _STANDARD = {
     "random": "Random",
     "struct": "Struct",
     "types": "ModuleType",
-    "typing": "Any ClassVar Final Literal Never Protocol TypeAlias TypeVar Unpack overload",
+    "typing": "Any ClassVar Final Literal Never Protocol SupportsIndex TypeAlias TypeVar Unpack"
+    " overload",
 }
 STANDARD = {name: module for module, names in _STANDARD.items() for name in names.split()}
 NUMPY = {"ArrayLike": "numpy.typing", "NDArray": "numpy.typing", "prange": "numba"}

@@ -56,6 +56,7 @@ class Spelling:
     """The expression for the place of a cell in it."""
 
     is_unique: ClassVar[bool] = False
+    stands: ClassVar[bool] = False
     query_column: ClassVar[str] = "QueryColumn"
     """The class of its cells in a query's rows."""
 
@@ -587,11 +588,10 @@ def row_field(field: Field, component: str, columns: dict[str, Spelling]) -> Spe
     return SplitSpelling(whole, component, 0, parts)
 
 
-class UniqueSpelling(Spelling):
-    """A column of which no two rows have the same value."""
+class GuardedSpelling(Spelling):
+    """A column that is read-only: whoever writes has it checked."""
 
     __slots__ = ()
-    is_unique = True
     query_column = "UniqueQueryColumn"
 
     def view(self, holder: str, bound: str) -> str:
@@ -599,10 +599,6 @@ class UniqueSpelling(Spelling):
 
     def assign_lines(self, holder: str, bound: str, cells: str, indent: int) -> str:
         return call(f"{holder}._assign_values", [literal(self.name), bound, cells], indent)
-
-    @property
-    def _writing(self) -> str:
-        return "unique"
 
     @property
     def assigned_lines(self) -> str:
@@ -613,6 +609,28 @@ class UniqueSpelling(Spelling):
     def set_lines(self) -> str:
         return call("self._set_value", [literal(self.name), "row", "_value"], 8)
 
+
+class StandingSpelling(GuardedSpelling):
+    """The column that says on which cells rows stand."""
+
+    __slots__ = ()
+    stands = True
+
+    @property
+    def _writing(self) -> str:
+        return "standing"
+
+
+class UniqueSpelling(GuardedSpelling):
+    """A column of which no two rows have the same value."""
+
+    __slots__ = ()
+    is_unique = True
+
+    @property
+    def _writing(self) -> str:
+        return "unique"
+
     @property
     def find_line(self) -> str:
         """The line that begins the search for a value."""
@@ -622,5 +640,7 @@ class UniqueSpelling(Spelling):
 
 def spelled(column: Column, component: str, before: int) -> Spelling:
     """Return a column of the rows' buffer as templates need it."""
-    is_unique = column.field is not None and KEY.value(column.field)
-    return (UniqueSpelling if is_unique else Spelling)(column, component, before)
+    field, kind = column.field, Spelling
+    if field is not None:
+        kind = UniqueSpelling if KEY.value(field) else StandingSpelling if field.stands else kind
+    return kind(column, component, before)

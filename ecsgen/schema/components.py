@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import Final
 
@@ -15,8 +16,9 @@ from ecsgen.policies import keys
 from ecsgen.policies.policy import asked, whole_lines
 from ecsgen.schema.defaults import BadDefaultError, check_default, empty_default
 from ecsgen.schema.drafts import Claims, Draft
+from ecsgen.schema.grid_checks import build_grid, build_standing
 from ecsgen.schema.kernel_documents import build_kernel, build_reduction
-from ecsgen.schema.kernel_programs import Refused, with_programs
+from ecsgen.schema.kernel_programs import Refused
 from ecsgen.schema.language.component_keys import ComponentSpec, FieldSpec, SpaceSpec
 from ecsgen.schema.language.world_keys import WorldSpec
 from ecsgen.schema.names import (
@@ -35,17 +37,24 @@ _UNSPLIT: Final = (Base.STR, Base.BYTES, Base.OBJECT)
 
 
 def build_component(
-    draft: Draft[ComponentSpec], known: Known, diagnostics: Diagnostics
+    draft: Draft[ComponentSpec],
+    drafts: Mapping[str, Draft[ComponentSpec]],
+    known: Known,
+    diagnostics: Diagnostics,
 ) -> Component:
-    """The component, with the fields that are right; reports E10x, E112 and E40x."""
+    """The component, with the fields that are right; reports E10x, E112, E40x and E51x."""
     spec = draft.spec
     builder = _Builder(draft, known, diagnostics)
     fields = builder.fields()
     kernels, reductions = builder.methods()
     builder.claim_split_columns(fields)
     builder.claim_methods(fields)
-    check_policies(draft, diagnostics)
-    component = Component(
+    if spec.grid is None:
+        check_policies(draft, diagnostics)
+    standing = build_standing(draft, fields, drafts, diagnostics)
+    if standing is not None:
+        fields = tuple(replace(one, stands=one.name == standing.field) for one in fields)
+    return Component(
         name=draft.name,
         module=module_name(draft.name),
         fields=fields,
@@ -55,7 +64,7 @@ def build_component(
         lookup=spec.lookup,
         destroy=spec.destroy,
         release=spec.release or spec.destroy == "callback",
-        ids=spec.has_ids,
+        ids=spec.has_ids and spec.grid is None,
         partition=spec.start,
         hierarchy=spec.orphans,
         cold=spec.cold,
@@ -63,13 +72,14 @@ def build_component(
         asked=asked(keys("component"), spec),
         capacity=spec.capacity,
         space=_space(draft, fields, diagnostics),
+        grid=build_grid(draft, diagnostics),
+        on=standing,
         kernels=kernels,
         reductions=reductions,
         source=draft.source,
         by_default=draft.by_default,
         marks=draft.marks("component"),
     )
-    return with_programs(component, refused(draft, component), known, diagnostics)
 
 
 def refused(draft: Draft[ComponentSpec], component: Component) -> Refused:

@@ -43,6 +43,7 @@ SHORT: Final = "<short>"
 LONG: Final = "<long>"
 NUMBER: Final = "<number>"
 WORD: Final = "<word>"
+NAMED: Final = "<named>"
 
 
 def form(value: object) -> str:
@@ -53,6 +54,13 @@ def form_of_number(value: object) -> str:
     """The same where the short form is a number or a name."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return NUMBER if is_number else LONG if form(value) == LONG else WORD
+
+
+def form_of_near(value: object) -> str:
+    """The same where there are several under names: mappings of mappings."""
+    if isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
+        return NAMED
+    return form_of_number(value)
 
 
 def number_or_name(value: object) -> str:

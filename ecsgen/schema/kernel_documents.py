@@ -9,8 +9,8 @@ from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.scope import Scope
 from ecsgen.kernels.syntax import KernelError, Text
-from ecsgen.model import Base, Component, Kernel, Mark, Marks, Reduction
-from ecsgen.model.programs import ENTITY, HANDLE, ID_SLOT, OWN, PARENT, FieldValue
+from ecsgen.model import Base, Component, Kernel, Mark, Marks, NearKey, Reduction
+from ecsgen.model.programs import CELL_ID, ENTITY, HANDLE, ID_SLOT, OTHER, OWN, PARENT, FieldValue
 from ecsgen.model.types import Type
 from ecsgen.schema.drafts import Draft
 from ecsgen.schema.language.component_keys import ComponentSpec
@@ -59,10 +59,30 @@ def build_kernel(
         key=spec.key,
         turns=spec.turns or "",
         parallel=spec.parallel,
-        radius=spec.near.radius if isinstance(spec.near, NearSpec) else spec.near,
-        among=spec.near.among if isinstance(spec.near, NearSpec) else "",
+        near=_near(draft, name, spec),
         marks=_marks(draft, name, spec),
     )
+
+
+def _near(
+    draft: Draft[Any], kernel: str, spec: KernelSpec | WorldKernelSpec
+) -> tuple[NearKey, ...]:
+    """The neighbourhoods as written: one, or several that have names."""
+    near, path = spec.near, ("kernels", kernel, "near")
+    if near is None:
+        return ()
+    if isinstance(near, dict):
+        return tuple(_neighbourhood(draft, name, one, *path, name) for name, one in near.items())
+    if isinstance(near, NearSpec):
+        return (_neighbourhood(draft, OTHER, near, *path),)
+    marks = dict.fromkeys(("", "radius", "among"), draft.value(*path))
+    return (NearKey(OTHER, near, marks={**marks, "": draft.key(*path)}),)
+
+
+def _neighbourhood(draft: Draft[Any], name: str, spec: NearSpec, *path: str) -> NearKey:
+    marks = {key: draft.value(*path, key) for key in ("radius", "among", "hood", "center")}
+    marks[""] = draft.key(*path)
+    return NearKey(name, spec.radius, spec.among, spec.hood or "", spec.center, marks)
 
 
 def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:
@@ -75,11 +95,6 @@ def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:
     for key in ("where", "over", "key", "turns"):
         if key in marks:
             marks[key] = draft.value("kernels", name, key)
-    if "near" in marks:
-        is_long = draft.node.at("kernels", name, "near", "radius") is not None
-        path = ("kernels", name, "near", *(("radius",) if is_long else ()))
-        marks["radius"] = draft.value(*path)
-        marks["among"] = draft.value(*path[:-1], "among") if is_long else marks["radius"]
     for index in range(len(spec.steps)):
         marks[f"steps.{index}"] = draft.value("kernels", name, "steps", index)
     for argument in spec.args:
@@ -157,6 +172,8 @@ def told_apart(component: Component, named: str = OWN) -> FieldValue | NoDraws:
 
     `named`: what kernels call the component.
     """
+    if component.grid is not None:
+        return FieldValue(Type("u64"), CELL_ID, named)
     if component.owner == "entity" and component.instances == "one":
         return FieldValue(HANDLE, ENTITY, named)
     if component.ids:

@@ -10,14 +10,17 @@ from functools import partial
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
-from ecsgen.kernels.draws import NoDraws, numbered
+from ecsgen.kernels.draws import NoDraws, numbered, with_numbers
 from ecsgen.kernels.expressions import TypeChecker
+from ecsgen.kernels.fates import Fates, typed_fate
+from ecsgen.kernels.grid_words import grid_facts
 from ecsgen.kernels.kernel_steps import check_way, local_names, names_read, target_of, typed_step
 from ecsgen.kernels.references import Reach, absent_elements
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
 from ecsgen.model import Component, Kernel, Query, Reduction, World
 from ecsgen.model.programs import (
+    CELL_ID,
     ENTITY,
     HANDLE,
     ID_SLOT,
@@ -55,7 +58,8 @@ def typed_kernel(
     scope: Scope,
     reach: Reach,
     apart: FieldValue | NoDraws,
-    asked: Callable[[Kernel, Scope, Diagnostics], Near | None],
+    asked: Callable[[Kernel, Scope, Diagnostics], tuple[Near, ...]],
+    fates: Fates,
     known: Known,
     diagnostics: Diagnostics,
 ) -> Kernel:
@@ -67,14 +71,15 @@ def typed_kernel(
     who = _who(kernel, scope, apart, diagnostics)
     scope.arguments = _arguments(kernel, known)
     scope.wrong |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
-    near = asked(kernel, scope, diagnostics)
+    nears = asked(kernel, scope, diagnostics)
     if _names_parent(kernel, scope):
         reach = replace(reach, refused="a kernel that reads 'parent' refers to no other rows")
+        fates = replace(fates, refused="nobody dies or is born in a kernel that reads 'parent'")
     first = 1 if kernel.turns == "random" else 0  # the first one tells whose turn it is
     where, drawn = numbered(_condition(kernel, scope, reach, diagnostics), first)
-    steps, drawn = _steps(kernel, scope, reach, drawn, diagnostics)
+    steps, drawn = _steps(kernel, scope, reach, fates, drawn, diagnostics)
     _check_effect(kernel, steps, scope, diagnostics)
-    program = _program(kernel, scope, where, steps, who if drawn else None, near)
+    program = _program(kernel, scope, where, steps, who if drawn else None, nears, reach)
     check_parents(kernel, program, diagnostics)
     if program.climbs:
         _refuse_each(kernel, diagnostics)
@@ -95,7 +100,12 @@ def _who(
 
 
 def _steps(
-    kernel: Kernel, scope: Scope, reach: Reach, drawn: int, diagnostics: Diagnostics
+    kernel: Kernel,
+    scope: Scope,
+    reach: Reach,
+    fates: Fates,
+    drawn: int,
+    diagnostics: Diagnostics,
 ) -> tuple[tuple[Step, ...], int]:
     """The steps that are right, and how many random numbers there are with theirs."""
     parsed = _parsed(kernel, diagnostics)
@@ -106,11 +116,15 @@ def _steps(
     steps: list[Step] = []
     for text, step in parsed:
         try:
-            made = typed_step(step, " ".join(text.content.split()), scope, reach)
+            shown = " ".join(text.content.split())
+            if isinstance(step, ast.Call):
+                made = typed_fate(step, shown, scope, reach, fates)
+            else:
+                made = typed_step(step, shown, scope, reach)
             if not scope.takes_turns:
                 check_way(made, target_of(step), text.mark.line, ways)
-            value, drawn = numbered(made.value, drawn)
-            steps.append(replace(made, value=value))
+            made, drawn = with_numbers(made, drawn)
+            steps.append(made)
         except KernelError as error:
             text.report(error, diagnostics)
             target = target_of(step)
@@ -135,9 +149,11 @@ def _program(
     where: Expression | None,
     steps: tuple[Step, ...],
     who: FieldValue | None,
-    near: Near | None,
+    nears: tuple[Near, ...],
+    reach: Reach,
 ) -> Program:
     effects = effects_of(where, steps, who if kernel.key else None)
+    watched, knows_grids = grid_facts(where, steps, nears, reach)
     return Program(
         arguments=tuple(scope.arguments.values()),
         where=where,
@@ -148,7 +164,9 @@ def _program(
         may_be_dead=scope.may_be_dead,
         who=who,
         takes_turns=scope.takes_turns,
-        near=near,
+        nears=nears,
+        watched=watched,
+        knows_grids=knows_grids,
     )
 
 
@@ -212,7 +230,7 @@ def _condition(
         return None
 
 
-def _parsed(kernel: Kernel, diagnostics: Diagnostics) -> list[tuple[Text, Assignment]]:
+def _parsed(kernel: Kernel, diagnostics: Diagnostics) -> list[tuple[Text, Assignment | ast.Call]]:
     """The steps whose syntax is right."""
     found = []
     for index, content in enumerate(kernel.steps):
@@ -225,7 +243,7 @@ def _parsed(kernel: Kernel, diagnostics: Diagnostics) -> list[tuple[Text, Assign
 
 
 def _check_locals(
-    parsed: list[tuple[Text, Assignment]], scope: Scope, diagnostics: Diagnostics
+    parsed: list[tuple[Text, Assignment | ast.Call]], scope: Scope, diagnostics: Diagnostics
 ) -> None:
     """Locals are names in generated code, so the rules for fields hold; each has its use."""
     if OWN in scope.may_lack:  # some may be meant for fields
@@ -328,13 +346,18 @@ class Refused:
 
 
 _BY_A_KERNEL: Final = "let a kernel write what is to be reduced into a field"
+_NO_FATES: Final = "whose entity dies concerns all components: no kernel of one says it"
 _NO_REDUCTION: Final = NoDraws(
     "reductions draw no random numbers", "let a kernel draw them into a field"
 )
 
 
 def with_programs(
-    component: Component, refused: Refused, known: Known, diagnostics: Diagnostics
+    component: Component,
+    components: Mapping[str, Component],
+    refused: Refused,
+    known: Known,
+    diagnostics: Diagnostics,
 ) -> Component:
     """The component with compiled kernels and reductions; reports E112, E102 and E80x."""
     fields = {field.name: field for field in component.fields}
@@ -353,10 +376,16 @@ def with_programs(
             no_draws=_NO_REDUCTION if is_reduction else None,
             wrong=refused.names | known.wrong_enums,
             may_lack=frozenset([OWN] if refused.more else []),
+            home=component.name,
+            standing={OWN: component} if component.on is not None else {},
         )
 
     home = component.name
-    reach = Reach({home: component}, known.components, home)
+    own = {home: component}
+    if component.on is not None and component.on.grid in components:
+        own[component.on.grid] = components[component.on.grid]
+    reach = Reach(own, known.components, home)
+    fates = Fates(refused=_NO_FATES, hint=reach.of_the_world)
     none = replace(reach, refused="reductions refer to no other rows", hint=_BY_A_KERNEL)
     kernels = (
         typed_kernel(
@@ -364,7 +393,8 @@ def with_programs(
             scope(False),
             reach,
             told_apart(component),
-            partial(own_neighbours, component),
+            partial(own_neighbours, component, components),
+            fates,
             known,
             diagnostics,
         )
@@ -408,16 +438,21 @@ def with_world_programs(
             bearer=bearer,
             sender=_sender(next(iter(members.values())), next(iter(members))) if members else None,
             may_be_dead=bearer is not None and world.query(kernel.over) is None,
+            has_tick=True,
+            standing={name: one for name, one in members.items() if one.on is not None},
         )
         apart = _told_apart(kernel.over, members)
         reach = _reach(world, kernel, components, known)
         asked = partial(world_neighbours, world, components, sources)
-        kernels.append(typed_kernel(kernel, scope, reach, apart, asked, known, diagnostics))
+        fates = _fates(world, kernel, components, reach)
+        kernels.append(typed_kernel(kernel, scope, reach, apart, asked, fates, known, diagnostics))
     return replace(world, kernels=tuple(kernels))
 
 
 def _sender(component: Component, named: str) -> FieldValue:
     """A column that every row of a component has: of the owners, or of ids."""
+    if component.grid is not None:
+        return FieldValue(Type("u64"), CELL_ID, named)
     if component.owner == "entity":
         return FieldValue(HANDLE, ENTITY, named)
     return FieldValue(Type("u32"), ID_SLOT, named)
@@ -438,6 +473,31 @@ def _reach(
     is_chunked = query is not None and query.chunked
     refused = "kernels over chunks refer to no other rows" if is_chunked else ""
     return Reach(components, known.components, chunked=world.archetypes, refused=refused)
+
+
+def _fates(
+    world: World, kernel: Kernel, components: Mapping[str, Component], reach: Reach
+) -> Fates:
+    """Who may die or be born in a kernel of the world."""
+    over = components.get(kernel.over)
+    nobodys = kernel.over if over is not None and over.owner == "none" else ""
+    bundles = {name: _flat(name, world) for name, _ in world.bundles}
+    refused = "nobody dies or is born in a kernel over chunks" if reach.refused else ""
+    return Fates(nobodys, bundles, refused)
+
+
+def _flat(bundle: str, world: World) -> tuple[str, ...]:
+    """The components of a bundle, those of the bundles that it builds on among them."""
+    bundles, found = dict(world.bundles), dict[str, None]()
+    wanted, seen = [bundle], set[str]()
+    while wanted:
+        name = wanted.pop(0)
+        if name in bundles and name not in seen:
+            seen.add(name)
+            wanted += bundles[name]
+        elif name not in bundles:
+            found[name] = None
+    return tuple(found)
 
 
 def _members(

@@ -32,7 +32,7 @@ FIELD_NAMES: Final[Names] = {
         "resolve resolve_many destroy_id destroy_id_many n_active activate deactivate "
         "activate_many deactivate_many is_active parent first_child next_sibling previous_sibling "
         "children roots levels parent_many parents set_parent set_parent_many by_age seed wrap "
-        "near nearby ghosts"
+        "near nearby ghosts grid"
     ),
     "`data` has": _words(
         "n allocated buffer entity tagged decoded to_arrow present active cold row FIELDS LAYOUT "
@@ -57,7 +57,7 @@ WORLD_NAMES: Final[Names] = {
     "worlds have": _words(
         "entities spawn destroy destroy_many destroy_later flush gc collect components "
         "empty_entities signature signatures archetypes create get save load to_bytes FINGERPRINT "
-        "MANAGERS QUERIES GROUPS BUNDLES seed"
+        "MANAGERS QUERIES GROUPS BUNDLES seed tick records"
     )
 }
 """Of queries, groups, kernels and schedules of the world."""

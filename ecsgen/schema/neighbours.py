@@ -1,36 +1,82 @@
-"""The key `near` of kernels: whom rows can ask, and how far these are."""
+"""The key `near` of kernels: whom rows can ask, on a grid or in a space, and how far these are."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import isfinite
+from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.kernel_steps import target_of
-from ecsgen.kernels.questions import NAMES, Neighbourhood
+from ecsgen.kernels.questions import Neighbourhood, Neighbourhoods
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.syntax import Assignment, Text
-from ecsgen.model import Component, Kernel, Mark, World
-from ecsgen.model.programs import OWN, Argument, FieldValue, Near, Program
+from ecsgen.model import Component, Kernel, Mark, NearKey, World
+from ecsgen.model.programs import (
+    CELL_ID,
+    OTHER,
+    OWN,
+    Argument,
+    FieldValue,
+    Near,
+    OnGrid,
+    Program,
+)
+from ecsgen.model.types import Type
+
+Members = Mapping[str, Component]
+"""Components by how a kernel names them: OWN, or in the world the component's name."""
+
+_NO_NEIGHBOURHOOD: Final = frozenset(
+    (
+        *("radius", "among", "hood", "center", "via", "back", "entity", "link"),
+        *("offset", "distance", "parent", "settings", "tick"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Askers:
+    """Who asks in a kernel, and whom it may ask."""
+
+    members: Members
+    found: Callable[[str, NearKey], Members | None]
+    """Those whose rows `among` names; None where that is in error already."""
+    components: Mapping[str, Component]
+    """All of the project."""
 
 
 def own_neighbours(
-    component: Component, kernel: Kernel, scope: Scope, diagnostics: Diagnostics
-) -> Near | None:
-    """Whom a component's kernel asks: other rows of it; reports E813 and E103."""
-    scope.wrong_near = "…" in kernel.marks
-    if kernel.radius is None:
+    component: Component,
+    components: Mapping[str, Component],
+    kernel: Kernel,
+    scope: Scope,
+    diagnostics: Diagnostics,
+) -> tuple[Near, ...]:
+    """Whom a component's kernel asks: other rows of it, or the grid on which they stand; reports
+    E813 and E103."""
+    grid = None if component.on is None else components.get(component.on.grid)
+
+    def found(among: str, key: NearKey) -> Members | None:
+        if among in ("", component.name):
+            return {OWN: component}
+        if grid is not None and among == grid.name:
+            return {among: grid}
+        if among not in components:
+            message = f"unknown component {quote(among)}"
+            hint = did_you_mean(among, components)
+            diagnostics.add("E508", message, key.marks["among"], hint=hint)
+            return None
+        message = f"a kernel of {quote(component.name)} asks rows of its own"
+        message += f", or cells of {quote(grid.name)}" if grid is not None else ""
+        hint = f"make it a kernel of the world: over: {component.name}"
+        diagnostics.add("E810", message, key.marks["among"], hint=hint)
         return None
-    space = component.space
-    if space is None:
-        if "space" not in component.marks:
-            message = f"{quote(component.name)} has no space, so its rows are not near each other"
-            hint = "give it the key 'space'"
-            diagnostics.add("E813", message, kernel.marks["near"], hint=hint)
-        scope.wrong_near = True
-        return None
-    return neighbours(kernel, place_of(component, OWN), {OWN: component}, scope, diagnostics)
+
+    askers = Askers({OWN: component}, found, components)
+    return _neighbourhoods(kernel, askers, scope, diagnostics)
 
 
 def world_neighbours(
@@ -40,62 +86,286 @@ def world_neighbours(
     kernel: Kernel,
     scope: Scope,
     diagnostics: Diagnostics,
-) -> Near | None:
+) -> tuple[Near, ...]:
     """Whom a kernel of the world asks: rows of a group, query or component; reports as
     `own_neighbours`."""
-    scope.wrong_near = "…" in kernel.marks
-    if kernel.radius is None:
-        return None
-    scope.wrong_near = True
-    members = dict(scope.components)
-    if kernel.among:
-        if kernel.among not in sources:
-            _report_among(world, components, kernel, diagnostics)
+
+    def found(among: str, key: NearKey) -> Members | None:
+        if not among:
+            return scope.components
+        if among not in sources:
+            _report_among(world, components, key, diagnostics)
             return None
-        members = {name: components[name] for name in world.members_of(kernel.among)}
-    both = [name for name in scope.components if name in members and components[name].space]
-    if len(both) != 1:
-        _report_spaces(both, kernel, diagnostics)
-        return None
-    scope.wrong_near = False
-    place = place_of(components[both[0]], both[0])
-    return neighbours(kernel, place, members, scope, diagnostics)
+        return {name: components[name] for name in world.members_of(among)}
+
+    askers = Askers(scope.components, found, components)
+    return _neighbourhoods(kernel, askers, scope, diagnostics)
 
 
 def _report_among(
-    world: World, components: Mapping[str, Component], kernel: Kernel, diagnostics: Diagnostics
+    world: World, components: Mapping[str, Component], key: NearKey, diagnostics: Diagnostics
 ) -> None:
     queries = [query.name for query in world.queries]
     known = (*dict(world.groups), *queries, *components)
-    if kernel.among not in known:
-        message = f"unknown group, query or component {quote(kernel.among)}"
-        hint = did_you_mean(kernel.among, known)
-        diagnostics.add("E508", message, kernel.marks["among"], hint=hint)
+    if key.among not in known:
+        message = f"unknown group, query or component {quote(key.among)}"
+        hint = did_you_mean(key.among, known)
+        diagnostics.add("E508", message, key.marks["among"], hint=hint)
 
 
-def _report_spaces(both: list[str], kernel: Kernel, diagnostics: Diagnostics) -> None:
-    who = f"{quote(kernel.over)} and {quote(kernel.among)} have"
-    if kernel.among in ("", kernel.over):
-        who = f"{quote(kernel.over)} has"
-    message = f"{who} no component with a space"
-    if kernel.among:
-        message += " in common" if kernel.among != kernel.over else ""
-    if both:
-        message = f"{who} several components with a space: {', '.join(both)}"
-    diagnostics.add("E813", message, kernel.marks["near"])
+# --- All neighbourhoods of a kernel ---------------------------------------------------------------
+
+
+def _neighbourhoods(
+    kernel: Kernel, askers: Askers, scope: Scope, diagnostics: Diagnostics
+) -> tuple[Near, ...]:
+    """Whom rows ask; the scope knows their names from now on."""
+    scope.wrong_near = "…" in kernel.marks
+    if not kernel.near:
+        return ()
+    known: dict[str, Neighbourhood] = {}
+    nears = []
+    for key in kernel.near:
+        made = _Making(kernel, key, askers, scope, diagnostics).made()
+        if made is not None:
+            known[key.name], near = made
+            nears += [near] if near is not None else []
+    if len(known) < len(kernel.near):
+        scope.wrong_near = True
+        return ()
+    scope.near = Neighbourhoods(known, scope.field)
+    _check_names(kernel, askers, scope, diagnostics)
+    return tuple(nears) if len(nears) == len(known) else ()
+
+
+class _Making:
+    """One neighbourhood."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        key: NearKey,
+        askers: Askers,
+        scope: Scope,
+        diagnostics: Diagnostics,
+    ) -> None:
+        self._kernel = kernel
+        self._key = key
+        self._askers = askers
+        self._scope = scope
+        self._diagnostics = diagnostics
+
+    def made(self) -> tuple[Neighbourhood, Near | None] | None:
+        """What names of it stand for, and what it is, if the radius is right; None if nobody can
+        tell whom it asks."""
+        key, members = self._key, self._askers.found(self._key.among, self._key)
+        if members is None:
+            return None
+        askers = self._askers.members
+        both = [name for name, one in askers.items() if one.space and name in members]
+        grids = [
+            (name, other)
+            for name, one in askers.items()
+            for other, met in members.items()
+            if (grid := _grid_of(one)) and grid == _grid_of(met)
+        ]
+        if len(both) + len(grids) != 1:
+            self._report_places(both, grids)
+            return None
+        if grids:
+            return self._on_grid(*grids[0], members)
+        self._refuse("hood", key.hood)
+        self._refuse("center", key.center is not None)
+        place = place_of(askers[both[0]], both[0])
+        cold = {f"{name}.{one.name}" for name, c in members.items() if name for one in c.apart}
+        self._scope.hidden |= cold
+        near = Neighbourhood(key.name, place.type, members, bearer_of(members))
+        radius = self._radius()
+        return near, None if radius is None else Near(radius, place, key.among, key.name)
+
+    def _on_grid(self, asker: str, met: str, members: Members) -> tuple[Neighbourhood, Near | None]:
+        """Cells around, or who stands there."""
+        key, one, other = self._key, self._askers.members[asker], members[met]
+        home = _grid_of(one)
+        component = self._askers.components[home]
+        assert component.grid is not None
+        is_cells, stands = other.grid is not None, one.on is not None
+        if not (is_cells and stands):
+            self._refuse("center", key.center is not None)
+        standing = {
+            name: each
+            for name, each in self._askers.components.items()
+            if is_cells and _grid_of(each) == home and each.on is not None
+        }
+        axes = len(component.grid.shape)
+        hood = key.hood or component.grid.hood
+        on = OnGrid(home, axes, hood, bool(key.center), "" if is_cells else other.name, met)
+        kind = Type("i64", (axes,))
+        near = Neighbourhood(key.name, kind, members, bearer_of(members), on, standing)
+        kept = FieldValue(Type("u64"), CELL_ID, asker)
+        if one.on is not None:
+            kept = FieldValue(Type("u64", (), f"id<{home}>"), one.on.field, asker)
+        radius = self._grid_radius()
+        return near, None if radius is None else Near(radius, kept, key.among, key.name, on)
+
+    def _refuse(self, what: str, is_given: object) -> None:
+        """Report a key that says something of cells where none are asked."""
+        if is_given:
+            message = f"{what!r} is of rows on a grid that ask cells"
+            if what == "hood":
+                message = "'hood' is of a grid, and this is a space"
+            self._diagnostics.add("E813", message, self._key.marks[what])
+
+    def _report_places(self, both: list[str], grids: list[tuple[str, str]]) -> None:
+        kernel, key, members = self._kernel, self._key, self._askers.members
+        mark = kernel.marks["near"] if key.name == OTHER else key.marks[""]
+        only = next(iter(members.values()), None)
+        if not both and not grids and OWN in members and only is not None:
+            if not {"space", "on", "grid"} & only.marks.keys():
+                message = f"{quote(only.name)} has no space, so its rows are not near each other"
+                hint = "give it the key 'space'"
+                self._diagnostics.add("E813", message, mark, hint=hint)
+            return
+        over = quote(kernel.over or (only.name if only is not None else ""))
+        who = f"{over} and {quote(key.among)} have"
+        if key.among in ("", kernel.over):
+            who = f"{over} has"
+        message = f"{who} no component with a space"
+        if key.among:
+            message += " in common" if key.among != kernel.over else ""
+        if both and grids:
+            message = f"{who} both a space and a grid in common"
+        elif both:
+            message = f"{who} several components with a space: {', '.join(both)}"
+        elif grids:
+            names = dict.fromkeys(name for pair in grids for name in pair)
+            message = f"{who} several components on a grid: {', '.join(names)}"
+        self._diagnostics.add("E813", message, mark)
+
+    # --- how far -----------------------------------------------------------------------------
+
+    def _radius(self) -> Argument | float | None:
+        """Of a continuous space: a finite number above 0, or one argument."""
+        given, mark, diagnostics = self._key.radius, self._key.marks["radius"], self._diagnostics
+        if isinstance(given, str):
+            argument = self._argument(given)
+            if argument is not None and (argument.type.shape or not argument.type.is_number):
+                message = f"a radius is one number, and {quote(given)} is {argument.type}"
+                diagnostics.add("E813", message, mark)
+                return None
+            return argument
+        if not (isfinite(given) and given > 0):
+            message = f"a radius is a finite number above 0, not {given:g}"
+            diagnostics.add("E813", message, mark)
+            return None
+        return float(given)
+
+    def _argument(self, given: str) -> Argument | None:
+        """The argument of that name, the same for all rows."""
+        kernel, scope, diagnostics = self._kernel, self._scope, self._diagnostics
+        mark, argument = self._key.marks["radius"], scope.arguments.get(given)
+        if argument is None:
+            if given not in scope.wrong:
+                message = f"the radius {quote(given)} is no argument of {quote(kernel.name)}"
+                hint = did_you_mean(given, scope.arguments)
+                diagnostics.add("E813", message, mark, hint=hint)
+            return None
+        if argument.each:
+            message = f"a radius is the same for all rows, and {quote(given)} has a value for each"
+            hint = "ask within the largest, and compare distance"
+            diagnostics.add("E813", message, mark, hint=hint)
+            return None
+        return argument
+
+    def _grid_radius(self) -> Argument | FieldValue | float | None:
+        """On a grid: an integer from 0, an argument, or an integer field of the row."""
+        given, mark, diagnostics = self._key.radius, self._key.marks["radius"], self._diagnostics
+        if not isinstance(given, str):
+            if not isfinite(given) or given != int(given):
+                message = f"a radius on a grid is an integer, not {given:g}"
+                diagnostics.add("E803", message, mark)
+                return None
+            if given < 0:
+                diagnostics.add("E813", f"a radius is from 0, not {given:g}", mark)
+                return None
+            return int(given)
+        scope = self._scope
+        found: Argument | FieldValue | None = None
+        if given not in scope.arguments:
+            found = self._field(given)
+        found = found or self._argument(given)
+        if found is not None and (found.type.shape or not found.type.is_integer_number):
+            message = f"a radius on a grid is an integer, and {quote(given)} is {found.type}"
+            diagnostics.add("E803", message, mark)
+            return None
+        return found
+
+    def _field(self, given: str) -> FieldValue | None:
+        """The row's own field of that name."""
+        owner, _, name = given.rpartition(".")
+        component = self._askers.members.get(owner)
+        fields = () if component is None else component.fields
+        field = next((one for one in fields if one.name == name), None)
+        type_ = None if field is None else value_type(field.type)
+        return None if type_ is None else FieldValue(type_, name, owner)
+
+
+def _grid_of(component: Component) -> str:
+    """The grid that a component has, or on which its rows stand; nothing without one."""
+    if component.grid is not None:
+        return component.name
+    return "" if component.on is None else component.on.grid
+
+
+def bearer_of(members: Members) -> str | None:
+    """The first component of which rows have an owner, who is the same in all."""
+    return next((name for name, one in members.items() if one.owner == "entity"), None)
+
+
+# --- Names that mean something of neighbours ------------------------------------------------------
+
+
+def _check_names(kernel: Kernel, askers: Askers, scope: Scope, diagnostics: Diagnostics) -> None:
+    """Report E103 for names that mean something of neighbours, and something else."""
+    assert scope.near is not None
+    for name in sorted(scope.near.names):
+        if name in scope.arguments:
+            _report("argument", name, kernel.marks[f"args.{name}"], diagnostics)
+        elif name in scope.fields:
+            _report("field", name, kernel.marks["near"], diagnostics)
+        else:
+            continue
+        scope.wrong |= {name}
+    for key in kernel.near:
+        if key.name in {*_NO_NEIGHBOURHOOD, *askers.components, *scope.enums}:
+            message = f"{quote(key.name)} cannot be the name of neighbours: it means something else"
+            diagnostics.add("E103", message, key.marks[""])
+
+
+def check_locals(
+    parsed: list[tuple[Text, Assignment | ast.Call]], scope: Scope, diagnostics: Diagnostics
+) -> None:
+    """Report E103 for steps that set such a name."""
+    for text, step in parsed if scope.near is not None else ():
+        target = target_of(step)
+        assert scope.near is not None
+        if isinstance(target, ast.Name) and target.id in scope.near.names:
+            if target.id not in scope.wrong:
+                _report("local", target.id, text.place(target, diagnostics), diagnostics)
+            scope.wrong |= {target.id}
+
+
+def _report(what: str, name: str, mark: Mark, diagnostics: Diagnostics) -> None:
+    message = f"the {what} {quote(name)} is called as what kernels with 'near' know of neighbours"
+    diagnostics.add("E103", message, mark)
 
 
 def check_parents(kernel: Kernel, program: Program, diagnostics: Diagnostics) -> None:
     """Report E813 for a kernel whose rows would come in two orders."""
-    if program.near is not None and program.climbs:
+    if program.nears and program.climbs:
         message = f"{quote(kernel.name)} reads parents, so it cannot ask neighbours"
         hint = "make two kernels of it"
         diagnostics.add("E813", message, kernel.marks["near"], hint=hint)
-
-
-def bearer_of(members: Mapping[str, Component]) -> str | None:
-    """The first component of which rows have an owner, who is the same in all."""
-    return next((name for name, one in members.items() if one.owner == "entity"), None)
 
 
 def place_of(component: Component, owner: str) -> FieldValue:
@@ -105,76 +375,3 @@ def place_of(component: Component, owner: str) -> FieldValue:
     type_ = value_type(field.type)
     assert type_ is not None
     return FieldValue(type_, field.name, owner)
-
-
-def neighbours(
-    kernel: Kernel,
-    place: FieldValue,
-    members: Mapping[str, Component],
-    scope: Scope,
-    diagnostics: Diagnostics,
-) -> Near | None:
-    """Rows of `members` around a place, which the scope knows from now on."""
-    cold = {f"{name}.{one.name}" for name, c in members.items() if name for one in c.apart}
-    scope.hidden |= cold
-    _check_fields(kernel, scope, diagnostics)
-    scope.near = Neighbourhood(place.type, members, bearer_of(members), scope.field)
-    radius = _radius(kernel, scope, diagnostics)
-    return None if radius is None else Near(radius, place, kernel.among)
-
-
-def _radius(kernel: Kernel, scope: Scope, diagnostics: Diagnostics) -> Argument | float | None:
-    given, mark = kernel.radius, kernel.marks["radius"]
-    if isinstance(given, str):
-        argument = scope.arguments.get(given)
-        if argument is None:
-            if given not in scope.wrong:
-                message = f"the radius {quote(given)} is no argument of {quote(kernel.name)}"
-                hint = did_you_mean(given, scope.arguments)
-                diagnostics.add("E813", message, mark, hint=hint)
-            return None
-        if argument.type.shape or not argument.type.is_number:
-            message = f"a radius is one number, and {quote(given)} is {argument.type}"
-            diagnostics.add("E813", message, mark)
-            return None
-        if argument.each:
-            message = f"a radius is the same for all rows, and {quote(given)} has a value for each"
-            hint = "ask within the largest, and compare distance"
-            diagnostics.add("E813", message, mark, hint=hint)
-            return None
-        return argument
-    assert given is not None
-    if not (isfinite(given) and given > 0):
-        message = f"a radius is a finite number above 0, not {given:g}"
-        diagnostics.add("E813", message, mark)
-        return None
-    return float(given)
-
-
-def _check_fields(kernel: Kernel, scope: Scope, diagnostics: Diagnostics) -> None:
-    """Report E103 for names that mean something of neighbours."""
-    for name in sorted(NAMES):
-        if name in scope.arguments:
-            _report("argument", name, kernel.marks[f"args.{name}"], diagnostics)
-        elif name in scope.fields:
-            _report("field", name, kernel.marks["near"], diagnostics)
-        else:
-            continue
-        scope.wrong |= {name}
-
-
-def check_locals(
-    parsed: list[tuple[Text, Assignment]], scope: Scope, diagnostics: Diagnostics
-) -> None:
-    """Report E103 for steps that set such a name."""
-    for text, step in parsed if scope.near is not None else ():
-        target = target_of(step)
-        if isinstance(target, ast.Name) and target.id in NAMES:
-            if target.id not in scope.wrong:
-                _report("local", target.id, text.place(target, diagnostics), diagnostics)
-            scope.wrong |= {target.id}
-
-
-def _report(what: str, name: str, mark: Mark, diagnostics: Diagnostics) -> None:
-    message = f"the {what} {quote(name)} is called as what kernels with 'near' know of neighbours"
-    diagnostics.add("E103", message, mark)

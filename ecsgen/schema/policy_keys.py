@@ -61,8 +61,9 @@ def check_owned(
 ) -> None:
     """Report E507 at `mark` for a component whose rows belong to no entity."""
     if draft.spec.owner == "none":
-        owner = draft.key("owner")
-        message = f"{quote(draft.name)} cannot be in {where}: it has {shown(draft, 'owner')}"
+        key = "owner" if draft.spec.grid is None else "grid"
+        owner = draft.key(key)
+        message = f"{quote(draft.name)} cannot be in {where}: it has {shown(draft, key)}"
         diagnostics.add("E507", f"{message} ({owner.place})", mark)
 
 
@@ -86,7 +87,8 @@ def listed(
         elif name in found:
             diagnostics.add("E509", f"{quote(name)} stands twice in {where}", mark)
         else:
-            check_owned(component, where, mark, diagnostics)
+            if component.spec.grid is None or path[0] == "queries":  # else E518 says it
+                check_owned(component, where, mark, diagnostics)
             found[name] = component, mark
     return list(found.values())
 
@@ -94,13 +96,16 @@ def listed(
 def preset(drafts: Drafts, defaults: Mapping[str, str | bool]) -> None:
     """Give components the project's defaults, as far as these agree with what is written.
 
-    Components of archetypes have no policies, so they get none.
+    Components of archetypes have no policies, nor have grids, whose rows are nobody's: they get
+    none.
     """
     worlds = [draft.spec for draft in drafts.worlds]
     chunked = {name for world in worlds for name in world.chunked}
     grouped = {name for world in worlds for group in world.groups.values() for name in group}
     for draft in drafts.components:
-        if draft.name not in chunked:
+        if draft.spec.grid is not None:
+            draft.spec = draft.spec.model_copy(update={"owner": "none"})
+        elif draft.name not in chunked:
             for key, value in defaults.items():
                 if not (value == "direct" and draft.name in grouped):
                     _preset(draft, key, value)

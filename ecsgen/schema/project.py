@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from ecsgen.schema.components import build_component, check_chunk, refused
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
 from ecsgen.schema.forms import Strict
-from ecsgen.schema.kernel_programs import check_schedules, with_world_programs
+from ecsgen.schema.kernel_programs import check_schedules, with_programs, with_world_programs
 from ecsgen.schema.language.component_keys import ComponentSpec
 from ecsgen.schema.names import (
     CLASS_NAMES,
@@ -38,7 +38,12 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
     enums = _enums(drafts, diagnostics)
     components = _by_name(drafts.components)
     known = Known(enums, {name: draft.spec.has_ids for name, draft in components.items()})
-    built = [build_component(draft, known, diagnostics) for draft in drafts.components]
+    built = [build_component(draft, components, known, diagnostics) for draft in drafts.components]
+    read = {component.name: component for component in built}
+    built = [
+        with_programs(one, read, refused(draft, one), known, diagnostics)
+        for draft, one in zip(drafts.components, built, strict=True)
+    ]
     for second in drafts.worlds[1:]:
         first = drafts.worlds[0].value("world")
         message = f"the world is defined already: {first.place}"
@@ -74,7 +79,7 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
         for one in sorted(built, key=lambda component: component.name)
     ]
     return Project(
-        components=tuple(_in_world(component, world) for component in by_name),
+        components=tuple(_in_world(component, world, members) for component in by_name),
         enums=tuple(enums[name] for name in sorted(enums)),  # type: ignore[misc]  # no errors
         world=world,
         history=history,
@@ -87,13 +92,14 @@ def _is_read(draft: Draft[Any]) -> bool:
     return draft.node.complete and (kernels is None or kernels.complete)
 
 
-def _in_world(component: Component, world: World) -> Component:
+def _in_world(component: Component, world: World, components: Mapping[str, Component]) -> Component:
     """The component with what the world makes of it."""
     groups = (group for group, names in world.groups if component.name in names)
     joined = (query for query in world.queries if not query.chunked)
     placed = (name for query in joined for name in (*query.all, *query.optional))
     return replace(
         component,
+        ground=None if component.on is None else components[component.on.grid],
         group=next(groups, ""),
         sharded=world.shards is not None,
         ghosts=dict(world.shards.ghosts).get(component.name) if world.shards else None,
@@ -108,7 +114,7 @@ def _joined(component: Component, world: World) -> tuple[str, ...]:
     programs = [kernel.program for kernel in world.kernels]
     used = {name for program in programs for name in program.effects.fields}
     used |= {program.bearer.text for program in programs if program.bearer is not None}
-    used |= {program.near.place.text for program in programs if program.near is not None}
+    used |= {near.place.text for program in programs for near in program.nears}
     used |= {program.who.text for program in programs if program.who is not None}
     names = (*KEPT_FIELDS, *(field.name for field in component.fields))
     return tuple(name for name in names if f"{component.name}.{name}" in used)

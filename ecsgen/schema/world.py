@@ -10,6 +10,7 @@ from ecsgen.model import Kernel, Mark, Query, World
 from ecsgen.policies import keys
 from ecsgen.policies.policy import asked
 from ecsgen.schema.drafts import Claims, Components, Draft
+from ecsgen.schema.grid_checks import check_grids
 from ecsgen.schema.kernel_documents import build_kernel
 from ecsgen.schema.language.component_keys import ComponentSpec
 from ecsgen.schema.language.world_keys import WorldSpec
@@ -111,6 +112,7 @@ def build_world(
     builder.check_groups()
     builder.check_archetypes()
     check_bundles(draft, components, diagnostics)
+    check_grids(draft, components, diagnostics)
     return World(
         name=draft.name,
         doc=spec.doc,

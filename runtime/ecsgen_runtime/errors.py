@@ -37,6 +37,10 @@ class DuplicateValueError(EcsError, ValueError):
     """Another row has the value already, and the field is unique."""
 
 
+class FullCellError(EcsError, ValueError):
+    """As many rows as may stand on the cell already."""
+
+
 class HierarchyError(EcsError, ValueError):
     """The change would make an instance its own ancestor."""
 

@@ -18,8 +18,8 @@ PACKAGES: Final[set[str]] = set()
 EXPORTED: Final = {
     ".fields": "FieldInfo",
     ".errors": "BrokenManagerError CapacityError DuplicateInstanceError DuplicateValueError"
-    " EcsError HierarchyError MissingInstanceError SnapshotError StaleEntityError StaleIdError"
-    " StaleInstanceError StaleViewWarning StructureLockedError",
+    " EcsError FullCellError HierarchyError MissingInstanceError SnapshotError StaleEntityError"
+    " StaleIdError StaleInstanceError StaleViewWarning StructureLockedError",
     ".handles": "NIL NULL_ENTITY Entity EntityArray Id Instance RowArray",
     ".snapshots.tables": "Snapshot SnapshotTable",
 }

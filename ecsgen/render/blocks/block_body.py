@@ -25,7 +25,17 @@ from ecsgen.kernels.form import (
     Store,
     There,
 )
-from ecsgen.model.programs import ID_SLOT, PARENT, Element, Expression, FieldValue, Local, Program
+from ecsgen.model.programs import (
+    ID_SLOT,
+    PARENT,
+    Element,
+    Expression,
+    FieldValue,
+    Local,
+    OtherField,
+    Program,
+    Question,
+)
 from ecsgen.render.blocks.array_values import (
     Constants,
     Layout,
@@ -75,6 +85,12 @@ class BlockBody:
         self._defaults: dict[str, str] = {}
         self._posts: list[Post] = []
         self._heard = ""
+        self.stencils: Mapping[str, str] = {}
+        """What cells around are asked by, by the name of their neighbourhood."""
+        self.picked = ""
+        """What picks the rows that a call names out of all."""
+        self._answers: set[str] = set()
+        """Locals that nobody writes over: answers of cells around."""
 
     def add(
         self,
@@ -181,6 +197,8 @@ class BlockBody:
                     self.emit.locals_[one.to.name] = self._there(one)
                 case Fetch():
                     self.emit.locals_[one.to.name] = self._fetch(one, following)
+                case Ask(question=question) if question.near in self.stencils:
+                    self.emit.locals_[one.to.name] = self._ask_around(one)
                 case Ask():
                     self.emit.locals_[one.to.name] = self._ask(one)
                 case Set():
@@ -206,7 +224,7 @@ class BlockBody:
 
     def _set(self, one: Set) -> None:
         emit, layout = self.emit, self.emit.layout(one.value)
-        if layout is Layout.UNIFORM or self._is_fixed(one.value):
+        if layout is Layout.UNIFORM or self._is_fixed(one.value) or self._is_answer(one):
             emit.locals_[one.to.name] = emit.value(one.value).held
             return
         slot = self._slot_of(one.to, layout)
@@ -226,6 +244,12 @@ class BlockBody:
         self._own[local.name] = self.emit.working.named(wanted)
         return wanted
 
+    def _is_answer(self, one: Set) -> bool:
+        """Whether a local that is set once may be another name for an answer of cells around."""
+        targets = [step.target for step in self._form.program.steps]
+        is_once = targets.count(one.to) == 1
+        return is_once and isinstance(one.value, Local) and one.value.name in self._answers
+
     def _is_fixed(self, node: Expression) -> bool:
         """Whether a local may be another name for a field that no step changes."""
         base = node.base if isinstance(node, Element) else node
@@ -238,6 +262,28 @@ class BlockBody:
     def _target(self, one: Store) -> Value:
         target = self._view(one.to)
         return target.part(one.index) if one.index else target
+
+    # --- cells around ----------------------------------------------------------------------------
+
+    def _ask_around(self, one: Ask) -> Value:
+        """What is asked of cells around, of whole columns before the loop."""
+        emit, question = self.emit, one.question
+        around = emit.uniform(self.stencils[question.near], "u8").text
+        made, scalar = f"{around}.counts", "u8"
+        if question.value is not None:
+            assert isinstance(question.value, OtherField)
+            value, type_ = question.value, one.to.type
+            field = FieldValue(value.type, value.name, value.owner)
+            column = f"{self.views.column(field, is_kept=False)}[: len({self._grid(question)})]"
+            made = f"{around}.{question.how}({column})"
+            scalar = "u8" if question.how == "count" else type_.scalar
+        self._answers.add(one.to.name)
+        return emit.cut("around", f"{made}{self.picked}", scalar)
+
+    def _grid(self, question: Question) -> str:
+        on = self._form.program.neighbourhood(question.near).on
+        assert on is not None
+        return self._managers.manager(on.grid)
 
     # --- other rows ------------------------------------------------------------------------------
 

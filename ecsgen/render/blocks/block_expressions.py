@@ -206,7 +206,8 @@ class Emitter:
             return self._uniform_operation(node, operands)
         out = self.place((*kind_of(node.type)[:2], self.layout(node)), operands, target)
         natural = reduce(promote, _natural(operands, scalar)) if scalar != "bool" else "bool"
-        is_typed = natural != scalar and not _is_mixed(node)
+        is_narrow = TABLE[node.name].rule in _COMPARING and "f" not in scalar + natural
+        is_typed = natural != scalar and not _is_mixed(node) and not is_narrow
         typed = [f"dtype={SCALARS[scalar].numpy}"] if is_typed else []
         texts = [one.text for one in operands] if typed else self.constants.spelled(operands)
         is_name = out.text == texts[0] and out.text.removeprefix(MARK).isidentifier()

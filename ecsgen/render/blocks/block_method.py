@@ -36,6 +36,9 @@ class BlockMethod(Method):
         taken += arguments.values()
         home = "" if source.is_world else source.whole.name
         body = BlockBody(source, all(complain), self.asked, taken)
+        body.stencils = self._stencils
+        if body.stencils and self.takes_rows:
+            body.picked = f"[slice(None) if rows is None else {self.chosen}.rows]"
         for place, (kernel, one) in enumerate(zip(kernels, complain, strict=True)):
             where, key = " ".join(kernel.where.split()), "_key" if is_one else f"_key_{place}"
             with body.quiet() if one and not body.is_quiet else nullcontext():
@@ -46,6 +49,18 @@ class BlockMethod(Method):
             text = f"{text}\n\n{driver.making}"
         making = "" if source.is_world else driver.making
         return Printed(text, data_method=making, constants=tuple(body.constants.lines))
+
+    @property
+    def _stencils(self) -> dict[str, str]:
+        """What cells around are asked by, as expressions, by the name of the neighbourhood."""
+        found = {}
+        for asked in self.asks:
+            on = asked.near.on
+            if on is not None:
+                grid = asked.own.managers.manager(on.grid)
+                given = [grid, literal(on.hood), literal(asked.near.radius)]  # type: ignore[arg-type]
+                found[asked.near.name] = call("stencil_of", given, 0)
+        return found
 
     def _driver(self, body: BlockBody) -> Driver:
         """What brings columns into blocks."""

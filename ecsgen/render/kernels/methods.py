@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ecsgen.model import Component, Fused, Kernel, Reduction
-from ecsgen.model.programs import Argument, Effects, Local, Near, Program, Step
+from ecsgen.model.programs import Argument, Effects, FieldValue, Local, Near, Program, Step
 from ecsgen.model.types import FLOATS
 from ecsgen.render.calls import call, for_macro, sentence, tuple_type
 from ecsgen.render.giving_way import marked
@@ -36,13 +36,17 @@ class Method(ABC):
     """What is the same whoever prints it."""
 
     def __init__(
-        self, kernel: Kernel, source: Source | ChunkSource, asked: Asked | None = None
+        self, kernel: Kernel, source: Source | ChunkSource, asks: tuple[Asked, ...] = ()
     ) -> None:
         self.kernel = kernel
         self.name = kernel.name
         self.called = marked(kernel.name)
         self.source = source
-        self.asked = asked
+        self.asks = asks
+        """Its neighbourhoods."""
+        is_alone = len(asks) == 1 and asks[0].near.on is None
+        self.asked = asks[0] if is_alone else None
+        """The only one, in a continuous space."""
         self.kernels: Sequence[Kernel] = (kernel,)
         """What runs, one after the other."""
         self._program = kernel.program
@@ -98,8 +102,12 @@ class Method(ABC):
         reads, writes = effects.reads, effects.writes
         which = "active rows" if self.rows == "_n_active" else "rows"
         given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
-        if self._program.near is not None:
-            given = [*self._neighbours(self._program.near), *given]
+        if effects.spawns:
+            given = [f"spawns {', '.join(effects.spawns)}", *given]
+        if effects.destroys:
+            given = ["destroys", *given]
+        for near in reversed(self._program.nears):
+            given = [*self._neighbours(near), *given]
         if effects.draws:
             given = ["draws random numbers", *given]
         if self.kernel.turns:
@@ -111,18 +119,27 @@ class Method(ABC):
         done = [f"writes {self._with_units(writes)}"] if writes else []
         done += [f"sends to {', '.join(effects.sends)}"] if effects.sends else []
         said = "; ".join([*read, *done, *given])
-        cost = "O(n)" if self._program.near is None else "O(n log n + pairs in reach)"
-        return f"{said[0].upper()}{said[1:]}. {cost}, n {which}; no structural change."
+        cost, pairs = "O(n)", self._program.nears
+        if pairs:
+            cost = "O(n + pairs in reach)" if pairs[0].on else "O(n log n + pairs in reach)"
+        change = "" if self._program.is_fateful else "; no structural change"
+        return f"{said[0].upper()}{said[1:]}. {cost}, n {which}{change}."
 
     def _neighbours(self, near: Near) -> list[str]:
         """What is said of neighbours, and of the radius, which may be refused."""
-        asks = self._program.effects.asks
-        read = f", of whom it reads {self._with_units(asks)}" if asks else ""
-        if not isinstance(near.radius, Argument):
-            return [f"asks neighbours within {near.radius:g}{read}"]
-        name = near.radius.name
-        wanted = f"`{name}` is finite and above 0, or ValueError is raised"
-        return [f"asks neighbours within `{name}`{read}", wanted]
+        asks, is_first = self._program.effects.asks, near is self._program.nears[0]
+        read = f", of whom it reads {self._with_units(asks)}" if asks and is_first else ""
+        who = "neighbours"
+        if near.on is not None:
+            who = f"{near.on.standing or near.on.grid} in reach ({near.on.hood})"
+        match near.radius:
+            case Argument(name=name):
+                wanted = "from 0" if near.on is not None else "finite and above 0"
+                wanted = f"`{name}` is {wanted}, or ValueError is raised"
+                return [f"asks {who} within `{name}`{read}", wanted]
+            case FieldValue(text=text):
+                return [f"asks {who} within {text}{read}"]
+        return [f"asks {who} within {near.radius:g}{read}"]
 
     @property
     def _inputs(self) -> list[str]:
@@ -187,8 +204,13 @@ class Method(ABC):
     def radius(self) -> str:
         """The expression for how far rows ask, as converted."""
         assert self._program.near is not None
-        radius = self._program.near.radius
+        return self.radius_of(self._program.near)
+
+    def radius_of(self, near: Near) -> str:
+        """The expression for how far those of a neighbourhood are, as converted."""
+        radius = near.radius
         if not isinstance(radius, Argument):
+            assert isinstance(radius, float)
             return literal(radius)
         return next(one.text for one in self.arguments if one.name == radius.name)
 

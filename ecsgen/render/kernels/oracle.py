@@ -13,8 +13,10 @@ from ecsgen.model.columns import KEPT_FIELDS
 from ecsgen.model.programs import (
     PARENT,
     Argument,
+    Birth,
     Cast,
     Constant,
+    Death,
     Distance,
     Draw,
     Element,
@@ -116,6 +118,7 @@ class RowCode:
             case Exists():
                 place = literal(node.component), *self._led(node.handle)
                 return self._made("row.others.exists", *place)
+        raise TypeError("no oracle knows of grids")
 
     def _led(self, handle: Expression) -> list[str]:
         """How a handle finds its row, and the handle."""
@@ -237,11 +240,14 @@ class KernelCheck(RowCode):
         near = self._program.near
         if near is None:
             return ""
-        return literal(near.radius.name if isinstance(near.radius, Argument) else near.radius)
+        radius = near.radius
+        assert not isinstance(radius, FieldValue)  # as on grids
+        return literal(radius.name if isinstance(radius, Argument) else radius)
 
     def _step(self, step: Step) -> None:
         value = self._value(step.value)
         target = step.target
+        assert not isinstance(target, Death | Birth)  # of which no oracle tells
         if isinstance(target, Local):
             self._locals[target.name] = value
             return

@@ -16,7 +16,19 @@ from ecsgen.render.calls import call, method_lines
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.quoting import literal
 
-Way = Literal["alive", "sparse", "direct", "hash", "id", "living_id", "direct_id", "any", "any_id"]
+Way = Literal[
+    "alive",
+    "sparse",
+    "direct",
+    "hash",
+    "id",
+    "living_id",
+    "direct_id",
+    "cell",
+    "standing",
+    "any",
+    "any_id",
+]
 """How a row is found, or whether somebody is alive; the last two wherever entities and ids come
 from."""
 
@@ -27,15 +39,29 @@ class OtherManagers:
 
     components: Mapping[str, Component]
     """By name, those whose rows may be referred to."""
-    is_world: bool
+    home: str = ""
+    """The component whose kernel it is; nothing of the world's."""
+
+    @property
+    def is_world(self) -> bool:
+        """Whether it is no component's own."""
+        return not self.home
 
     def manager(self, component: str) -> str:
-        """The expression for a manager."""
-        return f"self.{self.components[component].module}" if self.is_world else "self"
+        """The expression for a manager: a component's kernel knows its own, and its grid."""
+        if self.is_world:
+            return f"self.{self.components[component].module}"
+        return "self" if component in (self.home, OWN) else "self._grid"
 
     def data(self, component: str) -> str:
         """The expression for a manager's columns, of whatever rows of its own."""
-        return f"{self.manager(component)}.data" if self.is_world else "data"
+        manager = self.manager(component)
+        return "data" if manager == "self" else f"{manager}.data"
+
+    @property
+    def standing(self) -> Mapping[str, str]:
+        """The fields that say on which cells rows stand, by component."""
+        return {name: one.on.field for name, one in self.components.items() if one.on is not None}
 
     @property
     def entities(self) -> str:
@@ -50,7 +76,8 @@ class OtherManagers:
 
     def stem(self, component: str) -> str:
         """What names of its columns begin with, where they are not a row's own."""
-        return f"other_{self.components[component].module}" if self.is_world else "other"
+        is_own = self.manager(component) == "self"
+        return "other" if is_own else f"other_{self.components[component].module}"
 
     @property
     def is_sharded(self) -> bool:
@@ -62,6 +89,10 @@ class OtherManagers:
         if not one.component:
             return "alive"
         component = self.components[one.component]
+        if component.grid is not None:
+            return "cell"
+        if component.on is not None and one.handle.type.kind == f"id<{component.on.grid}>":
+            return "standing"
         if one.handle.type.kind == "entity":
             return component.lookup
         if component.lookup == "direct":
@@ -118,7 +149,8 @@ class Source:
 
     def prefix(self, owner: str) -> str:
         """What stands before the names of a component's columns."""
-        return f"{self.components[owner].module}_" if self.is_world else ""
+        is_own = not self.is_world and self.managers.manager(owner) == "self"
+        return "" if is_own else f"{self.components[owner].module}_"
 
     def rows(self, owner: str, variable: str = "") -> str:
         """The expression for the rows in a component, a slice or an array; `variable`: what the
@@ -191,6 +223,8 @@ class Asked:
     own: Source
     other: Source
     """Of those that are asked: the same one where rows ask each other."""
+    tag: str = ""
+    """What names of a method end with, where there are several neighbourhoods."""
 
     @property
     def components(self) -> Mapping[str, Component]:
@@ -227,13 +261,14 @@ class Asked:
         if not self.own.is_world:
             own = "turn_given" if turns else "self._near_given"
             rest = ["self", radius] if turns else [radius, self.own.count]
-            return method_lines(call(f"_given = {own}", [literal(self.label), *rest], 8))
+            made = f"_given{self.tag} = {own}"
+            return method_lines(call(made, [literal(self.label), *rest], 8))
         made = "joined_turn_given" if turns else "joined_given"
         given = self.given(are_one=self.asks_ghosts and not turns)
         return [
             *self.lines(radius),
             *self.defined([], owners),
-            *method_lines(call(f"_given = {made}", given, 8)),
+            *method_lines(call(f"_given{self.tag} = {made}", given, 8)),
         ]
 
     def owners(self, owner: str) -> str:
@@ -246,12 +281,15 @@ class Asked:
     @property
     def sides(self) -> dict[str, Source]:
         """Both sets of rows, by what the values that find them are called in a method."""
-        return {self.own.variable: self.own, **({"_asked": self.other} if self.is_two else {})}
+        return {
+            self.own.variable: self.own,
+            **({f"_asked{self.tag}": self.other} if self.is_two else {}),
+        }
 
     def lines(self, radius: str) -> list[str]:
         """The statements that find both, and make a radius a float of Python."""
         is_float = isinstance(self.near.radius, float)
-        first = f"_radius = {radius if is_float else f'float({radius})'}"
+        first = f"_radius{self.tag} = {radius if is_float else f'float({radius})'}"
         return [first, *(f"{name} = {source.found}" for name, source in self.sides.items())]
 
     def own_rows(self, component: str) -> str:
@@ -262,11 +300,11 @@ class Asked:
         """The variable with the rows that are asked, and ghosts."""
         if not self.is_two and not self.has_ghosts:
             return self.own_rows(component)
-        return f"_{self.components[component].module}_members"
+        return f"_{self.components[component].module}_members{self.tag}"
 
     def defined(self, asking: Collection[str], asked: Collection[str]) -> list[str]:
         """The statements that define these variables, for components whose fields are used."""
-        space, other = self.space, "_asked" if self.is_two else ""
+        space, other = self.space, f"_asked{self.tag}" if self.is_two else ""
         asking = [space, *asking, *(() if self.is_two else asked)]
         found = {self.own_rows(name): self.own.rows(name) for name in asking}
         variable = self.other_rows if self.is_two else self.own_rows
@@ -279,14 +317,18 @@ class Asked:
                 f"({self.other.rows(one.name, other)}, self.{one.module}.data._n_active)"
                 for one in self._parted
             ]
-            lines += method_lines(call("_hidden = hidden_rows", [members[space], *parts], 8))
+            lines += method_lines(
+                call(f"_hidden{self.tag} = hidden_rows", [members[space], *parts], 8)
+            )
         if not self.has_ghosts:
             return lines
         manager = self.own.managers.manager
         managers = map(manager, dict.fromkeys([space, *self.components]))
-        lines += method_lines(call("_ghosts = ghosts_near", ["_radius", *managers], 8))
+        lines += method_lines(
+            call(f"_ghosts{self.tag} = ghosts_near", [f"_radius{self.tag}", *managers], 8)
+        )
         for name, rows in members.items():
-            both = f"with_ghosts({rows}, {manager(name)}, _ghosts)"
+            both = f"with_ghosts({rows}, {manager(name)}, _ghosts{self.tag})"
             lines.append(f"{self.other_rows(name)} = {both}")
         return lines
 
@@ -302,15 +344,18 @@ class Asked:
         space, manager = self.space, self.own.managers.manager(self.space)
         rows = dict.fromkeys([self.own_rows(space), self.other_rows(space)])
         given = [self.other_rows(space)] if are_one else list(rows)
-        hidden = ["hidden=_hidden"] if self._parted else []
-        return [literal(self.label), manager, "_radius", *given, *hidden]
+        hidden = [f"hidden=_hidden{self.tag}"] if self._parted else []
+        return [literal(self.label), manager, f"_radius{self.tag}", *given, *hidden]
 
 
 def own_source(component: Component, kernel: Kernel) -> Source:
     """Return the rows of a component for a kernel of its own: with a partition perhaps the active
     ones."""
     name = "_n_active" if kernel.rows == "active" else "_n"
-    managers = OtherManagers({component.name: component}, False)
+    known = {component.name: component}
+    if component.ground is not None:
+        known[component.ground.name] = component.ground
+    managers = OtherManagers(known, component.name)
     given = {OWN: component}, managers, component, f"data.{name}", f"{name[1:]} changes"
     return Source(*given, has_holes=component.lookup == "direct")
 
@@ -318,7 +363,7 @@ def own_source(component: Component, kernel: Kernel) -> Source:
 def source_of(world: World, name: str, components: Mapping[str, Component]) -> Source | ChunkSource:
     """Return the group, component or query of that name; `components` are all that kernels may
     see."""
-    managers = OtherManagers(components, True)
+    managers = OtherManagers(components)
     if name in components:
         one = components[name]
         found = f"self.{one.module}.data._n{'_active' if one.partition else ''}"
@@ -355,13 +400,26 @@ def all_fields(world: World, components: Iterable[Component]) -> Component:
     return Component(name=world.name, module="world", fields=tuple(fields))
 
 
-def asked_of(kernel: Kernel, source: Source, world: World | None = None) -> Asked | None:
-    """Return whose rows a kernel asks, if it asks; `world`: where it is one of the world."""
-    near, other = kernel.program.near, source
-    if near is None:
-        return None
-    if world is not None and near.among not in ("", kernel.over):
-        found = source_of(world, near.among, source.managers.components)
-        assert isinstance(found, Source)  # there are no spaces in chunks
-        other = found
-    return Asked(f"{world.name}.{kernel.name}" if world else kernel.name, near, source, other)
+def asks_of(kernel: Kernel, source: Source, world: World | None = None) -> tuple[Asked, ...]:
+    """Return whose rows a kernel asks; `world`: where it is one of the world."""
+    label = f"{world.name}.{kernel.name}" if world else kernel.name
+    return tuple(
+        Asked(label, near, source, _side_asked(near, kernel, source, world), tag)
+        for near in kernel.program.nears
+        for tag in [f"_{near.name}" if len(kernel.program.nears) > 1 else ""]
+    )
+
+
+def _side_asked(near: Near, kernel: Kernel, source: Source, world: World | None) -> Source:
+    """The rows that a neighbourhood is of: those of the kernel itself, or others."""
+    components, own = source.managers.components, near.among in ("", kernel.over)
+    if world is None and near.on is not None and near.among == near.on.grid:
+        ground = components[near.among]
+        found = "self._grid.data._n"
+        given = {near.among: ground}, source.managers, ground, found, "it stays"
+        return Source(*given)
+    if world is None or own:
+        return source
+    other = source_of(world, near.among, components)
+    assert isinstance(other, Source)  # there are no spaces in chunks
+    return other

@@ -10,7 +10,6 @@ from ecsgen.model import Field
 from ecsgen.model.columns import split_parts
 from ecsgen.model.programs import (
     ENTITY,
-    PARENT,
     Argument,
     FieldValue,
     Local,
@@ -62,7 +61,8 @@ class LoopFrame:
         self.name = name
         self.source = source
         self.program = program
-        self.asked = method.asked
+        self.asks = {one.near.name: one for one in method.asks}
+        """Its neighbourhoods."""
         self.is_plain = is_plain
         self._spellings = {one.name: one for one in method.arguments}
         self.names = Names({*USED, name}, self._schema_names)
@@ -79,6 +79,10 @@ class LoopFrame:
         self.count, self.row = kept("n"), kept("i")
         self.index = self.row
         """What counts rows: where messages wait."""
+        self.reads_bytes = False
+        """Whether it reads bools of neighbours as bytes."""
+        self.turn = self.row
+        """What counts turns."""
         self.key = kept("key") if program.effects.draws else ""
         self.annotated: set[str] = set()
         """Variables that mypy knows the type of."""
@@ -88,7 +92,8 @@ class LoopFrame:
     def _schema_names(self) -> set[str]:
         """What the schema calls the columns, arguments and locals that the program uses."""
         nodes = [node for one in self.program.expressions for node in walk(one)]
-        nodes += [step.target for step in self.program.steps]
+        targets = [step.target for step in self.program.steps]
+        nodes += [one for one in targets if isinstance(one, FieldValue | Local)]
         found = {argument.name for argument in self.program.arguments}
         for node in nodes:
             if isinstance(node, Local):
@@ -145,6 +150,23 @@ class LoopFrame:
             for part, (name, passed) in enumerate(columns)
         ]
 
+    def met_arrays(self, node: OtherField) -> list[str]:
+        """The parameters of a neighbour's field; what a kernel writes at once is copied before."""
+        is_written = node.text in self.program.effects.writes and not self.program.takes_turns
+        is_bytes = self.reads_bytes and node.type.is_bool
+        if not (is_written or is_bytes):
+            return self.arrays(node)
+        source, found = self._side(node), []
+        holder = source.managers.data(node.owner)
+        end = f"{node.type.elements} * {holder}._n" if node.type.shape else f"{holder}._n"
+        for name, passed in self._columns_of(node):
+            if is_bytes:  # which loops add many of at once
+                passed = f"{passed}.view(np.uint8)"
+            passed = f"{passed}[: {end}].copy()" if is_written else passed
+            annotation = array_type("u8" if is_bytes else node.type.scalar)
+            found.append(self.parameter(f"other_{name}", annotation, passed))
+        return found
+
     def found_cells(self, place: Place, row: str, before: bool = False) -> Value:
         """What a row that was found has in a field; `before`: copies from before the kernel."""
         managers, component, found = self.source.managers, place.row.component, []
@@ -161,11 +183,11 @@ class LoopFrame:
         return cells_of(found, place.type, row)
 
     def _columns_of(self, node: FieldValue | OtherField) -> list[tuple[str, str]]:
-        source = self._side(node.owner)
+        source = self._side(node)
         field, holder = source.field(node.owner, node.name), source.managers.data(node.owner)
         columns = self._columns(field, node.type, holder)
-        if node.name == ENTITY and self.asked and node.owner in self.asked.components:
-            columns = [(node.name, self.asked.owners(node.owner) or columns[0][1])]
+        if node.name == ENTITY and isinstance(node, OtherField):
+            columns = [(node.name, self.asks[node.near].owners(node.owner) or columns[0][1])]
         return [(source.prefix(node.owner) + name, passed) for name, passed in columns]
 
     def _columns(self, field: Field, type_: Type, holder: str) -> list[tuple[str, str]]:
@@ -175,12 +197,9 @@ class LoopFrame:
         flat = "column.reshape(-1)" if self.is_plain else "flat"
         return [(field.name, f"{holder}._{field.name}_{flat if type_.shape else 'column'}")]
 
-    def _side(self, owner: str) -> Source:
+    def _side(self, node: FieldValue | OtherField) -> Source:
         """Whose field it is: of the rows, or of others that they ask."""
-        if owner in self.source.components or owner == PARENT:
-            return self.source
-        assert self.asked is not None
-        return self.asked.other
+        return self.asks[node.near].other if isinstance(node, OtherField) else self.source
 
     def rows_of(self, owner: str) -> str:
         """The parameter with the rows of a component, where these need not be the first ones."""

@@ -10,10 +10,13 @@ from ecsgen.model import Kernel
 from ecsgen.model.programs import PARENT, FieldValue, Program, fields_in, walk
 from ecsgen.render.calls import call, conjunction
 from ecsgen.render.kernels.methods import Method
-from ecsgen.render.kernels.sources import ChunkSource, Source
+from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
 from ecsgen.render.loops.frame import LoopFrame, Parameter
-from ecsgen.render.loops.loop_body import LoopBody
+from ecsgen.render.loops.grid_near import Grids, OnGrid
+from ecsgen.render.loops.loop_body import LoopBody, VectorBody
+from ecsgen.render.loops.loop_fates import LoopFates
 from ecsgen.render.loops.near import Before, Neighbours, Now
+from ecsgen.render.loops.stencil import Stencil, is_stencil
 from ecsgen.render.loops.values import is_across
 
 
@@ -36,15 +39,16 @@ class LoopFunction(LoopFrame):
     components, as those of a group do, and one over any others.
     """
 
-    near: Neighbours | None = None
+    before: Before | None = None
+    """The only neighbourhood, in a space at once: whose cells the loop follows."""
 
     def __init__(
         self, kernel: Kernel, method: Method, source: Source, is_plain: bool = False
     ) -> None:
         """`method`: of the kernel, or of a pass; `is_plain`: Python itself runs it."""
-        program, asked = kernel.program, method.asked
+        program = kernel.program
         super().__init__(f"_{kernel.name}_kernel", program, method, source, is_plain)
-        in_rows = source.is_world and asked is None and kernel.turns == "rows"
+        in_rows = source.is_world and not self._in_spaces and kernel.turns == "rows"
         self.is_ordered = program.takes_turns and not in_rows
         """Whether it is told whose turn it is, one by one."""
         in_chunks = isinstance(method.source, ChunkSource)  # these may run at once
@@ -55,7 +59,7 @@ class LoopFunction(LoopFrame):
         self._of_active = kernel.rows == "active"
         self.chosen = self._order_name = ""
         """The rows that a call names, and whose turn it is when."""
-        if method.takes_rows and program.effects.sends and asked is None and not self.is_ordered:
+        if method.takes_rows and self._is_told_rows and not self.is_ordered:
             self.chosen = self.names.kept("rows")
             self.index = self.names.kept("k")
         if program.climbs or program.takes_turns:
@@ -63,20 +67,45 @@ class LoopFunction(LoopFrame):
         self._skipped: list[str] = []
         """Statements that skip those of the rows that have cells who do not ask."""
         self._senders = ""
-        if asked is not None:
-            self.near = (Now if program.takes_turns else Before)(asked, self)
-        if isinstance(self.near, Before):
-            self._skip_some(self.near, method.takes_rows)
-        self._form = lowered(program, "" if source.is_world else source.whole.name)
+        self.grids = Grids(self)
+        self.reads_bytes = is_stencil(program) and not is_plain
+        self.nears = {one.near.name: self._neighbours(one) for one in method.asks}
+        if self.before is not None:
+            self._skip_some(self.before, method.takes_rows)
+        managers = source.managers
+        self._form = lowered(program, managers.home, managers.standing)
+        self.fates = LoopFates(self, self._form.births)
+        if self._form.births and self.is_ordered:
+            self.turn = self.names.kept("turn")
         lines = self._loops()
         body = [f"    {line}" for line in (*self.setup, *lines)]
         given = self.name, self.parameters, method.function_docstring, body
         self.text = function_text(*given, self.is_parallel, is_plain)
 
+    def _neighbours(self, asked: Asked) -> Neighbours:
+        """A neighbourhood: on a grid, as it is now, or as it was before."""
+        if asked.near.on is not None:
+            return OnGrid(asked, self, self.grids)
+        if self.is_plain or self.program.takes_turns or len(self.program.nears) > 1:
+            return Now(asked, self)
+        self.before = Before(asked, self)
+        return self.before
+
+    @property
+    def _is_told_rows(self) -> bool:
+        """Whether the loop itself goes over the rows that a call names."""
+        program = self.program
+        return program.near is None and bool(program.effects.sends or program.nears)
+
+    @property
+    def _in_spaces(self) -> bool:
+        """Whether somebody asks in a continuous space."""
+        return any(one.on is None for one in self.program.nears)
+
     @property
     def parameters(self) -> list[Parameter]:
         """What the function is given."""
-        members = {} if self.near is None else self.near.members
+        members = {p: one for near in self.nears.values() for p, one in near.members.items()}
         return [
             *self._order(self.count).parameters,
             *self.numbers.values(),
@@ -105,9 +134,11 @@ class LoopFunction(LoopFrame):
 
     def _loops(self) -> list[str]:
         """A loop for each way in which rows may lie."""
+        if self.reads_bytes:
+            return self._stencil_loops()
         if not self.is_scattered:
             return self._loop(self._body(is_known=True))
-        if self.is_plain or self.asked is not None:
+        if self.is_plain or self.asks:
             return self._loop(self._body(is_known=False))
         following = self._loop(self._body(is_known=True))
         self.names.again()
@@ -116,11 +147,64 @@ class LoopFunction(LoopFrame):
         head = [line[4:] for line in conjunction("    if ", tests).split("\n")]
         return [*head, *(f"    {line}" for line in (*self._cuts, *following, "return")), *scattered]
 
+    def _stencil_loops(self) -> list[str]:
+        """Strips of cells along the last axis: of those inside the cells around are so many places
+        further on; the others have lists, and so have rows that a call names."""
+        take, row, rows = self.names.kept, self.row, self.count
+        listed = self._body(is_known=True)
+        self.names.again()
+        stencils = {
+            name: Stencil(near, self)
+            for name, near in self.nears.items()
+            if isinstance(near, OnGrid)
+        }
+        strip, start, end, inner = take("strip"), take("start"), take("end"), take("is_inner")
+        low, high, edge, place = take("low"), take("high"), take("edge"), take("place")
+        axes = next(iter(stencils.values())).listed_axes
+        around = [line for one in stencils.values() for line in one.strip_lines(strip, inner)]
+        rows_known = dict.fromkeys(self.source.components, row)
+        inside = VectorBody(self, rows_known, stencils, self.grids, self.fates)
+        inside.add(self._form)
+        radius = max(one.radius for one in stencils.values())
+        first, last = f"{start} if {edge} == 0 else {high}", f"{low} if {edge} == 0 else {end}"
+        strips = [
+            f"for {strip} in range({rows} // {axes}.z):",
+            *(
+                f"    {line}"
+                for line in (
+                    f"{start}, {end} = {strip} * {axes}.z, ({strip} + 1) * {axes}.z",
+                    f"{inner} = {axes}.z > {2 * radius}",
+                    *around,
+                    f"{low} = {start} + {radius} if {inner} else {end}",
+                    f"{high} = {end} - {radius} if {inner} else {end}",
+                    f"for {place} in range({low}, {high}):",
+                    f"    {row} = np.uintp({place})  # of what is not below 0 no sign is asked",
+                    *(f"    {line}" for line in inside.statements),
+                    f"for {edge} in range(2):",
+                    f"    for {row} in range({first}, {last}):",
+                    *(f"        {line}" for line in listed.statements),
+                )
+            ),
+        ]
+        setup = [line for near in self.nears.values() for line in near.setup()]
+        arrays = [*dict.fromkeys([*listed.arrays, *inside.arrays])]
+        if self.chosen:
+            some = [*self._order(rows).first, *listed.statements]
+            strips = [
+                f"if len({self.chosen}) > 1 or {rows} < 2:",
+                *(f"    {line}" for line in self._order(rows).heads),
+                *(f"        {line}" for line in some),
+                "else:",
+                *(f"    {line}" for line in strips),
+            ]
+        delivery = [f"for {self.index} in range({rows}):", *(f"    {x}" for x in listed.delivery)]
+        return [*setup, *arrays, *strips, *(delivery if listed.delivery else [])]
+
     def _body(self, is_known: bool) -> LoopBody:
         """The statements of one row; `is_known`: it has the same number in all components."""
         rows = dict.fromkeys(self.source.components, self.row) if is_known else {}
-        flat = is_known and self.asked is None and is_flat(self.source, self.program)
-        body = LoopBody(self, rows, self.near, flat)
+        flat = is_known and not self.asks and is_flat(self.source, self.program)
+        body = LoopBody(self, rows, self.nears, self.grids, self.fates, flat)
         body.add(self._form)
         return body
 
@@ -135,10 +219,10 @@ class LoopFunction(LoopFrame):
 
     def _loop(self, body: LoopBody) -> list[str]:
         """A loop, and the working memory of its rows."""
-        near, arrays = self.near, body.arrays
-        setup = [] if near is None else near.setup()
-        if isinstance(near, Before) and body.delivery:
-            setup.append(f"{self.count} = len({near.names['order']})")
+        arrays = body.arrays
+        setup = [line for near in self.nears.values() for line in near.setup()]
+        if self.before is not None and body.delivery:
+            setup.append(f"{self.count} = len({self.before.names['order']})")
         order = self._order(self._count(body))
         inside = [*order.first, *body.statements]
         if self.is_parallel:
@@ -155,10 +239,12 @@ class LoopFunction(LoopFrame):
 
     def _order(self, count: str) -> Order:
         """How a loop goes through the rows; `count`: how often, if it is told no rows."""
-        row, near, order = self.row, self.near, self._order_name
+        row, near, order = self.row, self.before, self._order_name
         heads = [f"for {row} in {order}:"]
-        around = [] if near is None else [*near.parameters.values()]
-        if isinstance(near, Before):
+        if self.turn != row:
+            heads = [f"for {self.turn}, {row} in enumerate({order}):"]
+        around = [p for one in self.nears.values() for p in one.parameters.values()]
+        if near is not None:
             found = [*self._skipped, *near.rows_around, f"{row} = {near.number}"]
             return Order(around, near.heads, found)
         if self.is_ordered:  # Python's own integers are quick to use
@@ -175,9 +261,9 @@ class LoopFunction(LoopFrame):
             chosen = Parameter(self.chosen, "RowArray", "_rows")
             named = f"{row} = row_at({self.chosen}, {self.index})"
             head = f"for {self.index} in range({self.count}):"
-            return Order([replace(rows, passed=told), chosen], [head], [named])
+            return Order([replace(rows, passed=told), chosen, *around], [head], [named])
         each = "prange" if self.is_parallel else "range"
-        return Order([rows], [f"for {row} in {each}({count}):"])
+        return Order([rows, *around], [f"for {row} in {each}({count}):"])
 
     def _count(self, body: LoopBody) -> str:
         """How often the loop over rows runs, or over their elements."""
@@ -214,7 +300,12 @@ def is_flat(source: Source, program: Program) -> bool:
     shapes |= {argument.type.shape for argument in program.arguments if argument.each}
     if len(shapes) != 1 or shapes == {()} or program.where is not None or program.who is not None:
         return False
-    if program.effects.leads or program.sees_in_order or any(one.index for one in program.steps):
+    if (
+        program.is_by_row
+        or program.effects.leads
+        or program.sees_in_order
+        or any(one.index for one in program.steps)
+    ):
         return False
     if any(one.type.shape for one in program.arguments if not one.each):
         return False

@@ -6,26 +6,46 @@ from collections.abc import Mapping, Sequence
 
 from ecsgen.kernels import form
 from ecsgen.model.programs import (
+    CELL_ID,
+    ENTITY,
+    HANDLE,
     ID_SLOT,
     OWN,
     PARENT,
     Argument,
+    CellAt,
+    Coordinates,
     Distance,
+    Draw,
     Element,
     Expression,
     FieldValue,
     Local,
+    Occupied,
     Offset,
     Operation,
     OtherField,
+    Tick,
 )
 from ecsgen.model.types import SCALARS, Number, Type
 from ecsgen.render.loops.code import Code, Level, cut, infix
 from ecsgen.render.loops.elements import element_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type, cells_of
-from ecsgen.render.loops.near import Neighbours, Now, Questions
+from ecsgen.render.loops.grid_near import Grids, OnGrid
+from ecsgen.render.loops.loop_fates import LoopFates
+from ecsgen.render.loops.near import Before, Neighbours, Now, Questions
 from ecsgen.render.loops.row_lookup import Lookups
-from ecsgen.render.loops.values import UNROLLED, Emitter, Value, is_mixing, part_of, plus, uniform
+from ecsgen.render.loops.stencil import Stencil, StencilQuestions
+from ecsgen.render.loops.values import (
+    UNROLLED,
+    Emitter,
+    Place,
+    Value,
+    is_mixing,
+    part_of,
+    plus,
+    uniform,
+)
 from ecsgen.render.quoting import comment_text, literal
 
 
@@ -37,18 +57,22 @@ class LoopBody(Emitter):
         self,
         frame: LoopFrame,
         rows: Mapping[str, str],
-        near: Neighbours | None = None,
+        nears: Mapping[str, Neighbours],
+        grids: Grids,
+        fates: LoopFates,
         is_flat: bool = False,
     ) -> None:
-        """`rows`: the variables with the rows of components, as far as these are known; `is_flat`:
-        whether every element is a row of its own."""
+        """`rows`: the variables with the rows of components, as far as these are known; `nears`:
+        the neighbourhoods; `is_flat`: whether every element is a row of its own."""
         super().__init__(frame.names, frame.constant, is_flat)
         self.frame = frame
         self.first: list[str] = []
         """Statements that begin a row."""
         self.delivery: list[str] = []
-        self._lookups = Lookups(frame, self)
-        self._near = near
+        self.lookups = Lookups(frame, self, grids, fates)
+        self._fates = fates
+        self._nears = nears
+        self.grids = grids
         self._rows = {**rows}
         self._found: dict[form.Row, Code] = {}
         self._starts: dict[tuple[str, int], str] = {}
@@ -57,12 +81,19 @@ class LoopBody(Emitter):
         self._heard = ""
 
     @property
+    def spaces(self) -> list[Now]:
+        """The neighbourhoods in spaces as these are now."""
+        return [near for near in self._nears.values() if isinstance(near, Now)]
+
+    @property
     def statements(self) -> list[str]:
         """All statements of a row."""
         return [*self.first, *self.lines]
 
     def add(self, kernel: form.Form) -> None:
         """Write all statements, of the rows for which the condition is true at the beginning."""
+        if kernel.program.is_fateful:
+            self._skip_the_dead()
         if kernel.program.who is not None and kernel.program.effects.draws:
             self._write_stem(kernel.program.who)
         self.run(kernel.head)
@@ -71,6 +102,23 @@ class LoopBody(Emitter):
             return
         with self.block(f"if {self.value(kernel.where).at(0).text}"):
             self.run(kernel.body)
+
+    @property
+    def _over(self) -> str:
+        """The component of which each row has one."""
+        components = self.frame.source.components
+        owned = (name for name, one in components.items() if one.owner == "entity")
+        return next(owned, next(iter(components)))
+
+    def _skip_the_dead(self) -> None:
+        """Rows of the dead do not run, nor of those who have died meanwhile."""
+        over = self._over
+        tests = [self._may_live(over), self._fates.stays(over, self.row_of(over))]
+        if not tests[0] and self.frame.source.components[over].owner == "entity":
+            bearer = self.value(FieldValue(HANDLE, ENTITY, over)).at(0).text
+            tests[0] = self._fates.lives(bearer, self.lookups.mask)
+        if tests := [test for test in tests if test]:
+            self.write(f"if not ({' and '.join(tests)}):", "    continue")
 
     def _write_stem(self, who: FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
@@ -88,14 +136,25 @@ class LoopBody(Emitter):
 
     def _given(self, node: Expression) -> Value:
         match node:
+            case FieldValue(name=name, owner=owner) if name == CELL_ID:
+                return uniform(node.type, Code(f"id_of_cell({self.row_of(owner)})"))
             case FieldValue(owner=owner):
                 is_own = owner != PARENT
-                return self._cells(node, self._row_of(owner)) if is_own else self._of_parent(node)
+                return self._cells(node, self.row_of(owner)) if is_own else self._of_parent(node)
             case Argument():
                 return self._argument(node)
             case OtherField() | Offset() | Distance():
-                assert self._near is not None
-                return self._near.of_other(node)
+                return self._nears[node.near].of_other(node)
+            case Occupied():
+                near = self._nears[node.near]
+                assert isinstance(near, OnGrid)
+                return near.occupied(node)
+            case Coordinates():
+                return self.grids.coordinates(node, self)
+            case CellAt():
+                return self.grids.cell_at(node, self)
+            case Tick():
+                return uniform(node.type, Code(self.frame.parameter("tick", "int", "self.tick")))
         raise TypeError("questions and references are statements in a form")
 
     def _cells(self, node: FieldValue, row: str) -> Value:
@@ -113,7 +172,30 @@ class LoopBody(Emitter):
             self.first.append(f"{name} = {elements} * {row}")
         return self._starts[row, elements]
 
-    def _row_of(self, owner: str) -> str:
+    def cell_of_row(self, place: FieldValue) -> str:
+        """The expression for the cell of the row: its own, or that on which it stands; below 0 of
+        none, and of rows of the dead."""
+        if place.name == CELL_ID:
+            return self.row_of(place.owner)
+        cell = f"cell_of({self.value(place).at(0).text})"
+        living = self._living(place.owner)
+        return f"{cell} if {living} else -1" if living else cell
+
+    def _living(self, owner: str) -> str:
+        """The expression for whether the row's own entity is alive, if it may be dead: where
+        somebody dies or is born, rows of the dead do not run."""
+        program = self.frame.program
+        return "" if program.is_fateful else self._may_live(owner)
+
+    def _may_live(self, owner: str) -> str:
+        """The same before that is known."""
+        component = self.frame.source.components[owner]
+        if not self.frame.program.may_be_dead or component.owner == "none":
+            return ""
+        bearer = self.value(FieldValue(HANDLE, ENTITY, owner)).at(0).text
+        return self.lookups.living_in(component.name, bearer)
+
+    def row_of(self, owner: str) -> str:
         """The variable with the row of a component."""
         if owner not in self._rows:
             frame = self.frame
@@ -190,18 +272,35 @@ class LoopBody(Emitter):
                 case form.Fetch():
                     self._fetch(one)
                 case form.List():
-                    if isinstance(self._near, Now):  # else each row begins with its list
-                        place = self.value(self._near.asked.near.place)
-                        self.write(*self._near.listed(self.frame.row, place))
+                    near = self._nears[one.near]
+                    if not isinstance(
+                        near, Before | Stencil
+                    ):  # of which each row begins with its list
+                        self.write(*near.listed(self))
                 case form.Ask():
-                    assert self._near is not None
-                    self.locals_[one.to.name] = Questions(self, self._near).answer(one)
+                    near = self._nears[one.question.near]
+                    asking = (
+                        StencilQuestions(self, near)
+                        if isinstance(near, Stencil)
+                        else Questions(self, near)
+                    )
+                    self.locals_[one.to.name] = asking.answer(one)
+                case form.Pick():
+                    self.locals_[one.to.name] = self._pick(one)
                 case form.Set():
                     self._set(one)
                 case form.Store():
                     self._store(one)
                 case form.Moved():
-                    self._move(self._row_of(one.place.owner), self.value(one.place))
+                    self._move(self.row_of(one.place.owner), self.value(one.place))
+                case form.Go():
+                    self._go(one)
+                case form.Die():
+                    self._fates.die(self, one, self._over)
+                case form.Kill():
+                    self._fates.kill(self, one, self._found[one.row], self._over)
+                case form.Bear():
+                    self._fates.bear(self, one)
                 case form.Hear():
                     self._hear(one.bearer)
                 case form.Send():
@@ -209,19 +308,72 @@ class LoopBody(Emitter):
 
     def _move(self, row: str, place: Value) -> None:
         """Let a row be where its place is now."""
-        assert isinstance(self._near, Now)
-        self.write(self._near.moved(row, place))
+        for near in self.spaces:
+            self.write(near.moved(row, place))
+
+    # --- cells: who is chosen, and who goes where ------------------------------------------------
+
+    def _pick(self, one: form.Pick) -> Value:
+        """One of all rows, or of all empty cells, by chance; 0 if there is none."""
+        chosen, frame = one.chosen, self.frame
+        component = frame.source.managers.components[chosen.component]
+        manager, module = frame.source.managers.manager(component.name), component.module
+        if chosen.how == "empty" and self.grids.is_now:
+            crowds = self.grids.crowds(component.name)
+            count, found = f"count_empty({crowds})", f"id_of_cell(empty_cell({crowds}, {{}}))"
+        else:
+            kind = "empty" if chosen.how == "empty" else "living"
+            table = f"_{module}_{kind}"
+            made = "empty_cells" if kind == "empty" else "living_handles"
+            frame.tables[table] = f"{made}({manager})"
+            scalar = array_type("i32" if kind == "empty" else "u64")
+            name = frame.parameter(f"{module}_{kind}", scalar, table)
+            count, found = f"len({name})", f"{name}[{{}}]"
+            found = f"id_of_cell({found})" if kind == "empty" else found
+        held = self.variables(one.to.type, "picked")
+        there = held.at(0).text
+        self.write(f"{there} = {self.constant(0, 'u64').text}")
+        with self.block(f"if {count} > 0"):
+            drawn = f"range_at({self.stem}, {chosen.number}, {count})"
+            self.write(f"{there} = {found.format(drawn)}")
+        return held
+
+    def _go(self, one: form.Go) -> None:
+        """Let a row stand on another cell, if it may."""
+        frame, owner = self.frame, one.to.owner
+        name = owner or frame.source.managers.home
+        component = frame.source.managers.components[name]
+        assert component.on is not None
+        axes = self.grids.axes(component.on.grid)
+        self.grids.moved[name] = None
+        value = self.kept(self.value(one.value)).at(0).text
+        if one.row is None:
+            row, there = self.row_of(owner), self.value(one.to).at(0).text
+            test = self._living(owner)
+        else:
+            row = self._found[one.row].text
+            place = form.Place(one.row, one.to.name, one.to.type)
+            there, test = frame.found_cells(place, row).at(0).text, f"{row} != NIL"
+        moved = f"gone_at_once({axes}, {there}, {value})"
+        if self.grids.is_watched(name):
+            crowds, most = self.grids.crowds(name), component.on.capacity
+            moved = f"gone_to({crowds}, {axes}, {row}, {there}, {value}, {most})"
+        if not test:
+            self.write(f"{there} = {moved}")
+            return
+        with self.block(f"if {test}"):
+            self.write(f"{there} = {moved}")
 
     def _find(self, one: form.Find) -> None:
         handle = self.kept(self.value(one.handle)).at(0).text
         if not one.component:
-            living = self._lookups.alive(handle)
+            living = self.lookups.alive(handle)
             self._found[one.row] = self.assign(living, "is_alive")
             return
         stem = self.frame.source.managers.stem(one.component)
         name = self.names.take(f"{stem}_row")
         self._found[one.row] = Code(name)
-        self._lookups.find(one, name, handle)
+        self.lookups.find(one, name, handle)
 
     def _fetch(self, one: form.Fetch) -> None:
         row = self._found[one.place.row].text
@@ -263,9 +415,9 @@ class LoopBody(Emitter):
         """Find out whether the row's own entity is alive."""
         owner, component = self.value(bearer).at(0).text, bearer.owner
         managers = self.frame.source.managers
-        living = self._lookups.alive(owner)
+        living = self.lookups.alive(owner)
         if component and not managers.is_sharded:
-            living = Code(self._lookups.living_in(component, owner))
+            living = Code(self.lookups.living_in(component, owner))
             if managers.components[component].lookup == "direct":  # rows may be nobody's
                 living = Code(f"{owner} != 0 and {living.text}", Level.AND)
         self._heard = self.assign(living, "is_heard").text
@@ -316,6 +468,22 @@ class LoopBody(Emitter):
                 self._change(one, row, said)
 
         self.delivery += self.captured(deliver)
+
+
+class VectorBody(LoopBody):
+    """The same for a vector loop: conditions have no branches."""
+
+    def _elementwise(self, node: Operation | Draw) -> Value:
+        if not isinstance(node, Operation) or node.name not in ("and", "or"):
+            return super()._elementwise(node)
+        left, right = (self.value(operand) for operand in node.operands)
+        sign = "&" if node.name == "and" else "|"
+
+        def at(place: Place) -> Code:
+            sides = (one.at(place).within(Level.ATOM) for one in (left, right))
+            return Code(f" {sign} ".join(sides), Level.COMPARISON)
+
+        return Value(node.type, at)
 
 
 def _is_in_place(sign: str, scalar: str) -> bool:

@@ -28,14 +28,15 @@ class LoopKernel(Method):
     source: Source
 
     def __init__(
-        self, kernel: Kernel, source: Source, asked: Asked | None = None, is_plain: bool = False
+        self, kernel: Kernel, source: Source, asks: tuple[Asked, ...] = (), is_plain: bool = False
     ) -> None:
-        super().__init__(kernel, source, asked)
+        super().__init__(kernel, source, asks)
         self.function = LoopFunction(kernel, self, source, is_plain)
 
     @property
     def printed(self) -> Printed:
-        return Printed(self.text(self._before, self._call), self.function.text)
+        after = ["    _fates.end()"] if self._program.is_fateful else []
+        return Printed(self.text(self._before, "\n".join([self._call, *after])), self.function.text)
 
     def _picked(self, values: str) -> str:
         if self._program.sees_in_order:
@@ -51,27 +52,64 @@ class LoopKernel(Method):
         return [
             *_converted(self.arguments),
             *self._finding,
+            *self._reaching,
             *(["self.levels()"] if self._program.climbs else []),
             *checking,
             *self.key_lines,
             *self._orders,
             *(f"{table} = {made}" for table, made in self.function.tables.items()),
+            *self.function.grids.after,
+            *self._noting,
         ]
+
+    @property
+    def _reaching(self) -> list[str]:
+        """The statements that refuse arguments below 0 as radius on a grid."""
+        texts = {one.name: one.text for one in self.arguments}
+        return [
+            f"refuse_radius({literal(self._label(one))}, {texts[one.near.radius.name]})"
+            for one in self.asks
+            if one.near.on is not None and isinstance(one.near.radius, Argument)
+        ]
+
+    def _label(self, asked: Asked) -> str:
+        """The kernel as errors have it."""
+        owner = "" if self.source.is_world else f"{self.source.whole.name}Manager."
+        return f"{owner}{asked.label}"
+
+    @property
+    def _noting(self) -> list[str]:
+        """The statements that make what births and deaths are noted in."""
+        if not self._program.is_fateful:
+            return []
+        count = "len(_order)" if self.function.is_ordered else self.source.count
+        return self.function.fates.made(count).split("\n")
 
     @property
     def _finding(self) -> list[str]:
         """The statements that get the rows, and the cells in which those are who may be asked."""
-        source, turns = self.source, self._program.takes_turns
+        source = self.source
         beginning = [] if source.is_world else ["data = self.data"]
-        if self.asked is None:
-            return beginning or [f"{source.variable} = {source.found}"]
-        assert self.function.near is not None
-        given, radius = self.asked.near.radius, self.radius
-        if isinstance(given, Argument):  # which loops take as a number of Python
-            radius = f"{SCALARS[given.type.scalar].numpy}({radius})"
-        found = self.asked.finding(turns, self.function.near.members, radius)
+        spaces = [one for one in self.asks if one.near.on is None]
+        if not spaces:
+            beginning = beginning or [f"{source.variable} = {source.found}"]
+        asked = [line for one in self.asks for line in self._finding_of(one)]
+        return [*beginning, *asked]
+
+    def _finding_of(self, asked: Asked) -> list[str]:
+        """The same of one neighbourhood; on a grid functions are told otherwise."""
+        members = self.function.nears[asked.near.name].members
+        if asked.near.on is not None:
+            if not members:
+                return []
+            return [*asked.lines("0")[1:], *asked.defined([], [*members, asked.space])]
+        turns = self.function.before is None
+        radius = self.radius_of(asked.near)
+        if isinstance(asked.near.radius, Argument):  # which loops take as a number of Python
+            radius = f"{SCALARS[asked.near.radius.type.scalar].numpy}({radius})"
+        found = asked.finding(turns, members, radius)
         cells = "turn_cells" if turns else "near_cells"
-        return [*beginning, *found, f"_cells = {cells}(*_given)"]
+        return [*found, f"_cells{asked.tag} = {cells}(*_given{asked.tag})"]
 
     @property
     def _orders(self) -> list[str]:

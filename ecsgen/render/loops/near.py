@@ -6,16 +6,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ecsgen.kernels.form import Ask
-from ecsgen.model.programs import Distance, Expression, Offset, OtherField, walk
+from ecsgen.model.programs import Distance, Expression, Offset, OtherField, Question, walk
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernels.sources import Asked
 from ecsgen.render.loops.code import Code, Level, called, cut, zero_of
 from ecsgen.render.loops.elements import arithmetic, extreme_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, cells_of
 from ecsgen.render.loops.values import UNROLLED, Emitter, Place, Value, plus, uniform
+
+if TYPE_CHECKING:
+    from ecsgen.render.loops.loop_body import LoopBody
 
 _PARTS: Final = {
     **dict.fromkeys(("order", "cells", "runs", "low", "high"), "NDArray[np.uint32]"),
@@ -36,8 +39,8 @@ _NAMES: Final = {"names": "EntityArray", "other_names": "EntityArray"}
 class Neighbours(ABC):
     """The way to a neighbour, and what it has: names in the function."""
 
-    places: str
-    """The variable with the places of all who may be asked."""
+    is_python = False
+    """Whether lists are Python's own, made for each row."""
 
     def __init__(self, asked: Asked, frame: LoopFrame) -> None:
         self.asked = asked
@@ -45,22 +48,22 @@ class Neighbours(ABC):
         """The rows of those who may be asked in each component."""
         self._frame = frame
         self.kept = kept = frame.names.kept
-        place = asked.near.place.type
-        self.scalar, self.axes = place.scalar, place.shape[0]
+        self.scalar, self.axes = self._kind
         self.parameters: dict[str, Parameter] = {}
         """What the function is given."""
-        self._take()
-        letters = "xyz"[: self.axes]
-        self._starts = [kept(one) for one in letters]
-        self._halves = [kept(f"half_{one}") for one in letters]
-        self._sizes = [kept(f"size_{one}") for one in letters]
-        self.offsets = [kept(f"d{one}") for one in letters]
-        """The way to the neighbour, along each axis."""
-        self.cell, self.ranked, self._run = kept("c"), kept("k"), kept("r")
         self.place = kept("o")
         """Which of all that may be asked the neighbour is."""
         self.found, self.count = kept("found"), kept("count")
         """The places of all that are in reach, and how many they are."""
+        self.offsets = [kept(f"d{one}") for one in "xyz"[: self.axes]]
+        """The way to the neighbour, along each axis."""
+        self._take()
+
+    @property
+    def _kind(self) -> tuple[str, int]:
+        """The scalar type and the number of axes of the way to a neighbour."""
+        place = self.asked.near.place.type
+        return place.scalar, place.shape[0]
 
     @property
     def square(self) -> str:
@@ -91,9 +94,40 @@ class Neighbours(ABC):
     def setup(self) -> list[str]:
         """The statements before the loop, once all of it is written."""
 
+    def listed(self, body: LoopBody) -> list[str]:
+        """The statements that list those in reach of the row."""
+        return []
+
+    @abstractmethod
     def way(self, crosses: bool = True) -> list[str]:
         """The statements that find the way to a neighbour, the short one around if it may cross
         a border."""
+
+    def _member(self, owner: str, which: str) -> str:
+        """The expression for a member's row in a component."""
+        asked = self.asked
+        if not asked.own.is_world:
+            return which
+        if owner not in self.members:
+            name = self.kept(f"{asked.components[owner].module}_members")
+            self.members[owner] = Parameter(name, "RowArray", asked.other_rows(owner))
+        return f"{self.members[owner].name}[{which}]"
+
+
+class InSpace(Neighbours):
+    """Neighbours in a continuous space."""
+
+    places: str
+    """The variable with the places of all who may be asked."""
+
+    def _take(self) -> None:
+        kept, letters = self.kept, "xyz"[: self.axes]
+        self._starts = [kept(one) for one in letters]
+        self._halves = [kept(f"half_{one}") for one in letters]
+        self._sizes = [kept(f"size_{one}") for one in letters]
+        self.cell, self.ranked, self._run = kept("c"), kept("k"), kept("r")
+
+    def way(self, crosses: bool = True) -> list[str]:
         lines, axes = [], zip(self._starts, self.offsets, self._halves, self._sizes, strict=True)
         for axis, (start, apart, half, size) in enumerate(axes):
             lines.append(f"{apart} = {self.places}[{axis}, {self.place}] - {start}")
@@ -109,22 +143,13 @@ class Neighbours(ABC):
             lines += [f"{size} = {sizes}[0, {axis}]", f"{half} = {sizes}[1, {axis}]"]
         return lines
 
-    def _member(self, owner: str, which: str) -> str:
-        """The expression for a member's row in a component."""
-        asked = self.asked
-        if not asked.own.is_world:
-            return which
-        if owner not in self.members:
-            name = self.kept(f"{asked.components[owner].module}_members")
-            self.members[owner] = Parameter(name, "RowArray", asked.other_rows(owner))
-        return f"{self.members[owner].name}[{which}]"
 
-
-class Before(Neighbours):
+class Before(InSpace):
     """As everything was before the kernel: rows in the order of their cells, each with a list of
     those in reach, whose fields are copied in that order."""
 
     def _take(self) -> None:
+        super()._take()
         is_world, is_two = self.asked.own.is_world, self.asked.is_two
         wanted = _PARTS | (_MEMBERS if is_world else {}) | (_NAMES if is_two else {})
         dtype = SCALARS[self.scalar].numpy
@@ -208,27 +233,41 @@ class Before(Neighbours):
         return [*starts, f"{self.count} = 0", head, *listed(True), "else:", *listed(False)]
 
 
-class Now(Neighbours):
+class Now(InSpace):
     """As everything is now: cells from which rows go and to which they come, whenever something is
     written to a place."""
 
     def _take(self) -> None:
+        super()._take()
         self.places = self.kept("places")
-        self._cells = self.told("cells_now", "TurnCells", "_cells")
+        self._cells = self.told(
+            f"cells_now{self.asked.tag}", "TurnCells", f"_cells{self.asked.tag}"
+        )
 
     def _has(self, node: OtherField) -> Value:
-        return cells_of(self._frame.arrays(node), node.type, self._member(node.owner, self.place))
+        arrays = self._frame.met_arrays(node)
+        return cells_of(arrays, node.type, self._member(node.owner, self.place))
 
     def setup(self) -> list[str]:
         cells = self._cells
         lines = [f"{self.places} = {cells}.places", *self._measured(f"{cells}.sizes")]
         return [*lines, f"{self.found} = np.empty(len({cells}.names) + 1, np.intp)"]
 
-    def listed(self, row: str, place: Value) -> list[str]:
+    def listed(self, body: LoopBody) -> list[str]:
         """The statements that list those in reach of a row's place."""
+        row, near = self._frame.row, self.asked.near
+        place = body.value(near.place)
+        if not self._frame.program.takes_turns:  # as it was before
+            own = OtherField(near.place.type, near.place.name, near.place.owner, near.name)
+            own_row = body.row_of(near.place.owner)
+            place = cells_of(self._frame.met_arrays(own), own.type, own_row)
         starts = [f"{start} = {place.at(axis).text}" for axis, start in enumerate(self._starts)]
         given = f"{self._cells}, {row}, ({', '.join(self._starts)})"
         return [*starts, f"{self.count} = near_now({given}, {self.found})"]
+
+    def left(self, row: str) -> str:
+        """The statement after which a row is nowhere."""
+        return f"leave_space({self._cells}, {row})"
 
     def moved(self, row: str, place: Value) -> str:
         """The statement after which a row is where its place is now."""
@@ -242,19 +281,97 @@ class Questions:
     def __init__(self, emit: Emitter, near: Neighbours) -> None:
         self._emit = emit
         self._near = near
+        self._found, self._count = near.found, near.count
 
     def answer(self, node: Ask) -> Value:
         """The statements that ask, and the answers."""
-        value, type_ = node.value, node.to.type
+        question, type_ = node.question, node.to.type
+        value = question.value
+        if question.where is not None and not question.keys:
+            self._leave_out(question.where)
         if value is None:
-            return uniform(type_, called("np.int64", Code(self._near.count)))
-        if node.how == "nearest":
-            return self._nearest(type_, value)
-        if node.how == "count":
-            return self._counted(type_, value)
-        if node.how in ("min", "max"):
-            return self._extreme(type_, node.how, value)
-        return self._added(type_, node.how, value)
+            return uniform(type_, called("np.int64", Code(self._count)))
+        match question.how:
+            case "nearest":
+                return self._nearest(type_, value)
+            case "count":
+                return self._counted(type_, value)
+            case "min" | "max":
+                return self._extreme(type_, question.how, value)
+            case "choice":
+                return self._chosen(type_, value, question.number)
+            case "min_by" | "max_by":
+                self._keep_best(question)
+                return self._chosen(type_, value, question.number)
+        return self._added(type_, question.how, value)
+
+    def _leave_out(self, where: Expression) -> None:
+        """Statements that list those for which a condition is true."""
+        emit = self._emit
+        some, count = self._list("some"), emit.names.take("how_many")
+        emit.write(f"{count} = 0")
+        with self._each(where) as variable:
+            met = f"{self._found}[{variable}]"
+            with emit.block(f"if {emit.value(where).at(0).text}"):
+                emit.write(f"{some}[{count}] = {met}", f"{count} += 1")
+        self._found, self._count = some, count
+
+    def _list(self, name: str) -> str:
+        """Working memory for a list of neighbours."""
+        made = self._emit.names.take(name)
+        if self._near.is_python:
+            self._emit.write(f"{made} = [0] * {self._count}")
+        else:
+            self._emit.arrays.append(f"{made} = np.empty_like({self._near.found})")
+        return made
+
+    def _keep_best(self, question: Question) -> None:
+        """Statements that list those whose keys are the greatest, or the least, all equal ones: of
+        most only the first key is looked at, and the condition of those who would be best."""
+        emit, order = self._emit, "ranks_above" if question.how == "max_by" else "ranks_below"
+        keys, where = question.keys, question.where
+        ties, count, rank = self._list("ties"), *map(emit.names.take, ("tied", "rank"))
+        held = [emit.variables(key.type, "best").at(0).text for key in keys]
+        emit.write(f"{count} = 0")
+        for key, best in zip(keys, held, strict=True):
+            emit.write(f"{best} = {cut(self._zero(key.type), key.type.scalar).text}")
+        codes: list[str] = []
+        with emit.over(self._count, "f") as variable:
+            met, is_on_the_way = f"{self._found}[{variable}]", _is_far(keys[0])
+            self._meet(met, *keys[:1])
+            for key, best in zip(keys, held, strict=True):
+                if codes and not is_on_the_way and _is_far(key):
+                    emit.write(*self._near.way())
+                    is_on_the_way = True
+                code = emit.kept(emit.value(key)).at(0).text
+                ranked = f"{order}({code}, {best})"
+                if codes:
+                    emit.write(f"if {rank} == 0:", f"    {rank} = {ranked}")
+                else:
+                    nan = f"{code} != {code} or " if key.type.is_float else ""
+                    emit.write(f"{rank} = 1 if {count} == 0 else {ranked}")
+                codes.append(code)
+                test = f"{nan}{rank} < 0" if len(codes) == 1 else f"{rank} < 0"
+                emit.write(f"if {test}:", "    continue")
+            if where is not None:
+                if not is_on_the_way and _is_far(where):
+                    emit.write(*self._near.way())
+                emit.write(f"if not ({emit.value(where).at(0).text}):", "    continue")
+            with emit.block(f"if {rank} > 0"):
+                pairs = zip(held, codes, strict=True)
+                emit.write(f"{count} = 0", *(f"{best} = {code}" for best, code in pairs))
+            emit.write(f"{ties}[{count}] = {met}", f"{count} += 1")
+        self._found, self._count = ties, count
+
+    def _chosen(self, type_: Type, value: Expression, number: int) -> Value:
+        """That of one of them by chance."""
+        emit = self._emit
+        held = self._start("chosen", type_, cut(self._zero(type_), type_.scalar))
+        with emit.block(f"if {self._count} > 0"):
+            drawn = emit.assign(Code(f"range_at({emit.stem}, {number}, {self._count})"), "drawn")
+            self._meet(f"{self._found}[{drawn.text}]", value)
+            emit.store(emit.value(value), held)
+        return held
 
     def _start(self, name: str, type_: Type, code: Code) -> Value:
         """New variables that all begin with a number."""
@@ -266,16 +383,15 @@ class Questions:
         return self._emit.constant(zero_of(type_.scalar), type_.scalar)
 
     @contextmanager
-    def _each(self, value: Expression) -> Iterator[str]:
+    def _each(self, *values: Expression) -> Iterator[str]:
         """Statements for each neighbour in reach; gives the variable that counts them."""
-        near = self._near
-        with self._emit.over(near.count, "f") as variable:
-            self._meet(f"{near.found}[{variable}]", value)
+        with self._emit.over(self._count, "f") as variable:
+            self._meet(f"{self._found}[{variable}]", *values)
             yield variable
 
-    def _meet(self, which: str, value: Expression) -> None:
+    def _meet(self, which: str, *values: Expression) -> None:
         """Statements that begin with a neighbour."""
-        is_far = any(isinstance(node, Offset | Distance) for node in walk(value))
+        is_far = any(map(_is_far, values))
         self._emit.write(f"{self._near.place} = {which}", *(self._near.way() if is_far else []))
 
     def _counted(self, type_: Type, value: Expression) -> Value:
@@ -304,7 +420,7 @@ class Questions:
         def at(place: Place) -> Code:
             code = held.at(place)
             if how == "mean":
-                code = Code(f"{code.text} / {self._near.count}", Level.PRODUCT)
+                code = Code(f"{code.text} / {self._count}", Level.PRODUCT)
             return code if type_.scalar == "f64" or not is_float else called("np.float32", code)
 
         return self._emit.stored(Value(type_, at), "asked")
@@ -327,14 +443,19 @@ class Questions:
     def _nearest(self, type_: Type, value: Expression) -> Value:
         emit, near = self._emit, self._near
         held = self._start("nearest", type_, cut(self._zero(type_), type_.scalar))
-        first = emit.assign(Code(near.count), "first").text
+        first = emit.assign(Code(self._count), "first").text
         least = emit.assign(Code(f"{SCALARS[near.scalar].numpy}(0)"), "closest").text
         square = emit.names.take("square")
         with self._each(Offset(Type(near.scalar, (near.axes,)))) as variable:
             emit.write(f"{square} = {near.square}")
             with emit.block(f"if {variable} == 0 or {square} < {least}"):
                 emit.write(f"{first} = {variable}", f"{least} = {square}")
-        with emit.block(f"if {first} < {near.count}"):
-            self._meet(f"{near.found}[{first}]", value)
+        with emit.block(f"if {first} < {self._count}"):
+            self._meet(f"{self._found}[{first}]", value)
             emit.store(emit.value(value), held)
         return held
+
+
+def _is_far(value: Expression) -> bool:
+    """Whether it needs the way to a neighbour."""
+    return any(isinstance(node, Offset | Distance) for node in walk(value))

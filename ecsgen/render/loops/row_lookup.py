@@ -7,13 +7,17 @@ from ecsgen.kernels.form import Find
 from ecsgen.render.kernels.sources import Way
 from ecsgen.render.loops.code import Code, Level, infix
 from ecsgen.render.loops.frame import LoopFrame, array_type
+from ecsgen.render.loops.grid_near import Grids
+from ecsgen.render.loops.loop_fates import LoopFates
 from ecsgen.render.loops.values import Emitter
 
 
 class Lookups:
     """What a loop finds rows by."""
 
-    def __init__(self, frame: LoopFrame, emit: Emitter) -> None:
+    def __init__(self, frame: LoopFrame, emit: Emitter, grids: Grids, fates: LoopFates) -> None:
+        self._fates = fates
+        self.grids = grids
         self.managers = frame.source.managers
         self._frame = frame
         self._emit = emit
@@ -31,8 +35,11 @@ class Lookups:
         passed = f"{self.managers.entities}._handles"
         handles = self._frame.parameter("handles", array_type("u64"), passed)
         last = self._frame.ready("last_handle", f"np.uint64(len({handles}) - 1)")
-        place = f"min({entity} & {self._mask}, {last})"
-        return Code(f"{handles}[{place}] == {entity}", Level.COMPARISON)
+        place = f"min({entity} & {self.mask}, {last})"
+        living = f"{handles}[{place}] == {entity}"
+        if still := self._fates.lives(entity, self.mask):
+            return Code(f"{living} and {still}", Level.AND)
+        return Code(living, Level.COMPARISON)
 
     def living_in(self, component: str, owner: str) -> str:
         """Whether the owner of a component's row is alive, which need not be asked if nobody is
@@ -40,10 +47,12 @@ class Lookups:
         clean, living = self.managers.clean(component), self._living(owner).text
         if not clean:
             return living
-        return f"({self._frame.parameter('is_clean', 'bool', clean)} or {living})"
+        clean = self._frame.parameter("is_clean", "bool", clean)
+        still = self._fates.lives(owner, self.mask)
+        return f"({clean} and {still} or {living})" if still else f"({clean} or {living})"
 
     @property
-    def _mask(self) -> str:
+    def mask(self) -> str:
         """The parameter with the bits of an entity that are its index."""
         return self._frame.parameter("handle_mask", "np.uint64", "np.uint64(INDEX_MASK)")
 
@@ -56,15 +65,41 @@ class Lookups:
         match way:
             case "sparse" | "direct":
                 self._by_index(way == "sparse", component, row, handle)
+            case "cell":
+                self._by_cell(component, row, handle)
+            case "standing":
+                self._by_place(component, row, handle)
             case "id" | "living_id" | "direct_id":
                 self._by_id(way, component, row, handle)
             case _:
                 self._in_table(way, component, row, handle)
 
+    def of_entity(self, component: str, row: str, entity: str) -> None:
+        """Set the variable `row` to that of an entity that is known to be alive, or to NIL."""
+        way = self.managers.components[component].lookup
+        if way == "hash":
+            self._in_table(way, component, row, entity)
+        else:
+            self._by_index(way == "sparse", component, row, entity)
+
+    def _by_cell(self, component: str, row: str, handle: str) -> None:
+        """Of a cell the id says which one it is."""
+        emit, axes = self._emit, self.grids.axes(component)
+        emit.write(f"{self._declared(row)} = cell_of({handle})")
+        self._keep_if(f"0 <= {row} < {axes}.cells", row)
+
+    def _by_place(self, component: str, row: str, handle: str) -> None:
+        """The first one who stands on a cell."""
+        grids = self.grids
+        crowds, cells = grids.crowds(component), grids.cells(grids.of(component))
+        found = f"first_{grids.when}({crowds}, {handle}, {cells})"
+        self._emit.write(f"{self._declared(row)} = {found}")
+        self._keep_if(f"{row} >= 0", row)
+
     def _by_index(self, is_sparse: bool, component: str, row: str, handle: str) -> None:
         """The index is the row, or a sparse array tells the row; whose it is decides."""
         emit, owners = self._emit, self._owners(component)
-        emit.write(f"{self._declared(row)} = np.int64({handle} & {self._mask})")
+        emit.write(f"{self._declared(row)} = np.int64({handle} & {self.mask})")
         if is_sparse:
             rows = self._array(component, "rows", "u32", "{manager}._sparse")
             emit.write(f"{row} = np.int64({rows}[{row}]) if {row} < len({rows}) else NIL")
@@ -120,6 +155,8 @@ class Lookups:
         if way == "living_id":
             living = self.living_in(component, f"{self._owners(component)}[{row}]")
             self._keep_if(f"{row} != NIL and {living}", row)
+        elif still := self._fates.stays(component, row):
+            self._keep_if(f"{row} != NIL and {still}", row)
 
     def _keep_if(self, test: str, row: str) -> None:
         with self._emit.block(f"if not ({test})"):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Final, Self
 
 from ecsgen import world_features
 from ecsgen.config import Backend
-from ecsgen.model import Component, Project, World
+from ecsgen.model import Component, Kernel, Project, World
 from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
 from ecsgen.model.schedules import called
 from ecsgen.policies.unique import UNIQUE
@@ -43,7 +43,8 @@ class KernelSubject:
         required = {query.name: query.all for query in queries}
         seen = {name for members in (groups | required).values() for name in members}
         kernels = project.world.kernels
-        seen |= {name for kernel in kernels for name in (kernel.over, kernel.among)}
+        seen |= {kernel.over for kernel in kernels}
+        seen |= {name for kernel in kernels for name in _near_names(kernel)}
         seen |= {name for kernel in kernels for name in kernel.program.effects.leads}
         components = tuple(one for one in project.components if one.name in seen)
         return cls(project.world, components, project.backend)
@@ -61,6 +62,13 @@ class KernelSubject:
             assert isinstance(source, Source)  # chunks are in no pass
             methods.append(pass_of(fused, source, self.backend))
         return Texts.of(methods)
+
+
+def _near_names(kernel: Kernel) -> Iterator[str]:
+    """What neighbourhoods are of: whom they ask, and on which grid."""
+    for near in kernel.program.nears:
+        yield near.among
+        yield "" if near.on is None else near.on.grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +138,8 @@ class Member(Named):
     has_manager: bool
     can_grow: bool
     has_unique: bool  # whether fields are
+    is_grid: bool  # whether its rows are cells
+    on: str  # the module of the grid on which its rows stand
 
     @classmethod
     def of(cls, component: Component, world: World) -> Self:
@@ -142,6 +152,8 @@ class Member(Named):
             component.name not in world.archetypes,
             not component.reserve,
             UNIQUE.applies(component),
+            component.grid is not None,
+            "" if component.on is None else module_name(component.on.grid),
         )
 
 
@@ -176,7 +188,7 @@ class Parts:
             project.backend,
             tuple(base for feature in active if (base := feature.base(project))),
             tuple(name for feature in active for name in feature.attributes(project)),
-            tuple(name for feature in active for name in feature.parameters(project)),
+            (*(p for feature in active for p in feature.parameters(project)), *_shapes(members)),
             tuple(name for feature in active for name in feature.exports(project)),
             _argument_enums(project),
         )
@@ -242,10 +254,23 @@ class Parts:
         members = [*(m for m in self.spawned if m.has_manager), *self.unowned]
         return mapping("_KINDS: ClassVar = ", {m.module: f"{m.name}Manager" for m in members}, 4)
 
-    def made_line(self, member: Member, arguments: str) -> str:
-        """The statement that makes a manager."""
-        head = f"self.{member.module} = self._kind({member.name}Manager)"
-        return call(head, [arguments] if arguments else [], 8)
+    @property
+    def made_lines(self) -> list[str]:
+        """The statements that make the managers: those of grids first, which others take."""
+        managers = [*self.components, *self.unowned]
+        return [self._made(m) for m in sorted(managers, key=lambda m: not m.is_grid)]
+
+    def _made(self, member: Member) -> str:
+        given = ["self.entities"] if member.owner == "entity" else []
+        given += [member.alone] if member.is_grid else []
+        given += [f"self.{member.on}"] if member.on else []
+        return call(f"self.{member.module} = self._kind({member.name}Manager)", given, 8)
+
+
+def _shapes(members: Iterable[Member]) -> tuple[str, ...]:
+    """Return the parameters that say how many cells grids have."""
+    grids = [f"{m.alone}: Sequence[SupportsIndex] | None = None" for m in members if m.is_grid]
+    return ("*", *grids) if grids else ()
 
 
 def _argument_enums(project: Project) -> tuple[str, ...]:

@@ -133,6 +133,36 @@ class SpaceSpec(Strict):
     )
 
 
+class GridSpec(Strict):
+    """A component whose rows are the cells of a grid."""
+
+    shape: list[int] = Field(
+        description="How many cells there are along each of 1 to 3 axes; the last axis runs "
+        "fastest. Managers and worlds may be made with other numbers."
+    )
+    wrap: bool | list[bool] = Field(
+        default=False,
+        description="Whether axes go around: one answer for all, or one for each.",
+    )
+    hood: Literal["moore", "von_neumann", "axes"] = Field(
+        default="moore",
+        description="Which cells are in reach by the offset o to them: `moore` max |o| ≤ radius, "
+        "`von_neumann` sum |o| ≤ radius, `axes` along one axis at a time.",
+    )
+
+
+class OnSpec(Strict):
+    """Where on a grid rows stand."""
+
+    field: Text = Field(description="The field with the cells: `id<Grid>` without a shape.")
+    capacity: Annotated[int, Field(ge=1, le=MAX_ROWS)] | None = Field(
+        default=None, description="How many rows may stand on a cell; any number without it."
+    )
+
+
+OnForm: TypeAlias = Annotated[
+    Annotated[OnSpec, Tag(LONG)] | Annotated[Text, Tag(SHORT)], Discriminator(form)
+]
 PartitionForm: TypeAlias = Annotated[
     Annotated[PartitionSpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)], Discriminator(form)
 ]
@@ -223,6 +253,16 @@ class ComponentSpec(_Storage):
         default=None,
         description="The field with the places of rows: `near` finds the rows around points, and "
         "kernels with `near` see those around each row.",
+    )
+    grid: GridSpec | None = Field(
+        default=None,
+        description="Let the rows be the cells of a grid: all there from the beginning, none made "
+        "or destroyed.",
+    )
+    on: OnForm | None = Field(
+        default=None,
+        description="The field with the cells of a grid on which rows stand: its name, or a "
+        "mapping of `field` and `capacity`.",
     )
     kernels: dict[str, KernelSpec] = Field(
         default={}, description="Name → kernel: a method that changes every row."

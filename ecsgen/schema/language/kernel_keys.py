@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from ecsgen.schema.forms import (
     LONG,
+    NAMED,
     NUMBER,
     SHORT,
     WORD,
@@ -13,7 +14,7 @@ from ecsgen.schema.forms import (
     Strict,
     Text,
     form,
-    form_of_number,
+    form_of_near,
     number_or_name,
 )
 
@@ -43,19 +44,32 @@ RadiusForm: TypeAlias = Annotated[
 
 
 class NearSpec(Strict):
-    """Whose rows a kernel of the world asks."""
+    """Whose rows a kernel asks, and how far these are."""
 
-    radius: RadiusForm = Field(description="How far neighbours are: a number, or an argument.")
+    radius: RadiusForm = Field(
+        description="How far neighbours are: a number, or an argument; on a grid an integer from "
+        "0, or an integer field of the row."
+    )
     among: Text = Field(
         default="",
         description="The group, query or component whose rows are asked; by default the kernel's "
-        "own.",
+        "own. Of a component's own kernel itself, or the grid that it stands on.",
+    )
+    hood: Literal["moore", "von_neumann", "axes"] | None = Field(
+        default=None, description="Which cells are in reach, if not as the grid says."
+    )
+    center: bool | None = Field(
+        default=None,
+        description="Whether the cell on which a row stands is among the cells that it asks.",
     )
 
 
 NearForm: TypeAlias = Annotated[
-    Annotated[NearSpec, Tag(LONG)] | Annotated[float, Tag(NUMBER)] | Annotated[Text, Tag(WORD)],
-    Discriminator(form_of_number),
+    Annotated[NearSpec, Tag(LONG)]
+    | Annotated[dict[str, NearSpec], Tag(NAMED)]
+    | Annotated[float, Tag(NUMBER)]
+    | Annotated[Text, Tag(WORD)],
+    Discriminator(form_of_near),
 ]
 
 
@@ -93,10 +107,10 @@ class KernelSpec(BaseKernel):
     rows: Literal["active", "all"] = Field(
         default="active", description="Which rows, for a component with a `partition`."
     )
-    near: RadiusForm | None = Field(
+    near: NearForm | None = Field(
         default=None,
         description="The radius, a number or an argument, in which rows have neighbours that "
-        "steps and `where` can ask.",
+        "steps and `where` can ask, or a mapping; of several, one mapping each under a name.",
     )
 
 
@@ -109,8 +123,8 @@ class WorldKernelSpec(BaseKernel):
     )
     near: NearForm | None = Field(
         default=None,
-        description="The radius in which rows have neighbours, or a mapping of `radius` and "
-        "`among`.",
+        description="The radius in which rows have neighbours, or a mapping of `radius`, `among`, "
+        "`hood` and `center`; of several, one mapping each under a name.",
     )
 
 

@@ -8,7 +8,9 @@ from typing import Any, Final
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
+from ..handles import RowArray
 from ..kernels.chance import (
     LN2,
     LOG_TERMS,
@@ -137,3 +139,44 @@ def _minus_log(x: Any) -> Any:
     rest = z * ((((c[0] * z + c[1]) * z + c[2]) * z + c[3]) * z + c[4])
     half = f * f * 0.5
     return half - s * (rest + half) - f - k * LN2
+
+
+# --- whose turn it is when -------------------------------------------------------------------
+
+
+def turn_order(who: NDArray[np.uint64], key: np.uint64) -> RowArray:
+    """Return rows in the order of their first random words, equal ones in row order; `who`
+    tells them apart, shape (n,). O(n log n): numpy sorts words whose lowest bits are rows."""
+    words, order = np.empty(len(who), np.uint64), np.empty(len(who), np.intp)
+    bits = np.uint64(max(1, len(who) - 1).bit_length())
+    _turn_words(who, key, bits, words)
+    words.sort()
+    _rows_of_turns(who, key, bits, words, order)
+    return order
+
+
+@kernel()
+def _turn_words(who: NDArray[np.uint64], key: Any, bits: Any, words: Any) -> None:
+    for row in range(len(who)):
+        word = _word(_mix(who[row] ^ key), 0)
+        words[row] = word >> bits << bits | np.uint64(row)
+
+
+@kernel()
+def _rows_of_turns(
+    who: NDArray[np.uint64], key: Any, bits: Any, words: Any, order: RowArray
+) -> None:
+    """Write the rows; those whose upper bits are the same by all of them."""
+    mask, count = (np.uint64(1) << bits) - np.uint64(1), len(words)
+    for k in range(count):
+        order[k] = np.intp(words[k] & mask)
+    for k in range(1, count):
+        place = k
+        while place > 0 and words[place - 1] >> bits == words[k] >> bits:
+            one, other = order[place - 1], order[place]
+            first = _word(_mix(who[one] ^ key), 0)
+            second = _word(_mix(who[other] ^ key), 0)
+            if first < second or (first == second and one < other):
+                break
+            order[place - 1], order[place] = other, one
+            place -= 1

@@ -425,6 +425,16 @@ def move_to(cells: TurnCells, row: int, place: Sequence[Any]) -> None:
 
 
 @kernel()
+def leave_space(cells: TurnCells, row: int) -> None:
+    """Let a row be nowhere from now on."""
+    member = cells.numbers[row]
+    if member >= 0:
+        if cells.is_in[member]:
+            _unlink(cells, member)
+        cells.numbers[row] = -1
+
+
+@kernel()
 def near_now(cells: TurnCells, own: int, place: Sequence[Any], found: RowArray) -> int:
     """Write which members are in reach of a place, in their order; return how many.
 

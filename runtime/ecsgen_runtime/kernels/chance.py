@@ -520,8 +520,9 @@ class SeededWorld(WorldBase):
         return self._chance.key(kernel, self._DRAWING[kernel])
 
     def _notes(self) -> dict[str, Any]:
-        return self._chance.notes()
+        return {**super()._notes(), **self._chance.notes()}  # type: ignore[misc]  # of saved ones
 
     def _take_notes(self, notes: Mapping[str, Any]) -> None:
+        super()._take_notes(notes)  # type: ignore[misc]  # of saved worlds
         found = noted_chance(notes, self._DRAWING)
         self._chance.reset(found.seed, found.calls)

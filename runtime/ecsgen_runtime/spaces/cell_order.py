@@ -318,6 +318,15 @@ class TurnCells:
                 del self._cells[before][member]
             self._enter(member, cell)
 
+    def leave(self, row: int) -> None:
+        """Let a row be nowhere from now on."""
+        member = self._numbers[row]
+        cell = self._cell_of[member] if member >= 0 else None
+        if cell is not None:
+            del self._cells[cell][member]
+            self._cell_of[member] = None
+        self._numbers[row] = -1
+
     def find(self, own: int, place: Sequence[Any], found: RowArray) -> int:
         """Write which members are in reach of a place, in their order; return how many."""
         around = [member for cell in self._around(place) for member in cell]
@@ -365,3 +374,4 @@ def _cell_along(x: Any, edge: float, count: int) -> int:
 turn_cells: Final = TurnCells
 near_now: Final = TurnCells.find
 move_to: Final = TurnCells.move
+leave_space: Final = TurnCells.leave

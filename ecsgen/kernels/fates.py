@@ -1,0 +1,145 @@
+"""Steps by which somebody dies or is born: `die()`, `destroy(prey)`, `spawn(Sheep(energy=e))`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.expressions import Typist
+from ecsgen.kernels.references import Reach, target_of_id
+from ecsgen.kernels.rules import fitted
+from ecsgen.kernels.scope import Scope, value_type
+from ecsgen.kernels.syntax import KernelError, check_count
+from ecsgen.model import Component
+from ecsgen.model.programs import Birth, Constant, Death, Expression, Newborn, Step
+from ecsgen.model.types import BOOL
+
+_ALWAYS = Constant(BOOL, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Fates:
+    """Who may die or be born in a kernel."""
+
+    over: str = ""
+    """The component whose rows these are, if they are nobody's."""
+    bundles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The components of each."""
+    refused: str = ""
+    """Why nobody may, if so."""
+    hint: str = ""
+
+
+def typed_fate(call: ast.Call, text: str, scope: Scope, reach: Reach, fates: Fates) -> Step:
+    """The step that a call of `die`, `destroy` or `spawn` stands for; raises KernelError."""
+    assert isinstance(call.func, ast.Name)
+    if fates.refused:
+        raise KernelError("E816", fates.refused, call, fates.hint)
+    return _Typing(scope, reach, fates).step(call, call.func.id, text)
+
+
+class _Typing:
+    def __init__(self, scope: Scope, reach: Reach, fates: Fates) -> None:
+        self._scope, self._reach, self._fates = scope, reach, fates
+        self._typist = Typist(scope, reach)
+
+    def step(self, call: ast.Call, name: str, text: str) -> Step:
+        """The step of a call."""
+        if name == "spawn":
+            birth = Birth(self._newborn(call))
+            return Step(birth, self._where(call), (), text)
+        if name == "die":
+            check_count(name, call, 0, 0)
+            component = self._fates.over
+            self._refuse_cells(component, call)
+            return Step(Death(None, component), self._where(call), (), text)
+        check_count(name, call, 1, 1)
+        handle = self._typist.references.handle(call.args[0])
+        component = "" if handle.type.kind == "entity" else target_of_id(handle)
+        self._refuse_cells(component, call.args[0])
+        return Step(Death(handle, component), self._where(call), (), text)
+
+    def _refuse_cells(self, component: str, node: ast.expr) -> None:
+        known = self._reach.components.get(component)
+        if known is not None and known.grid is not None:
+            raise KernelError("E816", f"{quote(component)} has cells, which stay", node)
+
+    def _where(self, call: ast.Call) -> Expression:
+        """Whether it happens."""
+        wrong = [one for one in call.keywords if one.arg != "where"]
+        if wrong:
+            raise KernelError("E801", f"there is no {quote(wrong[0].arg or '**')} here", call)
+        if not call.keywords:
+            return _ALWAYS
+        return self._typist.condition(call.keywords[0].value)
+
+    # --- births ----------------------------------------------------------------------------------
+
+    def _newborn(self, call: ast.Call) -> tuple[Newborn, ...]:
+        """What is born, each once: what a bundle has that is not given has its defaults."""
+        nodes = list(call.args)
+        found: dict[str, Newborn] = {}
+        first = nodes[0] if nodes else None
+        if isinstance(first, ast.Name) and first.id in self._fates.bundles:
+            for name in self._fates.bundles[first.id]:
+                found[name] = Newborn(self._component(name, call).name, ())
+            del nodes[0]
+        given: set[str] = set()
+        for node in nodes:
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
+                message = "components with their fields are born, as in spawn(Sheep(energy=1))"
+                raise KernelError("E801", message, node)
+            component = self._component(node.func.id, node)
+            if component.name in given:
+                raise KernelError("E816", f"{quote(component.name)} is born twice", node)
+            given.add(component.name)
+            found[component.name] = Newborn(component.name, self._values(component, node))
+        self._check_whole(found, call)
+        return tuple(found.values())
+
+    def _component(self, name: str, node: ast.expr) -> Component:
+        component = self._reach.components.get(name)
+        if name not in self._reach.names:
+            hint = did_you_mean(name, (*self._reach.names, *self._fates.bundles))
+            raise KernelError("E802", f"unknown component {quote(name)}", node, hint)
+        if component is None or name in self._reach.chunked:
+            message = f"{quote(name)} lives in archetypes, where nobody is born by a kernel"
+            raise KernelError("E816", message, node)
+        self._refuse_cells(name, node)
+        return component
+
+    def _check_whole(self, found: Mapping[str, Newborn], call: ast.Call) -> None:
+        if not found:
+            message = "somebody is born, as in spawn(Sheep(energy=1))"
+            raise KernelError("E808", message, call)
+        nobodys = [one for one in found if self._reach.components[one].owner == "none"]
+        if nobodys and len(found) > 1:
+            message = f"rows of {quote(nobodys[0])} are nobody's: one is born alone"
+            raise KernelError("E816", message, call, "spawn it in a step of its own")
+
+    def _values(self, component: Component, call: ast.Call) -> tuple[tuple[str, Expression], ...]:
+        """The fields that are given, as what they take."""
+        fields, values = {one.name: one for one in component.fields}, []
+        for keyword in call.keywords:
+            name = keyword.arg or "**"
+            if name not in fields:
+                hint = did_you_mean(name, fields)
+                message = f"{quote(component.name)} has no field {quote(name)}"
+                raise KernelError("E802", message, keyword.value, hint)
+            type_ = value_type(fields[name].type)
+            if type_ is None:
+                message = f"a kernel gives no {fields[name].type.text} to {quote(name)}"
+                raise KernelError("E803", message, keyword.value)
+            if fields[name].stands and component.on is not None and component.on.capacity:
+                self._require_turns(component, keyword.value)
+            value = self._typist.infer(keyword.value)
+            values.append((name, fitted(value, type_, keyword.value)))
+        return tuple(values)
+
+    def _require_turns(self, component: Component, node: ast.expr) -> None:
+        if not self._scope.takes_turns:
+            message = f"not any number of {quote(component.name)} may stand on a cell: who is born "
+            message += "there first is a question of turns"
+            raise KernelError("E817", message, node, "give the kernel turns: random")

@@ -1,0 +1,160 @@
+"""What kernels say of cells and of chance: `choice(Sheep)`, `random_empty(Sheep)`, `coords(cell)`,
+`cell_at(Patch, place)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.draws import NoDraws
+from ecsgen.kernels.references import Reach, target_of_id
+from ecsgen.kernels.scope import Scope
+from ecsgen.kernels.syntax import KernelError, check_count
+from ecsgen.model import Component
+from ecsgen.model.programs import (
+    HANDLE,
+    Birth,
+    CellAt,
+    Chosen,
+    Coordinates,
+    Exists,
+    Expression,
+    FieldValue,
+    Near,
+    Occupied,
+    Referred,
+    Step,
+    Tick,
+    expressions_of,
+    walk,
+)
+from ecsgen.model.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class GridWords:
+    """Types them in one kernel."""
+
+    reach: Reach
+    scope: Scope
+    infer: Callable[[ast.expr], Expression]
+
+    def chooses(self, node: ast.Call, name: str) -> bool:
+        """Whether a call chooses among all rows or cells, and not among neighbours."""
+        if name == "random_empty":
+            return True
+        if name != "choice" or len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
+            return False
+        given, near = node.args[0].id, self.scope.near
+        is_near = near is not None and given in near.by_name
+        return given in self.reach.names and not is_near
+
+    def chosen(self, node: ast.Call, name: str, no_draws: NoDraws | None) -> Expression:
+        """What `choice(C)` or `random_empty(C)` stands for; reports E808, E810, E812."""
+        check_count(name, node, 1, 1)
+        if node.keywords:
+            raise KernelError("E801", "it is chosen among all: there is no 'where' here", node)
+        component = self._component(node.args[0])
+        if no_draws is not None:
+            raise KernelError("E812", no_draws.message, node, no_draws.hint)
+        if name == "random_empty":
+            if component.on is None:
+                message = f"{quote(component.name)} stands on no grid"
+                raise KernelError("E810", message, node.args[0], "give it the key 'on'")
+            kind = Type("u64", (), f"id<{component.on.grid}>")
+            return Chosen(kind, "empty", component.name, node.col_offset)
+        kind = HANDLE
+        if component.owner == "none":
+            kind = Type("u64", (), f"id<{component.name}>")
+        return Chosen(kind, "any", component.name, node.col_offset)
+
+    def _component(self, node: ast.expr) -> Component:
+        """The component that a name stands for, if the kernel may know its rows."""
+        name = node.id if isinstance(node, ast.Name) else ""
+        if name not in self.reach.names:
+            hint = did_you_mean(name, self.reach.names)
+            raise KernelError("E802", "the name of a component belongs here", node, hint)
+        if self.reach.refused:
+            raise KernelError("E810", self.reach.refused, node, self.reach.hint)
+        if name not in self.reach.components or name in self.reach.chunked:
+            message = f"a kernel of {quote(self.reach.home)} knows no rows of {quote(name)}"
+            if name in self.reach.chunked:
+                message = f"{quote(name)} lives in archetypes"
+            raise KernelError("E810", message, node, self.reach.of_the_world)
+        return self.reach.components[name]
+
+    def place(self, node: ast.Call, name: str) -> Expression:
+        """What `coords(I)` or `cell_at(G, v)` stands for; reports E803, E804, E808, E810."""
+        if name == "coords":
+            check_count(name, node, 1, 1)
+            handle = self.infer(node.args[0])
+            grid = self._grid(target_of_id(handle), node.args[0], f"{handle.type} is no cell")
+            return Coordinates(self._place_type(grid), grid.name, handle)
+        check_count(name, node, 2, 2)
+        component = self._component(node.args[0])
+        grid = self._grid(component.name, node.args[0], f"{quote(component.name)} has no grid")
+        place, wanted = self.infer(node.args[1]), self._place_type(grid)
+        if not place.type.is_number or place.type.is_float:
+            message = f"a place is made of integers, not of {place.type}"
+            raise KernelError("E803", message, node.args[1], "write i64(…) to convert it")
+        if place.type.shape != wanted.shape:
+            message = f"a place on {quote(grid.name)} is {wanted}, not {place.type}"
+            raise KernelError("E804", message, node.args[1])
+        return CellAt(Type("u64", (), f"id<{grid.name}>"), grid.name, place)
+
+    def _grid(self, name: str, node: ast.expr, why: str) -> Component:
+        component = self.reach.components.get(name)
+        if component is None or component.grid is None:
+            raise KernelError("E803", why, node)
+        return component
+
+    @staticmethod
+    def _place_type(grid: Component) -> Type:
+        assert grid.grid is not None
+        return Type("i64", (len(grid.grid.shape),))
+
+
+def grid_facts(
+    where: Expression | None, steps: tuple[Step, ...], nears: tuple[Near, ...], reach: Reach
+) -> tuple[frozenset[str], bool]:
+    """The components of whom it matters in turns where they stand meanwhile, and whether a kernel
+    has to do with cells, or with the time."""
+    watched = {near.on.standing for near in nears if near.on is not None} - {""}
+    knows = any(near.on is not None for near in nears)
+    for node in (node for one in expressions_of(where, steps) for node in walk(one)):
+        match node:
+            case Occupied(component=name) | Chosen(component=name, how="empty"):
+                watched.add(name)
+            case Referred(component=name, handle=handle) | Exists(component=name, handle=handle):
+                if reach.stands(name, handle):
+                    watched.add(name)
+                known = reach.components.get(name)
+                knows = knows or (known is not None and known.grid is not None)
+            case Chosen() | Coordinates() | CellAt() | Tick():
+                knows = True
+    for step in steps:
+        moved, is_move = _moved(step, reach)
+        watched |= moved
+        knows = knows or is_move
+    return frozenset(watched), knows or bool(watched)
+
+
+def _moved(step: Step, reach: Reach) -> tuple[set[str], bool]:
+    """The components with a capacity whose rows a step moves or has born, and whether any moves."""
+    match step.target:
+        case FieldValue(name=name, owner=owner):
+            goes: dict[str, tuple[str, ...]] = {owner or reach.home: (name,)}
+        case Referred(name=name, component=owner):
+            goes = {owner: (name,)}
+        case Birth(newborn=newborn):
+            goes = {one.component: tuple(name for name, _ in one.values) for one in newborn}
+        case _:
+            return set(), False
+    standing = {
+        one.name: one.on
+        for name, fields in goes.items()
+        if (one := reach.components.get(name)) is not None and one.on and one.on.field in fields
+    }
+    return {name for name, on in standing.items() if on.capacity}, bool(standing)

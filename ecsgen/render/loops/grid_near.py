@@ -1,0 +1,274 @@
+"""Grids in loops: cells in reach of a row, who stands on them, before the kernel or now, and what
+else kernels say of cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ecsgen.model import Component
+from ecsgen.model.programs import (
+    CELL_ID,
+    ENTITY,
+    ID_SLOT,
+    Argument,
+    CellAt,
+    Coordinates,
+    Distance,
+    FieldValue,
+    Occupied,
+    Offset,
+    OtherField,
+)
+from ecsgen.model.types import Type
+from ecsgen.render.kernels.sources import Asked
+from ecsgen.render.loops.code import Code, Level, called
+from ecsgen.render.loops.frame import LoopFrame, array_type, cells_of
+from ecsgen.render.loops.near import Neighbours
+from ecsgen.render.loops.values import Place, Value, uniform
+
+if TYPE_CHECKING:
+    from ecsgen.render.loops.loop_body import LoopBody
+
+
+class Grids:
+    """The parameters of a function by which it knows grids, and who stands on them."""
+
+    def __init__(self, frame: LoopFrame) -> None:
+        self._frame = frame
+        self.is_now = frame.program.takes_turns
+        """Whether it is as the rows before have left it."""
+        self.when = "now" if self.is_now else "before"
+        self.moved: dict[str, None] = {}
+        """The components whose rows go elsewhere."""
+
+    @property
+    def _components(self) -> dict[str, Component]:
+        return dict(self._frame.source.managers.components)
+
+    def of(self, component: str) -> str:
+        """The grid on which a component's rows stand."""
+        on = self._components[component].on
+        assert on is not None
+        return on.grid
+
+    def axes(self, grid: str) -> str:
+        """The parameter with a grid's shape."""
+        managers, module = self._frame.source.managers, self._components[grid].module
+        table = f"_{module}_axes"
+        self._frame.tables[table] = f"axes_of({managers.manager(grid)})"
+        return self._frame.parameter(f"{module}_axes", "Axes", table)
+
+    def cells(self, grid: str) -> str:
+        """The expression for how many cells there are."""
+        return f"{self.axes(grid)}.cells"
+
+    def crowds(self, component: str) -> str:
+        """The parameter with who stands where."""
+        managers, module = self._frame.source.managers, self._components[component].module
+        table, manager = f"_{module}_crowds", managers.manager(component)
+        made = f"crowds_of({manager})"
+        if self.is_now:
+            made = f"crowds_now({manager}, {component in self._frame.program.empties})"
+        self._frame.tables[table] = made
+        kind = "CrowdsNow" if self.is_now else "Crowds"
+        return self._frame.parameter(f"{module}_crowds", kind, table)
+
+    def is_watched(self, component: str) -> bool:
+        """Whether it matters in turns where a component's rows stand meanwhile."""
+        return component in self._frame.program.watched
+
+    @property
+    def after(self) -> list[str]:
+        """The statements of the method behind the call."""
+        managers = self._frame.source.managers
+        return [f"{managers.manager(name)}.data._crowd.forget()" for name in self.moved]
+
+    # --- what kernels say of cells -----------------------------------------------------------
+
+    def coordinates(self, node: Coordinates, body: LoopBody) -> Value:
+        """Where a cell is; -1 for what is none."""
+        axes = self.axes(node.grid)
+        cell = body.assign(Code(f"cell_of({body.value(node.handle).at(0).text})"), "cell")
+        known = body.assign(Code(f"0 <= {cell.text} < {self.cells(node.grid)}"), "is_cell")
+        first = 3 - node.type.elements
+
+        def at(place: Place) -> Code:
+            along = f"place_along({axes}, {cell.text}, {first + int(place)})"
+            return Code(f"{along} if {known.text} else -1", Level.CHOICE)
+
+        return body.stored(Value(node.type, at))
+
+    def cell_at(self, node: CellAt, body: LoopBody) -> Value:
+        """The cell at a place."""
+        place = body.value(node.place)
+        given = [place.at(axis).text for axis in range(node.place.type.elements)]
+        given = ["0"] * (3 - len(given)) + given
+        return uniform(node.type, Code(f"cell_at({', '.join([self.axes(node.grid), *given])})"))
+
+
+class OnGrid(Neighbours):
+    """Neighbours on a grid: a list for each row that asks."""
+
+    def __init__(self, asked: Asked, frame: LoopFrame, grids: Grids) -> None:
+        self._grids = grids
+        on = asked.near.on
+        assert on is not None
+        self.on = on
+        super().__init__(asked, frame)
+
+    @property
+    def _kind(self) -> tuple[str, int]:
+        return "i64", self.on.axes
+
+    def _take(self) -> None:
+        kept, self.is_python = self.kept, self._frame.is_plain
+        self.own_cell, self._around, self._steps = kept("cell"), kept("around"), kept("cells_met")
+        self._axes = self._grids.axes(self.on.grid)
+
+    @property
+    def axes_name(self) -> str:
+        """The parameter with the grid's shape."""
+        return self._axes
+
+    def setup(self) -> list[str]:
+        if self._frame.is_plain:
+            return []
+        cells = f"np.empty(most_in_reach({self._axes}, {self._radius_before}), np.int32)"
+        if not self.on.standing:
+            return [f"{self.found} = {cells}"]
+        crowd = self._grids.crowds(self.on.standing)
+        rows = f"{crowd}.before" if self._grids.is_now else f"{crowd}.rows"
+        return [f"{self._around} = {cells}", f"{self.found} = np.empty(len({rows}) + 1, np.int32)"]
+
+    @property
+    def _radius_before(self) -> str:
+        """The expression for the greatest radius of all."""
+        radius = self.asked.near.radius
+        match radius:
+            case FieldValue():
+                return f"{self._axes}.cells"
+            case Argument():
+                return self._frame.argument(radius)
+        return str(radius)
+
+    def listed(self, body: LoopBody) -> list[str]:
+        """The statements that list those in reach of the row."""
+        near, on = self.asked.near, self.on
+        cell = body.cell_of_row(near.place)
+        match near.radius:
+            case FieldValue() | Argument():
+                radius = body.value(near.radius).at(0).text
+            case _:
+                radius = str(near.radius)
+        center = str(bool(on.center or on.standing))
+        given = f"{self._axes}, {self.own_cell}, {on.hood.upper()}, {radius}, {center}"
+        lines = [f"{self.own_cell} = {cell}"]
+        if not on.standing:
+            return [*lines, *self._call("cells_near", given, self.found, self.count)]
+        lines += self._call("cells_near", given, self._around, self._steps)
+        rows = f"rows_{self._grids.when}"
+        steps = "" if self._frame.is_plain else f"{self._steps}, "
+        crowds = self._grids.crowds(on.standing)
+        given = f"{crowds}, {self._around}, {steps}{', '.join(self._own(body))}"
+        return [*lines, *self._call(rows, given, self.found, self.count), *self._members_alone()]
+
+    def _call(self, function: str, given: str, found: str, count: str) -> list[str]:
+        """The statements that make a list: of Python, or in an array."""
+        if self._frame.is_plain:
+            return [f"{found} = {function}({given})", f"{count} = len({found})"]
+        return [f"{count} = {function}({given}, {found})"]
+
+    def _own(self, body: LoopBody) -> list[str]:
+        """The row that does not meet itself, or the entity that does not, and whose rows are."""
+        on, asked = self.on, self.asked
+        component = asked.components[on.owner]
+        nobody = self._nobody()
+        if on.owner in asked.own.components:  # of one entity that is the same row
+            return [body.row_of(on.owner), "0", nobody]
+        bearer = next((n for n, c in asked.own.components.items() if c.owner == "entity"), None)
+        if bearer is None or component.owner == "none":
+            return ["-1", "0", nobody]
+        owner = body.value(FieldValue(Type("u64"), ENTITY, bearer)).at(0).text
+        data = self._frame.source.managers.data(component.name)
+        owners = self._frame.parameter(
+            f"{component.module}_owners", array_type("u64"), f"{data}._entity_column"
+        )
+        return ["-1", owner, owners]
+
+    def _nobody(self) -> str:
+        return self._frame.ready("nobody", "np.empty(0, np.uint64)")
+
+    def _members_alone(self) -> list[str]:
+        """The statements that leave out rows that are not in the group or query."""
+        asked = self.asked
+        if not self._is_several:
+            return []
+        module = asked.components[self.on.owner].module
+        table = f"_{module}_numbers"
+        rows = f"_{module}_members"
+        manager = self._frame.source.managers.manager(self.on.standing)
+        self._frame.tables[table] = f"member_numbers({manager}, {rows})"
+        numbers = self._frame.parameter(f"{module}_numbers", array_type("i64"), table)
+        if self._frame.is_plain:
+            kept = f"[{numbers}[r] for r in {self.found} if {numbers}[r] >= 0]"
+            return [f"{self.found} = {kept}", f"{self.count} = len({self.found})"]
+        return [f"{self.count} = members_alone({numbers}, {self.found}, {self.count})"]
+
+    @property
+    def _is_several(self) -> bool:
+        """Whether those who are asked are rows of a group or query."""
+        asked = self.asked
+        return asked.other.at is not None or len(asked.components) > 1
+
+    # --- what a neighbour has ----------------------------------------------------------------
+
+    def of_other(self, node: OtherField | Offset | Distance) -> Value:
+        if isinstance(node, Distance):
+            return uniform(node.type, called("np.sqrt", Code(f"np.float64({self.square})")))
+        return super().of_other(node)
+
+    def _has(self, node: OtherField) -> Value:
+        if node.name == CELL_ID:
+            return uniform(node.type, Code(f"id_of_cell({self.place})"))
+        row = self._member(node.owner, self.place) if self._is_several else self.place
+        if node.name == ID_SLOT:
+            return self._id(node, row)
+        return cells_of(self._frame.met_arrays(node), node.type, row)
+
+    def _id(self, node: OtherField, row: str) -> Value:
+        """The id of a row that is nobody's."""
+        component = self.asked.components[node.owner]
+        data = self._frame.source.managers.data(component.name)
+        slots, generations = (
+            self._frame.parameter(
+                f"{component.module}_{name}", array_type("u32"), f"{data}._id_{name}_column"
+            )
+            for name in ("slot", "generation")
+        )
+        slot = f"{slots}[{row}]"
+        return uniform(node.type, Code(f"id_from({slot}, {generations}[{slot}])"))
+
+    def occupied(self, node: Occupied) -> Value:
+        """Whether somebody stands on the neighbour."""
+        crowds = self._grids.crowds(node.component)
+        return uniform(node.type, Code(f"is_on_{self._grids.when}({crowds}, {self.place})"))
+
+    def way(self, crosses: bool = True) -> list[str]:
+        lines, other = [], self.place
+        if self.on.standing:
+            member = self._member(self.on.owner, other) if self._is_several else other
+            kind = Type("u64", (), f"id<{self.on.grid}>")
+            column = OtherField(kind, self._place_name, self.on.owner, self.asked.near.name)
+            (array,) = self._frame.met_arrays(column)
+            other = f"cell_of({array}[{member}])"
+        for axis, apart in enumerate(self.offsets):
+            place = 3 - self.on.axes + axis
+            given = f"{self._axes}, {self.own_cell}, {other}, {place}"
+            lines.append(f"{apart} = apart_along({given})")
+        return lines
+
+    @property
+    def _place_name(self) -> str:
+        on = self.asked.components[self.on.owner].on
+        assert on is not None
+        return on.field

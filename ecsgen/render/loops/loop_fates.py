@@ -1,0 +1,207 @@
+"""Births and deaths in loops: who they are is noted; in turns nobody finds the dead any more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ecsgen.kernels import form
+from ecsgen.model.programs import ENTITY, HANDLE, Constant, Death, Expression, FieldValue
+from ecsgen.render.calls import call
+from ecsgen.render.loops.code import Code
+from ecsgen.render.loops.frame import LoopFrame, array_type, cells_of
+from ecsgen.render.quoting import literal
+
+if TYPE_CHECKING:
+    from ecsgen.render.loops.loop_body import LoopBody
+
+_FATES = "_fates"
+
+
+class LoopFates:
+    """What a function is given to note births and deaths in, and the statements that do."""
+
+    def __init__(self, frame: LoopFrame, births: tuple[form.Bear, ...]) -> None:
+        self._frame = frame
+        program = frame.program
+        self.is_now = program.takes_turns
+        targets = [step.target for step in program.steps]
+        deaths = [target for target in targets if isinstance(target, Death)]
+        self._kills_entities = any(not one.component for one in deaths)
+        self._of_rows = list(dict.fromkeys(one.component for one in deaths if one.component))
+        self._births = births
+
+    # --- the method --------------------------------------------------------------------------
+
+    def made(self, count: str) -> str:
+        """The statement that makes what they are noted in; `count`: how many rows run."""
+        modules = self._frame.source.managers.components
+        rows = tuple(modules[name].module for name in self._of_rows)
+        births = tuple(
+            tuple(
+                (modules[one.component].module, tuple(name for name, _ in one.values))
+                for one in bear.newborn
+            )
+            for bear in self._births
+        )
+        given = ["self", count, literal(rows), literal(births)]
+        return call(f"{_FATES} = Fates", given, 8).lstrip().replace("\n    ", "\n")
+
+    # --- parameters --------------------------------------------------------------------------
+
+    def _given(self, name: str, annotation: str, passed: str) -> str:
+        return self._frame.parameter(name, annotation, f"{_FATES}.{passed}")
+
+    @property
+    def _tally(self) -> str:
+        return self._given("tally", array_type("i64"), "tally")
+
+    def _gone(self, component: str) -> str:
+        """The parameter that tells who has died: entities by index, or rows."""
+        if not component:
+            return self._given("gone", array_type("bool"), "gone")
+        module = self._frame.source.managers.components[component].module
+        return self._given(f"{module}_gone", array_type("bool"), f"gone_rows[{literal(module)}]")
+
+    def lives(self, entity: str, mask: str) -> str:
+        """The expression for whether an entity has not died meanwhile; nothing if nobody does."""
+        if not (self.is_now and self._kills_entities):
+            return ""
+        return f"not {self._gone('')}[np.int64({entity} & {mask})]"
+
+    def stays(self, component: str, row: str) -> str:
+        """The same of a row."""
+        if not self.is_now or component not in self._of_rows:
+            return ""
+        return f"not {self._gone(component)}[{row}]"
+
+    # --- statements --------------------------------------------------------------------------
+
+    def die(self, body: LoopBody, one: form.Die, over: str) -> None:
+        """The row's own entity dies, or its row; none of its steps follows."""
+        with body.block(f"if {self._test(body, one.test)}"):
+            if over in self._of_rows:
+                self._bury_row(body, over, body.row_of(over))
+            else:
+                bearer = FieldValue(HANDLE, ENTITY, over)
+                self._bury_entity(body, body.value(bearer).at(0).text)
+            body.write("continue")
+
+    def kill(self, body: LoopBody, one: form.Kill, found: Code, over: str) -> None:
+        """Another one dies, if there is such."""
+        test = found.text if not one.row.component else f"{found.text} != NIL"
+        more = self._test(body, one.test)
+        with body.block(f"if {test}" + ("" if more == "True" else f" and ({more})")):
+            if one.row.component:
+                self._bury_row(body, one.row.component, found.text)
+                own = body.row_of(over) if over == one.row.component else ""
+                buried = found.text
+            else:
+                buried = body.kept(body.value(one.handle)).at(0).text
+                self._bury_entity(body, buried)
+                is_owned = self._frame.source.components[over].owner == "entity"
+                bearer = FieldValue(HANDLE, ENTITY, over)
+                own = body.value(bearer).at(0).text if is_owned else ""
+            if own:  # oneself: no step follows
+                body.write(f"if {buried} == {own}:", "    continue")
+
+    def _test(self, body: LoopBody, test: Expression) -> str:
+        return "True" if isinstance(test, Constant) else body.value(test).at(0).text
+
+    def _bury_entity(self, body: LoopBody, entity: str) -> None:
+        index = body.names.take("index")
+        gone, tally = self._gone(""), self._tally
+        dead = self._given("dead", array_type("u64"), "dead")
+        body.write(f"{index} = np.int64({entity} & {body.lookups.mask})")
+        with body.block(f"if not {gone}[{index}]"):
+            if self.is_now:
+                self._leave_cells(body, entity)
+            body.write(
+                f"{gone}[{index}] = True",
+                f"{dead}[{tally}[0]] = {entity}",
+                f"{tally}[0] += 1",
+            )
+
+    def _bury_row(self, body: LoopBody, component: str, row: str) -> None:
+        managers = self._frame.source.managers
+        module, place = managers.components[component].module, 1 + self._of_rows.index(component)
+        gone, tally = self._gone(component), self._tally
+        dead = self._given(f"{module}_dead", array_type("i64"), f"dead_rows[{literal(module)}]")
+        with body.block(f"if not {gone}[{row}]"):
+            if self.is_now:
+                self._leave_cell(body, component, row)
+            body.write(
+                f"{gone}[{row}] = True",
+                f"{dead}[{tally}[{place}]] = {row}",
+                f"{tally}[{place}] += 1",
+            )
+
+    def _leave_cells(self, body: LoopBody, entity: str) -> None:
+        """The dead leave their cells, whichever of those who are watched they are."""
+        managers = self._frame.source.managers
+        places = {*self._frame.program.watched, *(one.asked.space for one in body.spaces)}
+        for name in sorted(places):
+            if managers.components[name].owner != "entity":
+                continue
+            row = body.names.take(f"{managers.components[name].module}_gone_row")
+            body.lookups.of_entity(name, row, entity)
+            with body.block(f"if {row} != NIL"):
+                self._leave_cell(body, name, row)
+
+    def _leave_cell(self, body: LoopBody, component: str, row: str) -> None:
+        for near in body.spaces:
+            if near.asked.space == component:
+                body.write(near.left(row))
+        on = self._frame.source.managers.components[component].on
+        if on is None or component not in self._frame.program.watched:
+            return
+        place = form.Place(form.Row(0, component), on.field, HANDLE)
+        cell = self._frame.found_cells(place, row).at(0).text
+        body.write(f"leave_if_on({body.grids.crowds(component)}, {cell}, {row})")
+
+    # --- births ------------------------------------------------------------------------------
+
+    def bear(self, body: LoopBody, one: form.Bear) -> None:
+        """Somebody is born after the last row, unless a cell is full or none."""
+        values = {
+            (born.component, name): body.named(body.value(value))
+            for born in one.newborn
+            for name, value in born.values
+        }
+        tests, takes = [], []
+        if (test := self._test(body, one.test)) != "True":
+            tests.append(test)
+        for born in one.newborn:
+            component = self._frame.source.managers.components[born.component]
+            on = component.on
+            if on is None or on.field not in dict(born.values):
+                continue
+            axes = body.grids.axes(on.grid)
+            cell = values[born.component, on.field].at(0).text
+            if self.is_now and born.component in self._frame.program.watched:
+                crowds = body.grids.crowds(born.component)
+                tests.append(f"has_room({crowds}, {axes}, {cell}, {on.capacity})")
+                takes.append(f"take_cell({crowds}, {cell})")
+            else:
+                tests.append(f"is_cell({axes}, {cell})")
+        if tests:
+            with body.block(f"if {' and '.join(tests)}"):
+                self._note(body, one, values, takes)
+        else:
+            self._note(body, one, values, takes)
+
+    def _note(self, body, one, values, takes) -> None:  # type: ignore[no-untyped-def]
+        number, tally = one.number, self._tally
+        place = 1 + len(self._of_rows) + number
+        k = body.names.take("born")
+        at = self._given(f"born_at_{number}", array_type("i64"), f"births[{number}].at")
+        body.write(f"{k} = {tally}[{place}]", f"{at}[{k}] = {self._frame.turn}")
+        managers = self._frame.source.managers
+        for (component, name), value in values.items():
+            module = managers.components[component].module
+            field = next(f for f in managers.components[component].fields if f.name == name)
+            passed = f"births[{number}].flat({literal(module)}, {literal(name)})"
+            array = self._given(f"{module}_{name}_{number}", array_type(field.type.scalar), passed)
+            kind = value.type.of_shape(field.type.shape)
+            held = cells_of([array], kind, k)
+            body.store(value, held)
+        body.write(*takes, f"{tally}[{place}] += 1")

@@ -1,0 +1,232 @@
+"""Grids at once, where all rows ask the same cells around them: inside of a strip these are so many
+places further on, without a list, so that loops become vector loops."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from ecsgen.kernels.form import Ask
+from ecsgen.model.programs import (
+    CELL_ID,
+    CellAt,
+    Coordinates,
+    Distance,
+    Expression,
+    Occupied,
+    Offset,
+    OnGrid,
+    OtherField,
+    Program,
+    Question,
+    walk,
+)
+from ecsgen.model.types import SCALARS, Type
+from ecsgen.render.loops.code import Code, Level, called, cut
+from ecsgen.render.loops.elements import arithmetic, extreme_of
+from ecsgen.render.loops.frame import LoopFrame, cells_of
+from ecsgen.render.loops.near import Neighbours
+from ecsgen.render.loops.values import Value, uniform
+
+if TYPE_CHECKING:
+    from ecsgen.render.loops.grid_near import OnGrid as ListedOnGrid
+    from ecsgen.render.loops.loop_body import LoopBody
+
+_MOST: Final = 48
+"""Cells around that are written out."""
+_HOWS: Final = ("count", "sum", "mean", "min", "max")
+
+
+def offsets_of(on: OnGrid, radius: int) -> list[tuple[int, ...]]:
+    """The offsets of the cells in reach, ascending, the first axis slowest."""
+    found = []
+    for offset in product(range(-radius, radius + 1), repeat=on.axes):
+        far = sum(map(abs, offset)) if on.hood == "von_neumann" else max(map(abs, offset))
+        is_along = on.hood != "axes" or sum(map(bool, offset)) <= 1
+        if far <= radius and is_along and any(offset):
+            found.append(offset)
+    return found
+
+
+def is_stencil(program: Program) -> bool:
+    """Whether rows that are cells ask the same cells around each of them, all at once."""
+    if program.takes_turns or program.is_fateful or not program.nears:
+        return False
+    for near in program.nears:
+        on, radius = near.on, near.radius
+        if on is None or on.standing or near.place.name != CELL_ID:
+            return False
+        if not isinstance(radius, int) or not 0 < len(offsets_of(on, radius)) <= _MOST:
+            return False
+    nodes = [node for one in program.expressions for node in walk(one)]
+    if any(node.type.shape for node in nodes):  # whose places would be signed
+        return False
+    questions = [node for node in nodes if isinstance(node, Question)]
+    return all(one.how in _HOWS and (one.where is None or one.how == "count") for one in questions)
+
+
+def is_picture(program: Program) -> bool:
+    """Whether whole columns tell what cells around are asked for: blocks of rows know it then."""
+    if not is_stencil(program) or program.effects.leads or program.effects.sends or program.ticks:
+        return False
+    nodes = [node for one in program.expressions for node in walk(one)]
+    if any(isinstance(node, Coordinates | CellAt | Occupied) for node in nodes):
+        return False
+    questions = [node for node in nodes if isinstance(node, Question)]
+    return all(one.where is None and _is_column(one.value) for one in questions)
+
+
+def _is_column(value: Expression | None) -> bool:
+    return value is None or (isinstance(value, OtherField) and value.name != CELL_ID)
+
+
+class Stencil(Neighbours):
+    """Cells around those inside of a strip: so many places further on."""
+
+    def __init__(self, listed: ListedOnGrid, frame: LoopFrame) -> None:
+        self._listed = listed
+        radius = listed.asked.near.radius
+        assert isinstance(radius, int)
+        self.radius = radius
+        self.offsets_met = offsets_of(listed.on, radius)
+        self.shifts: dict[tuple[int, ...], str] = {}
+        super().__init__(listed.asked, frame)
+        self._now: tuple[int, ...] = ()
+
+    @property
+    def listed_axes(self) -> str:
+        """The parameter with the grid's shape."""
+        return self._listed.axes_name
+
+    @property
+    def _kind(self) -> tuple[str, int]:
+        return "i64", self._listed.on.axes
+
+    def _take(self) -> None:
+        """Nothing that is not known otherwise."""
+
+    def setup(self) -> list[str]:
+        return []
+
+    def way(self, crosses: bool = True) -> list[str]:
+        return []
+
+    def strip_lines(self, strip: str, is_inner: str) -> list[str]:
+        """The statements that find how far it is to the strips around one, and whether it has all
+        of them."""
+        lines = []
+        for offset in dict.fromkeys(one[:-1] for one in self.offsets_met):
+            if not any(offset):
+                self.shifts[offset] = ""
+                continue
+            name = self.kept("up" if sum(offset) < 0 else "down")
+            self.shifts[offset] = name
+            x, y = (0, *offset)[-2:]
+            given = f"{self._listed.axes_name}, {strip}, {x}, {y}, {self.radius}"
+            far = f"{name}_strip"
+            lines.append(f"{far} = strip_shift({given})")
+            lines.append(f"{is_inner} = {is_inner} and {far} != NO_STRIP")
+            lines.append(f"{name} = np.uintp({far})")
+        return lines
+
+    # --- what a cell has -----------------------------------------------------------------------
+
+    def at(self, offset: tuple[int, ...]) -> None:
+        """Mean the cell at an offset from now on."""
+        self._now = offset
+        parts = [self._frame.row, self.shifts[offset[:-1]]]
+        text = " + ".join(filter(None, parts))
+        last = offset[-1]
+        if last:
+            text = f"{text} {'-' if last < 0 else '+'} np.uintp({abs(last)})"
+        self.place = text
+
+    def of_other(self, node: OtherField | Offset | Distance) -> Value:
+        if isinstance(node, Offset):
+            return Value(node.type, lambda place: Code(str(self._now[int(place)])))
+        if isinstance(node, Distance):
+            square = sum(one * one for one in self._now)
+            return uniform(node.type, Code(f"np.sqrt({float(square)})", Level.CALL))
+        return self._has(node)
+
+    def _has(self, node: OtherField) -> Value:
+        if node.name == CELL_ID:
+            return uniform(node.type, Code(f"id_of_cell({self.place})"))
+        return cells_of(self._frame.met_arrays(node), node.type, self.place)
+
+
+class StencilQuestions:
+    """What is asked of them, written out."""
+
+    def __init__(self, body: LoopBody, near: Stencil) -> None:
+        self._body = body
+        self._near = near
+
+    def answer(self, node: Ask) -> Value:
+        """The statements that ask, and the answers."""
+        question = node.question
+        if question.how == "count":
+            return self._counted(question)
+        assert question.value is not None
+        if question.how in ("min", "max"):
+            return self._extreme(question.how, node.to.type, question.value)
+        return self._added(question.how, node.to.type, question.value)
+
+    def _counted(self, question: Question) -> Value:
+        """For how many: sums of bools in bytes, which loops add many of at once."""
+        type_ = Type("i64")
+        tests = [one for one in (question.value, question.where) if one is not None]
+        if not tests:
+            return uniform(type_, Code(f"np.int64({len(self._near.offsets_met)})", Level.CALL))
+        terms = []
+        for offset in self._near.offsets_met:
+            self._near.at(offset)
+            codes = [self._body.value(test).at(0).within(Level.ATOM) for test in tests]
+            is_byte = len(tests) == 1 and isinstance(tests[0], OtherField)
+            terms.append(codes[0] if is_byte else f"np.uint8({' & '.join(codes)})")
+        count = self._body.names.take("number")
+        added = " + ".join(terms)
+        self._body.write(f"{count} = np.int64(np.uint8({added}))")
+        return uniform(type_, Code(count))
+
+    def _added(self, how: str, type_: Type, value: Expression) -> Value:
+        """Floats in f64, one after the other."""
+        body, is_float = self._body, type_.is_float
+        total = type_.of_scalar("f64") if is_float else type_
+        held = body.variables(total, "mean" if how == "mean" else "total")
+        body.store(uniform(Type(total.scalar), body.constant(0, total.scalar)), held)
+
+        def add(there: Code, code: Code) -> str:
+            code = cut(code, value.type.scalar)
+            if value.type.scalar != total.scalar:
+                code = called(SCALARS[total.scalar].numpy, code)
+            return arithmetic("+", Type(total.scalar), there, code).text
+
+        for offset in self._near.offsets_met:
+            self._near.at(offset)
+            body.change(held, body.value(value), add)
+
+        def at(place: int | str) -> Code:
+            code = held.at(place)
+            if how == "mean":
+                code = Code(f"{code.text} / {len(self._near.offsets_met)}", Level.PRODUCT)
+            return code if type_.scalar == "f64" or not is_float else called("np.float32", code)
+
+        return body.stored(Value(type_, at), "asked")
+
+    def _extreme(self, how: str, type_: Type, value: Expression) -> Value:
+        body, one = self._body, Type(type_.scalar)
+        held = body.variables(type_, "least" if how == "min" else "greatest")
+        for number, offset in enumerate(self._near.offsets_met):
+            self._near.at(offset)
+
+            def choose(there: Code, code: Code, is_first: bool = number == 0) -> str:
+                code = cut(code, one.scalar)
+                return (
+                    code.text
+                    if is_first
+                    else cut(extreme_of(how, one, there, code), one.scalar).text
+                )
+
+            body.change(held, body.named(body.value(value)), choose)
+        return held

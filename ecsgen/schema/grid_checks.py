@@ -1,0 +1,192 @@
+"""The keys `grid` and `on` of components: rows that are cells, and rows that stand on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Final
+
+from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.model import Base, Field, Grid, Mark, Standing
+from ecsgen.policies import keys
+from ecsgen.policies.policy import asked
+from ecsgen.schema.drafts import Draft
+from ecsgen.schema.language.component_keys import ComponentSpec, FieldSpec, OnSpec
+from ecsgen.schema.language.world_keys import WorldSpec
+from ecsgen.schema.policy_keys import other, shown
+
+Drafts = Mapping[str, Draft[ComponentSpec]]
+
+MOST_AXES: Final = 3
+MOST_CELLS: Final = 2**31 - 1
+_BESIDE_GRID: Final = frozenset(
+    ("component", "grid", "fields", "kernels", "reductions", "doc", "renamed_from", "removed")
+)
+_NO_CELL: Final = "cells are all there from the beginning and never move"
+_FORBIDS_STANDING: Final = {"space": "", "partition": "", "instances": "many", "lookup": "direct"}
+"""Key → the value that does not go with `on`; empty: any value but the default."""
+
+
+# --- Cells ----------------------------------------------------------------------------------------
+
+
+def build_grid(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Grid | None:
+    """The grid of a component, if it has one that is right; reports E518."""
+    spec = draft.spec.grid
+    if spec is None:
+        return None
+    _check_beside(draft, diagnostics)
+    _check_cell_fields(draft, diagnostics)
+    shape = _shape(draft, diagnostics)
+    if shape is None:
+        return None
+    wrap = _wrap(draft, len(shape), diagnostics)
+    return None if wrap is None else Grid(shape, wrap, spec.hood)
+
+
+def _check_beside(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:
+    """Report keys that say how rows come, go, move or whose they are."""
+    for key in draft.node.keys:
+        if key in _BESIDE_GRID or key not in type(draft.spec).model_fields:
+            continue
+        message = f"{shown(draft, key)} does not go with 'grid' on line {draft.key('grid').line}"
+        diagnostics.add("E518", message, draft.key(key), hint=_NO_CELL)
+
+
+def _check_cell_fields(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:
+    """Report a grid without fields, and fields whose values stand in more than their column."""
+    fields = draft.node.at("fields")
+    if not draft.spec.fields_ and draft.node.complete and (fields is None or fields.complete):
+        diagnostics.add("E518", "a grid without fields has nothing in a cell", draft.key("grid"))
+    for name, form in draft.spec.fields_.items():
+        for key, _ in asked(keys("field"), form) if isinstance(form, FieldSpec) else ():
+            message = f"the field {quote(name)} of cells cannot be {key}"
+            diagnostics.add("E518", message, draft.key("fields", name, key))
+
+
+def _shape(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> tuple[int, ...] | None:
+    spec, node = draft.spec.grid, draft.node.at("grid", "shape")
+    assert spec is not None
+    if node is not None and not node.complete:
+        return None
+    mark = draft.value("grid", "shape")
+    if not 1 <= len(spec.shape) <= MOST_AXES:
+        message = f"a grid has 1 to {MOST_AXES} axes, not {len(spec.shape)}"
+        diagnostics.add("E518", message, mark)
+        return None
+    wrong = [place for place, size in enumerate(spec.shape) if size < 1]
+    for place in wrong:
+        message = f"an axis has a cell at least, not {spec.shape[place]}"
+        diagnostics.add("E518", message, draft.value("grid", "shape", place))
+    if not wrong and prod(spec.shape) > MOST_CELLS:
+        message = f"the grid has {prod(spec.shape)} cells; 2^31 - 1 are the most"
+        diagnostics.add("E518", message, mark)
+        return None
+    return None if wrong else tuple(spec.shape)
+
+
+def _wrap(
+    draft: Draft[ComponentSpec], axes: int, diagnostics: Diagnostics
+) -> tuple[bool, ...] | None:
+    spec, node = draft.spec.grid, draft.node.at("grid", "wrap")
+    assert spec is not None
+    if isinstance(spec.wrap, bool):
+        return (spec.wrap,) * axes
+    if node is not None and not node.complete:
+        return None
+    if len(spec.wrap) != axes:
+        message = f"'wrap' has {len(spec.wrap)} answers, and the grid {axes} axes"
+        hint = "true or false alone is for all of them"
+        diagnostics.add("E518", message, draft.value("grid", "wrap"), hint=hint)
+        return None
+    return tuple(spec.wrap)
+
+
+# --- Rows that stand on cells ---------------------------------------------------------------------
+
+
+def build_standing(
+    draft: Draft[ComponentSpec],
+    fields: tuple[Field, ...],
+    components: Drafts,
+    diagnostics: Diagnostics,
+) -> Standing | None:
+    """On which grid the rows of a component stand, if they do and that is right; reports E519."""
+    spec = draft.spec.on
+    if spec is None:
+        return None
+    for key, value in _FORBIDS_STANDING.items():
+        if getattr(draft.spec, key) == value if value else other(draft.spec, key):
+            on = draft.key("on").line
+            message = f"{shown(draft, key)} does not go with 'on' on line {on}"
+            diagnostics.add("E519", message, draft.key(key))
+    name, capacity = (spec.field, spec.capacity) if isinstance(spec, OnSpec) else (spec, None)
+    mark = draft.value("on", "field") if isinstance(spec, OnSpec) else draft.value("on")
+    field = next((one for one in fields if one.name == name), None)
+    if field is None:
+        _report_no_field(draft, name, fields, mark, diagnostics)
+        return None
+    if _is_no_place(draft, field, components, mark, diagnostics):
+        return None
+    return Standing(name, field.type.target, capacity or 0)
+
+
+def _report_no_field(
+    draft: Draft[ComponentSpec],
+    name: str,
+    fields: tuple[Field, ...],
+    mark: Mark,
+    diagnostics: Diagnostics,
+) -> None:
+    node = draft.node.at("fields")
+    was_refused = node is not None and (name in node.keys or not node.complete)
+    if not was_refused and draft.node.complete:
+        hint = did_you_mean(name, [one.name for one in fields])
+        diagnostics.add("E519", f"{quote(name)} is no field", mark, hint=hint)
+
+
+def _is_no_place(
+    draft: Draft[ComponentSpec],
+    field: Field,
+    components: Drafts,
+    mark: Mark,
+    diagnostics: Diagnostics,
+) -> bool:
+    """Report a field that cannot say where rows stand."""
+    target = components.get(field.type.target)
+    is_cell = field.type.base is Base.ID and target is not None and target.spec.grid is not None
+    why = ""
+    if not is_cell or field.type.shape:
+        why = f"rows stand on an id<Grid> without a shape, and {quote(field.name)} is "
+        why += field.type.text
+    elif field.split:
+        why = f"{quote(field.name)} is split"
+    elif field.asked:
+        why = f"{quote(field.name)} cannot be {field.asked[0][0]}: where rows stand is looked up"
+    elif draft.spec.cold == "indirect" and "cold" in field.tags:
+        why = f"{quote(field.name)} is in the second, cold buffer"
+    if why:
+        diagnostics.add("E519", why, mark)
+    return bool(why)
+
+
+# --- Where cells, and rows that stand on them, cannot be ------------------------------------------
+
+
+def check_grids(draft: Draft[WorldSpec], components: Drafts, diagnostics: Diagnostics) -> None:
+    """Report E518 and E519 for those in archetypes or groups, or in a world with shards."""
+    spec = draft.spec
+    homes = {"the archetypes": spec.archetypes.components if spec.archetypes else ()}
+    homes |= {f"the group {quote(name)}": names for name, names in spec.groups.items()}
+    for name, component in components.items():
+        for code, key in (("E518", "grid"), ("E519", "on")):
+            if getattr(component.spec, key) is None:
+                continue
+            where = [home for home, names in homes.items() if name in names]
+            if key == "on":
+                where = [home for home in where if not home.startswith("the group")]
+            if spec.shards is not None:
+                where.append("a world with 'shards'")
+            for home in where:
+                message = f"{quote(name)} has {quote(key)}, so it cannot be in {home}"
+                diagnostics.add(code, message, component.key(key))

@@ -1,0 +1,1 @@
+"""Components whose rows are the cells of a grid, and rows that stand on cells."""

@@ -1,0 +1,358 @@
+"""What kernels see of grids: cells in reach, who stands on them, and in turns as it is now.
+
+As plain loops have it; compiled ones have the same under the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..handles import RowArray
+from .cells import GridManager
+from .grid_layout import FIRST_CELL, GridLayout, offsets
+from .standing import Standing
+
+MOORE: Final = "moore"
+VON_NEUMANN: Final = "von_neumann"
+AXES: Final = "axes"
+"""The hoods, as kernels name them."""
+
+
+class Axes:
+    """A grid as kernels take it: three axes, the first ones of one cell where there are fewer."""
+
+    __slots__ = ("_around", "_layout", "cells", "sizes", "strides", "wrap")
+
+    def __init__(self, layout: GridLayout) -> None:
+        more = 3 - len(layout.shape)
+        self._layout = layout
+        self.sizes = (1,) * more + layout.shape
+        self.wrap = (False,) * more + layout.wrap
+        self.strides = (layout.cells,) * more + layout.strides
+        self.cells = layout.cells
+        self._around: dict[tuple[int, str, int, bool], list[int]] = {}
+
+    def around(self, cell: int, hood: str, radius: int, center: bool) -> list[int]:
+        """Return the cells in reach of one, by offset."""
+        key = cell, hood, radius, center
+        found = self._around.get(key)
+        if found is None:
+            layout = self._layout
+            steps = offsets(layout, hood, radius, center)
+            cells = layout.ravel(layout.unravel(np.array([cell])) + steps)
+            found = self._around[key] = cells[cells >= 0].tolist()
+        return found
+
+
+def axes_of(grid: GridManager) -> Axes:
+    """Return a grid as kernels take it."""
+    return Axes(grid._layout)
+
+
+def refuse_radius(label: str, radius: int) -> None:
+    """Raise ValueError for a radius below 0."""
+    if radius < 0:
+        raise ValueError(f"{label}: radius: wanted 0 or more, not {radius}")
+
+
+def cells_near(
+    axes: Axes, cell: int, hood: str, radius: int, center: bool
+) -> list[int]:
+    """Return the cells in reach of a cell, none of one below 0."""
+    if cell < 0 or radius < 0:
+        return []
+    return axes.around(cell, hood, radius, center)
+
+
+def place_along(axes: Axes, cell: int, axis: int) -> int:
+    """Return where a cell is along an axis, the last of which is 2."""
+    return cell // axes.strides[axis] % axes.sizes[axis]
+
+
+def apart_along(axes: Axes, one: int, other: int, axis: int) -> int:
+    """Return how far another cell is along an axis, the short way: in (-s/2, s/2] around."""
+    size = axes.sizes[axis]
+    apart = place_along(axes, other, axis) - place_along(axes, one, axis)
+    if axes.wrap[axis]:
+        if 2 * apart > size:
+            apart -= size
+        elif 2 * apart <= -size:
+            apart += size
+    return apart
+
+
+def cell_at(axes: Axes, x: Any, y: Any, z: Any) -> int:
+    """Return the id of the cell at a place, 0 outside of axes that do not go around."""
+    found = 0
+    for place, size, goes_around, stride in zip(
+        (int(x), int(y), int(z)), axes.sizes, axes.wrap, axes.strides, strict=True
+    ):
+        if goes_around:
+            place %= size
+        elif not 0 <= place < size:
+            return 0
+        found += place * stride
+    return FIRST_CELL + found
+
+
+class Crowds:
+    """Who stands on each cell before the kernel."""
+
+    __slots__ = ("empty", "rows", "starts")
+
+    def __init__(self, manager: Standing) -> None:
+        self.starts, self.rows = (each.tolist() for each in manager._occupants())
+        self.empty: list[int] | None = None
+
+    def first(self, cell: int) -> int:
+        """Return the first row on a cell, or -1."""
+        start = self.starts[cell]
+        return self.rows[start] if start < self.starts[cell + 1] else -1
+
+
+class CrowdsNow:
+    """Who stands on each cell now, in the order in which they came there."""
+
+    __slots__ = ("_here", "_taken", "empty", "spots")
+
+    def __init__(self, manager: Standing) -> None:
+        starts, rows = (each.tolist() for each in manager._occupants())
+        ends = pairwise(starts)
+        self._here = [dict.fromkeys(rows[start:end]) for start, end in ends]
+        self._taken: dict[int, int] = {}
+        """How many newborn will come to a cell."""
+        self.empty: list[int] | None = None
+
+    def on(self, cell: int) -> Any:
+        """Return the rows on a cell."""
+        return self._here[cell]
+
+    def count(self, cell: int) -> int:
+        """Return how many there are, those among them who will be born there."""
+        return len(self._here[cell]) + self._taken.get(cell, 0)
+
+    def first(self, cell: int) -> int:
+        """Return who came first, or -1."""
+        return next(iter(self._here[cell]), -1)
+
+    def enter(self, cell: int, row: int) -> None:
+        """Let a row come to a cell."""
+        self._here[cell][row] = None
+        self._fill(cell)
+
+    def leave(self, cell: int, row: int) -> None:
+        """Let a row go from a cell."""
+        del self._here[cell][row]
+        if self.empty is not None and self.count(cell) == 0:
+            self.spots[cell] = len(self.empty)
+            self.empty.append(cell)
+
+    def take(self, cell: int) -> None:
+        """Keep a place on a cell for one who will be born."""
+        self._taken[cell] = self._taken.get(cell, 0) + 1
+        self._fill(cell)
+
+    def empties(self) -> list[int]:
+        """Return the cells on which nobody stands, in order at first."""
+        if self.empty is None:
+            cells = range(len(self._here))
+            self.empty = [cell for cell in cells if self.count(cell) == 0]
+            self.spots = {cell: place for place, cell in enumerate(self.empty)}
+        return self.empty
+
+    def _fill(self, cell: int) -> None:
+        """The last of the empty cells takes the place of one that is not any more."""
+        empty = self.empty
+        if empty is not None and cell in self.spots:
+            place, last = self.spots.pop(cell), empty.pop()
+            if last != cell:
+                empty[place] = last
+                self.spots[last] = place
+
+
+def crowds_of(manager: Standing) -> Crowds:
+    """Return who stands where before the kernel."""
+    return Crowds(manager)
+
+
+def crowds_now(manager: Standing, follows_empty: bool) -> CrowdsNow:
+    """Return who stands where, as rows that take turns change it. `follows_empty`: so does the list
+    of cells on which nobody stands."""
+    found = CrowdsNow(manager)
+    if follows_empty:
+        found.empties()
+    return found
+
+
+def rows_before(
+    crowds: Crowds, cells: list[int], own: int, owner: Any, owners: Any
+) -> list[int]:
+    """Return the rows on cells in their order, without row `own` and those of an entity. `owners`:
+    nothing where rows are nobody's."""
+    starts, rows = crowds.starts, crowds.rows
+    here = (row for cell in cells for row in rows[starts[cell] : starts[cell + 1]])
+    return _others(here, own, owner, owners)
+
+
+def rows_now(
+    crowds: CrowdsNow, cells: list[int], own: int, owner: Any, owners: Any
+) -> list[int]:
+    """Return the same as it is now."""
+    here = (row for cell in cells for row in crowds.on(cell))
+    return _others(here, own, owner, owners)
+
+
+def _others(rows: Iterable[int], own: int, owner: Any, owners: Any) -> list[int]:
+    if len(owners) == 0:
+        return [row for row in rows if row != own]
+    return [row for row in rows if owners[row] != owner]
+
+
+def first_before(crowds: Crowds, id: Any, cells: int) -> int:
+    """Return the first row on a cell by its id; -1 without one, or on what is no cell."""
+    cell = int(id) - FIRST_CELL
+    return crowds.first(cell) if 0 <= cell < cells else -1
+
+
+def first_now(crowds: CrowdsNow, id: Any, cells: int) -> int:
+    """Return the same as it is now."""
+    cell = int(id) - FIRST_CELL
+    return crowds.first(cell) if 0 <= cell < cells else -1
+
+
+def gone_to(
+    crowds: CrowdsNow, axes: Axes, row: int, old: Any, new: Any, most: int
+) -> int:
+    """Let a row go to a cell, unless it is full or none; return where it stands.
+
+    `most`: how many may stand on a cell; 0: any number.
+    """
+    cell, before = int(new) - FIRST_CELL, int(old) - FIRST_CELL
+    is_cell = 0 <= cell < axes.cells
+    if cell == before or not is_cell or (most and crowds.count(cell) >= most):
+        return int(old)
+    crowds.enter(cell, row)
+    if before >= 0:
+        crowds.leave(before, row)
+    return int(new)
+
+
+def gone_at_once(axes: Axes, old: Any, new: Any) -> int:
+    """Return where a row stands that goes to a cell, unless that is none."""
+    return int(new if 0 <= int(new) - FIRST_CELL < axes.cells else old)
+
+
+def has_room(crowds: CrowdsNow, axes: Axes, id: Any, most: int) -> bool:
+    """Return whether one more may stand on a cell."""
+    cell = int(id) - FIRST_CELL
+    return 0 <= cell < axes.cells and not (most and crowds.count(cell) >= most)
+
+
+def take_cell(crowds: CrowdsNow, id: Any) -> None:
+    """Keep a place on a cell for one who will be born there."""
+    crowds.take(int(id) - FIRST_CELL)
+
+
+def leave_if_on(crowds: CrowdsNow, id: Any, row: int) -> None:
+    """Let a row go from the cell on which it stands, if it does."""
+    if id:
+        crowds.leave(int(id) - FIRST_CELL, int(row))
+
+
+def cell_of(id: Any) -> int:
+    """Return the number of a cell by its id; below 0 for 0."""
+    return int(id) - FIRST_CELL
+
+
+def id_of_cell(cell: int) -> int:
+    """Return the id of a cell."""
+    return FIRST_CELL + int(cell)
+
+
+def is_on_before(crowds: Crowds, cell: int) -> bool:
+    """Return whether somebody stands on a cell."""
+    return crowds.starts[cell] < crowds.starts[cell + 1]
+
+
+def is_on_now(crowds: CrowdsNow, cell: int) -> bool:
+    """Return the same as it is now."""
+    return len(crowds.on(cell)) > 0
+
+
+def count_empty(crowds: CrowdsNow) -> int:
+    """Return on how many cells nobody stands now."""
+    return len(crowds.empties())
+
+
+def empty_cell(crowds: CrowdsNow, place: int) -> int:
+    """Return one of them."""
+    return crowds.empties()[place]
+
+
+def is_cell(axes: Axes, id: Any) -> bool:
+    """Return whether an id is that of a cell."""
+    return 0 <= cell_of(id) < axes.cells
+
+
+def id_from(slot: Any, generation: Any) -> int:
+    """Return the id of a slot."""
+    return int(generation) << 32 | int(slot)
+
+
+def ranks_above(one: Any, other: Any) -> int:
+    """Return 1 if a number is greater than another, -1 if it is less, and of equal ones 0; NaN is
+    less than any."""
+    if one > other:
+        return 1
+    return -1 if one < other else int(one == one) - int(other == other)
+
+
+def ranks_below(one: Any, other: Any) -> int:
+    """Return 1 if a number is less than another, -1 if it is greater, and of equal ones 0; NaN is
+    greater than any."""
+    if one < other:
+        return 1
+    return -1 if one > other else int(one == one) - int(other == other)
+
+
+def member_numbers(manager: Any, members: RowArray) -> NDArray[np.int64]:
+    """Return which member of a group or query each row of a manager is, -1 for none; O(n)."""
+    numbers = np.full(manager.data._n, -1, np.int64)
+    numbers[members] = np.arange(len(members))
+    return numbers
+
+
+def empty_cells(manager: Standing) -> list[int]:
+    """Return the cells on which no row stands, in their order; O(n + cells)."""
+    starts, _ = manager._occupants()
+    cells: list[int] = (starts[1:] == starts[:-1]).nonzero()[0].tolist()
+    return cells
+
+
+def rows_alive(manager: Any) -> RowArray:
+    """Return all rows of living entities, active ones, in their order; O(n)."""
+    data = manager.data
+    rows: RowArray = data._used_rows()
+    active = getattr(data, "_n_active", None)
+    if active is not None:
+        rows = rows[rows < active]
+    entities = getattr(manager, "_entities", None)
+    if entities is None or data._entity_column.size == 0:
+        return rows
+    alive: RowArray = rows[entities._are_alive(data._entity_column[rows])]
+    return alive
+
+
+def living_handles(manager: Any) -> Any:
+    """Return the entity of each row of `rows_alive`, or its id if it is nobody's; O(n)."""
+    rows = rows_alive(manager)
+    if hasattr(manager, "_entities"):
+        return manager.data._entity_column[rows]
+    return manager.id_of_many(rows)
+
+

@@ -1,0 +1,112 @@
+"""Which cells are in reach of cells, and who stands on these: all pairs at once, in order."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import shown
+from ..given_arrays import as_entities
+from ..handles import RowArray
+from ..placement import NO_ROWS
+from ..policies.ids import stale_id
+from ..spaces.spaced import Neighbours
+from .grid_layout import HOODS, GridLayout, cells_of_ids, offsets
+
+if TYPE_CHECKING:
+    from .cells import GridManager
+
+CellPairs = tuple[RowArray, RowArray]
+"""Of each pair which of those who ask it is of, ascending, and the cell in reach."""
+
+
+def cells_asked(grid: GridManager, label: str, ids: ArrayLike) -> RowArray:
+    """Return k cells by their ids, or raise StaleIdError."""
+    given = as_entities(ids, f"{label}: cells")
+    cells = cells_of_ids(given, len(grid))
+    if (cells < 0).any():
+        raise stale_id(type(grid).__name__, int(given[int((cells < 0).argmax())]))
+    return cells
+
+
+def checked_reach(label: str, radius: SupportsIndex, hood: str) -> int:
+    """Return a radius as an int; ValueError below 0, or for a hood that there is not."""
+    try:
+        reach = index(radius)
+    except TypeError:
+        raise ValueError(f"{label}: radius: wanted an integer, not {shown(radius)}") from None
+    if reach < 0:
+        raise ValueError(f"{label}: radius: wanted 0 or more, not {reach}")
+    if hood not in HOODS:
+        raise ValueError(f"{label}: hood: wanted one of {', '.join(HOODS)}, not {shown(hood)}")
+    return reach
+
+
+def cells_in_reach(
+    layout: GridLayout, cells: RowArray, radius: int, hood: str, center: bool
+) -> CellPairs:
+    """Return the cells in reach of each of k cells, by offset; O(pairs)."""
+    steps = offsets(layout, hood, radius, center)
+    count = len(steps)
+    places = layout.unravel(cells)[:, None, :] + steps
+    found = layout.ravel(places.reshape(-1, steps.shape[1]))
+    who = np.arange(len(cells)).repeat(count)
+    inside = found >= 0
+    if inside.all():
+        return who, found
+    return who[inside], found[inside]
+
+
+def rows_of_cells(pairs: CellPairs, starts: RowArray, rows: RowArray) -> CellPairs:
+    """Return the rows that stand on the cells of pairs, on each in their order; O(found)."""
+    who, cells = pairs
+    low = starts[cells]
+    counts = starts[cells + 1] - low
+    ends = counts.cumsum()
+    places = np.arange(int(ends[-1]) if len(ends) else 0)
+    places += (low - (ends - counts)).repeat(counts)
+    return who.repeat(counts), rows[places]
+
+
+def neighbours_of(pairs: CellPairs, count: int) -> Neighbours:
+    """Return pairs of `count` who ask as starts and rows."""
+    who, found = pairs
+    starts = np.zeros(count + 1, np.intp)
+    np.cumsum(np.bincount(who, minlength=count), out=starts[1:])
+    return Neighbours(starts, found)
+
+
+def rows_around(
+    layout: GridLayout,
+    label: str,
+    cells: RowArray,
+    radius: Any,
+    hood: str,
+    starts: RowArray,
+    rows: RowArray,
+) -> Neighbours:
+    """Return who stands in reach of each of k cells; O(found)."""
+    reach = checked_reach(label, radius, hood)
+    if reach == 0:  # who is here
+        pairs = np.arange(len(cells)), cells
+    else:
+        pairs = cells_in_reach(layout, cells, reach, hood, center=True)
+    return neighbours_of(rows_of_cells(pairs, starts, rows), len(cells))
+
+
+def occupants(cells: RowArray, count: int) -> tuple[RowArray, RowArray]:
+    """Return rows by the cell on which they stand, those of one in their order, and where those
+    of each cell begin, shape (count + 1,); -1 stands nowhere. O(n + count)."""
+    here = cells >= 0
+    rows = NO_ROWS if not here.any() else here.nonzero()[0]
+    numbers = cells[rows]
+    starts = np.zeros(count + 1, np.intp)
+    np.cumsum(np.bincount(numbers, minlength=count), out=starts[1:])
+    # by 16 bits at a time numpy sorts in O(n)
+    order = (numbers & 0xFFFF).astype(np.uint16).argsort(kind="stable")
+    if count > 0x10000:
+        order = order[(numbers[order] >> 16).astype(np.uint16).argsort(kind="stable")]
+    return starts, rows[order]

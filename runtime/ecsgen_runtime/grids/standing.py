@@ -1,0 +1,396 @@
+"""on: rows that stand on the cells of a grid, as a field of theirs says, and how many may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from weakref import ref
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..columns import OwnedRows, Rows
+from ..entity_manager import Entities
+from ..errors import FullCellError
+from ..handles import Columns, EntityArray, Id, RowArray
+from ..manager import Manager
+from ..per_class import NO_SLOTS
+from ..policies.ids import stale_id
+from ..policies.owners import Owned, Unowned
+from ..spaces.spaced import Neighbours
+from .cells import GridManager
+from .grid_layout import FIRST_CELL, NO_CELL, cells_of_ids
+from .reach import cells_asked, occupants, rows_around
+
+CellCounts = NDArray[np.int64]
+
+
+class Crowd:
+    """Who stands where: made anew when it is asked for after something changed."""
+
+    __slots__ = (
+        "_whose",
+        "counts",
+        "deaths",
+        "forgets_the_dead",
+        "moves",
+        "order",
+        "stamp",
+    )
+    _whose: ref[Standing]
+
+    def __init__(self) -> None:
+        self.moves = 0
+        """How often rows went to other cells, beside those that came and went themselves."""
+        self.counts: CellCounts | None = None
+        """How many rows stand on each cell, where there is a capacity; None if nobody knows."""
+        self.deaths = -1
+        """Up to which death the dead are left out of the counts."""
+        self.forgets_the_dead = False
+        """Whether there were any."""
+        self.order: tuple[RowArray, RowArray] | None = None
+        self.stamp: tuple[int, ...] = ()
+
+    @property
+    def manager(self) -> Standing:
+        """Whose rows they are."""
+        manager = self._whose()
+        if manager is None:
+            raise ReferenceError("the manager of these columns is gone")
+        return manager
+
+    @manager.setter
+    def manager(self, manager: Standing) -> None:
+        self._whose = ref(manager)
+
+    def move(self) -> None:
+        """Take note that rows are elsewhere."""
+        self.moves += 1
+
+    def forget(self) -> None:
+        """Take note that any row may be anywhere."""
+        self.moves += 1
+        self.counts = None
+
+
+class StandingRows(Rows):
+    """Rows of which a field says where they stand; its column is read-only."""
+
+    __slots__ = NO_SLOTS
+    PLACE: ClassVar[str]
+    """The field."""
+    CELL_CAPACITY: ClassVar[int] = 0
+    """How many rows may stand on a cell; 0: any number."""
+    _crowd: Crowd
+    _place_column: NDArray[np.uint64]
+
+    def _start(self) -> None:
+        super()._start()
+        self._crowd = Crowd()
+
+    def _lie_in(self, buffer: NDArray[np.uint8], capacity: int) -> None:
+        super()._lie_in(buffer, capacity)
+        self._place_column = getattr(self, f"_{self.PLACE}_column")
+
+    def _assign_values(self, name: str, bound: int, cells: NDArray[Any]) -> None:
+        """Write checked values that broadcast to the rows before a bound; O(n)."""
+        if name == self.PLACE:
+            rows = np.arange(bound)
+            self._move_to(rows, np.broadcast_to(cells, bound))
+        else:
+            super()._assign_values(name, bound, cells)  # type: ignore[misc]  # of unique ones
+
+    def _write_values(self, name: str, rows: RowArray, cells: NDArray[Any]) -> None:
+        """Write a checked value to each of these distinct rows; O(n)."""
+        if name == self.PLACE:
+            self._move_to(rows, cells)
+        else:
+            super()._write_values(name, rows, cells)  # type: ignore[misc]  # of unique ones
+
+    def _move_to(self, rows: RowArray, ids: NDArray[np.uint64]) -> None:
+        """Let rows stand elsewhere, or raise; they may exchange cells."""
+        manager = self._crowd.manager
+        after = self._place_column[: self._n].copy()
+        after[rows] = ids
+        manager._check_cells(after, rows)
+        self._place_column[rows] = ids
+        self._crowd.forget()
+
+
+class Standing(Manager):
+    """A manager whose rows stand on cells."""
+
+    __slots__ = NO_SLOTS
+    _FORGETTING: ClassVar[tuple[str, ...]] = ("_leave_many",)
+    _BY_ROW: ClassVar[bool] = False
+    _SINGLY: ClassVar[bool] = False
+    data: StandingRows
+    _grid: GridManager
+
+    def _attach(self) -> None:
+        super()._attach()
+        self.data._crowd.manager = self
+
+    def near(
+        self,
+        cells: ArrayLike,
+        radius: int,
+        hood: str | None = None,
+        center: bool = False,
+    ) -> Neighbours:
+        """Return the rows that stand in reach of each of k cells; O(n + cells), after that
+        O(found) as long as nothing changes.
+
+        In the order of offsets, the first axis slowest, on a cell in row order; its own cell
+        is in reach. Dead entities' rows stand nowhere.
+
+        Raises:
+            StaleIdError: one of them is no cell.
+            ValueError: a radius below 0, another hood, or `center`, which is of cells.
+        """
+        label = f"{type(self).__name__}.near"
+        if center:
+            raise ValueError(f"{label}: center: who stands on a cell is in reach of it")
+        given = cells_asked(self._grid, label, cells)
+        asked = hood or self._grid._HOOD
+        starts, rows = self._occupants()
+        return rows_around(self._grid._layout, label, given, radius, asked, starts, rows)
+
+    # --- who stands where ------------------------------------------------------------------
+
+    def _cells_now(self, rows: slice | RowArray = slice(None)) -> RowArray:
+        """Return the cell of each row, -1 of those that stand nowhere."""
+        data = self.data
+        ids = data._place_column[: data._n][rows]
+        cells = cells_of_ids(ids, len(self._grid))
+        gone = self._nowhere(rows)
+        if gone is not None:
+            cells[gone] = NO_CELL
+        return cells
+
+    def _nowhere(self, rows: slice | RowArray) -> NDArray[np.bool_] | None:
+        """Return which rows stand nowhere, because their entities are dead; None: none of them."""
+        return None
+
+    @property
+    def _dead_so_far(self) -> int:
+        """How many entities have died."""
+        return 0
+
+    @property
+    def _stamp(self) -> tuple[int, ...]:
+        """What is another when somebody may stand elsewhere."""
+        return self.data._version, self.data._crowd.moves, self._dead_so_far
+
+    def _occupants(self) -> tuple[RowArray, RowArray]:
+        """Return all that stand by cell, in row order: those of cell k are `rows[starts[k] :
+        starts[k + 1]]`. O(n + cells) after a change."""
+        crowd, stamp = self.data._crowd, self._stamp
+        if crowd.order is None or crowd.stamp != stamp:
+            crowd.order = occupants(self._cells_now(), len(self._grid))
+            crowd.stamp = stamp
+        return crowd.order
+
+    def _counted(self) -> CellCounts:
+        """Return how many rows stand on each cell; O(n + cells) if nobody knows."""
+        crowd = self.data._crowd
+        if crowd.counts is None:
+            deaths = self._dead_so_far
+            cells = self._cells_now()
+            gone = self._nowhere(slice(None))
+            crowd.counts = np.bincount(cells[cells >= 0], minlength=len(self._grid))
+            crowd.deaths, crowd.forgets_the_dead = deaths, gone is not None
+        return crowd.counts
+
+    def _room_on(self, cell: int) -> int:
+        """Return how many more rows may stand on a cell; O(1) but after deaths."""
+        crowd, most = self.data._crowd, self.data.CELL_CAPACITY
+        room = most - int(self._counted()[cell])
+        if room <= 0 and crowd.deaths != self._dead_so_far:
+            crowd.counts = None
+            room = most - int(self._counted()[cell])
+        return room
+
+    # --- one row ---------------------------------------------------------------------------
+
+    def _admit_cell(self, cell: int) -> None:
+        """Raise unless a new row may stand on a cell; O(1)."""
+        if cell:
+            place = self._known(cell)
+            if self.data.CELL_CAPACITY and self._room_on(place) <= 0:
+                raise self._full(place, self.data._n)
+
+    def _known(self, id: int) -> int:
+        """Return the number of a cell, or raise StaleIdError."""
+        place = id - FIRST_CELL
+        if not 0 <= place < len(self._grid):
+            raise stale_id(type(self._grid).__name__, Id(id))
+        return place
+
+    def _full(self, cell: int, row: int) -> FullCellError:
+        """Return the error of a cell on which a row has no room."""
+        grid, most = type(self._grid).__name__, self.data.CELL_CAPACITY
+        coords = self._grid.grid.coords(Id(FIRST_CELL + cell))
+        where = f"cell {FIRST_CELL + cell:#x} of {grid}, at {coords}"
+        return FullCellError(
+            f"{type(self).__name__}: row {row} cannot stand on {where}: {most} may"
+        )
+
+    def _stand(self, row: int) -> None:
+        """Count a new row."""
+        crowd = self.data._crowd
+        if crowd.counts is not None:
+            place = int(self.data._place_column[row]) - FIRST_CELL
+            if place >= 0:
+                crowd.counts[place] += 1
+
+    def _leave(self, row: int) -> None:
+        """Count a row no more that goes."""
+        crowd = self.data._crowd
+        if crowd.forgets_the_dead:
+            crowd.counts = None  # which of them were counted, nobody knows
+        elif crowd.counts is not None:
+            place = int(self.data._place_column[row]) - FIRST_CELL
+            if place >= 0:
+                crowd.counts[place] -= 1
+
+    def _set_value(self, name: str, row: int, value: Any) -> None:
+        """Write a checked value to a row in use, or raise; O(1)."""
+        data = self.data
+        if name != data.PLACE:
+            super()._set_value(name, row, value)  # type: ignore[misc]  # of a unique one
+            return
+        before = int(data._place_column[row])
+        if value == before:
+            return
+        self._admit_move(row, value)
+        self._leave(row)
+        data._place_column[row] = value
+        self._stand(row)
+        data._crowd.move()
+
+    def _admit_move(self, row: int, cell: int) -> None:
+        if cell:
+            place = self._known(cell)
+            is_somewhere = self._nowhere(np.array([row])) is None
+            if self.data.CELL_CAPACITY and is_somewhere and self._room_on(place) <= 0:
+                raise self._full(place, row)
+
+    # --- many rows -------------------------------------------------------------------------
+
+    def _check_cells(self, ids: NDArray[np.uint64], rows: RowArray) -> None:
+        """Raise unless all rows may stand on these cells, to which some have gone; O(n)."""
+        cells = self._known_many(ids[rows])
+        most = self.data.CELL_CAPACITY
+        if not most:
+            return
+        after = cells_of_ids(ids, len(self._grid))
+        gone = self._nowhere(slice(None))
+        if gone is not None:
+            after[gone] = NO_CELL
+        counts = np.bincount(after[after >= 0], minlength=len(self._grid))
+        self._refuse_crowds(counts, np.where(after[rows] >= 0, cells, NO_CELL), rows)
+
+    def _known_many(self, ids: NDArray[np.uint64]) -> RowArray:
+        """Return the cells, -1 for 0, or raise StaleIdError."""
+        cells = cells_of_ids(ids, len(self._grid))
+        strange = (cells < 0) & (ids != 0)
+        if strange.any():
+            first = int(ids[strange.argmax()])
+            raise stale_id(type(self._grid).__name__, Id(first))
+        return cells
+
+    def _refuse_crowds(
+        self, counts: CellCounts, cells: RowArray, rows: RowArray
+    ) -> None:
+        """Raise FullCellError for the first of some rows whose cell would have too many."""
+        over = (cells >= 0) & (counts[cells] > self.data.CELL_CAPACITY)
+        if over.any():
+            place = int(over.argmax())
+            raise self._full(int(cells[place]), int(rows[place]))
+
+    def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
+        columns = super()._checked(count, given)
+        self._check_new(count, columns)
+        return columns
+
+    def _make_room(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        self._check_new(len(entities), columns)
+        super()._make_room(entities, columns, borrowed)
+
+    def _check_new(self, count: int, columns: Columns) -> None:
+        """Raise unless `count` new rows may stand where their columns say; O(k log k)."""
+        ids = np.broadcast_to(columns[self.data.PLACE], count)
+        cells = self._known_many(ids)
+        if not self.data.CELL_CAPACITY:
+            return
+        wanted, times = np.unique(cells[cells >= 0], return_counts=True)
+        for place, more in zip(wanted.tolist(), times.tolist(), strict=True):
+            if self._room_on(place) < more:
+                row = self.data._n + int((cells == place).nonzero()[0][-1])
+                raise self._full(place, row)
+
+    def _stand_many(self, rows: RowArray) -> None:
+        """Count new rows."""
+        self._count_many(rows, 1)
+
+    def _leave_many(self, gone: RowArray) -> None:
+        """Count rows no more that go."""
+        if self.data._crowd.forgets_the_dead:
+            self.data._crowd.counts = None
+        self._count_many(gone, -1)
+
+    def _count_many(self, rows: RowArray, by: int) -> None:
+        counts = self.data._crowd.counts
+        if counts is not None:
+            cells = cells_of_ids(self.data._place_column[rows], len(self._grid))
+            np.add.at(counts, cells[cells >= 0], by)
+
+    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
+        super()._restore(extras)
+        self.data._crowd.forget()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "grid": self._grid}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._grid = state["grid"]
+        super().__setstate__(state)
+
+
+class OwnedStandingRows(StandingRows, OwnedRows):
+    """The columns of rows that belong to entities and stand on cells."""
+
+    __slots__ = NO_SLOTS
+
+
+class OwnedStanding(Standing, Owned):
+    """The same of rows that belong to entities, some of which are dead."""
+
+    __slots__ = NO_SLOTS
+    data: OwnedStandingRows
+
+    def __init__(self, entities: Entities, grid: GridManager) -> None:
+        self._grid = grid
+        super().__init__(entities)
+
+    @property
+    def _dead_so_far(self) -> int:
+        return self._entities._deaths
+
+    def _nowhere(self, rows: slice | RowArray) -> NDArray[np.bool_] | None:
+        owners = self.data._entity_column[: self.data._n][rows]
+        alive = self._entities._are_alive(owners)
+        return None if alive.all() else ~alive
+
+
+class UnownedStanding(Standing, Unowned):
+    """The same of rows that belong to nobody."""
+
+    __slots__ = NO_SLOTS
+
+    def __init__(self, grid: GridManager) -> None:
+        self._grid = grid
+        super().__init__()

@@ -1,0 +1,293 @@
+"""Components whose rows are cells, and rows that stand on them, one call after the other."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ecsgen_runtime.errors import FullCellError, StaleIdError
+
+from ecsgen.config import BACKENDS
+from tests.support.kernel_package import built
+
+SCHEMA = """\
+component: Patch
+grid: {shape: [4, 5], wrap: [true, false]}
+fields: {grass: {type: f32, default: 1}, kind: {type: "str[4]"}, at: "i32[2]"}
+---
+component: Line
+grid: {shape: [7], hood: axes}
+fields: {x: i64}
+---
+component: Room
+grid: {shape: [3, 4, 2], wrap: true, hood: von_neumann}
+fields: {x: i64}
+---
+component: Sheep
+on: {field: cell, capacity: 1}
+fields: {cell: id<Patch>, energy: f64}
+---
+component: Wolf
+on: cell
+destroy: callback
+fields: {cell: id<Patch>, name: {type: i32, unique: true, default: 0}}
+---
+component: Tree
+owner: none
+on: {field: at, capacity: 2}
+fields: {at: id<Patch>, height: i32}
+---
+component: Rock
+owner: none
+lookup: sparse
+on: at
+fields: {at: id<Room>}
+"""
+C = 2**32
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def package(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("cells")
+    (folder / "s.yaml").write_text(SCHEMA)
+    return built(folder, f"cells_{request.param}", request.param).package
+
+
+@pytest.fixture
+def world(package: Any) -> Any:
+    return package.World()
+
+
+# --- cells ------------------------------------------------------------------------------------
+
+
+def test_cells_are_there_from_the_beginning(world: Any) -> None:
+    assert (len(world.patch), len(world.line), len(world.room)) == (20, 7, 24)
+    assert world.patch.data.grass.tolist() == [1.0] * 20
+    assert world.patch.grid.shape == (4, 5)
+    assert world.patch.wrap == (True, False)
+
+
+def test_a_cells_id_says_which_it_is(world: Any) -> None:
+    patch = world.patch
+    assert [patch.id_of(row) for row in (0, 19)] == [C, C + 19]
+    assert [patch.resolve(C + 19), C + 19 in patch, C + 20 in patch, 0 in patch] == [
+        19,
+        True,
+        False,
+        False,
+    ]
+    patch[C + 7].grass = 3.0
+    assert patch.data.grass[7] == 3.0
+    with pytest.raises(StaleIdError):
+        patch[5]
+
+
+@pytest.mark.parametrize("name", ["patch", "line", "room"])
+def test_coordinates_are_those_of_c_order(world: Any, name: str) -> None:
+    grid = getattr(world, name).grid
+    ids = C + np.arange(len(getattr(world, name)), dtype=np.uint64)
+    wanted = np.stack(np.unravel_index(np.arange(len(ids)), grid.shape), axis=-1)
+    assert grid.coords_many(ids).tolist() == wanted.tolist()
+    assert [grid.coords(id) for id in ids.tolist()] == [*map(tuple, wanted.tolist())]
+    assert grid.at_many(wanted).tolist() == ids.tolist()
+
+
+def test_places_go_around_or_end(world: Any) -> None:
+    grid = world.patch.grid
+    assert [grid.at((4, 0)), grid.at((-1, 2)), grid.at((0, 5)), grid.at((2, -1))] == [
+        C,
+        C + 17,
+        0,
+        0,
+    ]
+    world.patch.wrap = (False, True)
+    assert [grid.at((4, 0)), grid.at((0, 6))] == [0, C + 1]
+    assert grid.coords(3) == (-1, -1)
+    assert grid.coords_many([C, 0, C + 99]).tolist() == [[0, 0], [-1, -1], [-1, -1]]
+
+
+def test_what_is_no_place_is_refused(world: Any) -> None:
+    with pytest.raises(ValueError, match="shape"):
+        world.patch.grid.at_many([[1, 2, 3]])
+    with pytest.raises(TypeError, match="integers"):
+        world.patch.grid.at_many([[0.5, 1.0]])
+    for wrap in (True, (True,), (1, 0), "ab"):
+        with pytest.raises(ValueError, match="wrap"):
+            world.patch.wrap = wrap
+
+
+def test_worlds_are_made_with_other_shapes(package: Any) -> None:
+    world = package.World(patch=(2, 3), room=[1, 1, 1])
+    assert (len(world.patch), len(world.room), len(world.line)) == (6, 1, 7)
+    assert len(package.PatchManager(shape=(3, 3))) == 9
+    for shape in ((3,), (0, 2), (2**20, 2**20), 5):
+        with pytest.raises(ValueError, match="PatchManager"):
+            package.World(patch=shape)
+
+
+def test_cells_are_copied_with_their_shape(package: Any) -> None:
+    world = package.World(patch=(2, 3))
+    world.patch.wrap = (False, True)
+    world.patch.data.grass = np.arange(6)
+    for twin in (pickle.loads(pickle.dumps(world)), copy.deepcopy(world), copy.copy(world)):
+        assert twin.patch.grid.shape == (2, 3)
+        assert twin.patch.wrap == (False, True)
+        assert twin.patch.data.grass.tolist() == [*range(6)]
+
+
+# --- who is in reach --------------------------------------------------------------------------
+
+
+def naive(shape: tuple[int, ...], wrap: tuple[bool, ...], cell: int, reach: Any) -> Iterator[int]:
+    """Cells in reach of one, by offset."""
+    place = np.unravel_index(cell, shape)
+    spans = [
+        range(-((s - 1) // 2), s // 2 + 1) if around else range(1 - s, s)
+        for s, around in zip(shape, wrap, strict=True)
+    ]
+    for offset in product(*spans):
+        there = [int(p) + o for p, o in zip(place, offset, strict=True)]
+        there = [t % s if w else t for t, s, w in zip(there, shape, wrap, strict=True)]
+        if all(0 <= t < s for t, s in zip(there, shape, strict=True)) and reach(offset):
+            yield int(np.ravel_multi_index(there, shape))
+
+
+HOODS = {
+    "moore": lambda o, r: max(map(abs, o)) <= r,
+    "von_neumann": lambda o, r: sum(map(abs, o)) <= r,
+    "axes": lambda o, r: max(map(abs, o)) <= r and sum(map(bool, o)) <= 1,
+}
+
+
+@pytest.mark.parametrize("hood", HOODS)
+@pytest.mark.parametrize("radius", [0, 1, 2, 9])
+def test_cells_around_cells(world: Any, hood: str, radius: int) -> None:
+    for name in ("patch", "line", "room"):
+        manager = getattr(world, name)
+        shape, wrap = manager.grid.shape, manager.wrap
+        ids = [*manager]
+        found = manager.near(ids, radius, hood=hood)
+        for k, cell in enumerate(range(len(ids))):
+            wanted = naive(shape, wrap, cell, lambda o: any(o) and HOODS[hood](o, radius))
+            assert found.rows[found.starts[k] : found.starts[k + 1]].tolist() == [*wanted]
+
+
+def test_the_center_is_met_if_asked_for(world: Any) -> None:
+    assert world.patch.near([C + 6], 0, center=True).rows.tolist() == [6]
+    assert world.patch.near([C + 6], 0).rows.tolist() == []
+    assert world.line.near([C + 3], 2).rows.tolist() == [1, 2, 4, 5]
+
+
+def test_bad_questions(world: Any) -> None:
+    with pytest.raises(StaleIdError):
+        world.patch.near([C, 7], 1)
+    for radius, hood in ((-1, "moore"), (0.5, "moore"), (1, "hexagons")):
+        with pytest.raises(ValueError, match="radius|hood"):
+            world.patch.near([C], radius, hood=hood)
+    with pytest.raises(ValueError, match="center"):
+        world.sheep.near([C], 1, center=True)
+
+
+def test_rows_around_cells_are_those_who_stand_there(world: Any) -> None:
+    es = world.spawn(4, wolf={"cell": [C + 1, C, C + 1, 0], "name": [1, 2, 3, 4]})
+    assert world.wolf.near([C + 1, C, C + 2, C + 12], 0).rows.tolist() == [0, 2, 1]
+    around = world.wolf.near([C + 1], 1)
+    assert around.rows.tolist() == [1, 0, 2]
+    world.entities.destroy(int(es[0]))
+    assert world.wolf.near([C + 1], 0).rows.tolist() == [2]  # the last row filled the hole
+    world.wolf.set_cell(2, C + 2)
+    assert world.wolf.near([C + 1, C + 2], 0).starts.tolist() == [0, 0, 1]
+
+
+# --- how many may stand on a cell -------------------------------------------------------------
+
+
+def test_full_cells_take_nobody(world: Any) -> None:
+    es = world.spawn(3, sheep={"cell": [C, C + 1, 0]})
+    with pytest.raises(FullCellError, match="row 3 cannot stand on cell 0x100000001"):
+        world.spawn(1, sheep={"cell": C + 1})
+    with pytest.raises(FullCellError, match="row 4"):
+        world.spawn(2, sheep={"cell": C + 5})
+    with pytest.raises(FullCellError):
+        world.sheep.set_cell(2, C)
+    with pytest.raises(FullCellError):
+        world.sheep.data.cell = [C, C, 0]
+    assert world.sheep.data.cell.tolist() == [C, C + 1, 0]
+    assert len(world.entities) == 3
+    world.sheep.set_cell(0, C)  # its own
+    world.sheep.remove(int(es[1]))
+    world.sheep.set_cell(1, C + 1)
+    assert world.sheep.data.cell.tolist() == [C, C + 1]
+
+
+def test_rows_may_exchange_cells(world: Any) -> None:
+    world.spawn(2, sheep={"cell": [C, C + 1]})
+    world.sheep.data.cell = [C + 1, C]
+    assert world.sheep.near([C, C + 1], 0).rows.tolist() == [1, 0]
+
+
+def test_the_dead_stand_nowhere(world: Any) -> None:
+    es = world.spawn(2, sheep={"cell": [C, C + 1]})
+    world.entities.destroy(int(es[0]))
+    assert world.sheep.near([C, C + 1], 0).rows.tolist() == [1]
+    world.spawn(1, sheep={"cell": C})
+    world.collect()
+    with pytest.raises(FullCellError):
+        world.spawn(1, sheep={"cell": C})
+    world.spawn(1, sheep={"cell": C + 2})
+
+
+def test_what_is_no_cell_is_refused(world: Any) -> None:
+    for cell in (5, C + 20, 2 * C):
+        with pytest.raises(StaleIdError):
+            world.spawn(1, sheep={"cell": cell})
+        with pytest.raises(StaleIdError):
+            world.tree.create(at=cell)
+    with pytest.raises(StaleIdError):
+        world.tree.create_many(2, at=[C, 9])
+    assert len(world.tree) == len(world.entities) == 0
+
+
+def test_rows_of_nobody_stand_as_well(world: Any) -> None:
+    first = world.tree.create(at=C)
+    world.tree.create_many(2, at=[C, C + 1])
+    with pytest.raises(FullCellError):
+        world.tree.create(at=C)
+    world.tree.destroy_id(first)
+    world.tree.create(at=C)
+    assert world.tree.near([C, C + 1], 0).starts.tolist() == [0, 2, 3]
+
+
+def test_columns_are_read_only(world: Any) -> None:
+    world.spawn(1, sheep={"cell": C})
+    with pytest.raises(ValueError, match="read-only"):
+        world.sheep.data.cell[0] = C + 1
+
+
+def test_copies_know_who_stands_where(world: Any) -> None:
+    world.spawn(1, sheep={"cell": C})
+    for twin in (pickle.loads(pickle.dumps(world)), copy.copy(world)):
+        with pytest.raises(FullCellError):
+            twin.spawn(1, sheep={"cell": C})
+        assert twin.sheep.near([C], 0).rows.tolist() == [0]
+
+
+def test_unique_fields_stand_beside(world: Any) -> None:
+    world.spawn(1, wolf={"cell": C, "name": 3})
+    with pytest.raises(ValueError, match="3 is the value"):
+        world.spawn(1, wolf={"cell": C + 1, "name": 3})
+    world.wolf.data.name = [9]
+    assert world.wolf.find_name(9) == 0
+
+
+def test_the_manager_makes_no_cells(world: Any) -> None:
+    lacking = "create create_many destroy destroy_many clear reserve shrink_to_fit sort reorder"
+    lacking += " destroy_id destroy_id_many remove ensure gc collect"
+    assert [name for name in lacking.split() if hasattr(world.patch, name)] == []
