@@ -19,7 +19,7 @@ from .fields import FieldInfo, unexpected_keyword
 from .handles import NIL, Columns, EntityArray, Instance, RowArray
 from .interchange import GivenTable, read_table
 from .locks import MARK, FixedParts, Lockable, break_down, break_since
-from .per_class import copy_methods, hooks_of, per_class, speed_up
+from .per_class import NO_SLOTS, copy_methods, hooks_of, per_class, speed_up
 from .placement import NO_ROWS, locked
 from .reprs import count_text, holder_repr, manager_table
 
@@ -28,12 +28,8 @@ _Made = TypeVar("_Made")
 Hooks: TypeAlias = tuple[Callable[..., Any], ...]
 
 
-class Manager(Lockable, FixedParts):
-    """Owns all instances of one component.
-
-    Rows are good until the next structural change; `version` counts those. Not
-    thread-safe.
-    """
+class BaseManager(Lockable, FixedParts):
+    """Owns all instances of one component, wherever they come from. Not thread-safe."""
 
     __slots__ = ("__weakref__", "_holds", "_locks", "data")
 
@@ -166,6 +162,70 @@ class Manager(Lockable, FixedParts):
         """Bytes that the manager holds: columns, map, and what kernels work on; O(1)."""
         return self._nbytes()
 
+    @abstractmethod
+    def _row(self, row: object) -> Instance:
+        """Return a row that is in use, or raise StaleInstanceError."""
+
+    def _unused(self, row: int) -> StaleInstanceError:
+        """Return the error of a row that is not in use."""
+        given, n = "NIL" if row == NIL else str(row), self.data._n
+        used = f"rows are 0 to {n - 1}" if n else "there are no rows"
+        manager = type(self).__name__
+        return StaleInstanceError(f"{manager}: row {given} is not in use; {used}")
+
+    @abstractmethod
+    def _rows_given(self, rows: ArrayLike) -> RowArray:
+        """Return rows that are in use, given as numbers or as a mask."""
+
+    @property
+    @abstractmethod
+    def _dispatch(self) -> Dispatch:
+        """Where failures of callbacks are gathered."""
+
+    def _start(self) -> None:
+        """Set what policies know when there are no rows."""
+
+    def _attach(self) -> None:
+        """Set what is not saved."""
+
+    def _nbytes(self) -> int:
+        return self.data._nbytes()
+
+    def _locked(self) -> StructureLockedError:
+        return locked(type(self).__name__)
+
+    def _break(self) -> None:
+        """Let later calls raise: a change failed halfway."""
+        break_down(self.data)
+        break_down(self)
+
+    def _check_names(self, given: Mapping[str, Any]) -> None:
+        """Raise TypeError for a keyword that names no field."""
+        if not given.keys() <= self._CONVERTERS.keys():
+            method = f"{type(self).__name__}.create_many"
+            raise unexpected_keyword(method, given, self._CONVERTERS.keys())
+
+    def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
+        """Check columns for `count` new rows; fields that are not given take their defaults."""
+        buffer = self.data._buffer
+        columns: Columns = {}
+        for name, (field, default) in self._CONVERTERS.items():
+            columns[name] = field.many(given.get(name, default), count, buffer)
+        return columns
+
+    def _used_cells(self) -> memoryview[Any] | None:
+        """Return what is not 0 where a row is in use, if there are holes."""
+        return None
+
+
+class Manager(BaseManager):
+    """A manager whose instances come and go.
+
+    Rows are good until the next structural change; `version` counts those.
+    """
+
+    __slots__ = NO_SLOTS
+
     def reserve(self, rows: int, /) -> None:
         """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
         rows = index(rows)
@@ -250,56 +310,13 @@ class Manager(Lockable, FixedParts):
     def _release(self, rows: RowArray) -> None:
         """Tell the callbacks of rows about to go, if there may be any."""
 
-    @abstractmethod
-    def _row(self, row: object) -> Instance:
-        """Return a row that is in use, or raise StaleInstanceError."""
-
-    def _unused(self, row: int) -> StaleInstanceError:
-        """Return the error of a row that is not in use."""
-        given, n = "NIL" if row == NIL else str(row), self.data._n
-        used = f"rows are 0 to {n - 1}" if n else "there are no rows"
-        manager = type(self).__name__
-        return StaleInstanceError(f"{manager}: row {given} is not in use; {used}")
-
-    @abstractmethod
-    def _rows_given(self, rows: ArrayLike) -> RowArray:
-        """Return rows that are in use, given as numbers or as a mask."""
-
     def _distinct(self, rows: RowArray) -> RowArray:
         """Return rows in use, ascending; StaleInstanceError if one is given twice."""
         data = self.data
         return data._BULK.distinct(rows, data._n, type(self).__name__)
 
-    @property
-    @abstractmethod
-    def _dispatch(self) -> Dispatch:
-        """Where failures of callbacks are gathered."""
-
-    def _start(self) -> None:
-        """Set what policies know when there are no rows."""
-
-    def _attach(self) -> None:
-        """Set what is not saved."""
-
-    def _nbytes(self) -> int:
-        return self.data._nbytes()
-
     def _shrink(self) -> None:
         self.data._shrink(is_counted=True)
-
-    def _locked(self) -> StructureLockedError:
-        return locked(type(self).__name__)
-
-    def _break(self) -> None:
-        """Let later calls raise: a change failed halfway."""
-        break_down(self.data)
-        break_down(self)
-
-    def _check_names(self, given: Mapping[str, Any]) -> None:
-        """Raise TypeError for a keyword that names no field."""
-        if not given.keys() <= self._CONVERTERS.keys():
-            method = f"{type(self).__name__}.create_many"
-            raise unexpected_keyword(method, given, self._CONVERTERS.keys())
 
     def _columns_beside(
         self, given: Mapping[str, Any], table: GivenTable, count: int
@@ -308,14 +325,6 @@ class Manager(Lockable, FixedParts):
         component = self.data.MANAGER.removesuffix("Manager")
         fields, buffer = self._CONVERTERS, self.data._buffer
         return {**read_table(component, fields, table, count, buffer), **given}
-
-    def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
-        """Check columns for `count` new rows; fields that are not given take their defaults."""
-        buffer = self.data._buffer
-        columns: Columns = {}
-        for name, (field, default) in self._CONVERTERS.items():
-            columns[name] = field.many(given.get(name, default), count, buffer)
-        return columns
 
     @property
     def _is_watched(self) -> bool:
@@ -381,10 +390,6 @@ class Manager(Lockable, FixedParts):
         if fields is None or (self._RELEASES and self._is_watched):
             return None
         return fields if self._has_room(count) else None
-
-    def _used_cells(self) -> memoryview[Any] | None:
-        """Return what is not 0 where a row is in use, if there are holes."""
-        return None
 
     def _own(self, columns: Columns) -> Columns:
         """Return checked columns that no later step of a creation can change."""

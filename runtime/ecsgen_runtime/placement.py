@@ -20,7 +20,7 @@ from .handles import NIL, EntityArray, HandleLayout, RowArray
 from .interchange import plain_array, refuse_nulls, table_hint
 
 if TYPE_CHECKING:
-    from .manager import Manager
+    from .manager import BaseManager
 
 
 Moves: TypeAlias = tuple[RowArray, RowArray]
@@ -58,7 +58,7 @@ def is_integer(value: object) -> TypeGuard[SupportsIndex]:
     return hasattr(value, "__index__")
 
 
-def row_in_use(row: object, manager: Manager) -> int:
+def row_in_use(row: object, manager: BaseManager) -> int:
     """Return `row` (anything with `__index__`) as an int, or raise StaleInstanceError."""
     number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer
     if 0 <= number < manager.data._n:
@@ -66,7 +66,7 @@ def row_in_use(row: object, manager: Manager) -> int:
     raise manager._unused(number)
 
 
-def rows_in_use(rows: ArrayLike, manager: Manager) -> RowArray:
+def rows_in_use(rows: ArrayLike, manager: BaseManager) -> RowArray:
     """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
 
     A view is copied: it may be one of a column that is going to move. The number of rows is asked

@@ -6,7 +6,6 @@ import copy
 import pickle
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,10 +52,8 @@ C = 2**32
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
-def package(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("cells")
-    (folder / "s.yaml").write_text(SCHEMA)
-    return built(folder, f"cells_{request.param}", request.param).package
+def package(request: pytest.FixtureRequest) -> Any:
+    return built(SCHEMA, f"cells_{request.param}", request.param).package
 
 
 @pytest.fixture
@@ -189,7 +186,7 @@ def test_bad_questions(world: Any) -> None:
     with pytest.raises(StaleIdError):
         world.patch.near([C, 7], 1)
     for radius, hood in ((-1, "moore"), (0.5, "moore"), (1, "hexagons")):
-        with pytest.raises(ValueError, match="radius|hood"):
+        with pytest.raises(ValueError, match=r"radius|hood"):
             world.patch.near([C], radius, hood=hood)
     with pytest.raises(ValueError, match="center"):
         world.sheep.near([C], 1, center=True)

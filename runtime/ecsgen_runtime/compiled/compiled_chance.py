@@ -146,7 +146,8 @@ def _minus_log(x: Any) -> Any:
 
 def turn_order(who: NDArray[np.uint64], key: np.uint64) -> RowArray:
     """Return rows in the order of their first random words, equal ones in row order; `who`
-    tells them apart, shape (n,). O(n log n): numpy sorts words whose lowest bits are rows."""
+    tells them apart, shape (n,). O(n log n): numpy sorts words whose lowest bits are rows.
+    """
     words, order = np.empty(len(who), np.uint64), np.empty(len(who), np.intp)
     bits = np.uint64(max(1, len(who) - 1).bit_length())
     _turn_words(who, key, bits, words)

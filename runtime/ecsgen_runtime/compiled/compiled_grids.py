@@ -80,7 +80,8 @@ def cells_near(
     y = cell // axes.z % axes.y
     x = cell // (axes.z * axes.y)
     for i in range(
-        _low(x, axes.x, axes.wraps_x, radius), _high(x, axes.x, axes.wraps_x, radius) + 1
+        _low(x, axes.x, axes.wraps_x, radius),
+        _high(x, axes.x, axes.wraps_x, radius) + 1,
     ):
         left = radius
         if hood == VON_NEUMANN:
@@ -89,7 +90,8 @@ def cells_near(
             left = 0
         strip = _moved(x + i, axes.x) * axes.y
         for j in range(
-            _low(y, axes.y, axes.wraps_y, left), _high(y, axes.y, axes.wraps_y, left) + 1
+            _low(y, axes.y, axes.wraps_y, left),
+            _high(y, axes.y, axes.wraps_y, left) + 1,
         ):
             rest = left
             if hood == VON_NEUMANN:
@@ -123,7 +125,7 @@ def strip_shift(axes: Axes, strip: int, i: int, j: int, radius: int) -> int:
             return NO_STRIP
     elif not 0 <= y + j < axes.y:
         return NO_STRIP
-    other = _moved(x + i, axes.x) * axes.y + _moved(y + j, axes.y)
+    other: int = _moved(x + i, axes.x) * axes.y + _moved(y + j, axes.y)
     return (other - strip) * axes.z
 
 
@@ -194,10 +196,11 @@ def crowds_of(manager: Standing) -> Crowds:
     return Crowds(*crowd.order)
 
 
+_Handles = NDArray[np.uint64]
 _NOBODY: Final = np.empty(0, np.uint64)
 
 
-def _told(manager: Standing) -> Any:
+def _told(manager: Standing) -> tuple[_Handles, _Handles, _Handles, np.uint64]:
     """Return the cell of each row and its owner, who lives, and the bits of an entity's index."""
     data = manager.data
     ids = data._place_column[: data._n]
@@ -333,7 +336,11 @@ def _link_all(
             crowds.first[cell], crowds.before[row] = row, row
         else:
             last = crowds.before[first]
-            crowds.behind[last], crowds.before[row], crowds.before[first] = row, last, row
+            crowds.behind[last], crowds.before[row], crowds.before[first] = (
+                row,
+                last,
+                row,
+            )
     free = 0
     for place in range(len(crowds.spots)):
         is_empty = crowds.counts[place] == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from operator import index
 from typing import Any, ClassVar, SupportsIndex
@@ -15,7 +15,7 @@ from ..callbacks import Dispatch
 from ..columns import Rows
 from ..given_arrays import as_entities
 from ..handles import NIL, Id, IdArray, Instance, RowArray
-from ..manager import Manager
+from ..manager import BaseManager
 from ..per_class import NO_SLOTS
 from ..placement import is_integer, row_in_use, rows_in_use
 from ..proxies import ProxyT, following, new_proxy, resolved
@@ -42,7 +42,7 @@ class GridRows(Rows):
         return np.arange(FIRST_CELL, FIRST_CELL + self._n, dtype=np.uint64)
 
 
-class GridManager(Manager):
+class GridManager(BaseManager):
     """A manager whose rows are the cells of a grid, in C order."""
 
     __slots__ = NO_SLOTS
@@ -151,7 +151,9 @@ class GridManager(Manager):
 
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the cells; O(n)."""
-        return following(kind, self, self.resolve, list(self), self.data._used_rows().tolist())
+        return following(
+            kind, self, self.resolve, list(self), self.data._used_rows().tolist()
+        )
 
     # --- what all managers have ------------------------------------------------------------
 
@@ -176,12 +178,3 @@ class GridManager(Manager):
             self._layout = GridLayout(shape, tuple(notes["wrap"]))
         else:
             self._layout = self._GRID
-
-    def _destroy_row(self, row: Instance) -> int:
-        raise NotImplementedError("cells stay")
-
-    def _plan_closing(self, gone: RowArray) -> Callable[[], None]:
-        raise NotImplementedError("cells stay")
-
-    def _close_holes(self, gone: RowArray, closing: Any) -> None:
-        raise NotImplementedError("cells stay")

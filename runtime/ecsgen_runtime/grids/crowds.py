@@ -276,7 +276,7 @@ def id_of_cell(cell: int) -> int:
 
 def is_on_before(crowds: Crowds, cell: int) -> bool:
     """Return whether somebody stands on a cell."""
-    return crowds.starts[cell] < crowds.starts[cell + 1]
+    return bool(crowds.starts[cell] < crowds.starts[cell + 1])
 
 
 def is_on_now(crowds: CrowdsNow, cell: int) -> bool:
@@ -354,5 +354,3 @@ def living_handles(manager: Any) -> Any:
     if hasattr(manager, "_entities"):
         return manager.data._entity_column[rows]
     return manager.id_of_many(rows)
-
-

@@ -77,7 +77,9 @@ def offsets(
     """
     spans = []
     for size, goes_around in zip(*layout, strict=True):
-        low, high = (-((size - 1) // 2), size // 2) if goes_around else (1 - size, size - 1)
+        low, high = (
+            (-((size - 1) // 2), size // 2) if goes_around else (1 - size, size - 1)
+        )
         spans.append(range(max(-radius, low), min(radius, high) + 1))
     found = [o for o in product(*spans) if _is_in_reach(o, hood, radius)]
     if not center:
@@ -91,7 +93,9 @@ def _is_in_reach(offset: tuple[int, ...], hood: str, radius: int) -> bool:
     return hood == "moore" or sum(map(bool, offset)) <= 1
 
 
-def checked_shape(label: str, shape: Sequence[SupportsIndex], axes: int) -> tuple[int, ...]:
+def checked_shape(
+    label: str, shape: Sequence[SupportsIndex], axes: int
+) -> tuple[int, ...]:
     """Return a grid's shape as ints, or raise ValueError."""
     try:
         sizes = tuple(index(size) for size in shape)

@@ -37,11 +37,15 @@ def checked_reach(label: str, radius: SupportsIndex, hood: str) -> int:
     try:
         reach = index(radius)
     except TypeError:
-        raise ValueError(f"{label}: radius: wanted an integer, not {shown(radius)}") from None
+        raise ValueError(
+            f"{label}: radius: wanted an integer, not {shown(radius)}"
+        ) from None
     if reach < 0:
         raise ValueError(f"{label}: radius: wanted 0 or more, not {reach}")
     if hood not in HOODS:
-        raise ValueError(f"{label}: hood: wanted one of {', '.join(HOODS)}, not {shown(hood)}")
+        raise ValueError(
+            f"{label}: hood: wanted one of {', '.join(HOODS)}, not {shown(hood)}"
+        )
     return reach
 
 

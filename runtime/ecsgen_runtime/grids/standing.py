@@ -154,7 +154,9 @@ class Standing(Manager):
         given = cells_asked(self._grid, label, cells)
         asked = hood or self._grid._HOOD
         starts, rows = self._occupants()
-        return rows_around(self._grid._layout, label, given, radius, asked, starts, rows)
+        return rows_around(
+            self._grid._layout, label, given, radius, asked, starts, rows
+        )
 
     # --- who stands where ------------------------------------------------------------------
 

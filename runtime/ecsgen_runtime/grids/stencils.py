@@ -52,7 +52,9 @@ class Stencil:
         """Return sums of a column over the cells around each one: floats in f64, in the order of
         offsets, then in their own type; integers in 64 bits."""
         if column.dtype.kind == "f":
-            return self._added(self._picture(column, 0), np.float64).astype(column.dtype)
+            return self._added(self._picture(column, 0), np.float64).astype(
+                column.dtype
+            )
         wide = np.uint64 if column.dtype.kind == "u" else np.int64
         return self._added(self._picture(column, 0), wide)
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..field_types import IntField
 from ..handles import RowArray
 from ..interchange import plain_array
-from ..manager import Manager
+from ..manager import BaseManager
 from ..per_class import NO_SLOTS
 from ..world.base import WorldBase
 
@@ -346,7 +346,7 @@ def checked_seed(owner: object, seed: int) -> int:
     return number
 
 
-class Seeded(Manager):
+class Seeded(BaseManager):
     """A manager whose kernels draw random numbers."""
 
     __slots__ = NO_SLOTS
