@@ -266,6 +266,11 @@ def _spelt(key: str, component: Document) -> str:
     value = component.get(key)
     if key == "in":
         return "a place in the archetypes" if value == "archetypes" else "a manager"
+    if key == "grid":
+        return f"a grid of {value} axes" if value else "no grid"
+    if key == "on":
+        most = f" and 'capacity: {value}'" if value else ""
+        return "no 'on'" if value is None else f"'on'{most}"
     if not value and key in OFF:
         return OFF[key]
     if key == "partition":

@@ -58,9 +58,17 @@ def _component(component: Component) -> Document:
         "partition": component.partition,
         "hierarchy": component.hierarchy,
         "cold": component.cold,
+        **_on_grids(component),
         **dict(component.asked),
         "fields": {field.name: _field(field) for field in component.fields},
     }
+
+
+def _on_grids(component: Component) -> Document:
+    """Return how many axes a grid has; how many rows may stand on a cell, 0 for any number."""
+    if component.grid is not None:
+        return {"grid": len(component.grid.shape)}
+    return {} if component.on is None else {"on": component.on.capacity or 0}
 
 
 def _field(field: Field) -> Document:

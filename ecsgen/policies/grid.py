@@ -1,11 +1,12 @@
 """grid: rows are cells, all there from the beginning; on: rows that stand on cells."""
 
 from dataclasses import replace
+from math import inf
 from typing import Final
 
 from ecsgen.model import Component
 from ecsgen.policies.placement import CHECK_ROW
-from ecsgen.policies.policy import Policy
+from ecsgen.policies.policy import Document, Loss, Methods, Policy
 
 
 def _settings(component: Component) -> str:
@@ -17,6 +18,14 @@ def _settings(component: Component) -> str:
     """
 
 
+def _has_other_axes(old: Document, new: Document) -> bool:
+    return bool(old.get("grid") != new.get("grid"))
+
+
+def _changes_axes(old: Document, new: Document) -> bool:
+    return "grid" in old and "grid" in new and _has_other_axes(old, new)
+
+
 CELLS = Policy(
     name="cells",
     role="placement",
@@ -26,8 +35,29 @@ CELLS = Policy(
     rows="GridRows",
     state=("_layout",),
     calls={"check_row": CHECK_ROW, "settings": _settings},
+    losses=(
+        Loss("grid", "E903", "saved rows are not its cells", _has_other_axes, is_all=True),
+        Loss("grid", "E952", "coordinates are others", _changes_axes, is_all=True),
+    ),
+    methods=(
+        Methods("grid", lambda c: "grid" in c, "grid wrap near"),
+        Methods(
+            "grid",
+            lambda c: "grid" not in c and c["in"] == "managers",
+            "create create_many destroy destroy_many clear reserve shrink_to_fit",
+        ),
+    ),
 )
 """grid: nobody's rows, reached by id, that never come, go or move."""
+
+
+def _is_tighter(old: Document, new: Document) -> bool:
+    """Whether fewer may stand on a cell than before; without `on`, rows stand anywhere."""
+    if "on" not in new:
+        return False
+    most = new["on"] or inf
+    return "on" not in old or bool(most < (old["on"] or inf))
+
 
 _STANDING: Final = {
     "appended_one": "self._stand(row)",
@@ -50,12 +80,16 @@ STANDING = Policy(
     raises=_RAISES,
     template=True,
     calls=_STANDING,
+    losses=(Loss("on", "E902", "saved rows may not stand where they do", _is_tighter),),
+    methods=(Methods("on", lambda c: "on" in c, "near"),),
 )
 UNOWNED_STANDING = replace(
     STANDING,
     applies=lambda c: c.on is not None and c.owner == "none",
     base="UnownedStanding",
     rows="StandingRows",
+    losses=(),
+    methods=(),
 )
 """on: rows stand on cells of a grid, as a field of theirs says."""
 

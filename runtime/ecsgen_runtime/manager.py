@@ -140,6 +140,10 @@ class BaseManager(Lockable, FixedParts):
         The extras are kept; what is not among them is worked out.
         """
 
+    def _misfit(self) -> tuple[str, int, str] | None:
+        """Return a cell that no row may have as things are: its column, its row, and why; O(n)."""
+        return None
+
     def _notes(self) -> dict[str, Any]:
         """Return what is to be saved beside arrays, as JSON; nothing of what is as in a new one."""
         return {}

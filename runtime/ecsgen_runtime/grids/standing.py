@@ -200,7 +200,7 @@ class Standing(Manager):
             deaths = self._dead_so_far
             cells = self._cells_now()
             gone = self._nowhere(slice(None))
-            crowd.counts = np.bincount(cells[cells >= 0], minlength=len(self._grid))
+            crowd.counts = self._count_all(cells)
             crowd.deaths, crowd.forgets_the_dead = deaths, gone is not None
         return crowd.counts
 
@@ -290,7 +290,7 @@ class Standing(Manager):
         gone = self._nowhere(slice(None))
         if gone is not None:
             after[gone] = NO_CELL
-        counts = np.bincount(after[after >= 0], minlength=len(self._grid))
+        counts = self._count_all(after)
         self._refuse_crowds(counts, np.where(after[rows] >= 0, cells, NO_CELL), rows)
 
     def _known_many(self, ids: NDArray[np.uint64]) -> RowArray:
@@ -306,10 +306,19 @@ class Standing(Manager):
         self, counts: CellCounts, cells: RowArray, rows: RowArray
     ) -> None:
         """Raise FullCellError for the first of some rows whose cell would have too many."""
-        over = (cells >= 0) & (counts[cells] > self.data.CELL_CAPACITY)
-        if over.any():
-            place = int(over.argmax())
+        place = self._first_over(counts, cells)
+        if place is not None:
             raise self._full(int(cells[place]), int(rows[place]))
+
+    def _first_over(self, counts: CellCounts, cells: RowArray) -> int | None:
+        """Return the first of some rows' places on a cell with too many, if there is one."""
+        most = self.data.CELL_CAPACITY
+        over = (cells >= 0) & (counts[cells] > most) if most else np.False_
+        return int(over.argmax()) if over.any() else None
+
+    def _count_all(self, cells: RowArray) -> CellCounts:
+        """Return how many there are on each cell."""
+        return np.bincount(cells[cells >= 0], minlength=len(self._grid))
 
     def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
         columns = super()._checked(count, given)
@@ -333,6 +342,21 @@ class Standing(Manager):
             if self._room_on(place) < more:
                 row = self.data._n + int((cells == place).nonzero()[0][-1])
                 raise self._full(place, row)
+
+    def _misfit(self) -> tuple[str, int, str] | None:
+        data, name = self.data, type(self._grid).__name__
+        ids = data._place_column[: data._n]
+        strange = (cells_of_ids(ids, len(self._grid)) < 0) & (ids != 0)
+        if strange.any():
+            row = int(strange.argmax())
+            return data.PLACE, row, f"{int(ids[row]):#x} is no cell of {name}"
+        cells = self._cells_now()
+        crowded = self._first_over(self._count_all(cells), cells)
+        if crowded is None:
+            return super()._misfit()
+        most = f"{data.CELL_CAPACITY} may stand on a cell"
+        where = f"{int(ids[crowded]):#x} of {name}"
+        return data.PLACE, crowded, f"{most}, and more do on {where}"
 
     def _stand_many(self, rows: RowArray) -> None:
         """Count new rows."""

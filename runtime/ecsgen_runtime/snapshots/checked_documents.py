@@ -126,7 +126,7 @@ _RULES: Final[tuple[tuple[str, _Rule], ...]] = (
                 c["instances"] == "many"
                 or c["lookup"] != "sparse"
                 or c["destroy"] != "gc"
-                or not c["ids"]
+                or not (c["ids"] or "grid" in c)
                 or c["hierarchy"] == "die"
             )
         ),
@@ -285,7 +285,8 @@ def _check_ids(check: _Check, components: Mapping[str, Document]) -> None:
             if not type_.startswith("id<"):
                 continue
             target = type_[3:].partition(">")[0]
-            if not components.get(target, {}).get("ids"):
+            known = components.get(target, {})
+            if not known.get("ids") and "grid" not in known:
                 where = f"schema.components.{name}.fields.{field}.type"
                 check.refuse(where, f"{shown(target)} has no ids")
 
@@ -538,9 +539,13 @@ def _check_manager(check: _Check, saved: Saved, component: Document) -> None:
         bounds |= facts.numbers
     # Other writers may leave `count` out.
     optional = ("count",) if component["lookup"] == "direct" else ()
-    check.keys(where, numbers, bounds, (*_NOTES, "wrap", *optional))
+    if "grid" in component:
+        check.keys(where, numbers, [*bounds, "shape", "wrap"], _NOTES)
+        _check_cells(check, where, numbers, component["grid"])
+    else:
+        check.keys(where, numbers, bounds, (*_NOTES, "wrap", *optional))
     _check_notes(check, where, numbers)
-    if "wrap" in numbers:
+    if "wrap" in numbers and "grid" not in component:
         _check_wrap(check, f"{where}.wrap", numbers["wrap"])
     for name, (*ends, _) in bounds.items():
         lowest, highest = (numbers.get(end, end) for end in ends)
@@ -568,6 +573,18 @@ def _check_wrap(check: _Check, where: str, wrap: Any) -> None:
     for size in wrap:
         if type(size) is not float or not 0 <= size < inf:
             check.refuse(where, f"{shown(size)}, wanted finite floats from 0")
+
+
+def _check_cells(check: _Check, where: str, numbers: Document, axes: int) -> None:
+    """Refuse a shape or wrap that no grid of so many axes has, or another number of cells."""
+    shape, wrap = numbers["shape"], numbers["wrap"]
+    for key, given, kind in (("shape", shape, int), ("wrap", wrap, bool)):
+        is_one = type(given) is list and len(given) == axes
+        if not is_one or any(type(one) is not kind for one in given):
+            what = "sizes" if kind is int else "booleans"
+            check.refuse(f"{where}.{key}", f"{shown(given)}, wanted {axes} {what}")
+    if min(shape) < 1 or prod(shape) != numbers["n"]:
+        check.refuse(f"{where}.shape", f"{shown(shape)} is not of {numbers['n']} cells")
 
 
 def _check_tables(check: _Check, archetypes: Any, chunked: list[str]) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..buffers import whole_pages, whole_rows
 from ..columns import Rows
 from ..errors import SnapshotError
-from ..manager import Manager
+from ..manager import BaseManager
 from .documents import (
     ATTRIBUTE,
     NOTHING,
@@ -90,7 +90,7 @@ def loaded_objects(
 # pickles as for snapshots; here that gets its names and places in the file.
 
 
-def managers_of(world: Any) -> dict[str, Manager]:
+def managers_of(world: Any) -> dict[str, BaseManager]:
     """Return a world's managers by module, in its order."""
     return {name: getattr(world, name) for name in world.MANAGERS}
 
@@ -122,7 +122,7 @@ def parts_of(world: Any, saving: Saving, codecs: Codecs) -> Iterator[Part]:
         yield from chunked.parts(codecs)
 
 
-def _manager_parts(module: str, manager: Manager, codecs: Codecs) -> Iterator[Part]:
+def _manager_parts(module: str, manager: BaseManager, codecs: Codecs) -> Iterator[Part]:
     yield rows_part(module, manager.data)
     for name, array in manager._extras().items():
         yield single(f"{module}.{name}", array)

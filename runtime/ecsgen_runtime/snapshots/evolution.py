@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -62,8 +63,8 @@ class Evolving:
 # and ids follow, fields come last. Columns in which nothing changes are the same
 # arrays.
 
-_NOTES: Final = ("seed", "calls", "wrap")
-"""The seed, the calls of kernels, which are known by their names, and the sizes of a space."""
+_NOTES: Final = ("seed", "calls", "wrap", "shape")
+"""The seed, the calls of kernels, which are known by their names, and the sizes of a space or grid."""
 
 
 def migrate_saved(
@@ -148,7 +149,10 @@ class _Migration:
             columns["entity"] = owners
         version = 0 if old.is_chunked else old.numbers["version"]
         numbers = {"n": plan.n, "version": version}
-        numbers |= {key: old.numbers[key] for key in _NOTES if key in old.numbers}
+        if "grid" in doc and plan.n != prod(old.numbers.get("shape", [0])):
+            old.refuse_rows(f"{plan.n} rows are not the cells of its grid")
+        if "grid" not in doc or plan.n:
+            numbers |= {key: old.numbers[key] for key in _NOTES if key in old.numbers}
         new_ids = None
         for facts in policies_of(doc, self._saving.POLICIES):
             if facts.evolve is not None:

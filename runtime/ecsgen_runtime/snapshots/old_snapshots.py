@@ -272,6 +272,8 @@ def _targets(names: Names) -> dict[str, str]:
 
 def _match_component(names: Names, old: OldComponent) -> None:
     now = names.targets.get(old.name, "")
+    if now in names.schema["components"] and not _has_its_cells(names, now, old):
+        return
     if now in names.schema["components"]:
         other = names.components.get(now)
         if other is None or not other.count:
@@ -285,6 +287,26 @@ def _match_component(names: Names, old: OldComponent) -> None:
         before, after = names.saved.schema["components"], names.schema["components"]
         keeping = _renamed(names, "components", old.name, before, after, _field_names)
         names.unknown[old.module] = Gone(keeping)
+
+
+def _has_its_cells(names: Names, now: str, old: OldComponent) -> bool:
+    """Return whether rows may go on as rows, or as cells of a grid; refuse to lose some."""
+    doc = names.schema["components"][now]
+    before, after = (_cells(one) for one in (old.doc, doc))
+    if before == after:
+        return True
+    if old.count and not {*names.drop} & {old.module, doc["module"]}:
+        names.saved.refuse(
+            f'its {old.count} rows are {before}, and now {after}: drop=["{doc["module"]}"] '
+            "loads without them",
+            old.module,
+        )
+    return False
+
+
+def _cells(doc: Document) -> str:
+    axes = doc.get("grid")
+    return f"cells of {axes} axes" if axes else "no cells"
 
 
 def _match_fields(names: Names, now: str, old: OldComponent) -> None:

@@ -150,7 +150,21 @@ RING: Final = Facts(
     evolve=partial(one_chain, key="ring", links=("newer", "older"), first="oldest"),
 )
 
-POLICIES: Final = (MANY, SLOT_IDS, DIRECT_IDS, PARTITION, RING, HIERARCHY, INDIRECT)
+GRID: Final = Facts(
+    applies=lambda c: "grid" in c,
+    rare={"grid": range(1, 4)},
+    excludes_direct=True,
+)
+ON: Final = Facts(
+    applies=lambda c: "on" in c,
+    rare={"on": range(MOST_ROWS + 1)},
+    excludes_direct=True,
+)
+
+POLICIES: Final = (
+    *(MANY, SLOT_IDS, DIRECT_IDS, PARTITION, RING, HIERARCHY, INDIRECT),
+    *(GRID, ON),
+)
 OF_FIELDS: Final = (UNIQUE,)
 
 

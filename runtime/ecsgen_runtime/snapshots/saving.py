@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..columns import Rows, field_of
 from ..entity_manager import Entities
 from ..errors import CapacityError
-from ..manager import Manager
+from ..manager import BaseManager, Manager
 from ..placement import locked
 from .atomic import replacing
 from .check import check_content, check_field_cells, checked_documents
@@ -74,12 +74,14 @@ class Loading:
         file: SnapshotFile | None,
         trusts_maps: bool,
         is_mapped: bool,
+        checks_fit: bool,
     ) -> None:
         self._saved = saved
         self._codecs = codecs
         self._file = file
         self._extras = ("_rng", "_map") if trusts_maps else ("_rng",)
         self._is_mapped = is_mapped
+        self._checks_fit = checks_fit
 
     def fill(self, world: Any) -> None:
         """Let a world that is new be what was saved; O(n). SnapshotError for too many rows."""
@@ -96,6 +98,7 @@ class Loading:
         for name in world.GROUPS:
             for member in getattr(world, name)._members.values():
                 member.data._n_grouped = saved.state["groups"][name]
+        self._check_fit(world)
         world._take_notes(saved.state.get(WORLD, {}))
         if "entities.noted" in saved.arrays:
             world._noted = [saved.arrays["entities.noted"].copy()]
@@ -111,8 +114,16 @@ class Loading:
         n_retired = self._saved.state["entities"]["n_retired"]
         entities._restore(len(handles), free, n_retired)
 
-    def _load_manager(self, module: str, manager: Manager) -> None:
+    def _check_fit(self, world: Any) -> None:
+        """Refuse rows that may not be where they are, of other rows or of cells."""
+        if self._checks_fit:
+            for tensor, row, why in _misfits(world):
+                self._saved.refuse(why, tensor, row)
+
+    def _load_manager(self, module: str, manager: BaseManager) -> None:
         state = self._saved.state[state_key(module)]
+        if "shape" not in state and not isinstance(manager, Manager):
+            return  # a grid of which nothing was saved: its cells are as at first
         rows = manager.data
         self._load_rows(module, module, rows, state)
         for name, part in rows._parts().items():
@@ -233,7 +244,18 @@ def _plan(
         for component in saved.schema["components"].values():
             # of all that `load` looks at, users can write to cells alone
             check_field_cells(saved, component, "; verify=False saves it all the same")
+        for tensor, row, why in _misfits(world):
+            saved.refuse(f"{why}; verify=False saves it all the same", tensor, row)
     return plan
+
+
+def _misfits(world: Any) -> Iterator[tuple[str, int, str]]:
+    """Yield cells that no row may have as things are, by tensor, row, and why."""
+    for module, manager in managers_of(world).items():
+        found = manager._misfit()
+        if found is not None:
+            column, row, why = found
+            yield f"{module}.{column}", row, why
 
 
 def _refuse_callbacks(world: Any) -> None:
@@ -280,6 +302,7 @@ def load(
         file if is_same else None,
         trusts_maps=mmap or verified,
         is_mapped=mmap,
+        checks_fit=verified or not is_same,
     ).fill(world)
     load_attributes(world, saved, known)
     return world
@@ -301,7 +324,8 @@ def _parsed(schema: str) -> Document:
 
 def _require_empty(world: Any) -> None:
     """Raise TypeError for a world that has something already: its class has its own `__init__`."""
-    filled = [name for name in world.MANAGERS if len(getattr(world, name))]
+    managers = managers_of(world).items()
+    filled = [name for name, m in managers if len(m) and isinstance(m, Manager)]
     if filled or world.entities._n_used:
         name = type(world).__name__
         raise TypeError(

@@ -61,8 +61,12 @@ class Fates:
         """Which entities have died, by index."""
         self.dead: EntityArray = np.empty(len(self.gone), np.uint64)
         """In the order in which they died."""
-        self.gone_rows = {n: np.zeros(getattr(world, n).data._n, np.bool_) for n in rows}
-        self.dead_rows = {n: np.empty(len(g), np.int64) for n, g in self.gone_rows.items()}
+        self.gone_rows = {
+            n: np.zeros(getattr(world, n).data._n, np.bool_) for n in rows
+        }
+        self.dead_rows = {
+            n: np.empty(len(g), np.int64) for n, g in self.gone_rows.items()
+        }
         self.births = [Births(world, newborn, count) for newborn in births]
         self.tally = np.zeros(1 + len(rows) + len(births), np.int64)
         """How many died, of each kind, and were born, by each statement."""
@@ -73,7 +77,9 @@ class Fates:
         if self.tally.any():
             try:
                 self._bury()
-            except BaseExceptionGroup as group:  # of callbacks: all the others did their part
+            except (
+                BaseExceptionGroup
+            ) as group:  # of callbacks: all the others did their part
                 failed = group
             self._bear()
         if failed is not None:
@@ -138,7 +144,9 @@ class Fates:
             if not getattr(manager.data, "CELL_CAPACITY", 0):
                 continue
             more: dict[int, int] = {}
-            for k, (number, row) in enumerate(zip(who.tolist(), place.tolist(), strict=True)):
+            for k, (number, row) in enumerate(
+                zip(who.tolist(), place.tolist(), strict=True)
+            ):
                 column = self.births[number].columns.get((name, manager.data.PLACE))
                 if column is None:
                     continue
@@ -174,7 +182,9 @@ class Fates:
             for entity, number, row in zip(entities, who, place, strict=True):
                 births = self.births[number]
                 for name, fields in births.newborn:
-                    given = {one: births.columns[name, one][row].tolist() for one in fields}
+                    given = {
+                        one: births.columns[name, one][row].tolist() for one in fields
+                    }
                     getattr(world, name).create(entity, **given)
         except EcsError:
             world._take_back(np.array(entities, np.uint64))
