@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.kernels.expressions import Typist
+from ecsgen.kernels.expressions import TypeChecker
 from ecsgen.kernels.references import Reach, target_of_id
 from ecsgen.kernels.rules import fitted
 from ecsgen.kernels.scope import Scope, value_type
@@ -43,7 +43,7 @@ def typed_fate(call: ast.Call, text: str, scope: Scope, reach: Reach, fates: Fat
 class _Typing:
     def __init__(self, scope: Scope, reach: Reach, fates: Fates) -> None:
         self._scope, self._reach, self._fates = scope, reach, fates
-        self._typist = Typist(scope, reach)
+        self._checker = TypeChecker(scope, reach)
 
     def step(self, call: ast.Call, name: str, text: str) -> Step:
         """The step of a call."""
@@ -56,7 +56,7 @@ class _Typing:
             self._refuse_cells(component, call)
             return Step(Death(None, component), self._where(call), (), text)
         check_count(name, call, 1, 1)
-        handle = self._typist.references.handle(call.args[0])
+        handle = self._checker.references.handle(call.args[0])
         component = "" if handle.type.kind == "entity" else target_of_id(handle)
         self._refuse_cells(component, call.args[0])
         return Step(Death(handle, component), self._where(call), (), text)
@@ -73,7 +73,7 @@ class _Typing:
             raise KernelError("E801", f"there is no {quote(wrong[0].arg or '**')} here", call)
         if not call.keywords:
             return _ALWAYS
-        return self._typist.condition(call.keywords[0].value)
+        return self._checker.condition(call.keywords[0].value)
 
     # --- births ----------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class _Typing:
                 raise KernelError("E803", message, keyword.value)
             if fields[name].stands and component.on is not None and component.on.capacity:
                 self._require_turns(component, keyword.value)
-            value = self._typist.infer(keyword.value)
+            value = self._checker.infer(keyword.value)
             values.append((name, fitted(value, type_, keyword.value)))
         return tuple(values)
 
