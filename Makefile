@@ -8,6 +8,7 @@ STAMP := $(VENV)/.installed
 FAST := $(VENV)/.accelerator
 PEERS := $(VENV)/.peers
 DRAWN := simulate systems
+MODELS := life flocking schelling boltzmann sugarscape wolf_sheep
 # compare.py is told what to compare.
 BENCHMARKS := $(filter-out $(patsubst %,benchmarks/%.py,$(DRAWN) compare),$(wildcard benchmarks/[a-z]*.py))
 BROWSER := $(shell command -v chromium-headless-shell || command -v chromium)
@@ -19,7 +20,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loads
 # Which quarter of the mutants: another one after each commit.
 SHARE ?= $(shell expr $$(git rev-list --count HEAD) % 4)/4
 
-.PHONY: demo flock test soak search fast browser lint types check bench cachegrind mutants docs dist lowest clean
+.PHONY: demo flock models test soak search fast browser lint types check bench cachegrind mutants docs dist lowest clean
 
 demo: $(READY)
 	$(BIN)/ecsgen build schemas/
@@ -38,6 +39,13 @@ flock: $(STAMP)
 		cat build/flock-$$n.txt; \
 	done
 	test "$$(tail -n 1 build/flock-1.txt)" = "$$(tail -n 1 build/flock-2.txt)"
+
+# Those of docs/models.md: built for numba, run, and drawn into build/.
+models: $(STAMP)
+	for name in $(MODELS); do \
+		$(BIN)/ecsgen build examples/models/$$name --output build/$${name}_model --backend numba || exit; \
+		$(BIN)/python examples/models/$$name.py --svg build/$$name.svg || exit; \
+	done
 
 # The bytecode that one process leaves serves the hundreds that come after it.
 test: export PYTHONDONTWRITEBYTECODE =

@@ -54,10 +54,7 @@ def _check_beside(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None
 
 
 def _check_cell_fields(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:
-    """Report a grid without fields, and fields whose values stand in more than their column."""
-    fields = draft.node.at("fields")
-    if not draft.spec.fields_ and draft.node.complete and (fields is None or fields.complete):
-        diagnostics.add("E518", "a grid without fields has nothing in a cell", draft.key("grid"))
+    """Report fields whose values stand in more than their column."""
     for name, form in draft.spec.fields_.items():
         for key, _ in asked(keys("field"), form) if isinstance(form, FieldSpec) else ():
             message = f"the field {quote(name)} of cells cannot be {key}"

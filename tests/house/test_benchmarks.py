@@ -29,6 +29,10 @@ TINY: dict[str, tuple[str, ...]] = {
     "managers.py": ("--backends", "numpy", *CALLS, "--live", "30"),
     "few.py": ("--rounds", "1"),
     "imports.py": ("--rounds", "1"),
+    "models.py": (
+        *("--only", "life", "boltzmann", "--sizes", "small", "--share", "50", "--rounds", "1"),
+        *("--mesa-rounds", "0", "--backend", "numpy"),
+    ),
     "neighbours.py": ("--rows", "100", "--rounds", "1", "--backends", "numpy"),
     "one_at_a_time.py": ("--rows", "20", "--rounds", "1"),
     "others.py": ("--rows", "100", "--rounds", "1", "--without", "numba"),

@@ -1,0 +1,57 @@
+"""What the models share: the packages made from their schemas, and pictures as SVG."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+BUILD = Path(__file__).resolve().parents[2] / "build"
+SIDE = 500  # of a picture
+
+
+def package(name: str) -> Any:
+    """Return the package of a model, which `make models` builds: build/life_model and so on."""
+    if not (BUILD / f"{name}_model" / "__init__.py").is_file():
+        made = f"ecsgen build examples/models/{name} --output build/{name}_model --backend numba"
+        sys.exit(f"There is no package of this model yet. Make it with: {made}")
+    sys.path.insert(0, str(BUILD))
+    return import_module(f"{name}_model")
+
+
+def frame(parts: Sequence[str]) -> str:
+    """Return a square SVG."""
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}">'
+    back = f'<rect width="{SIDE}" height="{SIDE}" fill="#f4f4f0"/>'
+    return "\n".join([head, back, *parts, "</svg>\n"])
+
+
+def squares(cells: NDArray[Any], colours: Sequence[str]) -> str:
+    """Draw a grid whose cells have the number of a colour plus 1, or 0 for nothing. Axis 0 goes to
+    the right, axis 1 upwards."""
+    width, height = cells.shape
+    paths = []
+    for number, colour in enumerate(colours, 1):
+        places = np.argwhere(cells == number).tolist()
+        path = "".join(f"M{x} {height - 1 - y}h1v1h-1z" for x, y in places)
+        paths.append(f'<path fill="{colour}" d="{path}"/>')
+    scale = f"scale({SIDE / width} {SIDE / height})"
+    return frame([f'<g transform="{scale}">', *paths, "</g>"])
+
+
+def curves(columns: Sequence[Sequence[float]], colours: Sequence[str]) -> str:
+    """Draw columns of numbers over time, all with one scale from 0."""
+    top = max(max(column) for column in columns) or 1
+    lines = []
+    for column, colour in zip(columns, colours, strict=True):
+        x = np.linspace(0, SIDE, len(column)).tolist()
+        points = " ".join(
+            f"{a:.1f},{SIDE * (1 - b / top):.1f}" for a, b in zip(x, column, strict=True)
+        )
+        lines.append(f'<polyline fill="none" stroke="{colour}" points="{points}"/>')
+    return frame(lines)

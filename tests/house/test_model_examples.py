@@ -1,0 +1,253 @@
+"""The six models of examples/models/ do what they are known for, on both backends alike."""
+
+from __future__ import annotations
+
+import re
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import _models
+import boltzmann
+import flocking
+import life
+import numpy as np
+import pytest
+import schelling
+import sugarscape
+import wolf_sheep
+from numpy.typing import NDArray
+
+from ecsgen.config import Backend
+from tests.support.generated_package import build
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "models"
+MODELS = {
+    "life": life,
+    "flocking": flocking,
+    "schelling": schelling,
+    "boltzmann": boltzmann,
+    "sugarscape": sugarscape,
+    "wolf_sheep": wolf_sheep,
+}
+SEEDS = (1, 2)
+Made = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
+    """Gives the package of a model, for a backend; its folder bears the names of examples'."""
+    root = tmp_path_factory.mktemp("models")
+    names: list[str] = []
+
+    def package(name: str, backend: Backend = "numpy") -> Any:
+        folder = root / f"for_{backend}" / f"{name}_model"
+        if not folder.exists():
+            build(EXAMPLES / name, folder, backend=backend)
+        known = f"for_{backend}.{folder.name}"
+        names.append(known)
+        return import_module(known)
+
+    sys.path.insert(0, str(root))
+    yield package
+    sys.path.remove(str(root))
+    for name in [name for name in sys.modules if name.startswith(tuple(names))]:
+        del sys.modules[name]
+
+
+def pattern(made: Made, *alive: tuple[int, int]) -> Any:
+    """The cells of a torus of 8 by 8 on which these are alive."""
+    cells = made("life").World(cell=(8, 8)).cell
+    cells.data.alive.reshape(8, 8)[tuple(np.transpose(alive))] = True
+    return cells
+
+
+BLOCK = (0, 7), (0, 0), (1, 7), (1, 0)  # across an edge
+BEEHIVE = (2, 3), (2, 4), (3, 2), (3, 5), (4, 3), (4, 4)
+BLINKER = (3, 2), (3, 3), (3, 4)
+GLIDER = (5, 6), (6, 7), (7, 5), (7, 6), (7, 7)
+
+
+@pytest.mark.parametrize("still", [BLOCK, BEEHIVE])
+def test_still_lifes_stay(made: Made, still: tuple[tuple[int, int], ...]) -> None:
+    cells = pattern(made, *still)
+    before = cells.data.alive.copy()
+    for _ in range(3):
+        cells.live()
+        assert (cells.data.alive == before).all()
+
+
+def test_a_blinker_has_period_two(made: Made) -> None:
+    cells = pattern(made, *BLINKER)
+    before = cells.data.alive.copy()
+    cells.live()
+    assert np.argwhere(cells.data.alive.reshape(8, 8)).tolist() == [[2, 3], [3, 3], [4, 3]]
+    cells.live()
+    assert (cells.data.alive == before).all()
+
+
+def test_a_glider_glides_around_the_torus(made: Made) -> None:
+    cells = pattern(made, *GLIDER)
+    for _ in range(3):
+        before = cells.data.alive.reshape(8, 8).copy()
+        for _ in range(4):
+            cells.live()
+        assert (cells.data.alive.reshape(8, 8) == np.roll(before, (1, 1), (0, 1))).all()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_flock_finds_its_way(made: Made, seed: int) -> None:
+    world = flocking.flock(made("flocking"), 50, 40.0, seed)
+    first = flocking.order(world)
+    for _ in range(60):
+        world.boid.fly(10.0, 1.0, 40.0)
+    assert first < 0.3 < 0.7 < flocking.order(world)
+    assert np.allclose(np.linalg.norm(world.boid.data.heading, axis=1), 1)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_groups_keep_apart(made: Made, seed: int) -> None:
+    world = schelling.town(made("schelling"), 20, 250, seed)
+    first = schelling.alike(world)
+    for _ in range(10):
+        world.household.settle(1, 3)
+    assert 0.4 < first < 0.6 < 0.75 < schelling.alike(world)
+    assert world.household.content() > 225
+    assert len(set(world.household.data.lot.tolist())) == 250
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_wealth_becomes_exponential(made: Made, seed: int) -> None:
+    """An exponential distribution has a Gini coefficient of 1/2, and the poorer half of all has
+    (1 - ln 2) / 2 of what there is."""
+    world = boltzmann.market(made("boltzmann"), 200, seed)
+    world.person.data.coins = 10
+    for _ in range(300):
+        world.person.give()
+    coins = np.sort(world.person.data.coins)
+    assert coins.sum() == 2000
+    assert coins[0] == 0
+    assert boltzmann.gini(world) == pytest.approx(0.5, abs=0.08)
+    assert coins[:100].sum() / 2000 == pytest.approx((1 - np.log(2)) / 2, abs=0.05)
+
+
+def test_as_many_ants_live_as_the_land_carries(made: Made) -> None:
+    ends = []
+    for count in (150, 300):
+        world = sugarscape.settled(made("sugarscape"), 30, count, 1)
+        numbers = []
+        for _ in range(40):
+            world.step()
+            numbers.append(len(world.ant))
+        assert numbers == sorted(numbers, reverse=True)
+        assert numbers[-10] - numbers[-1] <= 5 < count - numbers[-1]
+        assert len(set(world.ant.data.cell.tolist())) == len(world.ant)
+        ends.append(numbers[-1])
+    assert ends[0] <= ends[1] < 1.4 * ends[0]
+
+
+def test_wolves_follow_the_sheep(made: Made) -> None:
+    """Both live on, and there are many wolves some days after there were many sheep, not before."""
+    history = []
+    world = wolf_sheep.meadow(made("wolf_sheep"), 25, 60, 40, 20, seed=1)
+    for _ in range(150):
+        wolf_sheep.day(world, 20, 0.2, 0.1)
+        history.append((len(world.sheep), len(world.wolf)))
+    sheep, wolves = np.array(history)[20:].T
+    assert min(sheep.min(), wolves.min()) > 5
+    assert wolves.max() > 1.3 * wolves.min()
+    after, before = related(wolves[6:], sheep[:-6]), related(wolves[:-6], sheep[6:])
+    assert after > 0.2 > before
+
+
+def related(some: NDArray[np.int64], others: NDArray[np.int64]) -> float:
+    return float(np.corrcoef(some, others)[0, 1])
+
+
+def small(name: str, package: Any) -> tuple[Any, Callable[[], object]]:
+    """A small world of a model, and a step of it."""
+    match name:
+        case "life":
+            world = life.soup(package, 12, 0.4, 1)
+            return world, world.cell.live
+        case "flocking":
+            world = flocking.flock(package, 40, 40.0, 1)
+            return world, lambda: world.boid.fly(10.0, 1.0, 40.0)
+        case "schelling":
+            world = schelling.town(package, 12, 100, 1)
+            return world, lambda: world.household.settle(1, 3)
+        case "boltzmann":
+            world = boltzmann.market(package, 60, 1)
+            return world, world.person.give
+        case "sugarscape":
+            world = sugarscape.settled(package, 14, 60, 1)
+            return world, world.step
+    world = wolf_sheep.meadow(package, 12, 30, 20, 10, seed=1)
+    return world, lambda: wolf_sheep.day(world, 10, 0.3, 0.2)
+
+
+def columns(world: Any) -> dict[str, NDArray[Any]]:
+    """All fields of all rows."""
+    return {
+        f"{manager}.{field.name}": getattr(manager.data, field.name).copy()
+        for manager in map(world.__getattribute__, world.MANAGERS)
+        for field in manager.FIELDS
+    }
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_same_bits_on_both_backends(made: Made, name: str) -> None:
+    pytest.importorskip("numba")
+    (ours, step), (theirs, other) = (small(name, made(name, b)) for b in ("numpy", "numba"))
+    first = columns(ours)
+    for _ in range(5):
+        step(), other()
+        found, expected = columns(ours), columns(theirs)
+        assert all((found[key] == expected[key]).all() for key in found)
+    assert any(not np.array_equal(first[key], found[key]) for key in first)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scripts_tell_and_draw(
+    name: str,
+    made: Made,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    build_folder = Path(made(name).__file__).parents[1]
+    monkeypatch.setattr(_models, "BUILD", build_folder)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    picture, size = tmp_path / "picture.svg", "--days" if name == "wolf_sheep" else "--steps"
+    few = {"flocking": ["--count", "9"], "boltzmann": ["--count", "9"], "life": ["--side", "9"]}
+    MODELS[name].main([size, "10", "--svg", str(picture), *few.get(name, [])])
+    numbers = [int(line.split()[0]) for line in capsys.readouterr().out.splitlines()[1:]]
+    assert numbers[0] == 0
+    assert numbers[-1] == 10
+    assert len(ET.parse(picture).getroot()) > 1
+    sys.modules.pop(f"{name}_model")
+
+
+def test_without_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_models, "BUILD", tmp_path)
+    with pytest.raises(SystemExit, match="ecsgen build examples/models/life --output"):
+        life.main([])
+
+
+def test_the_page_shows_them_as_they_are() -> None:
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    files = *EXAMPLES.glob("*.py"), *EXAMPLES.glob("*/*.yaml")
+    texts = [path.read_text(encoding="utf-8") for path in files]
+    shown = re.findall(r"^```(?:yaml|py)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(shown) > 8
+    for block in shown:
+        assert any(block in text for text in texts), block
+    for name, lines in re.findall(r"\(#([\w-]+)\) \| (\d+) \|", page):
+        stem = {"game-of-life": "life", "boltzmann-wealth": "boltzmann"}.get(name, name)
+        schema = EXAMPLES / stem.replace("wolves-and-sheep", "wolf_sheep")
+        text = (schema / f"{schema.name}.yaml").read_text(encoding="utf-8")
+        assert len([line for line in text.splitlines() if line and line[0] != "#"]) == int(lines)
