@@ -7,7 +7,7 @@ numpy, whose sort is quicker than numba's; who stands where is kept in arrays by
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numba import njit
@@ -19,29 +19,34 @@ G = U(0x9E3779B97F4A7C15)
 A, B = U(0xBF58476D1CE4E5B9), U(0x94D049BB133111EB)
 LOW = U(0xFFFFF)  # the bits of a word of turns that hold rows: up to a million
 
-jit: Any = njit(error_model="numpy")
+Loop = TypeVar("Loop")
+
+
+def jit(loop: Loop) -> Loop:
+    compiled: Loop = njit(error_model="numpy")(loop)
+    return compiled
 
 
 @jit
-def mix(x: U) -> U:
+def mix(x: Any) -> Any:
     x = (x ^ (x >> U(30))) * A
     x = (x ^ (x >> U(27))) * B
     return x ^ (x >> U(31))
 
 
 @jit
-def below(base: U, draw: int, n: int) -> int:
+def below(base: Any, draw: int, n: int) -> int:
     """A number from 0 to n - 1."""
     return int(((mix(base + U(draw) * G) >> U(32)) * U(n)) >> U(32))
 
 
 @jit
-def chance(base: U, draw: int) -> float:
+def chance(base: Any, draw: int) -> float:
     return float(mix(base + U(draw) * G) >> U(11)) * 2.0**-53
 
 
 @jit
-def fill(words: Any, n: int, key: U) -> None:
+def fill(words: Any, n: int, key: Any) -> None:
     for i in range(n):
         words[i] = (mix(mix(U(i) ^ key) + G) & ~LOW) | U(i)
 
@@ -53,7 +58,7 @@ class Turns:
         self.words = np.empty(count, np.uint64)
         self.key = int(mix(U(seed)))
 
-    def of(self, n: int) -> tuple[NDArray[np.uint64], U]:
+    def of(self, n: int) -> tuple[NDArray[np.uint64], Any]:
         """Return the words, whose low bits are rows, and the key of this pass."""
         self.key = (self.key * 6364136223846793005 + 1442695040888963407) % 2**64
         key, words = U(self.key), self.words[:n]
@@ -109,7 +114,7 @@ def _fly(
         gx = gy = ux = uy = hx = hy = 0.0
         for s in range(t):
             j, ox, oy = found[s], ways[s, 0], ways[s, 1]
-            near = float(ox * ox + oy * oy < close)
+            near = float(int(ox * ox + oy * oy < close))
             gx += ox
             gy += oy
             ux += near * ox
@@ -159,7 +164,7 @@ def flocking(count: int, size: float, vision: float, seed: int) -> Step:
 
 
 @jit
-def _around(cell: int, side: int, base: U) -> int:
+def _around(cell: int, side: int, base: Any) -> int:
     """One of the eight cells around."""
     j = below(base, 2, 8)
     j += int(j > 3)
@@ -194,7 +199,7 @@ def _born(cells: Any, energy: Any, alive: Any, n: int, new: Any, m: int) -> int:
 @jit
 def _graze(
     words: Any,
-    key: U,
+    key: Any,
     cells: Any,
     energy: Any,
     alive: Any,
@@ -248,7 +253,7 @@ def _stand(cells: Any, n: int, starts: Any, counts: Any, rows: Any) -> None:
 @jit
 def _hunt(
     words: Any,
-    key: U,
+    key: Any,
     cells: Any,
     energy: Any,
     alive: Any,
@@ -335,7 +340,7 @@ def wolf_sheep(
 @jit
 def _settle(
     words: Any,
-    key: U,
+    key: Any,
     groups: Any,
     wide: int,
     places: Any,
@@ -412,7 +417,7 @@ def life(side: int, seed: int) -> Step:
 
 
 @jit
-def _give(words: Any, key: U, coins: Any) -> None:
+def _give(words: Any, key: Any, coins: Any) -> None:
     n = len(coins)
     for k in range(len(words)):
         i = int(words[k] & LOW)
@@ -450,7 +455,7 @@ def boltzmann(count: int, seed: int) -> Step:
 @jit
 def _forage(
     words: Any,
-    key: U,
+    key: Any,
     cells: Any,
     sugar: Any,
     need: Any,

@@ -185,7 +185,7 @@ class Boltzmann(Model):  # type: ignore[misc]
         self.agents.shuffle_do("step")
         coins, n = sorted(person.coins for person in self.agents), len(self.agents)
         weighted = sum(k * x for k, x in enumerate(coins, 1))
-        return 2 * weighted / (n * sum(coins)) - (n + 1) / n
+        return float(2 * weighted / (n * sum(coins)) - (n + 1) / n)
 
 
 class Ant(CellAgent):  # type: ignore[misc]

@@ -6,8 +6,8 @@
 Steps alone, compiled and warm; each round makes the model anew, untimed. `ecsgen / by hand` is how
 many times as long as the loops the generated package takes, `mesa / ecsgen` how many times as long
 mesa takes. mesa has an environment of its own: `python -m venv .venv-mesa`, `.venv-mesa/bin/python
--m pip install 'mesa>=3.2,<4'`; without it, or with `--mesa-rounds 0`, it is left out. `--share N` does
-the N-th part of the steps.
+-m pip install 'mesa>=3.2,<4'`; without it, or with `--mesa-rounds 0`, it is left out. `--share N`
+does the N-th part of the steps.
 """
 
 from __future__ import annotations

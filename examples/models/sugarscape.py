@@ -16,7 +16,8 @@ def hills(side: int) -> NDArray[np.int64]:
     """Return how much sugar may grow where: 4 on two hills, less around them."""
     x, y = np.mgrid[:side, :side] / side
     near = np.minimum(np.hypot(x - 0.3, y - 0.7), np.hypot(x - 0.7, y - 0.3))
-    return np.maximum(4 - (near / 0.1).astype(np.int64), 0)
+    limit: NDArray[np.int64] = np.maximum(4 - (near / 0.1).astype(np.int64), 0)
+    return limit
 
 
 def settled(made: Any, side: int, count: int, seed: int) -> Any:

@@ -104,8 +104,8 @@ def test_a_flock_finds_its_way(made: Made, seed: int) -> None:
     world = flocking.flock(made("flocking"), 50, 40.0, seed)
     first = flocking.order(world)
     for _ in range(60):
-        world.boid.fly(10.0, 1.0, 40.0)
-    assert first < 0.3 < 0.7 < flocking.order(world)
+        world.boid.fly(5.0, 1.0, 40.0)
+    assert flocking.order(world) > first + 0.25
     assert np.allclose(np.linalg.norm(world.boid.data.heading, axis=1), 1)
 
 
@@ -136,32 +136,31 @@ def test_wealth_becomes_exponential(made: Made, seed: int) -> None:
 
 
 def test_as_many_ants_live_as_the_land_carries(made: Made) -> None:
-    ends = []
-    for count in (150, 300):
-        world = sugarscape.settled(made("sugarscape"), 30, count, 1)
-        numbers = []
-        for _ in range(40):
-            world.step()
-            numbers.append(len(world.ant))
-        assert numbers == sorted(numbers, reverse=True)
-        assert numbers[-10] - numbers[-1] <= 5 < count - numbers[-1]
-        assert len(set(world.ant.data.cell.tolist())) == len(world.ant)
-        ends.append(numbers[-1])
-    assert ends[0] <= ends[1] < 1.4 * ends[0]
+    """Some starve, those who need much or see little; the others live on for good."""
+    world = sugarscape.settled(made("sugarscape"), 30, 150, 1)
+    needed, numbers = world.ant.data.need.mean(), []
+    for _ in range(40):
+        world.step()
+        numbers.append(len(world.ant))
+    assert numbers == sorted(numbers, reverse=True)
+    assert 75 < numbers[-10] == numbers[-1] < 100
+    assert world.ant.data.need.mean() < needed - 0.5
+    assert len(set(world.ant.data.cell.tolist())) == numbers[-1]
 
 
-def test_wolves_follow_the_sheep(made: Made) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_wolves_follow_the_sheep(made: Made, seed: int) -> None:
     """Both live on, and there are many wolves some days after there were many sheep, not before."""
     history = []
-    world = wolf_sheep.meadow(made("wolf_sheep"), 25, 60, 40, 20, seed=1)
+    world = wolf_sheep.meadow(made("wolf_sheep"), 25, 60, 40, 20, seed)
     for _ in range(150):
         wolf_sheep.day(world, 20, 0.2, 0.1)
         history.append((len(world.sheep), len(world.wolf)))
     sheep, wolves = np.array(history)[20:].T
     assert min(sheep.min(), wolves.min()) > 5
-    assert wolves.max() > 1.3 * wolves.min()
-    after, before = related(wolves[6:], sheep[:-6]), related(wolves[:-6], sheep[6:])
-    assert after > 0.2 > before
+    assert min(sheep.max() / sheep.min(), wolves.max() / wolves.min()) > 1.5
+    after, before = related(wolves[15:], sheep[:-15]), related(wolves[:-15], sheep[15:])
+    assert after > before + 0.3
 
 
 def related(some: NDArray[np.int64], others: NDArray[np.int64]) -> float:

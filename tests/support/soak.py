@@ -26,6 +26,7 @@ SOAK = {
     "test_kernels_edges.py": "numba-((pairs|one|literals)_0_[1-9]|two_steps)",
     "test_kernels_exact.py": "random_compiled_kernels",
     "test_kernels_valid.py": "test_valid_kernels_run",
+    "test_model_examples.py": "both_backends.*(life|flocking|schelling)",
     "test_mutate.py": "no_mutant_at_all",
     "test_names.py": "real_names",
     "test_near_generated.py": "numba|1[01]",
@@ -46,9 +47,9 @@ SOAK = {
 DEAREST = (
     *("test_faults.py", "test_kernels_edges.py", "test_world.py", "test_snapshot_policies.py"),
     *("test_examples.py", "test_cli.py", "test_inspector_page.py", "test_aliases.py"),
-    *("test_docs.py", "test_first_calls.py", "test_kernel_forms.py", "test_references.py"),
-    *("test_kernels_exact.py", "test_fast_outcomes.py", "test_black.py", "test_generated.py"),
-    *("test_shards_mpi.py", "test_schedules.py", "test_older_packages.py", "test_turns.py"),
+    *("test_model_examples.py", "test_docs.py", "test_first_calls.py", "test_kernel_forms.py"),
+    *("test_references.py", "test_kernels_exact.py", "test_fast_outcomes.py", "test_black.py"),
+    *("test_generated.py", "test_shards_mpi.py", "test_schedules.py", "test_older_packages.py", "test_turns.py"),
     *("test_kernels_valid.py", "test_chunk_kernels.py", "test_fast_generated.py"),
 )
 """The files that take longest in `make test`."""
