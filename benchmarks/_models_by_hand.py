@@ -23,7 +23,8 @@ Loop = TypeVar("Loop")
 
 
 def jit(loop: Loop) -> Loop:
-    compiled: Loop = njit(error_model="numpy")(loop)
+    decorate: Any = njit(error_model="numpy")
+    compiled: Loop = decorate(loop)
     return compiled
 
 

@@ -41,7 +41,7 @@ def squares(cells: NDArray[Any], colours: Sequence[str]) -> str:
         path = "".join(f"M{x} {height - 1 - y}h1v1h-1z" for x, y in places)
         paths.append(f'<path fill="{colour}" d="{path}"/>')
     scale = f"scale({SIDE / width} {SIDE / height})"
-    return frame([f'<g transform="{scale}">', *paths, "</g>"])
+    return frame([f'<g shape-rendering="crispEdges" transform="{scale}">', *paths, "</g>"])
 
 
 def curves(columns: Sequence[Sequence[float]], colours: Sequence[str]) -> str:
