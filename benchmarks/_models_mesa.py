@@ -171,7 +171,7 @@ class Person(Agent):  # type: ignore[misc]
 
     def step(self) -> None:
         if self.coins > 0:
-            other = self.random.choice(self.model.agents)
+            other = self.random.choice(self.model.people)
             self.coins -= 1
             other.coins += 1
 
@@ -180,6 +180,7 @@ class Boltzmann(Model):  # type: ignore[misc]
     def __init__(self, count: int, seed: int) -> None:
         super().__init__(seed=seed)
         Person.create_agents(self, count)
+        self.people = list(self.agents)  # to choose of `agents` makes a list each time
 
     def step(self) -> float:
         self.agents.shuffle_do("step")
