@@ -123,6 +123,7 @@ class OnGrid(Neighbours):
     def _take(self) -> None:
         kept, self.is_python = self.kept, self._frame.is_plain
         self.own_cell, self._around, self._steps = kept("cell"), kept("around"), kept("cells_met")
+        self._ahead = kept("steps")
         self._axes = self._grids.axes(self.on.grid)
 
     @property
@@ -133,12 +134,23 @@ class OnGrid(Neighbours):
     def setup(self) -> list[str]:
         if self._frame.is_plain:
             return []
-        cells = f"np.empty(most_in_reach({self._axes}, {self._radius_before}), np.int32)"
+        radius = self._radius_before
+        ahead = "np.empty(0, np.int32)"
+        if not isinstance(self.asked.near.radius, FieldValue):
+            given = f"{self._axes}, {self.on.hood.upper()}, {radius}, {self._center}"
+            ahead = f"steps_around({given})"
+        cells = f"np.empty(most_in_reach({self._axes}, {radius}), np.int32)"
+        lines = [f"{self._ahead} = {ahead}"]
         if not self.on.standing:
-            return [f"{self.found} = {cells}"]
+            return [*lines, f"{self.found} = {cells}"]
         crowd = self._grids.crowds(self.on.standing)
-        rows = f"{crowd}.before" if self._grids.is_now else f"{crowd}.rows"
-        return [f"{self._around} = {cells}", f"{self.found} = np.empty(len({rows}) + 1, np.int32)"]
+        most = f"most_standing({crowd}, {self._axes}.cells)"
+        found = f"{self.found} = np.empty({most} + 1, np.int32)"
+        return [*lines, f"{self._around} = {cells}", found]
+
+    @property
+    def _center(self) -> str:
+        return str(bool(self.on.center or self.on.standing))
 
     @property
     def _radius_before(self) -> str:
@@ -160,8 +172,9 @@ class OnGrid(Neighbours):
                 radius = body.value(near.radius).at(0).text
             case _:
                 radius = str(near.radius)
-        center = str(bool(on.center or on.standing))
-        given = f"{self._axes}, {self.own_cell}, {on.hood.upper()}, {radius}, {center}"
+        given = f"{self._axes}, {self.own_cell}, {on.hood.upper()}, {radius}, {self._center}"
+        if not self._frame.is_plain:
+            given += f", {self._ahead}"
         lines = [f"{self.own_cell} = {cell}"]
         if not on.standing:
             return [*lines, *self._call("cells_near", given, self.found, self.count)]

@@ -68,36 +68,118 @@ def _moved(place: Any, size: Any) -> Any:
     return place - size if place >= size else place
 
 
+@kernel(forceinline=True)
+def _places(axes: Any, cell: Any) -> Any:
+    """Return where a cell is along each axis; 32 bits are divided in a third of the time."""
+    strip, line = np.uint32(cell), np.uint32(axes.z)
+    z = strip % line
+    strip = strip // line
+    if axes.x == 1:
+        return 0, np.int64(strip), np.int64(z)
+    y = strip % np.uint32(axes.y)
+    return np.int64(strip // np.uint32(axes.y)), np.int64(y), np.int64(z)
+
+
+@kernel(forceinline=True)
+def _is_amid(place: Any, size: Any, radius: Any) -> Any:
+    """Return whether no end of an axis is in reach."""
+    return size == 1 or radius <= place < size - radius
+
+
 @kernel()
+def steps_around(axes: Axes, hood: int, radius: int, center: bool) -> CellArray:
+    """Return how many cells further on those in reach are of one that has no end of an axis in reach;
+    nothing where there is no such cell."""
+    sizes = (axes.x, axes.y, axes.z)
+    spans = [0 if size == 1 else radius for size in sizes]
+    for size in sizes:
+        if radius < 0 or (size > 1 and size <= 2 * radius):
+            return np.empty(0, np.int32)
+    steps = np.empty(most_in_reach(axes, radius), np.int32)
+    amid = (spans[0] * axes.y + spans[1]) * axes.z + spans[2]
+    if hood == AXES:
+        met = _along_axes(axes, amid, radius, center, steps)
+    else:
+        met = _walk(axes, amid, hood, radius, center, steps)
+    return (steps[:met] - amid).astype(np.int32)
+
+
+@kernel(forceinline=True)
 def cells_near(
+    axes: Axes,
+    cell: int,
+    hood: int,
+    radius: int,
+    center: bool,
+    steps: CellArray,
+    found: CellArray,
+) -> int:
+    """Write the cells in reach of a cell, by offset, none of one below 0; return how many.
+
+    `steps`: those of `steps_around`, or nothing where each cell has its radius.
+    """
+    if cell < 0 or radius < 0:
+        return 0
+    if len(steps) > 0:
+        x, y, z = _places(axes, cell)
+        if (
+            _is_amid(z, axes.z, radius)
+            and _is_amid(y, axes.y, radius)
+            and _is_amid(x, axes.x, radius)
+        ):
+            for k in range(len(steps)):
+                found[k] = cell + steps[k]
+            return len(steps)
+    if hood == AXES:
+        return int(_along_axes(axes, cell, radius, center, found))
+    return int(_walk(axes, cell, hood, radius, center, found))
+
+
+@kernel()
+def _along_axes(
+    axes: Axes, cell: int, radius: int, center: bool, found: CellArray
+) -> int:
+    """Write the cells that are in reach along one axis."""
+    x, y, z = _places(axes, cell)
+    line, plane = axes.z, axes.y * axes.z
+    met = 0
+    for i in range(_low(x, axes.x, axes.wraps_x, radius), 0):
+        found[met] = cell + (_moved(x + i, axes.x) - x) * plane
+        met += 1
+    for j in range(_low(y, axes.y, axes.wraps_y, radius), 0):
+        found[met] = cell + (_moved(y + j, axes.y) - y) * line
+        met += 1
+    low = _low(z, axes.z, axes.wraps_z, radius)
+    for k in range(low, _high(z, axes.z, axes.wraps_z, radius) + 1):
+        found[met] = cell + _moved(z + k, axes.z) - z
+        met += center or k != 0
+    for j in range(1, _high(y, axes.y, axes.wraps_y, radius) + 1):
+        found[met] = cell + (_moved(y + j, axes.y) - y) * line
+        met += 1
+    for i in range(1, _high(x, axes.x, axes.wraps_x, radius) + 1):
+        found[met] = cell + (_moved(x + i, axes.x) - x) * plane
+        met += 1
+    return met
+
+
+@kernel()
+def _walk(
     axes: Axes, cell: int, hood: int, radius: int, center: bool, found: CellArray
 ) -> int:
-    """Write the cells in reach of a cell, by offset, none of one below 0; return how many."""
+    """Write the cells that are in reach of one anywhere."""
+    x, y, z = _places(axes, cell)
     met = 0
-    if cell < 0 or radius < 0:
-        return met
-    z = cell % axes.z
-    y = cell // axes.z % axes.y
-    x = cell // (axes.z * axes.y)
     for i in range(
         _low(x, axes.x, axes.wraps_x, radius),
         _high(x, axes.x, axes.wraps_x, radius) + 1,
     ):
-        left = radius
-        if hood == VON_NEUMANN:
-            left = radius - abs(i)
-        elif hood == AXES and i != 0:
-            left = 0
+        left = radius - abs(i) if hood == VON_NEUMANN else radius
         strip = _moved(x + i, axes.x) * axes.y
         for j in range(
             _low(y, axes.y, axes.wraps_y, left),
             _high(y, axes.y, axes.wraps_y, left) + 1,
         ):
-            rest = left
-            if hood == VON_NEUMANN:
-                rest = left - abs(j)
-            elif hood == AXES and (i != 0 or j != 0):
-                rest = 0
+            rest = left - abs(j) if hood == VON_NEUMANN else left
             line = (strip + _moved(y + j, axes.y)) * axes.z
             low = _low(z, axes.z, axes.wraps_z, rest)
             high = _high(z, axes.z, axes.wraps_z, rest)
@@ -110,7 +192,7 @@ def cells_near(
 NO_STRIP: Final = -(1 << 62)
 
 
-@kernel()
+@kernel(forceinline=True)
 def strip_shift(axes: Axes, strip: int, i: int, j: int, radius: int) -> int:
     """Return how many cells further on the strip is that is so many steps along the axes before the
     last one; `NO_STRIP` if there is none, or steps would meet one twice."""
@@ -178,22 +260,20 @@ def cell_at(axes: Axes, x: int, y: int, z: int) -> Any:
 # --- who stands where, before the kernel ---------------------------------------------------
 
 
-class Crowds(NamedTuple):
-    """Rows by cell: those of cell k are `rows[starts[k] : starts[k + 1]]`."""
-
-    starts: NDArray[np.intp]
-    rows: NDArray[np.intp]
+Crowds = NDArray[np.intp]
+"""Rows by cell: those of cell k are `crowds[crowds[k] : crowds[k + 1]]`. One array, of which numba
+counts no references where others would be a tuple's."""
 
 
 def crowds_of(manager: Standing) -> Crowds:
     """Return who stands where before the kernel."""
     crowd, stamp = manager.data._crowd, manager._stamp
     if crowd.order is None or crowd.stamp != stamp:
-        starts = np.zeros(len(manager._grid) + 1, np.intp)
-        rows = np.empty(manager.data._n, np.intp)
-        count = _sort_all(*_told(manager), starts, rows)
-        crowd.order, crowd.stamp = (starts, rows[:count]), stamp
-    return Crowds(*crowd.order)
+        cells = len(manager._grid)
+        crowds = np.zeros(cells + 1 + manager.data._n, np.intp)
+        _sort_all(*_told(manager), crowds, cells)
+        crowd.order, crowd.stamp = (crowds[: cells + 1], crowds), stamp
+    return crowd.order[1]
 
 
 _Handles = NDArray[np.uint64]
@@ -224,205 +304,213 @@ def _sort_all(
     owners: NDArray[np.uint64],
     handles: NDArray[np.uint64],
     mask: Any,
-    starts: NDArray[np.intp],
-    rows: NDArray[np.intp],
-) -> int:
-    """Sort rows by cell; return how many stand anywhere."""
-    cells = len(starts) - 1
-    for row in range(len(ids)):
-        cell = np.int64(ids[row] - FIRST)
-        if 0 <= cell < cells and _stands(owners, handles, mask, row):
-            starts[cell + 1] += 1
-    for place in range(cells):
-        starts[place + 1] += starts[place]
-    for row in range(len(ids)):
-        cell = np.int64(ids[row] - FIRST)
-        if 0 <= cell < cells and _stands(owners, handles, mask, row):
-            rows[starts[cell]] = row
-            starts[cell] += 1
-    for place in range(cells, 0, -1):  # each is where the next one begins now
-        starts[place] = starts[place - 1]
-    starts[0] = 0
-    return int(starts[cells])
-
-
-@kernel()
-def rows_before(
     crowds: Crowds,
-    cells: CellArray,
-    count: int,
-    own: int,
+    cells: int,
+) -> None:
+    """Sort rows by cell."""
+    for row in range(len(ids)):
+        cell = np.int64(ids[row] - FIRST)
+        if 0 <= cell < cells and _stands(owners, handles, mask, row):
+            crowds[cell + 1] += 1
+    crowds[0] = cells + 1
+    for place in range(cells):
+        crowds[place + 1] += crowds[place]
+    for row in range(len(ids)):
+        cell = np.int64(ids[row] - FIRST)
+        if 0 <= cell < cells and _stands(owners, handles, mask, row):
+            crowds[crowds[cell]] = row
+            crowds[cell] += 1
+    for place in range(cells, 0, -1):  # each is where the next one begins now
+        crowds[place] = crowds[place - 1]
+    crowds[0] = cells + 1
+
+
+@kernel(forceinline=True)
+def most_standing(crowds: Any, cells: Any) -> Any:
+    """Return how many rows there may be on all cells together."""
+    return max(cells, len(crowds) - cells - 1)
+
+
+@kernel(forceinline=True)
+def rows_before(
+    crowds: Any,
+    cells: Any,
+    count: Any,
+    own: Any,
     owner: Any,
-    owners: NDArray[np.uint64],
-    found: CellArray,
-) -> int:
+    owners: Any,
+    found: Any,
+) -> Any:
     """Write the rows on cells in their order, without row `own` and those of an entity; return how
     many. `owners`: nothing where rows are nobody's."""
     met = 0
     for k in range(count):
-        for place in range(crowds.starts[cells[k]], crowds.starts[cells[k] + 1]):
-            row = crowds.rows[place]
+        for place in range(crowds[cells[k]], crowds[cells[k] + 1]):
+            row = crowds[place]
             found[met] = row
             met += row != own if len(owners) == 0 else owners[row] != owner
     return met
 
 
-@kernel()
-def first_before(crowds: Crowds, id: Any, count: int) -> int:
+@kernel(forceinline=True)
+def first_before(crowds: Any, id: Any, count: Any) -> Any:
     """Return the first row on a cell by its id; -1 without one, or on what is no cell."""
     cell = np.int64(id - FIRST)
-    if not 0 <= cell < count or crowds.starts[cell] == crowds.starts[cell + 1]:
+    if not 0 <= cell < count or crowds[cell] == crowds[cell + 1]:
         return -1
-    return int(crowds.rows[crowds.starts[cell]])
+    return crowds[crowds[cell]]
 
 
 # --- as it is now --------------------------------------------------------------------------
 
 
-class CrowdsNow(NamedTuple):
-    """Who stands on each cell now, in the order in which they came there: lists whose first one's
-    `before` is the last one."""
+CrowdsNow = NDArray[np.int32]
+"""Who stands on each cell now, in the order in which they came there.
 
-    first: CellArray
-    """The first row on each cell, -1 for nobody."""
-    counts: CellArray
-    """How many stand on it, those among them who will be born there."""
-    before: CellArray
-    behind: CellArray
-    empty: CellArray
-    """The cells on which nobody stands, if they are asked for."""
-    spots: CellArray
-    """Where each stands among these, -1 for none."""
-    free: CellArray
-    """How many these are, shape (1,)."""
+The first of its lines tells how many cells there are, and on how many nobody stands. Then each cell
+has one: the first row on it, -1 for nobody; how many stand on it, those among them who will be born
+there, or less its place among the empty cells; of these, the one in that place. Then, where more
+than one may stand on a cell, each row: who came before it, of the first one the last, and behind it.
+"""
+FIRST_ROW: Final = 0
+COUNT: Final = 1
+EMPTY: Final = 2
+BEFORE: Final = 0
+BEHIND: Final = 1
 
 
 def crowds_now(manager: Standing, follows_empty: bool) -> CrowdsNow:
     """Return who stands where, as rows that take turns change it. `follows_empty`: so does the list
     of cells on which nobody stands."""
-    cells, n = len(manager._grid), manager.data._n
-    listed = cells if follows_empty else 0
-    crowds = CrowdsNow(
-        np.empty(cells, np.int32),
-        np.zeros(cells, np.int32),
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-        np.empty(listed, np.int32),
-        np.empty(listed, np.int32),
-        np.zeros(1, np.int32),
-    )
-    _link_all(crowds, *_told(manager))
+    cells = len(manager._grid)
+    rows = 0 if manager.data.CELL_CAPACITY == 1 else manager.data._n
+    crowds = np.empty((1 + cells + rows, 3 if follows_empty else 2), np.int32)
+    _link_all(*_told(manager), crowds, cells)
     return crowds
 
 
 @kernel()
 def _link_all(
-    crowds: CrowdsNow,
     ids: NDArray[np.uint64],
     owners: NDArray[np.uint64],
     handles: NDArray[np.uint64],
     mask: Any,
+    crowds: CrowdsNow,
+    cells: int,
 ) -> None:
-    cells = len(crowds.first)
-    crowds.first[:] = -1
+    crowds[0, 0], crowds[0, 1] = cells, 0
+    for cell in range(1, cells + 1):
+        crowds[cell, FIRST_ROW], crowds[cell, COUNT] = -1, 0
     for row in range(len(ids)):
         cell = np.int64(ids[row] - FIRST)
-        if not (0 <= cell < cells and _stands(owners, handles, mask, row)):
-            continue
-        first = crowds.first[cell]
-        crowds.behind[row] = -1
-        crowds.counts[cell] += 1
-        if first < 0:
-            crowds.first[cell], crowds.before[row] = row, row
-        else:
-            last = crowds.before[first]
-            crowds.behind[last], crowds.before[row], crowds.before[first] = (
-                row,
-                last,
-                row,
-            )
+        if 0 <= cell < cells and _stands(owners, handles, mask, row):
+            _append(crowds, cell + 1, row)
+            crowds[cell + 1, COUNT] += 1
+    if crowds.shape[1] <= EMPTY:
+        return
     free = 0
-    for place in range(len(crowds.spots)):
-        is_empty = crowds.counts[place] == 0
-        crowds.spots[place] = free if is_empty else -1
-        crowds.empty[free] = place
-        free += is_empty
-    crowds.free[0] = free
+    for cell in range(cells):
+        crowds[1 + free, EMPTY] = cell
+        if crowds[1 + cell, COUNT] == 0:
+            crowds[1 + cell, COUNT] = -free
+            free += 1
+    crowds[0, 1] = free
 
 
-@kernel()
+@kernel(forceinline=True)
+def _append(crowds: Any, line: Any, row: Any) -> None:
+    """Let a row be the last one on a cell."""
+    first, rows = crowds[line, FIRST_ROW], crowds[0, 0] + 1
+    if len(crowds) == rows:  # one at most stands on a cell
+        crowds[line, FIRST_ROW] = row
+    elif first < 0:
+        crowds[line, FIRST_ROW] = row
+        crowds[rows + row, BEFORE], crowds[rows + row, BEHIND] = row, -1
+    else:
+        last = crowds[rows + first, BEFORE]
+        crowds[rows + last, BEHIND], crowds[rows + first, BEFORE] = row, row
+        crowds[rows + row, BEFORE], crowds[rows + row, BEHIND] = last, -1
+
+
+@kernel(forceinline=True)
 def rows_now(
-    crowds: CrowdsNow,
-    cells: CellArray,
-    count: int,
-    own: int,
+    crowds: Any,
+    cells: Any,
+    count: Any,
+    own: Any,
     owner: Any,
-    owners: NDArray[np.uint64],
-    found: CellArray,
-) -> int:
+    owners: Any,
+    found: Any,
+) -> Any:
     """Write the rows on cells in their order, without row `own` and those of an entity; return how
     many. `owners`: nothing where rows are nobody's."""
-    met = 0
+    met, rows = 0, crowds[0, 0] + 1
+    if len(crowds) == rows:
+        for k in range(count):
+            row = crowds[1 + cells[k], FIRST_ROW]
+            found[met] = row
+            is_other = row != own if len(owners) == 0 else owners[row] != owner
+            met += row >= 0 and is_other
+        return met
     for k in range(count):
-        row = crowds.first[cells[k]]
+        row = crowds[1 + cells[k], FIRST_ROW]
         while row >= 0:
             found[met] = row
             met += row != own if len(owners) == 0 else owners[row] != owner
-            row = crowds.behind[row]
+            row = crowds[rows + row, BEHIND]
     return met
 
 
-@kernel()
-def first_now(crowds: CrowdsNow, id: Any, count: int) -> int:
+@kernel(forceinline=True)
+def first_now(crowds: Any, id: Any, count: Any) -> Any:
     """Return who came first to a cell by its id; -1 without one, or on what is no cell."""
     cell = np.int64(id - FIRST)
-    return int(crowds.first[cell]) if 0 <= cell < count else -1
+    return np.int64(crowds[1 + cell, FIRST_ROW]) if 0 <= cell < count else -1
 
 
-@kernel()
-def enter_cell(crowds: CrowdsNow, cell: Any, row: int) -> None:
+@kernel(forceinline=True)
+def enter_cell(crowds: Any, cell: Any, row: Any) -> None:
     """Let a row come to a cell."""
-    first = crowds.first[cell]
-    crowds.behind[row] = -1
-    if first < 0:
-        crowds.first[cell], crowds.before[row] = row, row
-    else:
-        last = crowds.before[first]
-        crowds.behind[last], crowds.before[row], crowds.before[first] = row, last, row
-    _fill(crowds, cell)
+    _append(crowds, 1 + cell, row)
+    _fill(crowds, 1 + cell)
 
 
-@kernel()
-def leave_cell(crowds: CrowdsNow, cell: Any, row: int) -> None:
+@kernel(forceinline=True)
+def leave_cell(crowds: Any, cell: Any, row: Any) -> None:
     """Let a row go from a cell."""
-    first, before, behind = crowds.first[cell], crowds.before[row], crowds.behind[row]
-    if row == first:
-        crowds.first[cell] = behind
-        if behind >= 0:
-            crowds.before[behind] = before
+    rows = crowds[0, 0] + 1
+    if len(crowds) == rows:
+        crowds[1 + cell, FIRST_ROW] = -1
     else:
-        crowds.behind[before] = behind
-        crowds.before[first if behind < 0 else behind] = before
-    crowds.counts[cell] -= 1
-    if len(crowds.spots) > 0 and crowds.counts[cell] == 0:
-        crowds.spots[cell] = crowds.free[0]
-        crowds.empty[crowds.free[0]] = cell
-        crowds.free[0] += 1
+        first, behind = crowds[1 + cell, FIRST_ROW], crowds[rows + row, BEHIND]
+        before = crowds[rows + row, BEFORE]
+        if row == first:
+            crowds[1 + cell, FIRST_ROW] = behind
+            if behind >= 0:
+                crowds[rows + behind, BEFORE] = before
+        else:
+            crowds[rows + before, BEHIND] = behind
+            crowds[rows + (first if behind < 0 else behind), BEFORE] = before
+    crowds[1 + cell, COUNT] -= 1
+    if crowds.shape[1] > EMPTY and crowds[1 + cell, COUNT] == 0:
+        free = crowds[0, 1]
+        crowds[1 + cell, COUNT], crowds[1 + free, EMPTY] = -free, cell
+        crowds[0, 1] = free + 1
 
 
-@kernel()
-def _fill(crowds: CrowdsNow, cell: Any) -> None:
+@kernel(forceinline=True)
+def _fill(crowds: Any, line: Any) -> None:
     """Count one more; the last of the empty cells takes the place of one that is not any more."""
-    crowds.counts[cell] += 1
-    if len(crowds.spots) > 0 and crowds.spots[cell] >= 0:
-        place = crowds.spots[cell]
-        crowds.free[0] -= 1
-        last = crowds.empty[crowds.free[0]]
-        crowds.empty[place], crowds.spots[last] = last, place
-        crowds.spots[cell] = -1
+    if crowds[line, COUNT] > 0 or crowds.shape[1] <= EMPTY:
+        crowds[line, COUNT] += 1
+        return
+    place, free = -crowds[line, COUNT], crowds[0, 1] - 1
+    last = crowds[1 + free, EMPTY]
+    crowds[1 + place, EMPTY], crowds[1 + last, COUNT] = last, -place
+    crowds[0, 1], crowds[line, COUNT] = free, 1
 
 
-@kernel()
+@kernel(forceinline=True)
 def gone_to(
     crowds: CrowdsNow, axes: Axes, row: int, old: Any, new: Any, most: int
 ) -> Any:
@@ -433,7 +521,7 @@ def gone_to(
     cell, before = np.int64(new - FIRST), np.int64(old - FIRST)
     if cell == before or not 0 <= cell < axes.cells:
         return old
-    if most > 0 and crowds.counts[cell] >= most:
+    if most > 0 and crowds[1 + cell, COUNT] >= most:
         return old
     enter_cell(crowds, cell, row)
     if before >= 0:
@@ -451,16 +539,16 @@ def gone_at_once(axes: Axes, old: Any, new: Any) -> Any:
 def has_room(crowds: CrowdsNow, axes: Axes, id: Any, most: Any) -> Any:
     """Return whether one more may stand on a cell."""
     cell = np.int64(id - FIRST)
-    return 0 <= cell < axes.cells and not (most > 0 and crowds.counts[cell] >= most)
+    return 0 <= cell < axes.cells and not (most > 0 and crowds[1 + cell, COUNT] >= most)
 
 
-@kernel()
+@kernel(forceinline=True)
 def take_cell(crowds: CrowdsNow, id: Any) -> None:
     """Keep a place on a cell for one who will be born there."""
-    _fill(crowds, np.int64(id - FIRST))
+    _fill(crowds, np.int64(id - FIRST) + 1)
 
 
-@kernel()
+@kernel(forceinline=True)
 def leave_if_on(crowds: CrowdsNow, id: Any, row: int) -> None:
     """Let a row go from the cell on which it stands, if it does."""
     if id != 0:
@@ -482,25 +570,25 @@ def id_of_cell(cell: Any) -> Any:
 @kernel(forceinline=True)
 def is_on_before(crowds: Crowds, cell: Any) -> Any:
     """Return whether somebody stands on a cell."""
-    return crowds.starts[cell] < crowds.starts[cell + 1]
+    return crowds[cell] < crowds[cell + 1]
 
 
 @kernel(forceinline=True)
 def is_on_now(crowds: CrowdsNow, cell: Any) -> Any:
     """Return the same as it is now."""
-    return crowds.first[cell] >= 0
+    return crowds[1 + cell, FIRST_ROW] >= 0
 
 
 @kernel(forceinline=True)
 def count_empty(crowds: CrowdsNow) -> Any:
     """Return on how many cells nobody stands now."""
-    return np.int64(crowds.free[0])
+    return np.int64(crowds[0, 1])
 
 
 @kernel(forceinline=True)
 def empty_cell(crowds: CrowdsNow, place: Any) -> Any:
     """Return one of them."""
-    return crowds.empty[place]
+    return crowds[1 + place, EMPTY]
 
 
 @kernel(forceinline=True)

@@ -102,15 +102,19 @@ def rows_around(
 
 
 def occupants(cells: RowArray, count: int) -> tuple[RowArray, RowArray]:
-    """Return rows by the cell on which they stand, those of one in their order, and where those
-    of each cell begin, shape (count + 1,); -1 stands nowhere. O(n + count)."""
+    """Return where the rows of each cell begin, shape (count + 1,), in an array that has these
+    numbers and then the rows by cell, those of one in their order; -1 stands nowhere. O(n + count).
+    """
     here = cells >= 0
     rows = NO_ROWS if not here.any() else here.nonzero()[0]
     numbers = cells[rows]
-    starts = np.zeros(count + 1, np.intp)
-    np.cumsum(np.bincount(numbers, minlength=count), out=starts[1:])
+    found = np.empty(count + 1 + len(rows), np.intp)
+    found[0] = count + 1
+    np.cumsum(np.bincount(numbers, minlength=count), out=found[1 : count + 1])
+    found[1 : count + 1] += count + 1
     # by 16 bits at a time numpy sorts in O(n)
     order = (numbers & 0xFFFF).astype(np.uint16).argsort(kind="stable")
     if count > 0x10000:
         order = order[(numbers[order] >> 16).astype(np.uint16).argsort(kind="stable")]
-    return starts, rows[order]
+    found[count + 1 :] = rows[order]
+    return found[: count + 1], found
