@@ -109,6 +109,11 @@ class Sizes:
     tuples: ClassVar[int] = 1024
     """Rows that a loop over a query makes ahead."""
 
+    @staticmethod
+    def remove_dead(manager: Any, dead: EntityArray) -> None:
+        """Remove the rows of k distinct dead entities."""
+        manager.remove_many(dead)
+
     @classmethod
     @contextmanager
     def of(cls, **others: Any) -> Iterator[None]:

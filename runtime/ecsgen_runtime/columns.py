@@ -162,6 +162,9 @@ class Rows(ShownColumns):
     def _forget_views(self) -> None:
         """Drop views of the buffer that are kept beside the columns."""
 
+    def _forget_rows(self) -> None:
+        """Know no more which rows are where, if that is kept."""
+
     def _held_rows(self) -> int:
         """Return how many rows of the columns hold anything."""
         return self._n

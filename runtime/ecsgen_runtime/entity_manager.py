@@ -176,6 +176,10 @@ class Entities(LivingEntities):
                 e = self._LAYOUT.shown(es[position])
                 raise StaleEntityError(f"entity {e} at position {position} is repeated")
             es = without_repeats(es)
+        self._destroy_distinct(es)
+
+    def _destroy_distinct(self, es: EntityArray) -> None:
+        """Destroy live entities, each given once."""
         if len(es) and (self.dispatch.depth or self._callbacks.entries):
             self._destroy_announced(es.copy())
         else:

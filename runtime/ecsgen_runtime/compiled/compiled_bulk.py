@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..bulk import Bulk
+from ..handles import EntityArray
 from ..placement import repeated_row
 from .kernel import kernel
 
@@ -94,9 +96,102 @@ def distinct(rows: NDArray[np.intp], n: int, manager: str) -> NDArray[np.intp]:
     return found
 
 
+# --- Rows that go with their owners ------------------------------------------------------
+
+_PLAIN: Final = {"packed", "sparse", "one", "standing"}
+"""Policies whose columns and map are all that there is of a row."""
+
+
+@kernel()
+def _take_out(
+    dead: NDArray[np.uint64],
+    rows_of: NDArray[np.uint32],
+    owners: NDArray[np.uint64],
+    index_mask: int,
+    n: int,
+    buffer: NDArray[np.uint8],
+    befores: NDArray[np.intp],
+    sizes: NDArray[np.intp],
+) -> int:
+    """Let the dead have no row, and the last of the n rows fill the holes; return how many stay.
+
+    `befores`, `sizes`: the bytes of a row in front of each column and in it.
+    """
+    mask, size, kept = np.uint64(index_mask), np.uint64(len(rows_of)), n
+    gone = np.zeros(n, np.bool_)
+    for entity in dead:
+        index = entity & mask
+        if index < size:
+            row = np.int64(rows_of[index])
+            if row < n and owners[row] == entity:
+                gone[row] = True
+                rows_of[index] = _NIL
+                kept -= 1
+    if kept == n:
+        return n
+    capacity, source = len(owners), kept
+    for hole in range(kept):
+        if not gone[hole]:
+            continue
+        while gone[source]:
+            source += 1
+        rows_of[owners[source] & mask] = hole
+        for column in range(len(sizes)):
+            start, width = befores[column] * capacity, sizes[column]
+            for k in range(width):
+                moved = buffer[start + source * width + k]
+                buffer[start + hole * width + k] = moved
+        source += 1
+    return kept
+
+
+@cache
+def _widths(rows: type[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the bytes of a row in front of each column, and in it."""
+    befores = [column.before for column in rows.LAYOUT]
+    return np.array(befores), np.array([column.nbytes for column in rows.LAYOUT])
+
+
+@cache
+def _is_plain(kind: type[Any]) -> bool:
+    """Whether rows of a manager are nothing but their columns and an entry of the map."""
+    steps = {step for steps in kind._STEPS.values() for step in steps.split()}
+    _, leaving, is_more = kind._REMOVAL
+    return steps <= _PLAIN and "sparse" in steps and not (leaving or is_more)
+
+
+def remove_dead(manager: Any, dead: EntityArray) -> None:
+    """Remove the rows of k distinct dead entities; O(n + k), without many steps."""
+    if not _is_plain(type(manager)):
+        manager.remove_many(dead)
+        return
+    data = manager.data
+    befores, sizes = _widths(type(data))
+    mask = manager._entities._LAYOUT.INDEX_MASK
+    try:
+        kept = _take_out(
+            dead,
+            manager._sparse,
+            data._entity_column,
+            mask,
+            data._n,
+            data._buffer,
+            befores,
+            sizes,
+        )
+        if kept < data._n:
+            data._n = kept
+            data._version += 1
+            data._forget_rows()
+    except BaseException:
+        manager._break()
+        raise
+
+
 class CompiledBulk(Bulk):
     """What is done for many rows at once, compiled."""
 
     sparse_lookup = staticmethod(sparse_lookup)
     direct_lookup = staticmethod(direct_lookup)
     distinct = staticmethod(distinct)
+    remove_dead = staticmethod(remove_dead)

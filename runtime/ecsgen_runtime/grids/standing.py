@@ -92,6 +92,10 @@ class StandingRows(Rows):
         super()._lie_in(buffer, capacity)
         self._place_column = getattr(self, f"_{self.PLACE}_column")
 
+    def _forget_rows(self) -> None:
+        super()._forget_rows()
+        self._crowd.forget()
+
     def _assign_values(self, name: str, bound: int, cells: NDArray[Any]) -> None:
         """Write checked values that broadcast to the rows before a bound; O(n)."""
         if name == self.PLACE:
@@ -320,16 +324,10 @@ class Standing(Manager):
         """Return how many there are on each cell."""
         return np.bincount(cells[cells >= 0], minlength=len(self._grid))
 
-    def _checked(self, count: int, given: Mapping[str, Any]) -> Columns:
-        columns = super()._checked(count, given)
+    def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
+        columns = super()._convert(count, given)
         self._check_new(count, columns)
         return columns
-
-    def _make_room(
-        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
-    ) -> None:
-        self._check_new(len(entities), columns)
-        super()._make_room(entities, columns, borrowed)
 
     def _check_new(self, count: int, columns: Columns) -> None:
         """Raise unless `count` new rows may stand where their columns say; O(k log k)."""

@@ -241,7 +241,13 @@ class Owned(Manager):
         if self._locks:
             self._refuse_locked()
         self._admit_many(handles)
-        self._make_room(handles, columns, (entities, handles, *given.values()))
+        return self._create_checked(handles, columns, (entities, *given.values()))
+
+    def _create_checked(
+        self, handles: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> RowArray:
+        """Give k live entities, each of which may have one, an instance; O(k)."""
+        self._make_room(handles, columns, (handles, *borrowed))
         if len(handles) == 0:
             return np.empty(0, np.intp)
         handles, columns = self._own_entities(handles), self._own(columns)
@@ -433,8 +439,14 @@ class Unowned(IdCalls):
         if self._locks:
             self._refuse_locked()
         nobody = np.zeros(count, np.uint64)
-        self._make_room(nobody, columns, tuple(given.values()))
-        if count == 0:
+        return self._create_checked(nobody, columns, tuple(given.values()))
+
+    def _create_checked(
+        self, nobody: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> IdArray:
+        """Add an instance for each handle of nobody; O(k)."""
+        self._make_room(nobody, columns, borrowed)
+        if len(nobody) == 0:
             return np.empty(0, np.uint64)
         columns = self._own(columns)
         if self._RELEASES:

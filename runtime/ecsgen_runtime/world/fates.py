@@ -3,18 +3,23 @@ the last one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bulk import SMALL_BATCH
 from ..errors import EcsError
-from ..handles import EntityArray, RowArray
+from ..handles import Columns, EntityArray, RowArray
 
 Newborn = tuple[tuple[str, tuple[str, ...]], ...]
 """The managers that give rows to who is born, by name, and the fields of each that are given."""
+
+
+_Places = slice | RowArray
+_Share = tuple[_Places, _Places]
+"""Which of those who are born a statement gives, and where it has noted them."""
 
 
 class Births:
@@ -90,45 +95,48 @@ class Fates:
     def _bury(self) -> None:
         world, tally = self._world, self.tally.tolist()
         if tally[0]:
-            world.entities.dispatch.run(self._bury_entities, self.dead[: tally[0]])
+            entities, dead = world.entities, self.dead[: tally[0]]
+            watched = any(one._is_watched for one in world._collecting)
+            if watched or entities.dispatch.depth or entities._callbacks.entries:
+                entities.dispatch.run(self._bury_entities, dead)
+            else:
+                self._bury_entities(dead)
         for (name, rows), count in zip(self.dead_rows.items(), tally[1:], strict=False):
             if count:
                 getattr(world, name).destroy_many(np.sort(rows[:count]))
 
     def _bury_entities(self, dead: EntityArray) -> None:
         """Destroy entities, whose rows go at once from all managers that collect."""
-        world, whom = self._world, dead.tolist() if len(dead) <= SMALL_BATCH else dead
-        world.entities.destroy_many(whom)
-        for manager in world._collecting:
-            manager.remove_many(whom)
+        self._world.entities._destroy_distinct(dead)
+        for manager in self._world._collecting:
+            if manager.data._n:
+                manager.data._BULK.remove_dead(manager, dead)
 
     # --- births --------------------------------------------------------------------------
 
     def _bear(self) -> None:
         """Create all who are born, in the order of their turns, or nobody."""
         counts = self.tally[len(self.tally) - len(self.births) :].tolist()
-        if not any(counts):
-            return
-        if sum(map(bool, counts)) == 1:
-            number = next(k for k, count in enumerate(counts) if count)
-            place = np.arange(counts[number])
-            who = np.full(len(place), number)
-        else:
-            who, place = self._in_order(counts)
-        taken = self._refused(who, place)
-        if taken.any():
-            who, place = who[~taken], place[~taken]
-        is_owned = np.array([self._is_owned(one) for one in self.births])[who]
-        self._create_entities(who[is_owned], place[is_owned])
-        self._create_rows(who[~is_owned], place[~is_owned])
+        some = [number for number, count in enumerate(counts) if count]
+        if len(some) == 1 and not self._is_narrow(self.births[some[0]]):
+            number, (count,) = some[0], [count for count in counts if count]
+            self._create(count, {number: (slice(0, count), slice(0, count))})
+        elif some:
+            self._bear_in_order(counts)
 
-    def _in_order(self, counts: list[int]) -> tuple[RowArray, RowArray]:
-        """Return by which statements they are born, and as which of it, in the order of turns."""
-        who = np.concatenate([np.full(k, n) for n, k in enumerate(counts)])
-        at = [one.at[:k] for one, k in zip(self.births, counts, strict=True)]
+    def _bear_in_order(self, counts: list[int]) -> None:
+        who = np.arange(len(counts)).repeat(counts)
         place = np.concatenate([np.arange(k) for k in counts])
+        at = [one.at[:k] for one, k in zip(self.births, counts, strict=True)]
         order = np.lexsort((who, np.concatenate(at)))
-        return who[order], place[order]
+        who, place = who[order], place[order]
+        taken = self._refused(who, place)
+        who, place = who[~taken], place[~taken]
+        owned = np.array([self._is_owned(one) for one in self.births])[who]
+        for those in (owned, ~owned):
+            who_of, place_of = who[those], place[those]
+            each = {n: (who_of == n).nonzero()[0] for n in np.unique(who_of).tolist()}
+            self._create(len(who_of), {n: (k, place_of[k]) for n, k in each.items()})
 
     def _is_owned(self, births: Births) -> bool:
         """Whether entities are born, and not a row that is nobody's."""
@@ -136,8 +144,15 @@ class Fates:
             hasattr(getattr(self._world, n), "_entities") for n, _ in births.newborn
         )
 
+    def _is_narrow(self, births: Births) -> bool:
+        """Whether somebody comes to a cell on which not any number may stand."""
+        return any(
+            getattr(getattr(self._world, n).data, "CELL_CAPACITY", 0)
+            for n, _ in births.newborn
+        )
+
     def _refused(self, who: RowArray, place: RowArray) -> NDArray[np.bool_]:
-        """Return whose cells have been taken by callbacks."""
+        """Return who find no room on their cells any more."""
         refused = np.zeros(len(who), np.bool_)
         for name in dict.fromkeys(n for one in self.births for n, _ in one.newborn):
             manager = getattr(self._world, name)
@@ -157,68 +172,66 @@ class Fates:
                     more[id] -= 1
         return refused
 
-    def _create_entities(self, who: RowArray, place: RowArray) -> None:
+    def _create(self, count: int, each: Mapping[int, _Share]) -> None:
+        """Create `count` entities, or rows that are nobody's, by what each statement gives them."""
+        if not each:
+            return
         world = self._world
-        if len(who) == 0:
+        if not self._is_owned(self.births[next(iter(each))]):
+            for name, _, columns in self._newborn(count, each):
+                nobody = np.zeros(count, np.uint64)
+                getattr(world, name)._create_checked(nobody, columns, ())
             return
-        if len(who) <= SMALL_BATCH:
-            self._create_few(who.tolist(), place.tolist())
-            return
-        entities: EntityArray = world.entities.create_many(len(who))
+        entities: EntityArray = world.entities.create_many(count)
         try:
-            for name, numbers in self._by_manager(who).items():
-                those = np.isin(who, numbers)
-                columns = self._columns(name, who[those], place[those])
-                getattr(world, name).create_many(entities[those], **columns)
+            for name, those, columns in self._newborn(count, each):
+                getattr(world, name)._create_checked(entities[those], columns, ())
         except EcsError:
             world._take_back(entities)
             raise
 
-    def _create_few(self, who: list[int], place: list[int]) -> None:
-        """Create a few entities and their rows one after the other, which takes less time."""
-        world, entities = self._world, []
-        try:
-            entities += [world.entities.create() for _ in who]
-            for entity, number, row in zip(entities, who, place, strict=True):
-                births = self.births[number]
-                for name, fields in births.newborn:
-                    given = {
-                        one: births.columns[name, one][row].tolist() for one in fields
-                    }
-                    getattr(world, name).create(entity, **given)
-        except EcsError:
-            world._take_back(np.array(entities, np.uint64))
-            raise
-
-    def _create_rows(self, who: RowArray, place: RowArray) -> None:
-        for name, numbers in self._by_manager(who).items():
-            those = np.isin(who, numbers)
-            columns = self._columns(name, who[those], place[those])
-            getattr(self._world, name).create_many(int(those.sum()), **columns)
-
-    def _by_manager(self, who: RowArray) -> Mapping[str, list[int]]:
-        """Return the statements that give rows of each manager, those that have somebody born."""
-        found: dict[str, list[int]] = {}
-        for number in np.unique(who).tolist():
+    def _newborn(
+        self, count: int, each: Mapping[int, _Share]
+    ) -> Iterator[tuple[str, _Places, Columns]]:
+        """Give each manager that gets rows, who of them has one, and their values."""
+        found: dict[str, dict[int, _Share]] = {}
+        for number, share in each.items():
             for name, _ in self.births[number].newborn:
-                found.setdefault(name, []).append(number)
-        return found
+                found.setdefault(name, {})[number] = share
+        for name, shares in found.items():
+            if len(shares) == len(each):
+                yield name, slice(None), self._columns(name, count, shares)
+                continue
+            those = np.sort(
+                np.concatenate([np.arange(count)[k] for k, _ in shares.values()])
+            )
+            shares = {
+                n: (those.searchsorted(np.arange(count)[k]), place)
+                for n, (k, place) in shares.items()
+            }
+            yield name, those, self._columns(name, len(those), shares)
 
-    def _columns(
-        self, name: str, who: RowArray, place: RowArray
-    ) -> dict[str, NDArray[Any]]:
+    def _columns(self, name: str, count: int, shares: Mapping[int, _Share]) -> Columns:
         """Return the values of all who get rows of a manager, by field; of fields that only some
         are given the others have the default."""
-        manager, columns = getattr(self._world, name), {}
-        for number in np.unique(who).tolist():
-            mine = who == number
+        columns = dict(_defaults(type(getattr(self._world, name))))
+        for number, (mine, place) in shares.items():
             for (of, field), values in self.births[number].columns.items():
                 if of != name:
                     continue
-                if field not in columns:
-                    converter, default = manager._CONVERTERS[field]
-                    given = converter.many(default, len(who), None)
-                    shape = (len(who), *converter.shape)
-                    columns[field] = np.broadcast_to(given, shape).copy()
-                columns[field][mine] = values[place[mine]]
+                if len(shares) == 1:
+                    columns[field] = values[place]
+                    continue
+                if not columns[field].flags.writeable:  # the default, as yet
+                    columns[field] = columns[field].repeat(count, 0)
+                columns[field][mine] = values[place]
         return columns
+
+
+@cache
+def _defaults(kind: Any) -> Columns:
+    """Return the default of each field of a manager, shape (1, *shape)."""
+    return {
+        name: np.broadcast_to(field.many(default, 1), (1, *field.shape))
+        for name, (field, default) in kind._CONVERTERS.items()
+    }
