@@ -165,6 +165,9 @@ class LoopFunction(LoopFrame):
         rows_known = dict.fromkeys(self.source.components, row)
         inside = VectorBody(self, rows_known, stencils, self.grids, self.fates)
         inside.add(self._form)
+        seam_lines = [line for one in stencils.values() for line in one.seam_lines(place)]
+        beside = VectorBody(self, rows_known, stencils, self.grids, self.fates)
+        beside.add(self._form)
         radius = max(one.radius for one in stencils.values())
         first, last = f"{start} if {edge} == 0 else {high}", f"{low} if {edge} == 0 else {end}"
         strips = [
@@ -180,6 +183,12 @@ class LoopFunction(LoopFrame):
                     f"for {place} in range({low}, {high}):",
                     f"    {row} = np.uintp({place})  # of what is not below 0 no sign is asked",
                     *(f"    {line}" for line in inside.statements),
+                    f"if {inner} and {axes}.wraps_z:",
+                    f"    for {edge} in range({2 * radius}):",
+                    f"        {place} = {edge} if {edge} < {radius} else {axes}.z - {2 * radius} + {edge}",
+                    f"        {row} = np.uintp({start} + {place})",
+                    *(f"        {line}" for line in [*seam_lines, *beside.statements]),
+                    "    continue",
                     f"for {edge} in range(2):",
                     f"    for {row} in range({first}, {last}):",
                     *(f"        {line}" for line in listed.statements),
@@ -187,7 +196,7 @@ class LoopFunction(LoopFrame):
             ),
         ]
         setup = [line for near in self.nears.values() for line in near.setup()]
-        arrays = [*dict.fromkeys([*listed.arrays, *inside.arrays])]
+        arrays = [*dict.fromkeys([*listed.arrays, *inside.arrays, *beside.arrays])]
         if self.chosen:
             some = [*self._order(rows).first, *listed.statements]
             strips = [

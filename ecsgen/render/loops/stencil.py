@@ -90,6 +90,8 @@ class Stencil(Neighbours):
         self.radius = radius
         self.offsets_met = offsets_of(listed.on, radius)
         self.shifts: dict[tuple[int, ...], str] = {}
+        self.seam: dict[int, str] = {}
+        """Beside the seam of an axis that goes around, how far it is along it, by offset."""
         super().__init__(listed.asked, frame)
         self._now: tuple[int, ...] = ()
 
@@ -129,6 +131,17 @@ class Stencil(Neighbours):
             lines.append(f"{name} = np.uintp({far})")
         return lines
 
+    def seam_lines(self, place: str) -> list[str]:
+        """The statements that find how far it is along the last axis from a place on it."""
+        size, lines = f"{self.listed_axes}.z", []
+        for step in sorted({one[-1] for one in self.offsets_met if one[-1]}):
+            name = self.kept("back" if step < 0 else "ahead")
+            over = f"{place} < {-step}" if step < 0 else f"{place} >= {size} - {step}"
+            far = f"{size} - {-step}" if step < 0 else f"{step} - {size}"
+            lines.append(f"{name} = np.uintp({far} if {over} else {step})")
+            self.seam[step] = name
+        return lines
+
     # --- what a cell has -----------------------------------------------------------------------
 
     def at(self, offset: tuple[int, ...]) -> None:
@@ -137,7 +150,9 @@ class Stencil(Neighbours):
         parts = [self._frame.row, self.shifts[offset[:-1]]]
         text = " + ".join(filter(None, parts))
         last = offset[-1]
-        if last:
+        if last and self.seam:
+            text = f"{text} + {self.seam[last]}"
+        elif last:
             text = f"{text} {'-' if last < 0 else '+'} np.uintp({abs(last)})"
         self.place = text
 
