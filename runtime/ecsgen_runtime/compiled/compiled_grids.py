@@ -214,11 +214,7 @@ def strip_shift(axes: Axes, strip: int, i: int, j: int, radius: int) -> int:
 @kernel(forceinline=True)
 def place_along(axes: Axes, cell: Any, axis: Any) -> Any:
     """Return where a cell is along an axis, the last of which is 2."""
-    if axis == 2:
-        return cell % axes.z
-    if axis == 1:
-        return cell // axes.z % axes.y
-    return cell // (axes.z * axes.y)
+    return _places(axes, cell)[axis]
 
 
 @kernel(forceinline=True)
