@@ -41,6 +41,10 @@ class Neighbours(ABC):
 
     is_python = False
     """Whether lists are Python's own, made for each row."""
+    ways = ""
+    """The array with the way to each in the list, if there is one."""
+    at = ""
+    """Which of the list the neighbour is, if so."""
 
     def __init__(self, asked: Asked, frame: LoopFrame) -> None:
         self.asked = asked
@@ -243,6 +247,7 @@ class Now(InSpace):
         self._cells = self.told(
             f"cells_now{self.asked.tag}", "TurnCells", f"_cells{self.asked.tag}"
         )
+        self.ways = "" if self._frame.is_plain else self.kept("ways")
 
     def _has(self, node: OtherField) -> Value:
         arrays = self._frame.met_arrays(node)
@@ -250,8 +255,17 @@ class Now(InSpace):
 
     def setup(self) -> list[str]:
         cells = self._cells
-        lines = [f"{self.places} = {cells}.places", *self._measured(f"{cells}.sizes")]
-        return [*lines, f"{self.found} = np.empty(len({cells}.names) + 1, np.intp)"]
+        found = f"{self.found} = np.empty(len({cells}.names) + 1, np.intp)"
+        if self.ways:
+            kind = SCALARS[self.scalar].numpy
+            return [found, f"{self.ways} = np.empty(({self.axes}, len({self.found})), {kind})"]
+        return [f"{self.places} = {cells}.places", *self._measured(f"{cells}.sizes"), found]
+
+    def way(self, crosses: bool = True) -> list[str]:
+        if not self.ways:
+            return super().way(crosses)
+        axes = enumerate(self.offsets)
+        return [f"{apart} = {self.ways}[{axis}, {self.at}]" for axis, apart in axes]
 
     def listed(self, body: LoopBody) -> list[str]:
         """The statements that list those in reach of a row's place."""
@@ -262,8 +276,9 @@ class Now(InSpace):
             own_row = body.row_of(near.place.owner)
             place = cells_of(self._frame.met_arrays(own), own.type, own_row)
         starts = [f"{start} = {place.at(axis).text}" for axis, start in enumerate(self._starts)]
-        given = f"{self._cells}, {row}, ({', '.join(self._starts)})"
-        return [*starts, f"{self.count} = near_now({given}, {self.found})"]
+        given = f"{self._cells}, {row}, ({', '.join(self._starts)}), {self.found}"
+        given += f", {self.ways}" if self.ways else ""
+        return [*starts, f"{self.count} = near_now({given})"]
 
     def left(self, row: str) -> str:
         """The statement after which a row is nowhere."""
@@ -311,7 +326,7 @@ class Questions:
         some, count = self._list("some"), emit.names.take("how_many")
         emit.write(f"{count} = 0")
         with self._each(where) as variable:
-            met = f"{self._found}[{variable}]"
+            met = self._which(variable)
             with emit.block(f"if {emit.value(where).at(0).text}"):
                 emit.write(f"{some}[{count}] = {met}", f"{count} += 1")
         self._found, self._count = some, count
@@ -337,7 +352,7 @@ class Questions:
             emit.write(f"{best} = {cut(self._zero(key.type), key.type.scalar).text}")
         codes: list[str] = []
         with emit.over(self._count, "f") as variable:
-            met, is_on_the_way = f"{self._found}[{variable}]", _is_far(keys[0])
+            met, is_on_the_way = self._which(variable), _is_far(keys[0])
             self._meet(met, *keys[:1])
             for key, best in zip(keys, held, strict=True):
                 if codes and not is_on_the_way and _is_far(key):
@@ -369,7 +384,7 @@ class Questions:
         held = self._start("chosen", type_, cut(self._zero(type_), type_.scalar))
         with emit.block(f"if {self._count} > 0"):
             drawn = emit.assign(Code(f"range_at({emit.stem}, {number}, {self._count})"), "drawn")
-            self._meet(f"{self._found}[{drawn.text}]", value)
+            self._meet(self._which(drawn.text), value)
             emit.store(emit.value(value), held)
         return held
 
@@ -386,13 +401,23 @@ class Questions:
     def _each(self, *values: Expression) -> Iterator[str]:
         """Statements for each neighbour in reach; gives the variable that counts them."""
         with self._emit.over(self._count, "f") as variable:
-            self._meet(f"{self._found}[{variable}]", *values)
+            self._meet(self._which(variable), *values)
             yield variable
 
     def _meet(self, which: str, *values: Expression) -> None:
         """Statements that begin with a neighbour."""
+        near = self._near
+        if near.ways:
+            near.at = which
+            which = f"{near.found}[{which}]"
         is_far = any(map(_is_far, values))
-        self._emit.write(f"{self._near.place} = {which}", *(self._near.way() if is_far else []))
+        self._emit.write(f"{near.place} = {which}", *(near.way() if is_far else []))
+
+    def _which(self, variable: str) -> str:
+        """The expression for one of a list: where it is among all in reach if they have ways."""
+        if self._near.ways and self._found == self._near.found:
+            return variable
+        return f"{self._found}[{variable}]"
 
     def _counted(self, type_: Type, value: Expression) -> Value:
         held = self._start("number", type_, self._zero(type_))
@@ -451,7 +476,7 @@ class Questions:
             with emit.block(f"if {variable} == 0 or {square} < {least}"):
                 emit.write(f"{first} = {variable}", f"{least} = {square}")
         with emit.block(f"if {first} < {self._count}"):
-            self._meet(f"{self._found}[{first}]", value)
+            self._meet(self._which(first), value)
             emit.store(emit.value(value), held)
         return held
 

@@ -349,6 +349,8 @@ class TurnCells(NamedTuple):
     first: CellNumbers
     """Who came first into each bucket, -1 for nobody, and who last; shape (buckets,)."""
     last: CellNumbers
+    is_dense: bool
+    """Whether each cell has a bucket of its own."""
 
 
 def turn_cells(
@@ -362,7 +364,10 @@ def turn_cells(
     """Return the cells of what `turn_given` returns; O(k)."""
     grid, count = grid_of(radius, wrap, places.dtype.type), places.shape[1]
     more = 3 - len(wrap)
-    buckets = 1 << max(2, (2 * count).bit_length())
+    buckets, cells_in_all = 1 << max(2, (2 * count).bit_length()), prod(grid.counts)
+    is_dense = 0 < cells_in_all <= 2 * buckets  # 0 of an open axis
+    if is_dense:
+        buckets = cells_in_all
     nobody = (np.full(size, -1) for size in (count, count, buckets, buckets))
     cells = TurnCells(
         places,
@@ -376,6 +381,7 @@ def turn_cells(
         np.zeros((count, 3), np.int64),
         np.zeros(count, np.bool_),
         *nobody,
+        is_dense,
     )
     _enter_all(cells)
     return cells
@@ -435,13 +441,19 @@ def leave_space(cells: TurnCells, row: int) -> None:
 
 
 @kernel()
-def near_now(cells: TurnCells, own: int, place: Sequence[Any], found: RowArray) -> int:
-    """Write which members are in reach of a place, in their order; return how many.
+def near_now(
+    cells: TurnCells, own: int, place: Sequence[Any], found: RowArray, ways: Places
+) -> int:
+    """Write which members are in reach of a place, in their order, and the ways to them, shape
+    (axes, members); return how many.
 
     No arrays are passed on: that would take longer than the search.
     """
     axes = len(place)
-    counts, edges, buckets = cells.counts, cells.edges, len(cells.first)
+    counts, edges = cells.counts, cells.edges
+    first, behind, cell_of = cells.first, cells.behind, cells.cells
+    places, sizes, names = cells.places, cells.sizes, cells.names
+    reach, is_dense, buckets = cells.reach, cells.is_dense, len(first)
     name, met = cells.own_names[own], 0
     is_known = True
     for axis in range(axes):
@@ -458,61 +470,73 @@ def near_now(cells: TurnCells, own: int, place: Sequence[Any], found: RowArray) 
             b = _around(counts[1], y + j)
             for k in range(_begin(counts[2]), _end(counts[2])):
                 c = _around(counts[2], z + k)
-                member = cells.first[_bucket(buckets, a, b, c)]
+                if is_dense:
+                    member = first[(a * counts[1] + b) * counts[2] + c]
+                else:
+                    member = first[_bucket(buckets, a, b, c)]
                 while member >= 0:
-                    is_here = (
-                        cells.cells[member, 1] == b and cells.cells[member, 2] == c
-                    )
-                    if is_here and cells.cells[member, 0] == a:
+                    if is_dense or (
+                        cell_of[member, 1] == b
+                        and cell_of[member, 2] == c
+                        and cell_of[member, 0] == a
+                    ):
                         square = place[0] - place[0]
                         for axis in range(axes):
-                            apart = cells.places[axis, member] - place[axis]
-                            if abs(apart) > cells.sizes[1, axis]:
-                                size = cells.sizes[0, axis]
+                            apart = places[axis, member] - place[axis]
+                            if abs(apart) > sizes[1, axis]:
+                                size = sizes[0, axis]
                                 apart = apart - size * np.rint(apart / size)
                             square = square + apart * apart
+                            ways[axis, met] = apart
                         found[met] = member
-                        is_other = cells.names[member] != name
-                        met += (square <= cells.reach) & is_other
-                    member = cells.behind[member]
+                        met += (square <= reach) & (names[member] != name)
+                    member = behind[member]
     return met
 
 
-@kernel()
-def _cell_along(edge: float, count: int, x: Any) -> int:
+@kernel(forceinline=True)
+def _cell_along(edge: Any, count: Any, x: Any) -> Any:
     cell = np.floor(np.float64(x) / edge)
     if count > 0 and not 0.0 <= cell < count:
         cell = cell % np.float64(count)
     known = cell if cell == cell else 0.0
-    return int(min(max(known, -FARTHEST_CELL), FARTHEST_CELL))
+    return np.int64(min(max(known, -FARTHEST_CELL), FARTHEST_CELL))
 
 
-@kernel()
-def _begin(count: int) -> int:
+@kernel(forceinline=True)
+def _begin(count: Any) -> Any:
     """Return the first step to the cells around one; the last one is before `_end`."""
     return 0 if count == 1 else -1
 
 
-@kernel()
-def _end(count: int) -> int:
+@kernel(forceinline=True)
+def _end(count: Any) -> Any:
     return 1 if 0 < count < 3 else 2
 
 
-@kernel()
-def _around(count: int, cell: int) -> int:
-    return cell % count if count > 0 else cell
+@kernel(forceinline=True)
+def _around(count: Any, cell: Any) -> Any:
+    """Take the number of a cell, which is one beyond the border at most, around."""
+    if count > 0:
+        if cell < 0:
+            return cell + count
+        if cell >= count:
+            return cell - count
+    return cell
 
 
-@kernel()
-def _bucket(buckets: int, x: int, y: int, z: int) -> int:
+@kernel(forceinline=True)
+def _bucket(buckets: Any, x: Any, y: Any, z: Any) -> Any:
     mixed = np.uint64(np.int64(x)) * _FACTORS[0] ^ np.uint64(np.int64(y)) * _FACTORS[1]
     mixed = (mixed ^ np.uint64(np.int64(z)) * _FACTORS[2]) * _FACTORS[0]
-    return int((mixed >> np.uint64(32)) & np.uint64(buckets - 1))
+    return np.int64((mixed >> np.uint64(32)) & np.uint64(buckets - 1))
 
 
 @kernel()
 def _bucket_of(cells: TurnCells, member: int) -> int:
-    cell = cells.cells[member]
+    cell, counts = cells.cells[member], cells.counts
+    if cells.is_dense:
+        return int((cell[0] * counts[1] + cell[1]) * counts[2] + cell[2])
     return int(_bucket(len(cells.first), cell[0], cell[1], cell[2]))
 
 
