@@ -16,7 +16,16 @@ from ..handles import NIL, EntityArray
 from .cases import Cases
 from .machine import Machine
 from .owned import OwnedCases, OwnedRules
-from .subject import born, fail, fails, handles_with, reborn, refuses, same
+from .subject import (
+    born,
+    fail,
+    fails,
+    handles_with,
+    reborn,
+    refuses,
+    same,
+    through_pickle,
+)
 
 # --- Rows of dead entities go lazily: by random picks, or all at once on demand -------
 
@@ -78,6 +87,20 @@ class GcCases(OwnedCases):
         picks = _Picks([0, 4, 9, 4, 0])
         assert m.gc(picks) == 0
         assert picks.left == [0]
+
+    def test_the_count_starts_again_with_each_dead(self) -> None:
+        entities, m, es = self.filled(10)
+        entities.destroy_many(es[[0, 9]])
+        picks = _Picks([1, 2, 3, 9, 1, 2, 3, 0, 1, 2, 3, 4, 5])
+        assert m.gc(picks) == 2
+        assert picks.left == [5]
+
+    def test_the_generator_is_saved(self) -> None:
+        entities, m, es = self.filled(200)
+        entities.destroy_many(es[:120])
+        m.gc()
+        _, other = through_pickle((entities, m))
+        assert [m.gc() for _ in range(5)] == [other.gc() for _ in range(5)]
 
     def test_everybody_died(self) -> None:
         entities, m, es = self.filled(100)

@@ -233,6 +233,11 @@ class DirectIdsCases(StableIdsCases):
 
     least = LINE
 
+    def test_holes_have_no_ids(self) -> None:
+        _, m, _ = self.filled(4)
+        m.destroy(1)
+        refuses(StaleInstanceError, m.id_of, 1)
+
     def test_ids_name_their_row(self) -> None:
         _, m, es = self.filled(4)
         m.destroy(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, ClassVar
@@ -350,6 +351,12 @@ class SavingCases(Roomy):
             manager, other = getattr(w, module), getattr(again, module)
             assert [*other] == [*manager]
             assert other.version == manager.version
+            for find in (
+                one for one in dir(other) if re.fullmatch("find_.*_many", one)
+            ):
+                values = getattr(manager.data, find[5:-5])
+                rows = getattr(other, find)(values).tolist()
+                assert rows == getattr(manager, find)(values).tolist()
         assert again.flush() == w.flush() == 1
         for each in (w, again):
             each.gc()

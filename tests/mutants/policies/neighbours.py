@@ -98,7 +98,7 @@ GROUPS = (
         Mutant("all around are in reach", r"square <= self\._reach", "square <= np.inf"),
         Mutant("the rim is out of reach", r"square <= self\._reach", "square < self._reach"),
         Mutant("rows ask themselves", r" & is_other\]", "]"),
-        Mutant("no way is around", r"take_around\(.*\)", "pass"),
+        Mutant("no way is around", r"(?<!def )take_around\(.*\)", "pass"),
         Mutant("cells do not go around", r"\(c \+ s\) % count if count else c \+ s", "c + s"),
         Mutant("places outside stay there", r"cell %= count", "pass"),
         Mutant("few cells are around twice", r"CELL_STEPS\[min\(count, 3\)\]", "CELL_STEPS[0]"),

@@ -28,6 +28,10 @@ GROUPS = (
             "objects are lost when the buffer moves", r"column\[: self\._n\] = getattr\(.*", "pass"
         ),
         Mutant("saving loses objects", r"column\[: self\._n\] = columns.*", "pass"),
-        Mutant("objects stay in the old buffer", r"setattr\(self, name, column\)", "pass"),
+        Mutant(
+            "objects stay in the old buffer",
+            r"(?<!kept:\n                )setattr\(self, name, column\)",
+            "pass",
+        ),
     ),
 )
