@@ -130,7 +130,7 @@ class Neighbourhoods:
     ) -> Expression | None:
         owner = next(iter(near.members)) if near.is_cells else OWN
         is_direct = near.is_cells or OWN in near.members
-        if not is_direct:
+        if not is_direct and path[0] != ENTITY:
             owner, *path = path
         if len(path) > 1 or path == [ENTITY]:
             return None
