@@ -130,7 +130,7 @@ class Neighbourhoods:
     ) -> Expression | None:
         owner = next(iter(near.members)) if near.is_cells else OWN
         is_direct = near.is_cells or OWN in near.members
-        if not is_direct:
+        if not is_direct and path[0] != ENTITY:
             owner, *path = path
         if len(path) > 1 or path == [ENTITY]:
             return None
@@ -166,7 +166,7 @@ class Neighbourhoods:
             message = f"a question asks one neighbourhood, and this one {quote(self.asked)}"
             raise KernelError("E813", message, node)
         if name in (OFFSET, DISTANCE) and len(self.by_name) > 1:
-            message = f"{quote(name)} of which neighbourhood?"
+            message = f"{quote(name)} alone does not say of which neighbours"
             raise KernelError("E813", message, node, f"as in {self.asked}.{name}")
         return self.by_name[self.asked]
 

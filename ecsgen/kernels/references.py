@@ -73,6 +73,11 @@ class References:
         handle = self.handle(holder.value)
         if self.reach.stands(holder.attr, handle):
             return self._field(holder.attr, handle, node)
+        cells = self.reach.components.get(target_of_id(handle))
+        if cells is not None and cells.grid is not None:
+            self._check_leads(holder.attr, handle, holder)
+            message = f"no rows of {quote(holder.attr)} stand on cells of {quote(cells.name)}"
+            raise KernelError("E810", message, node)
         if handle.type.kind != "entity":
             message = f"{handle.type} leads to one component: only entities have several"
             raise KernelError("E810", message, node, f"write .{node.attr} alone")

@@ -170,9 +170,7 @@ def _is_no_place(
 # --- Where cells, and rows that stand on them, cannot be ------------------------------------------
 
 
-def check_grids(
-    draft: Draft[WorldSpec], components: Drafts, diagnostics: Diagnostics
-) -> None:
+def check_grids(draft: Draft[WorldSpec], components: Drafts, diagnostics: Diagnostics) -> None:
     """Report E518 and E519 for those in archetypes or groups, or in a world with shards."""
     spec = draft.spec
     homes = {"the archetypes": spec.archetypes.components if spec.archetypes else ()}

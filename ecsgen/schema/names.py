@@ -46,8 +46,8 @@ CLASS_NAMES: Final[Names] = {
     "packages have": _words(
         "ArchetypeChunk Archetypes BrokenManagerError CapacityError Draws DuplicateInstanceError "
         "DuplicateValueError EcsError Entity EntityArray EntityManager EntityView FieldInfo "
-        "HierarchyError Id Instance MissingInstanceError NIL NULL_ENTITY Neighbours RowArray "
-        "Signature Snapshot SnapshotError SnapshotTable StaleEntityError StaleIdError "
+        "FullCellError HierarchyError Id Instance MissingInstanceError NIL NULL_ENTITY Neighbours "
+        "RowArray Signature Snapshot SnapshotError SnapshotTable StaleEntityError StaleIdError "
         "StaleInstanceError StaleViewWarning StructureLockedError World"
     )
 }

@@ -10,7 +10,7 @@ from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.kernel_steps import target_of
-from ecsgen.kernels.questions import Neighbourhood, Neighbourhoods
+from ecsgen.kernels.questions import DISTANCE, OFFSET, Neighbourhood, Neighbourhoods
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.syntax import Assignment, Text
 from ecsgen.model import Component, Kernel, Mark, NearKey, World
@@ -197,6 +197,8 @@ class _Making:
             for name, each in self._askers.components.items()
             if is_cells and _grid_of(each) == home and each.on is not None
         }
+        if is_cells:
+            self._check_cell_fields(component, {*standing, *((OFFSET, DISTANCE) if met else ())})
         axes = len(component.grid.shape)
         hood = key.hood or component.grid.hood
         on = OnGrid(home, axes, hood, bool(key.center), "" if is_cells else other.name, met)
@@ -208,6 +210,16 @@ class _Making:
         radius = self._grid_radius()
         return near, None if radius is None else Near(radius, kept, key.among, key.name, on)
 
+    def _check_cell_fields(self, cells: Component, taken: set[str]) -> None:
+        """Report E103 for fields that would hide what else follows the name of a neighbourhood."""
+        for field in cells.fields:
+            if field.name in taken:
+                _report("field", field.name, self._mark, self._diagnostics)
+
+    @property
+    def _mark(self) -> Mark:
+        return self._kernel.marks["near"] if self._key.name == OTHER else self._key.marks[""]
+
     def _refuse(self, what: str, is_given: object) -> None:
         """Report a key that says something of cells where none are asked."""
         if is_given:
@@ -217,8 +229,7 @@ class _Making:
             self._diagnostics.add("E813", message, self._key.marks[what])
 
     def _report_places(self, both: list[str], grids: list[tuple[str, str]]) -> None:
-        kernel, key, members = self._kernel, self._key, self._askers.members
-        mark = kernel.marks["near"] if key.name == OTHER else key.marks[""]
+        kernel, key, members, mark = self._kernel, self._key, self._askers.members, self._mark
         only = next(iter(members.values()), None)
         if not both and not grids and OWN in members and only is not None:
             if not {"space", "on", "grid"} & only.marks.keys():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
@@ -46,7 +46,7 @@ component: Rock
 owner: none
 lookup: sparse
 on: at
-fields: {at: id<Room>}
+fields: {at: id<Room>, PLACE: i32, CELL_CAPACITY: u8}
 """
 C = 2**32
 
@@ -156,7 +156,7 @@ def naive(shape: tuple[int, ...], wrap: tuple[bool, ...], cell: int, reach: Any)
             yield int(np.ravel_multi_index(there, shape))
 
 
-HOODS = {
+HOODS: dict[str, Callable[[tuple[int, ...], int], bool]] = {
     "moore": lambda o, r: max(map(abs, o)) <= r,
     "von_neumann": lambda o, r: sum(map(abs, o)) <= r,
     "axes": lambda o, r: max(map(abs, o)) <= r and sum(map(bool, o)) <= 1,
@@ -260,6 +260,13 @@ def test_rows_of_nobody_stand_as_well(world: Any) -> None:
     world.tree.destroy_id(first)
     world.tree.create(at=C)
     assert world.tree.near([C, C + 1], 0).starts.tolist() == [0, 2, 3]
+
+
+def test_fields_are_called_as_they_like(world: Any) -> None:
+    world.rock.create(at=C + 1, PLACE=-1, CELL_CAPACITY=3)
+    world.rock.create(at=C + 1)
+    assert world.rock.data.PLACE.tolist() == [-1, 0]
+    assert world.rock.near([C + 1], 0).rows.tolist() == [0, 1]
 
 
 def test_columns_are_read_only(world: Any) -> None:

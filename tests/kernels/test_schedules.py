@@ -333,6 +333,37 @@ def test_what_kernels_have_to_do_with_other_rows(tmp_path: Path) -> None:
     assert "of whom it reads mate" in said
 
 
+FATEFUL = """\
+component: Sheep
+fields: {at: "f32[2]", energy: f64, mates: i64}
+space: {field: at}
+---
+world: Farm
+kernels:
+  live:
+    over: Sheep
+    near: {close: {radius: 1}, around: {radius: 9}}
+    steps:
+      - Sheep.mates = count(close.Sheep.energy > 1) + count(around)
+      - die(where=Sheep.energy < 0)
+      - spawn(Sheep(energy=1), where=Sheep.energy > 4)
+schedule: {day: [live]}
+"""
+
+
+def test_who_is_born_and_that_somebody_dies(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(FATEFUL, encoding="utf-8")
+    layout = ["layout", "--schemas", str(tmp_path), "--schedule", "day"]
+    table = CliRunner().invoke(ecsgen, layout).stdout
+    assert table.split()[-3:] == ["Sheep.mates", "Sheep", "some"]
+    world = world_package(FATEFUL, "schedules_fateful").Farm
+    said = " ".join((inspect.getdoc(world.day) or "").split())
+    assert "writes Sheep.mates; destroys; spawns Sheep." in said
+    said = " ".join((inspect.getdoc(world.live) or "").split())
+    assert "within 1; asks neighbours within 9; of these it reads Sheep.energy; destroys;" in said
+    assert "structural" not in said
+
+
 def test_layout_shows_a_schedule(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(schema(), encoding="utf-8")
     layout = ["layout", "--schemas", str(tmp_path), "--schedule"]

@@ -189,6 +189,7 @@ class Reference:
         if isinstance(step.target, Local):
             self.locals_[step.target.name] = value
             return
+        assert isinstance(step.target, FieldValue)
         column = self.columns[step.target.text]
         shape = step.type.shape
         filled = value * math.prod(shape) if len(value) == 1 else value

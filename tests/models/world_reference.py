@@ -191,6 +191,7 @@ class WorldReference(Reference):
                     self.deliver(*message)
                 self.messages += [] if program_takes_turns else [message]
             return
+        assert isinstance(step.target, FieldValue)
         owner = self._owner(step.target)
         self.put((owner, step.target.name), (self.places[owner], *step.index), value, step)
 
@@ -259,6 +260,7 @@ class NearReference(WorldReference):
             radius = near.radius
             if isinstance(radius, Argument):
                 radius = float(NUMPY[radius.type.scalar](self.arguments[radius.name]))
+            assert not isinstance(radius, FieldValue)
             self.home_of_places = self._owner(near.place)
             self.space_key = self.home_of_places, near.place.name
             manager = self.manager(self.home_of_places)

@@ -49,8 +49,8 @@ DEAREST = (
     *("test_examples.py", "test_cli.py", "test_inspector_page.py", "test_aliases.py"),
     *("test_model_examples.py", "test_docs.py", "test_first_calls.py", "test_kernel_forms.py"),
     *("test_references.py", "test_kernels_exact.py", "test_fast_outcomes.py", "test_black.py"),
-    *("test_generated.py", "test_shards_mpi.py", "test_schedules.py", "test_older_packages.py", "test_turns.py"),
-    *("test_kernels_valid.py", "test_chunk_kernels.py", "test_fast_generated.py"),
+    *("test_generated.py", "test_shards_mpi.py", "test_schedules.py", "test_older_packages.py"),
+    *("test_turns.py", "test_kernels_valid.py", "test_chunk_kernels.py", "test_fast_generated.py"),
 )
 """The files that take longest in `make test`."""
 

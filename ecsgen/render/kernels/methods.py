@@ -127,8 +127,9 @@ class Method(ABC):
 
     def _neighbours(self, near: Near) -> list[str]:
         """What is said of neighbours, and of the radius, which may be refused."""
-        asks, is_first = self._program.effects.asks, near is self._program.nears[0]
-        read = f", of whom it reads {self._with_units(asks)}" if asks and is_first else ""
+        asks, nears = self._program.effects.asks, self._program.nears
+        whom = ", of whom it" if len(nears) == 1 else "; of these it"
+        read = f"{whom} reads {self._with_units(asks)}" if asks and near is nears[-1] else ""
         who = "neighbours"
         if near.on is not None:
             who = f"{near.on.standing or near.on.grid} in reach ({near.on.hood})"

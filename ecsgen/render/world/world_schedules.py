@@ -175,12 +175,14 @@ class ScheduleMethod:
 
 
 def _effects(one: Call) -> str:
-    """What a kernel reads, writes and sends, in words."""
-    said = []
+    """What a kernel reads, writes and sends, and whether somebody dies or is born, in words."""
+    said, effects = [], one.kernel.program.effects
     if reads := [*one.reads, *(["random numbers"] if one.draws else [])]:
         said.append(f"reads {', '.join(reads)}")
     if others := one.reads_of_others:
         said.append(f"{'' if reads else 'reads '}of others {', '.join(others)}")
     said += [f"writes {', '.join(one.writes)}"] if one.writes else []
     said += [f"sends to {', '.join(one.sends)}"] if one.sends else []
+    said += ["destroys"] if effects.destroys else []
+    said += [f"spawns {', '.join(effects.spawns)}"] if effects.spawns else []
     return "; ".join(said)

@@ -81,7 +81,9 @@ class BaseKernel(Strict):
         default={}, description="Name → type, or a mapping of `type`, `unit` and `each`."
     )
     steps: list[Text] = Field(
-        min_length=1, description="Assignments, run in order, row by row in meaning."
+        min_length=1,
+        description="Assignments, run in order, row by row in meaning; in the world also births "
+        "and deaths.",
     )
     where: Text = Field(default="", description="A condition: only rows for which it is true.")
     key: Text = Field(

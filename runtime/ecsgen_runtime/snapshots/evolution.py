@@ -64,7 +64,7 @@ class Evolving:
 # arrays.
 
 _NOTES: Final = ("seed", "calls", "wrap", "shape")
-"""The seed, the calls of kernels, which are known by their names, and the sizes of a space or grid."""
+"""The seed, the calls of kernels, which are known by their names, sizes of a space or grid."""
 
 
 def migrate_saved(
