@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tests.judge.schema import Near
 from tests.judge.values import Value, dot, norm, typed, value
 
 if TYPE_CHECKING:
@@ -125,23 +124,24 @@ class Neighbour:
 class Nearby:
     """A neighbourhood in one call of a kernel: rows of `here` ask, those of `there` are met."""
 
-    def __init__(self, run: Run, near: Near, here: str, there: str) -> None:
+    def __init__(self, run: Run, near: dict[str, str], here: str, there: str) -> None:
         self.run, self.near, self.here, self.there = run, near, here, there
-        self.among = {actor[there]: actor for actor in run.active(near.among)}
+        self.component = run.world.schema.components[there]
+        self.over = run.kernel.over
+        self.among_name = near.get("among", self.over)
+        self.among = {actor[there]: actor for actor in run.active(self.among_name)}
 
-    def nobody(self) -> Neighbour:
+    def nobody(self, nowhere: Value) -> Neighbour:
         """One with defaults, which shows of what type an answer is."""
         world = self.run.world
-        rows = {name: world.made(name, 0, 0, {}) for name in world.names(self.near.among)}
-        return Neighbour(rows, self._nowhere)
+        names = world.names(self.among_name)
+        return Neighbour({name: world.made(name, 0, 0, {}) for name in names}, nowhere)
 
-    _nowhere: Value
-
-    def _met(self, row: Row, actor: Actor, offset: Value) -> list[Neighbour]:
+    def met(self, row: Row, actor: Actor, offset: Value) -> list[Neighbour]:
         """The neighbour of this row, unless it is the one who asks, dead, or not among them."""
         met = self.among.get(row, {})
         others = [r for r in met.values() if self.run.world.lives(r) and r not in actor.values()]
-        is_same_kind = self.near.among == self.run.kernel.over in self.run.world.rows
+        is_same_kind = self.among_name == self.over in self.run.world.rows
         own = 0 if is_same_kind else next(iter(actor.values())).owner
         is_other = len(others) == len(met) > 0 and (not own or others[0].owner != own)
         return [Neighbour(met, offset)] if is_other else []
@@ -150,57 +150,48 @@ class Nearby:
 class OnGrid(Nearby):
     """Neighbours come by ascending offset; on a cell in row order, then those who have come."""
 
-    def __init__(self, run: Run, near: Near, here: str, there: str) -> None:
+    def __init__(self, run: Run, near: dict[str, str], here: str, there: str) -> None:
         super().__init__(run, near, here, there)
-        self.name = run.world.schema.components[there].grid or there
+        self.name = self.component.grid or there
         self.grid = run.world.grids[self.name]
-        self.hood = near.hood or run.world.schema.components[self.name].hood
-        self._nowhere = value("i64", 0, (len(self.grid.shape),))
-        radius = run.radius(near)
+        self.none = self.nobody(value("i64", 0, (len(self.grid.shape),)))
+        self.hood = near.get("hood", run.world.schema.components[self.name].hood)
+        radius = run.radius(near["radius"])
         if radius is not None and radius < 0:
             raise ValueError(f"a radius of {radius}")
 
     def of(self, actor: Actor) -> list[Neighbour]:
-        row = actor[self.here]
+        row, radius = actor[self.here], self.run.radius(self.near["radius"], actor)
         cell = row.id if self.here == self.name else self.run.cell_of(row)
         if not self.run.world.lives(row) or not self.grid.has(cell):
             return []
         found = []
-        for offset, there in self.grid.around(cell, self.run.radius(self.near, actor), self.hood):
+        for offset, there in self.grid.around(cell, radius, self.hood):
             where = value("i64", offset)
             if self.there != self.name:
-                found += [one for r in self._on(there) for one in self._met(r, actor, where)]
-            elif any(offset) or self.near.center:
-                found += [
-                    Neighbour(self.among[self.run.world.rows[self.name][there - FIRST_CELL]], where)
-                ]
+                standing = self.run.standing(self.there, there)
+                found += [one for r in standing for one in self.met(r, actor, where)]
+            elif any(offset) or self.near.get("center") == "true":
+                rows = self.run.world.rows[self.name]
+                found.append(Neighbour({self.name: rows[there - FIRST_CELL]}, where))
         return found
-
-    def _on(self, cell: int) -> list[Row]:
-        """Who stands on a cell."""
-        standing, moved = self.run.standing(self.there, cell), self.run.moved
-        first = [row for row in self.among if row in standing and row not in moved]
-        return first + [row for row in standing if row in moved]
 
 
 class InSpace(Nearby):
     """Neighbours come cell by cell; in a cell in row order, then those who have come into it."""
 
-    def __init__(self, run: Run, near: Near, here: str, there: str) -> None:
+    def __init__(self, run: Run, near: dict[str, str], here: str, there: str) -> None:
         super().__init__(run, near, here, there)
-        component = run.world.schema.components[there]
-        self.field = component.space
-        self._nowhere = value(
-            component.fields[self.field].type, 0, component.fields[self.field].shape
-        )
-        radius = run.radius(near)
+        field = self.component.fields[self.component.space]
+        self.none = self.nobody(value(field.type, 0, field.shape))
+        radius = run.radius(near["radius"])
         if not 0 < radius < math.inf:
             raise ValueError(f"a radius of {radius}")
-        self.space = Space(run.world.wrap[there], self._nowhere.shape[0], radius)
+        self.space = Space(run.world.sizes[there], field.shape[0], radius)
         self._cells = {row: self.space.cell(self._place(row)) for row in self.among}
 
     def _place(self, row: Row) -> Value:
-        return self.run.cells(row)[self.field]
+        return self.run.cells(row)[self.component.space]
 
     def follow(self, row: Row) -> None:
         """In turns: a row has been written; in a new cell it is the last."""
@@ -215,19 +206,17 @@ class InSpace(Nearby):
         for around in self.space.around(cell) if cell else ():
             for row in [row for row, at in self._cells.items() if at == around]:
                 offset = self.space.offset(here, self._place(row))
-                if self.space.reaches(offset):
-                    found += self._met(row, actor, offset)
+                found += self.met(row, actor, offset) if self.space.reaches(offset) else []
         return found
 
 
-def nearby(run: Run, near: Near) -> OnGrid | InSpace:
+def nearby(run: Run, near: dict[str, str]) -> OnGrid | InSpace:
     """A neighbourhood in the space that both sides have, else on the grid."""
-    components = run.world.schema.components
-    over, among = run.world.names(run.kernel.over), run.world.names(near.among)
+    components, over = run.world.schema.components, run.world.names(run.kernel.over)
+    among = run.world.names(near.get("among", run.kernel.over))
     for name in over:
         if components[name].space and name in among:
             return InSpace(run, near, name, name)
-    sides = [
-        [n for n in names if components[n].shape or components[n].grid] for names in (over, among)
-    ]
-    return OnGrid(run, near, sides[0][0], sides[1][0])
+    here = next(n for n in over if components[n].shape or components[n].grid)
+    there = next(n for n in among if components[n].shape or components[n].grid)
+    return OnGrid(run, near, here, there)

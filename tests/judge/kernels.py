@@ -12,7 +12,7 @@ import numpy as np
 from tests.judge.grids import InSpace, nearby
 from tests.judge.language import SIGNS, Place, Scope
 from tests.judge.model import Actor, Birth, Row, World
-from tests.judge.schema import Near
+from tests.judge.schema import written
 from tests.judge.values import Draws, Value, assigned, binary, key_of, replaced, settled, value
 
 MESSAGES = ("+", "-", "min", "max", "and", "or")
@@ -47,41 +47,58 @@ class Run:
         self, world: World, name: str, rows: Sequence[int] | None, arguments: dict[str, Any]
     ) -> None:
         self.world, self.kernel = world, world.kernel(name)
+        self.components = world.schema.components
         self.in_turns = "turns" in self.kernel.keys
+        everyone = [row for some in world.rows.values() for row in some]
+        self.before = {} if self.in_turns else {row: dict(row.cells) for row in everyone}
         self.messages: list[tuple[Place, str, Value]] = []
         self.dead: list[int | Row] = []  # entities, and rows by their ids
         self.births: list[Birth] = []
-        self.moved: list[Row] = []
-        everyone = [row for some in world.rows.values() for row in some]
-        self.before = {} if self.in_turns else {row: dict(row.cells) for row in everyone}
-        self.arguments = {
-            name: value(one.type, arguments[name], one.shape)
-            for name, one in self.kernel.args.items()
-            if not one.each
+        self.cradles: list[tuple[str, int]] = []  # cells of newborn, in turns
+        self.living = {
+            name: [row for row in some if world.lives(row)] for name, some in world.rows.items()
         }
-        self._actors = self._chosen(rows, arguments)
-        self._stand()
+        """Rows in their order, then, of those on grids, the ones that have come to another cell."""
+        self.rosters = {
+            n: [row for row in some if row.is_active] for n, some in self.living.items()
+        }
+        self.empties = {
+            name: [c.id for c in world.rows[one.grid] if not self.standing(name, c.id)]
+            for name, one in self.components.items()
+            if one.grid
+        }
+        self.arguments, each = self._given(arguments)
         self.nearby = {name: nearby(self, near) for name, near in self.kernel.near.items()}
-        call = world.calls.get(name, 0)
-        world.calls[name] = call + 1
-        self._key = key_of(world.seeds.get(self.kernel.home, 0), name, call)
-
-    def _chosen(
-        self, rows: Sequence[int] | None, arguments: dict[str, Any]
-    ) -> list[tuple[Actor, dict[str, Value]]]:
-        """Who acts, each with its part of the arguments that have one for each."""
-        actors = self.world.actors(self.kernel.over)
-        if not self.kernel.home and self.kernel.over in self.world.rows:
-            actors = self.active(self.kernel.over)
-        actors = actors if rows is None else [actors[k] for k in rows]
-        each = {name: one for name, one in self.kernel.args.items() if one.each}
-        found = [
-            (actor, {n: value(t.type, arguments[n][k], t.shape) for n, t in each.items()})
-            for k, actor in enumerate(actors)
+        calls = world.calls.get(name, 0)
+        world.calls[name] = calls + 1
+        key = key_of(world.seeds.get(self.kernel.home, 0), name, calls)
+        self.scopes = [
+            Scope(self, actor, Draws(self._who(actor), key), {n: v[k] for n, v in each.items()})
+            for k, actor in enumerate(self._chosen(rows))
         ]
-        if not self.kernel.home or self.kernel.keys.get("rows") == "all":
-            return found
-        return [(actor, given) for actor, given in found if actor[self.kernel.home].is_active]
+
+    def _given(self, arguments: dict[str, Any]) -> tuple[dict[str, Value], dict[str, list[Value]]]:
+        """Arguments for all rows, and those with a value for each."""
+        args = self.kernel.args.items()
+        one = {n: value(f.type, arguments[n], f.shape) for n, f in args if not f.each}
+        each = {n: [value(f.type, v, f.shape) for v in arguments[n]] for n, f in args if f.each}
+        return one, each
+
+    def _chosen(self, rows: Sequence[int] | None) -> list[Actor]:
+        """Who takes an argument's part, inactive rows of a component's own kernel included."""
+        if self.kernel.home or self.kernel.over not in self.components:
+            actors = self.world.actors(self.kernel.over)
+            return actors if rows is None else [actors[k] for k in rows]
+        return self.active(self.kernel.over)
+
+    def _who(self, actor: Actor) -> int:
+        """Whose random numbers they are: the key's, the entity's or the id's."""
+        row, over = next(iter(actor.values())), self.kernel.over
+        if "key" in self.kernel.keys:
+            *base, field = self.kernel.keys["key"].split(".")
+            return int((actor[base[0]] if base else row).cells[field].one)
+        is_many = over in self.components and self.components[over].says("instances", "many")
+        return row.id if is_many or not row.owner else row.owner
 
     # What rows see of each other
 
@@ -93,75 +110,42 @@ class Run:
         """A row's fields as others see them."""
         return self.before.get(row, row.cells)
 
-    def radius(self, near: Near, actor: Actor | None = None) -> Any:
+    def radius(self, text: str, actor: Actor | None = None) -> Any:
         """A number, an argument, a setting; of a row also a field, None without it."""
-        node = near.radius
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, ast.Name) and node.id in self.arguments:
-            return self.arguments[node.id].one
-        *base, name = ast.unparse(node).split(".")
+        if text[0].isdigit() or text in self.arguments:
+            return self.arguments[text].one if text in self.arguments else written(text, {})
+        *base, name = text.split(".")
         if base == ["settings"]:
             return self.world.settings[name].one
         return self.cells(actor[base[0] if base else self.kernel.home])[name].one if actor else None
 
     def cell_of(self, row: Row) -> int:
-        return int(self.cells(row)[self.world.schema.components[row.component].stands].one)
-
-    def _stand(self) -> None:
-        """Who stands where, which cells are taken or empty, and of whom `choice` chooses."""
-        self._standing: dict[str, dict[int, list[Row]]] = {}
-        self.empties: dict[str, list[int]] = {}
-        self.rosters: dict[str, list[Row]] = {}
-        for name, component in self.world.schema.components.items():
-            living = [row for row in self.world.rows[name] if self.world.lives(row)]
-            self.rosters[name] = [row for row in living if row.is_active]
-            if component.grid:
-                self._standing[name] = defaultdict(list)
-                for row in living:
-                    self._standing[name][self.cell_of(row)].append(row)
-                cells = [cell.id for cell in self.world.rows[component.grid]]
-                self.empties[name] = [cell for cell in cells if not self._standing[name][cell]]
-        self._born = {name: defaultdict[int, int](int) for name in self._standing}
+        return int(self.cells(row)[self.components[row.component].stands].one)
 
     def standing(self, name: str, cell: int) -> list[Row]:
-        return self._standing[name][cell] if cell else []
+        """Who stands on a cell, in row order, then in the order in which they came."""
+        rows = self.living[name] if cell else []
+        return [row for row in rows if self.world.lives(row) and self.cell_of(row) == cell]
 
     # The rows
 
     def run(self) -> None:
-        is_mortal = bool(self.kernel.calls("die", "destroy", "spawn"))
-        for actor, given, draws in self._order():
-            if not is_mortal or all(self.world.lives(row) for row in actor.values()):
-                self._act(Scope(self, actor, draws, given))
+        if self.kernel.reads_parent:
+            self.scopes.sort(key=lambda scope: _depth(scope.row))
+        if self.kernel.keys.get("turns") == "random":
+            self.scopes.sort(key=lambda scope: scope.draws.word())
+        is_all = not self.kernel.home or self.kernel.keys.get("rows") == "all"
+        is_mortal = any(isinstance(step, ast.Expr) for step in self.kernel.steps)
+        for scope in self.scopes:
+            is_there = not is_mortal or all(map(self.world.lives, scope.rows.values()))
+            if is_there and (is_all or scope.row.is_active) and scope.holds(self.kernel.where):
+                self._act(scope)
         for place, sign, one in self.messages:
             self._write(place, sign, one)
         self._bury()
         self._bear()
 
-    def _order(self) -> list[tuple[Actor, dict[str, Value], Draws]]:
-        """Who acts when, with what; parents before children, turns as they are drawn."""
-        found = [
-            (actor, given, Draws(self._who(actor), self._key)) for actor, given in self._actors
-        ]
-        if any(isinstance(node, ast.Name) and node.id == "parent" for node in self.kernel.nodes()):
-            found.sort(key=lambda one: _depth(one[0][self.kernel.home]))
-        if self.kernel.keys.get("turns") == "random":
-            found.sort(key=lambda one: one[2].word())
-        return found
-
-    def _who(self, actor: Actor) -> int:
-        row = next(iter(actor.values()))
-        if "key" in self.kernel.keys:
-            *base, field = self.kernel.keys["key"].split(".")
-            return int((actor[base[0]] if base else row).cells[field].one)
-        is_one = self.kernel.over in self.world.rows
-        is_many = is_one and self.world.schema.components[row.component].says("instances", "many")
-        return row.id if is_many or not row.owner else row.owner
-
     def _act(self, scope: Scope) -> None:
-        if not scope.holds(self.kernel.where):
-            return
         for step in self.kernel.steps:
             if isinstance(step, ast.Assign):
                 self._assign(scope, step.targets[0], "", step.value)
@@ -184,10 +168,12 @@ class Run:
         if sign and (place.is_own or sign not in MESSAGES):
             sign, one = "", binary(sign, old, one)
         one = assigned(one, old)
-        if place.is_own or (place.row and self.in_turns and self.world.lives(scope.row)):
+        if place.is_own:
             self._write(place, sign, one)
         elif place.row and self.world.lives(scope.row):  # nobody hears from the dead
             self.messages.append((place, sign, one))
+            if self.in_turns:
+                self._write(*self.messages.pop())
 
     def _write(self, place: Place, sign: str, one: Value) -> None:
         """Write a field, or have a message arrive; a move may not happen."""
@@ -197,30 +183,33 @@ class Run:
         if sign:
             one = binary(sign, Value(whole.type, whole.data[place.index]), one)
         new = replaced(whole, place.index, one)
-        stands = self.world.schema.components[place.component].stands
-        if place.field == stands and not self._moves(row, int(whole.one), int(new.one)):
-            return
-        row.cells[place.field] = new
+        if place.field == self.components[place.component].stands:
+            self._move(row, place.field, new)
+        else:
+            row.cells[place.field] = new
         for near in self.nearby.values():
             if self.in_turns and isinstance(near, InSpace):
                 near.follow(row)
 
     # Moves: in turns everybody sees them; the new cell is taken first, then the old one is free
 
-    def _moves(self, row: Row, old: int, new: int) -> bool:
-        if new != old and not (self.world.lives(row) and self._has_room(row.component, new)):
-            return False
-        if new != old and self.in_turns:
-            self._take(row.component, new)
-            self._standing[row.component][new].append(row)
-            self._leave(row, old)
-            self.moved.append(row)
-        return True
+    def _move(self, row: Row, field: str, new: Value) -> None:
+        name, old = row.component, int(row.cells[field].one)
+        if new.one == old or not self.world.lives(row) or not self._has_room(name, new.one):
+            return
+        row.cells[field] = new
+        if self.in_turns:
+            self.living[name].remove(row)
+            self.living[name].append(row)
+            self._take(name, new.one)
+            self._free(name, old)
+
+    def _crowd(self, name: str, cell: int) -> int:
+        return len(self.standing(name, cell)) + self.cradles.count((name, cell))
 
     def _has_room(self, name: str, cell: int) -> bool:
-        component = self.world.schema.components[name]
-        count = len(self.standing(name, cell)) + self._born[name][cell] if self.in_turns else 0
-        return self.world.grids[component.grid].has(cell) and count < component.capacity
+        is_full = self.in_turns and self._crowd(name, cell) >= self.components[name].capacity
+        return self.world.grids[self.components[name].grid].has(cell) and not is_full
 
     def _take(self, name: str, cell: int) -> None:
         """A cell that is taken leaves its place in the list of empty ones to the last."""
@@ -229,11 +218,9 @@ class Run:
             empties[empties.index(cell)] = empties[-1]
             empties.pop()
 
-    def _leave(self, row: Row, cell: int) -> None:
-        if cell:
-            self._standing[row.component][cell].remove(row)
-            if not self._standing[row.component][cell] and not self._born[row.component][cell]:
-                self.empties[row.component].append(cell)
+    def _free(self, name: str, cell: int) -> None:
+        if cell and not self._crowd(name, cell):
+            self.empties[name].append(cell)
 
     # Births and deaths
 
@@ -259,15 +246,13 @@ class Run:
 
     def _end(self, who: int | Row) -> None:
         """Somebody is dead, and their cells are free."""
-        for cells in self._standing.values() if self.in_turns else ():
-            standing = [(row, cell) for cell, some in cells.items() for row in some]
-            for row, cell in standing:
-                if row is who or row.owner == who:
-                    self._leave(row, cell)
         if isinstance(who, Row):
             who.is_dead = True
-        else:
-            self.world.entities.discard(who)
+        self.world.entities -= {who}
+        for name in self.empties:
+            for row in self.living[name]:
+                if row is who or row.owner == who:
+                    self._free(name, self.cell_of(row))
 
     def _spawn(self, scope: Scope, step: ast.Call) -> None:
         birth: Birth = {}
@@ -278,43 +263,42 @@ class Run:
             for given in one.keywords if isinstance(one, ast.Call) else ():
                 like = self.world.default(name, str(given.arg))
                 birth[name][str(given.arg)] = assigned(scope.value(given.value), like)
-        components = self.world.schema.components
         names = [*birth]
         for name in names:
-            names += [one for one in components[name].keys.get("requires", ()) if one not in names]
+            needs = self.components[name].keys.get("requires", ())
+            names += [one for one in needs if one not in names]
         birth = {name: birth.get(name, {}) for name in names}
-        cells_of = {
-            n: f[field].one for n, f in birth.items() if (field := components[n].stands) in f
-        }
-        if not _holds(scope, step) or not all(self._has_room(*one) for one in cells_of.items()):
-            return
-        self.births.append(birth)
-        for name, cell in cells_of.items() if self.in_turns else ():
-            self._born[name][cell] += 1
-            self._take(name, cell)
+        stands = [(name, self.components[name].stands) for name in names]
+        cradles = [(name, int(birth[name][f].one)) for name, f in stands if f in birth[name]]
+        if _holds(scope, step) and all(self._has_room(*cradle) for cradle in cradles):
+            self.births.append(birth)
+            for cradle in cradles if self.in_turns else ():
+                self.cradles.append(cradle)
+                self._take(*cradle)
 
     def _bury(self) -> None:
         self.dead = [*dict.fromkeys(self.dead)]
         for who in self.dead:
             self._end(who)
         for name, rows in [*self.world.rows.items()]:
-            keeps = self.world.schema.components[name].says("destroy", "manual")
-            dead = [] if keeps else self.dead
+            dead = [] if self.components[name].says("destroy", "manual") else self.dead
             self.world.bury([row for row in rows if row.is_dead or row.owner in dead])
 
     def _bear(self) -> None:
-        owned = [one for one in self.births if any(map(self.world.is_owned, one))]
-        handles = iter(self.world.newborn("", len(owned)) if owned else ())
+        has_owner = [any(map(self.world.is_owned, one)) for one in self.births]
+        handles = iter(self.world.newborn("", sum(has_owner)) if any(has_owner) else ())
         new: dict[str, list[Row]] = defaultdict(list)
-        for birth in self.births:
-            owner = next(handles) if birth in owned else 0
+        for birth, is_owned in zip(self.births, has_owner, strict=True):
+            owner = next(handles) if is_owned else 0
             self.world.entities |= {owner} - {0}
             for name, cells in birth.items():
                 new[name].append(self.world.made(name, owner, 0, cells))
         for name, rows in new.items():
-            if self.world.has_ids(name):
-                for row, id_ in zip(rows, self.world.newborn(name, len(rows)), strict=True):
-                    row.id = id_
+            ids = (
+                self.world.newborn(name, len(rows)) if self.world.has_ids(name) else [0] * len(rows)
+            )
+            for row, id_ in zip(rows, ids, strict=True):
+                row.id = id_
             self.world.append(name, rows)
 
 
@@ -328,14 +312,11 @@ def _depth(row: Row) -> int:
 
 def _message(target: ast.expr, sign: str, node: ast.expr) -> tuple[str, ast.expr]:
     """`R = min(R, e)` and `R = R or e` as a sign and e; others as they are."""
-    if isinstance(node, ast.Call):
-        name, parts = ast.unparse(node.func), node.args
-    elif isinstance(node, ast.BoolOp):
-        name, parts = SIGNS[type(node.op)], node.values
-    else:
-        return sign, node
-    if sign or name not in MESSAGES or ast.unparse(parts[0]) != ast.unparse(target):
-        return sign, node
-    if isinstance(node, ast.BoolOp):
-        return name, parts[1] if len(parts) == 2 else ast.BoolOp(node.op, parts[1:])
-    return name, parts[1] if len(parts) == 2 else ast.Call(node.func, parts[1:], [])
+    match node:
+        case ast.Call(ast.Name(name), [first, *rest]) if name in ("min", "max") and rest:
+            e = rest[0] if len(rest) == 1 else ast.Call(node.func, rest, [])
+        case ast.BoolOp(op, [first, *rest]):
+            name, e = SIGNS[type(op)], rest[0] if len(rest) == 1 else ast.BoolOp(op, rest)
+        case _:
+            return sign, node
+    return (name, e) if not sign and ast.unparse(first) == ast.unparse(target) else (sign, node)

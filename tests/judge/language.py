@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,8 +75,7 @@ class Scope:
         if isinstance(node, ast.Subscript):
             index = ast.literal_eval(node.slice)
             return _part(self.denoted(node.value), index if isinstance(index, tuple) else (index,))
-        compute: Callable[[Any], Value] = getattr(self, f"_{type(node).__name__.lower()}")
-        return compute(node)
+        return self._computed(node)
 
     def is_field(self, name: str) -> bool:
         """Is it a field of a component's own kernel?"""
@@ -115,7 +115,10 @@ class Scope:
         if base in self.locals or base in self.run.arguments or self.is_field(base):
             return None
         if base in self.met:
-            return self._of_neighbour(self.met[base], name)
+            met = self.met[base]
+            known = {"offset": met.offset, "distance": met.distance}
+            known["entity"] = value("entity", met.row.owner)
+            return known.get(name) or Place(met.row, met.row.component, name)
         if base in self.rows:
             return Place(self.rows[base], base, name, is_own=True)
         if base == "parent":
@@ -124,13 +127,6 @@ class Scope:
             return self.world.settings[name]
         enum = self.world.schema.enums.get(base)
         return value(base, enum[name]) if enum else None
-
-    def _of_neighbour(self, met: Neighbour, name: str) -> Place | Value:
-        if name in ("offset", "distance"):
-            return met.offset if name == "offset" else met.distance
-        if name == "entity":
-            return value("entity", met.row.owner)
-        return Place(met.row, met.row.component, name)
 
     def row_at(self, node: ast.Attribute) -> Row | None:
         """The row of `H.Component`: a neighbour's, an entity's, or the first on a cell."""
@@ -143,46 +139,38 @@ class Scope:
             return self.world.first(name, head.one)
         return next(iter(self.run.standing(name, head.one)), None)
 
-    # Operations
+    # Operations: all parts are worked out, and draw, in the order in which they are written
 
-    def _constant(self, node: ast.Constant) -> Value:
-        if isinstance(node.value, bool):
-            return value("bool", node.value)
-        return Value(type(node.value).__name__, node.value)
-
-    def _unaryop(self, node: ast.UnaryOp) -> Value:
-        operand = self.value(node.operand)
-        if isinstance(node.op, ast.UAdd):
-            return operand
-        if isinstance(node.op, ast.Not):
-            return values.typed(np.logical_not(operand.data))
-        is_written = operand.type in LITERALS
-        return Value(operand.type, -operand.data) if is_written else values.function("-", [operand])
-
-    def _binop(self, node: ast.BinOp) -> Value:
-        return binary(SIGNS[type(node.op)], self.value(node.left), self.value(node.right))
-
-    def _boolop(self, node: ast.BoolOp) -> Value:
-        found = self.value(node.values[0])
-        for other in node.values[1:]:
-            found = binary(SIGNS[type(node.op)], found, self.value(other))
-        return found
-
-    def _compare(self, node: ast.Compare) -> Value:
-        """A chain is true where each of its comparisons is."""
-        left, found = self.value(node.left), CONSTANTS["true"]
-        for sign, other in zip(node.ops, node.comparators, strict=True):
-            right = self.value(other)
-            found = binary("and", found, binary(SIGNS[type(sign)], left, right))
-            left = right
-        return found
-
-    def _ifexp(self, node: ast.IfExp) -> Value:
-        """Both sides are worked out, and draw, in the order in which they are written."""
-        yes, condition = self.value(node.body), self.value(node.test)
-        return values.chosen(condition, yes, self.value(node.orelse))
-
-    # Calls
+    def _computed(self, node: ast.expr) -> Value:
+        match node:
+            case ast.Constant(bool() as data):
+                return value("bool", data)
+            case ast.Constant(data):
+                return Value(type(data).__name__, data)
+            case ast.UnaryOp(ast.UAdd(), operand):
+                return self.value(operand)
+            case ast.UnaryOp(ast.Not(), operand):
+                return values.typed(np.logical_not(self.value(operand).data))
+            case ast.UnaryOp(ast.USub(), operand):
+                one = self.value(operand)
+                is_written = one.type in LITERALS
+                return Value(one.type, -one.data) if is_written else values.function("-", [one])
+            case ast.BinOp(left, sign, right):
+                return binary(SIGNS[type(sign)], self.value(left), self.value(right))
+            case ast.BoolOp(sign, parts):
+                operands = [self.value(part) for part in parts]
+                return reduce(partial(binary, SIGNS[type(sign)]), operands)
+            case ast.Compare(left, signs, others):
+                sides = [self.value(side) for side in (left, *others)]
+                pairs = zip(signs, sides, sides[1:], strict=False)
+                chain = [binary(SIGNS[type(sign)], one, other) for sign, one, other in pairs]
+                return reduce(partial(binary, "and"), chain)
+            case ast.IfExp(condition, yes, no):
+                first, when = self.value(yes), self.value(condition)
+                return values.chosen(when, first, self.value(no))
+            case ast.Call():
+                return self._call(node)
+        raise TypeError(ast.dump(node))
 
     def _call(self, node: ast.Call) -> Value:
         name, args = ast.unparse(node.func), node.args
@@ -265,7 +253,7 @@ class Scope:
             is_name = answer is None or ast.unparse(answer) == near
             return value("i64", len([one for one in scopes if is_name or one.holds(answer)]))
         assert answer is not None
-        none = values.settled(self._of(near, self.run.nearby[near].nobody()).value(answer))
+        none = values.settled(self._of(near, self.run.nearby[near].none).value(answer))
         if name in ("sum", "mean", "min", "max"):
             return gathered(name, [cast(none.type, one.value(answer)) for one in scopes], none)
         if name == "nearest":

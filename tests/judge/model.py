@@ -51,7 +51,7 @@ class World:
         self.tick = 0
         settings = self.schema.settings.items()
         self.settings = {name: default(s.type, s.shape, s.default) for name, s in settings}
-        self.wrap = {name: one.wrap for name, one in self.schema.components.items()}  # of spaces
+        self.sizes = {name: one.sizes for name, one in self.schema.components.items()}
         self.rows: dict[str, list[Row]] = {name: [] for name in self.schema.components}
         self.grids: dict[str, Grid] = {}
         self._serials = itertools.count()
@@ -123,26 +123,19 @@ class World:
         """What a component, group or query has, in order; of a component all rows."""
         if over in self.rows:
             return [{over: row} for row in self.rows[over]]
-        names = self.names(over)
-        if over in self.schema.world.get("groups", {}):
-            owned = [{row.owner: row for row in self.rows[name]} for name in names]
-            together = [e for e in owned[0] if all(e in rows for rows in owned)]
-            return [
-                {name: rows[e] for name, rows in zip(names, owned, strict=True)} for e in together
-            ]
-        query = self.schema.world["queries"][over]
-        order = self.orders.get(over) or [row.owner for row in self.rows[names[0]]]
-        return [self._found(names, e) for e in dict.fromkeys(order) if self._matches(query, e)]
-
-    def _found(self, names: list[str], entity: int) -> Actor:
-        rows = {name: self.first(name, entity) for name in names}
-        return {name: row for name, row in rows.items() if row}
+        names, queries = self.names(over), self.schema.world.get("queries", {})
+        owned = [{row.owner: row for row in self.rows[name]} for name in names]
+        if over not in queries:
+            together = [one for one in owned[0] if all(one in rows for rows in owned)]
+            return [dict(zip(names, (rows[e] for rows in owned), strict=True)) for e in together]
+        order = [e for e in self.orders.get(over, owned[0]) if self._matches(queries[over], e)]
+        found = [{name: self.first(name, entity) for name in names} for entity in order]
+        return [{name: row for name, row in one.items() if row} for one in found]
 
     def _matches(self, query: dict[str, list[str]], entity: int) -> bool:
-        has = {name: self.first(name, entity) is not None for name in self.rows}
-        some = [has[name] for name in query.get("any", ())]
-        without = not any(has[name] for name in query.get("none", ()))
-        return all(has[name] for name in query["all"]) and (not some or any(some)) and without
+        has = {name for name in self.rows if self.first(name, entity)}
+        is_any = "any" not in query or not has.isdisjoint(query["any"])
+        return has.issuperset(query["all"]) and is_any and has.isdisjoint(query.get("none", ()))
 
     def kernel(self, name: str) -> Kernel:
         home, _, own = name.rpartition(".")
@@ -161,9 +154,8 @@ class World:
         if name not in listed:
             return {name: {}}
         found: Birth = {}
-        given = (
-            listed[name] if isinstance(listed[name], dict) else {one: {} for one in listed[name]}
-        )
+        given = listed[name]
+        given = given if isinstance(given, dict) else {one: {} for one in given}
         for one in given:
             for inner, cells in self.bundle(one).items():
                 found[inner] = found.get(inner, {}) | cells
@@ -188,7 +180,7 @@ class World:
             self.rows[name] = left
 
     def append(self, name: str, new: list[Row]) -> None:
-        """Rows at the end; active ones each in the place of the first inactive one, now the last."""
+        """Rows at the end; active ones take the places of inactive ones, which go behind."""
         active = [row for row in self.rows[name] if row.is_active]
         others = [row for row in self.rows[name] if not row.is_active]
         if others and all(row.is_active for row in new):

@@ -74,7 +74,7 @@ kernels:
       - Herd.weight = sum(other.Boid.mass) + Herd.chief.Boid.mass
       - Herd.chief.Boid.at = Boid.at * gain
       - Herd.chief.Boid.mate = nearest(other.entity)
-  strew: {over: Crumb, near: 2.5, key: Crumb.luck, steps: ["Crumb.size = mean(offset.z) + random()"]}
+  strew: {over: Crumb, near: 2.5, key: Crumb.luck, steps: ["Crumb.size = mean(offset.z)"]}
   noise: {over: Crumb, steps: ["Crumb.at = normal(3)"]}
 """
 
@@ -233,7 +233,7 @@ def mirrored(world: Any, text: str) -> World:
                 row.serial = order.index(k)
             if hasattr(part, "parent") and (parent := part.parent(k)) != NIL:
                 row.parent = made[parent]
-        judge.wrap[name] = getattr(part, "wrap", ())
+        judge.sizes[name] = getattr(part, "wrap", ())
     for query in judge.schema.world.get("queries", {}):
         judge.orders[query] = [int(one) for one in getattr(world, query).rows().entity]
     return judge

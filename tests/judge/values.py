@@ -7,7 +7,6 @@ of what it meets: as numpy has it, which is also what two types make (`i32 + f32
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -118,45 +117,23 @@ def replaced(whole: Value, index: tuple[int, ...], part: Value) -> Value:
 
 # Operations: each in the type that its operands make, rounded or wrapped to it
 
-UFUNCS = dict(
-    zip(
-        [
-            "+",
-            "-",
-            "*",
-            "/",
-            "//",
-            "%",
-            "min",
-            "max",
-            "and",
-            "or",
-            "<",
-            "<=",
-            ">",
-            ">=",
-            "==",
-            "!=",
-        ],
-        (np.add, np.subtract, np.multiply, np.divide, np.floor_divide, np.remainder, np.minimum)
-        + (np.maximum, np.logical_and, np.logical_or, np.less, np.less_equal, np.greater)
-        + (np.greater_equal, np.equal, np.not_equal),
-        strict=True,
-    )
-)
-OF_LITERALS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
-OF_LITERALS |= {"//": operator.floordiv, "%": operator.mod, "**": operator.pow}
-OF_LITERALS |= {"min": min, "max": max}
+UFUNCS: dict[str, Any] = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
+UFUNCS |= {"//": np.floor_divide, "%": np.remainder, "min": np.minimum, "max": np.maximum}
+UFUNCS |= {"and": np.logical_and, "or": np.logical_or, "==": np.equal, "!=": np.not_equal}
+UFUNCS |= {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 
 def binary(sign: str, left: Value, right: Value) -> Value:
     """An operation of two values, element by element but for `@`."""
     if sign == "@":
         return dot(left, right)
-    if left.type in LITERALS and right.type in LITERALS and sign in OF_LITERALS:
-        found = OF_LITERALS[sign](left.data, right.data)
-        return Value(type(found).__name__, found)
-    return _power(left, right) if sign == "**" else typed(UFUNCS[sign](left.data, right.data))
+    found = _power(left, right) if sign == "**" else typed(UFUNCS[sign](left.data, right.data))
+    return _of_written(found) if left.type in LITERALS and right.type in LITERALS else found
+
+
+def _of_written(one: Value) -> Value:
+    """What is worked out of written numbers alone is one, too."""
+    return Value(type(one.one).__name__, one.one)
 
 
 def _power(base: Value, exponent: Value) -> Value:
@@ -186,21 +163,19 @@ def chosen(condition: Value, yes: Value, no: Value) -> Value:
 # Functions
 
 ROUNDING = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint}
-SIGNS: dict[str, Any] = {"abs": np.abs, "sign": np.sign, "-": np.negative}
-ROOTS = {
-    name: getattr(np, name)
-    for name in ["sqrt", "exp", "log", "log2", "log10", "hypot", "sin", "cos", "tan"]
-}
-ROOTS |= {"sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh}
-ROOTS |= {"asin": np.arcsin, "acos": np.arccos, "atan2": np.arctan2}
+OTHERS: dict[str, Any] = {"abs": np.abs, "sign": np.sign, "-": np.negative}
+ROOTS: dict[str, Any] = {"sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log2": np.log2}
+ROOTS |= {"sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos}
+ROOTS |= {"sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "atan2": np.arctan2}
+ROOTS |= {"hypot": np.hypot, "log10": np.log10}
 
 
 def function(name: str, operands: Sequence[Value]) -> Value:
-    """A function by its name; of written numbers alone it is a written number again."""
-    if all(one.type in LITERALS for one in operands):
-        found = _function(name, [settled(one) for one in operands]).one
-        return Value("int", int(found)) if name in ROUNDING else Value(type(found).__name__, found)
-    return _function(name, operands)
+    """A function by its name."""
+    if any(one.type not in LITERALS for one in operands):
+        return _function(name, operands)
+    found = _of_written(_function(name, [settled(one) for one in operands]))
+    return Value("int", int(found.data)) if name in ROUNDING else found
 
 
 def _function(name: str, operands: Sequence[Value]) -> Value:
@@ -216,11 +191,20 @@ def _function(name: str, operands: Sequence[Value]) -> Value:
         return typed(ROOTS[name](*(cast(type_, one).data for one in operands)))
     if name in ROUNDING:
         return typed(ROUNDING[name](first.data)) if first.kind == "f" else first
-    if name in SIGNS:
-        return typed(SIGNS[name](first.data))
-    of_vectors: dict[str, Any] = {"dot": dot, "cross": cross, "norm": norm}
-    found: Value = of_vectors.get(name, normalize)(*operands)
+    if name in OTHERS:
+        return typed(OTHERS[name](first.data))
+    found: Value = OF_VECTORS[name](*operands)
     return found
+
+
+def norm(one: Value) -> Value:
+    one = floating(one)
+    return typed(np.sqrt(dot(one, one).data))
+
+
+def normalize(one: Value) -> Value:
+    length = norm(one)
+    return floating(one) if length.one == 0 else binary("/", floating(one), length)
 
 
 def dot(left: Value, right: Value) -> Value:
@@ -237,14 +221,7 @@ def cross(left: Value, right: Value) -> Value:
     return typed(a[[1, 2, 0]] * b[[2, 0, 1]] - a[[2, 0, 1]] * b[[1, 2, 0]])
 
 
-def norm(one: Value) -> Value:
-    one = floating(one)
-    return typed(np.sqrt(dot(one, one).data))
-
-
-def normalize(one: Value) -> Value:
-    length = norm(one)
-    return floating(one) if length.one == 0 else binary("/", floating(one), length)
+OF_VECTORS: dict[str, Any] = {"dot": dot, "cross": cross, "norm": norm, "normalize": normalize}
 
 
 # Random numbers
