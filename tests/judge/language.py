@@ -261,7 +261,8 @@ class Scope:
             found = scopes[squares.index(min(squares))] if scopes else None
         else:
             found = self._candidate(best(name, scopes, node.args[1:]))
-        return found.value(answer) if found else value(none.type, 0, none.shape)
+        zero = value(none.type, 0, none.shape)
+        return cast(none.type, found.value(answer)) if found else zero
 
     def _asked(self, node: ast.Call) -> str:
         """The neighbourhood that a question names; it need not where there is only one."""
