@@ -137,6 +137,7 @@ class Run:
         is_all = not self.kernel.home or self.kernel.keys.get("rows") == "all"
         is_mortal = any(isinstance(step, ast.Expr) for step in self.kernel.steps)
         for scope in self.scopes:
+            scope.draws.who = self._who(scope.rows)  # a key may be what others' turns have left
             is_there = not is_mortal or all(map(self.world.lives, scope.rows.values()))
             if is_there and (is_all or scope.row.is_active) and scope.holds(self.kernel.where):
                 self._act(scope)

@@ -127,8 +127,16 @@ def binary(sign: str, left: Value, right: Value) -> Value:
     """An operation of two values, element by element but for `@`."""
     if sign == "@":
         return dot(left, right)
+    left, right = _meeting(left, right), _meeting(right, left)
     found = _power(left, right) if sign == "**" else typed(UFUNCS[sign](left.data, right.data))
     return _of_written(found) if left.type in LITERALS and right.type in LITERALS else found
+
+
+def _meeting(one: Value, other: Value) -> Value:
+    """Written numbers of a shape (`1 if marks else 2`) in the type of what they meet."""
+    if one.type in LITERALS and one.shape and other.type not in LITERALS:
+        return cast(common(Value(one.type, one.data.ravel()[0].item()), other), one)
+    return one
 
 
 def _of_written(one: Value) -> Value:
@@ -152,10 +160,9 @@ def _power(base: Value, exponent: Value) -> Value:
 def chosen(condition: Value, yes: Value, no: Value) -> Value:
     """`yes if condition else no`."""
     if yes.type in LITERALS and no.type in LITERALS:
-        found = yes.data if condition.one else no.data
-        return (
-            Value("float", float(found)) if "float" in (yes.type, no.type) else Value("int", found)
-        )
+        found = np.where(condition.data, yes.data, no.data)
+        type_ = "float" if found.dtype.kind == "f" else "int"
+        return Value(type_, found if found.shape else found.item())
     type_ = common(yes, no)
     return Value(type_, np.where(condition.data, cast(type_, yes).data, cast(type_, no).data))
 
