@@ -10,7 +10,7 @@ import pytest
 from tests.judge.grids import FIRST_CELL as CELL
 from tests.judge.grids import Grid
 from tests.judge.kernels import call, step
-from tests.judge.model import World
+from tests.judge.model import Row, World
 from tests.judge.values import value
 
 FIELDS = "{cell: id<Patch>, want: id<Patch>, energy: f64, x: f64, seen: i64, mate: entity}"
@@ -337,6 +337,85 @@ def test_a_newborn_holds_its_cell() -> None:
     lists = {3: (4, 3), 2: (0, 3, 4)}  # of 2, 3, 4 and, when 1 has died, 0
     wanted = [cells[index(who, "bear", 0, len(cells))] for who, cells in lists.items()]
     assert [k - CELL for k in world.column("Sheep", "want")[:2]] == wanted
+
+
+def test_what_a_spawn_gives() -> None:
+    """Bundles' values, outer ones over inner ones, the call's over both; what is required."""
+    text = """
+component: Body
+fields: {hp: {type: u8, default: 9}, x: f32, y: f32}
+---
+component: Soul
+requires: [Body]
+fields: {age: i32}
+---
+component: Seed
+owner: none
+fields: {kind: i32, next_one: id<Seed>}
+---
+world: Game
+bundles: {unit: {Body: {hp: 5, x: 1}}, knight: {unit: {}, Body: {hp: 7}}}
+kernels:
+  sow:
+    over: Seed
+    turns: rows
+    steps:
+      - "spawn(knight, Body(x=2.7), Soul(age=Seed.kind), where=Seed.kind == 0)"
+      - "spawn(Soul(), where=Seed.kind == 1)"
+      - spawn(Seed(kind=Seed.kind + 10))
+      - destroy(Seed.next_one)
+      - die(where=Seed.kind == 1)
+      - spawn(Seed(kind=Seed.kind + 20))
+"""
+    world = World(text, lambda name, k: [1000 + 100 * len(name) + n for n in range(k)])
+    for k, after in enumerate((3, 0, 4, 0), 1):
+        world.add("Seed", id=k, kind=k - 1, next_one=after)
+    run = call(world, "sow")
+    assert [one.id for one in run.dead if isinstance(one, Row)] == [3, 2]
+    assert world.column("Seed", "kind") == [0, 3, 10, 20, 11, 13, 23]
+    assert [row.id for row in world.rows["Seed"]] == [1, 4, *range(1400, 1405)]
+    assert world.entities == {1000, 1001} == {*owners(world, "Body")} == {*owners(world, "Soul")}
+    body = [world.column("Body", field) for field in ("hp", "x", "y")]
+    assert body == [[7, 9], [np.float32(2.7), 0], [0, 0]]
+
+
+def test_turns_at_random_among_the_living() -> None:
+    """In the order of their first words; who dies in a space is near nobody from then on."""
+    text = """
+component: Fly
+fields: {at: "f32[2]", seen: i64, prey: entity}
+space: {field: at}
+---
+world: Air
+kernels:
+  buzz:
+    over: Fly
+    near: 2
+    turns: random
+    steps: [Fly.seen = count(), Fly.prey = choice(other), destroy(Fly.prey)]
+"""
+    world = World(text)
+    for k in range(1, 6):
+        world.entities.add(k)
+        world.add("Fly", k, at=(k, 0))
+    order, left, dead = (
+        sorted(range(1, 6), key=lambda who: word(who, "buzz", 0)),
+        {*range(1, 6)},
+        [],
+    )
+    seen = {}
+    for who in order:
+        if who in left:
+            near = [k for k in (who - 2, who - 1, who + 1, who + 2) if k in left]
+            near.sort(key=lambda k: (k // 2.002, k))  # cell by cell
+            seen[who] = len(near)
+            if near:
+                dead.append(near[index(who, "buzz", 1, len(near))])
+                left.remove(dead[-1])
+    assert call(world, "buzz").dead == dead
+    assert {row.owner: row.cells["seen"].one for row in world.rows["Fly"]} == {
+        who: seen[who] for who in left
+    }
 
 
 def test_time() -> None:
