@@ -124,7 +124,7 @@ class Text:
         ways += [
             f"way.y = {self.number()}",
             f"at += way * f32({self.number(1)})",
-            "way = twist @ way",
+            *("way = twist @ way", "at = after.at"),
         ]
         ways += [f"mode = Mode.run if {self.condition()} else after.mode"]
         return self.pick(ways)
@@ -134,7 +134,7 @@ class Text:
         ways += [f"mate.Boid.hits = max(mate.Boid.hits, i32({self.number()}))"]
         ways += [f"mate.Boid.on = mate.Boid.on or {self.condition()}", "mate.Boid.twist += twist"]
         if self.turns:
-            ways += [f"after.d = {self.number()}", "mate.Boid.at += way", "after.b *= 3"]
+            ways += [f"after.d = {self.number()}", "mate.Boid.at = at", "after.b *= 3"]
             ways += ["mate.Boid.after = after.after", "after.mode = mode"]
         return self.pick(ways)
 
