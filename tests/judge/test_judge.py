@@ -75,6 +75,15 @@ kernels:
       - Herd.chief.Boid.at = Boid.at * gain
       - Herd.chief.Boid.mate = nearest(other.entity)
   strew: {over: Crumb, near: 2.5, key: Crumb.luck, steps: ["Crumb.size = mean(offset.z)"]}
+  crowd:
+    over: Boid
+    turns: random
+    near: 2
+    steps:
+      - Boid.at = Boid.after.at
+      - Boid.d = sum(other.Boid.d / 3)
+      - Boid.mate = nearest(other.entity)
+      - Boid.mate.Boid.at.y = Boid.at.x
   noise: {over: Crumb, steps: ["Crumb.at = normal(3)"]}
 """
 
