@@ -16,7 +16,7 @@ from tests.judge.schema import Field, Kernel, read
 from tests.judge.values import value
 from tests.models import kernel_texts
 from tests.models.random_near import NearWorlds
-from tests.support.world_package import load, world_package
+from tests.support.world_package import world_package
 
 NIL = 0xFFFF_FFFF
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 3e38, 1e-45, 2.5, -0.5, 1e19, 255.0)
@@ -320,19 +320,9 @@ def test_kernels_of_the_world(seed: int) -> None:
 
 
 def test_arithmetic_of_all_types() -> None:
+    kernels = "".join(kernel_texts.kernel(seed) for seed in range(30))
     head = kernel_texts.FIELDS.format(keys="") + "kernels:\n"
-    kernels = [kernel_texts.kernel(seed) for seed in range(40)]
-    valid = [one for one in kernels if loads(head + one + kernel_texts.ENUM)]
-    assert len(valid) > 30
-    check_all(head + "".join(valid) + kernel_texts.ENUM, "judged_numbers", "Body")
-
-
-def loads(text: str) -> bool:
-    try:
-        load(text)
-    except AssertionError:
-        return False
-    return True
+    check_all(head + kernels + kernel_texts.ENUM, "judged_numbers", "Body")
 
 
 @pytest.mark.parametrize("number", [0, 2, 6, 11])
