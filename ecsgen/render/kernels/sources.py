@@ -429,14 +429,12 @@ def asks_of(kernel: Kernel, source: Source, world: World | None = None) -> tuple
 
 def _side_asked(near: Near, kernel: Kernel, source: Source, world: World | None) -> Source:
     """The rows that a neighbourhood is of: those of the kernel itself, or others."""
-    components, own = source.managers.components, near.among in ("", kernel.over)
-    if world is None and near.on is not None and near.among == near.on.grid:
-        ground = components[near.among]
-        found = "self._grid.data._n"
-        given = {near.among: ground}, source.managers, ground, found, "it stays"
-        return Source(*given)
-    if world is None or own:
+    components = source.managers.components
+    if near.among in ("", kernel.over or source.managers.home):
         return source
+    if world is None:  # only the grid on which its rows stand is another one
+        given = {near.among: components[near.among]}, source.managers, components[near.among]
+        return Source(*given, "self._grid.data._n", "it stays")
     other = source_of(world, near.among, components)
     assert isinstance(other, Source)  # there are no spaces in chunks
     return other
