@@ -99,13 +99,15 @@ class Nursery:
 
     def _without_dead(self) -> Any:
         world = copy.deepcopy(self.world)
-        entities = [one for one in self.dead if not isinstance(one, Row)]
+        dead = dict.fromkeys(self.dead)  # each once
+        entities = [one for one in dead if not isinstance(one, Row)]
         world.entities.destroy_many(entities)
         for part in world._collecting:
             part.remove_many(entities)
-        for one in self.dead:
-            if isinstance(one, Row):
-                manager(world, one.component).destroy_id(one.id)
+        rows = [one for one in dead if isinstance(one, Row)]
+        for name in {row.component for row in rows}:
+            part = manager(world, name)
+            part.destroy_id_many([row.id for row in rows if row.component == name])
         return world
 
 

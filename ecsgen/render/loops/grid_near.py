@@ -94,7 +94,7 @@ class Grids:
 
         def at(place: Place) -> Code:
             along = f"place_along({axes}, {cell.text}, {first + int(place)})"
-            return Code(f"{along} if {known.text} else -1", Level.CHOICE)
+            return called("np.int64", Code(f"{along} if {known.text} else -1", Level.CHOICE))
 
         return body.stored(Value(node.type, at))
 
