@@ -10,8 +10,7 @@ FIELDS = (
     "x: {type: f32, default: 1.5}, e: f64, m: i32, u: {type: u8, default: 3}, b: bool, see: i8, "
     'mate: entity, goal: id<Patch>, tree: id<Tree>, way: "i64[AXES]"'
 )
-SCHEMA = (
-    """
+SCHEMA = """
 component: Patch
 grid: {shape: SHAPE, hood: HOOD}
 fields: {FIELDS}
@@ -34,7 +33,7 @@ on: {field: cell, capacity: 2}
 fields: {cell: id<Patch>, FIELDS}
 ---
 component: Purse
-partition: {start: active}
+PARTED
 fields: {FIELDS}
 ---
 component: Note
@@ -48,12 +47,9 @@ fields: {FIELDS}
 ---
 world: World
 bundles: {ram: [Sheep, Coat]}
-queries: {rich: {all: [Bird, Purse]}}
+RICH
 kernels:
-""".replace("FIELDS", FIELDS)
-    .replace("OF Patch", "OF_PATCH")
-    .replace("OF Sheep", "OF_SHEEP")
-)
+""".replace("FIELDS", FIELDS).replace("OF Patch", "OF_PATCH").replace("OF Sheep", "OF_SHEEP")
 STANDING = ("Sheep", "Bird", "Tree")
 OWNED = ("Sheep", "Bird", "Purse", "Note", "Coat")
 MEMBERS = {"rich": ("Bird", "Purse")}
@@ -153,7 +149,8 @@ class GridText:
             found = self._best(self.handle_met(kind), last)
         elif self.chance(0.3):
             one = self.condition()
-            whom = one if near.name in one or len(self.nears) == 1 else f"{near.name}.distance > 1 or {one}"
+            is_named = near.name in one or len(self.nears) == 1
+            whom = one if is_named else f"{near.name}.distance > 1 or {one}"
             is_plain = near.name != whom and self.chance(0.5)
             found = f"count({whom})" if is_plain else f"count({near.name}{last})"
         elif self.chance(0.3):
@@ -342,8 +339,8 @@ class GridText:
         return f"spawn({', '.join(self.born())}, {where})"
 
     def born(self) -> list[str]:
-        ways = [["Sheep"], ["Bird"], ["Bird", "Purse"], ["Tree"], ["Note", "Bird"], ["Sheep", "Coat"]]
-        names = self.pick(ways)
+        ways = ["Sheep", "Bird", "Bird Purse", "Tree", "Note Bird", "Sheep Coat"]
+        names = self.pick(ways).split()
         found = [f"{name}({', '.join(self.given(name))})" for name in names]
         return ["ram", *found] if names == ["Sheep"] and self.chance(0.5) else found
 
@@ -376,12 +373,20 @@ def _is_idle(step: str, later: list[str]) -> bool:
     )
 
 
-def schema(first: int, count: int, axes: int, hood: str) -> str:
+RICH = {
+    "queries": ("queries: {rich: {all: [Bird, Purse]}}", "partition: {start: active}"),
+    "groups": ("groups: {rich: [Bird, Purse]}", ""),
+}
+
+
+def schema(first: int, count: int, axes: int, rich: str = "queries") -> str:
     """A schema with so many kernels of the world, and some of cells and of who stands on them."""
-    own = {
-        home: "kernels:\n" + "".join(GridText(first + k, axes, home).kernel(f"k{k}") for k in (0, 1))
-        for home in ("Patch", "Sheep")
-    }
-    text = SCHEMA.replace("OF_PATCH", own["Patch"]).replace("OF_SHEEP", own["Sheep"])
-    text = text.replace("AXES", str(axes)).replace("HOOD", hood).replace("SHAPE", str([3] * axes))
+    text = SCHEMA
+    for home in ("Patch", "Sheep"):
+        own = [GridText(first + k, axes, home).kernel(f"k{k}") for k in (0, 1)]
+        text = text.replace(f"OF_{home.upper()}", "kernels:\n" + "".join(own))
+    world, parted = RICH[rich]
+    given = {"AXES": str(axes), "HOOD": HOODS[first // 100 % 3], "SHAPE": str([3] * axes)}
+    for name, one in (given | {"RICH": world, "PARTED": parted}).items():
+        text = text.replace(name, one)
     return text + "".join(GridText(first + k, axes).kernel(f"k{k}") for k in range(count))

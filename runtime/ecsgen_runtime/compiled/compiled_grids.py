@@ -395,6 +395,12 @@ def enter_cell(crowds: CrowdsNow, cell: Any, row: int) -> None:
 @kernel()
 def leave_cell(crowds: CrowdsNow, cell: Any, row: int) -> None:
     """Let a row go from a cell."""
+    _unlink(crowds, cell, row)
+    _empty(crowds, cell)
+
+
+@kernel()
+def _unlink(crowds: CrowdsNow, cell: Any, row: int) -> None:
     first, before, behind = crowds.first[cell], crowds.before[row], crowds.behind[row]
     if row == first:
         crowds.first[cell] = behind
@@ -403,6 +409,11 @@ def leave_cell(crowds: CrowdsNow, cell: Any, row: int) -> None:
     else:
         crowds.behind[before] = behind
         crowds.before[first if behind < 0 else behind] = before
+
+
+@kernel()
+def _empty(crowds: CrowdsNow, cell: Any) -> None:
+    """Count one less; a cell that nobody is left on is the last of the empty ones."""
     crowds.counts[cell] -= 1
     if len(crowds.spots) > 0 and crowds.counts[cell] == 0:
         crowds.spots[cell] = crowds.free[0]
@@ -435,9 +446,11 @@ def gone_to(
         return old
     if most > 0 and crowds.counts[cell] >= most:
         return old
+    if before >= 0:
+        _unlink(crowds, before, row)
     enter_cell(crowds, cell, row)
     if before >= 0:
-        leave_cell(crowds, before, row)
+        _empty(crowds, before)
     return new
 
 
