@@ -50,6 +50,28 @@ bundles: {ram: [Sheep, Coat]}
 RICH
 kernels:
 """.replace("FIELDS", FIELDS).replace("OF Patch", "OF_PATCH").replace("OF Sheep", "OF_SHEEP")
+KNOWN = """
+  crowd: {over: Tree, turns: rows, near: {radius: 9, among: Tree}, steps: [
+    Tree.cell = Tree.goal, "Tree.m = i32(count(other))", Tree.e = Tree.cell.Tree.e]}
+  flee: {over: Tree, turns: random, steps: [Tree.goal = random_empty(Tree), Tree.cell = Tree.goal]}
+  members: {over: Sheep, near: {kin: {radius: 1, among: rich}, prey: {radius: 2, among: rich}},
+    steps: [Sheep.e = sum(kin.Bird.e) + sum(prey.Purse.e), "Sheep.m = i32(count(kin))"]}
+  numbers: {over: Bird, near: {radius: 1, among: rich}, steps: ["Bird.m = i32(count(other))"]}
+  heirs: {over: Purse, steps: [spawn(Coat(x=1)), "destroy(Purse.tree, where=Purse.b)"]}
+  last: {over: Tree, turns: rows, steps: [Tree.mate = choice(Sheep), destroy(Tree.mate),
+    Tree.tree = choice(Tree), "destroy(Tree.tree, where=Tree.b)"]}
+  before: {over: Bird, near: {kin: {radius: Bird.see, among: Patch},
+    prey: {radius: 1, among: Bird}}, steps: [Bird.see = 2, Bird.cell = Bird.goal, "Bird.m = i32(count(kin) + 10 * count(prey))",
+    Bird.goal = Bird.cell.Bird.goal]}
+  born: {over: Tree, steps: ["spawn(Bird(cell=Tree.goal), where=Tree.b or Tree.e > 0)"]}
+  sent: {over: Sheep, steps: [Sheep.cell.b = Sheep.cell.b and Sheep.b]}
+  small: {over: Bird, turns: rows, steps: ["Bird.u = u8(coords(Bird.goal)[0])"]}
+"""
+"""Kernels that have been wrong once: lists of cells that rows left, those whom a query has, who is
+known by a birth or death only, the dead among those who are chosen, what was before the kernel."""
+OWN = """
+  reach: {near: {radius: see, among: Patch}, steps: ["m = i32(count(other))"]}
+"""
 STANDING = ("Sheep", "Bird", "Tree")
 OWNED = ("Sheep", "Bird", "Purse", "Note", "Coat")
 MEMBERS = {"rich": ("Bird", "Purse")}
@@ -381,12 +403,28 @@ RICH = {
 
 def schema(first: int, count: int, axes: int, rich: str = "queries") -> str:
     """A schema with so many kernels of the world, and some of cells and of who stands on them."""
+    own = [
+        "".join(GridText(first + k, axes, home).kernel(f"k{k}") for k in (0, 1))
+        for home in ("Patch", "Sheep")
+    ]
+    kernels = "".join(GridText(first + k, axes).kernel(f"k{k}") for k in range(count))
+    return with_kernels(kernels, *own, axes=axes, hood=HOODS[first // 100 % 3], rich=rich)
+
+
+def with_kernels(
+    kernels: str,
+    of_patch: str,
+    of_sheep: str,
+    axes: int,
+    hood: str = "moore",
+    rich: str = "queries",
+) -> str:
+    """The schema with kernels of the world, of cells and of sheep."""
+    given = {"AXES": str(axes), "HOOD": hood, "SHAPE": str([3] * axes)}
+    given |= dict(zip(("RICH", "PARTED"), RICH[rich], strict=True))
+    for home, own in (("OF_PATCH", of_patch), ("OF_SHEEP", of_sheep)):
+        given[home] = f"kernels:\n{own}" if own else ""
     text = SCHEMA
-    for home in ("Patch", "Sheep"):
-        own = [GridText(first + k, axes, home).kernel(f"k{k}") for k in (0, 1)]
-        text = text.replace(f"OF_{home.upper()}", "kernels:\n" + "".join(own))
-    world, parted = RICH[rich]
-    given = {"AXES": str(axes), "HOOD": HOODS[first // 100 % 3], "SHAPE": str([3] * axes)}
-    for name, one in (given | {"RICH": world, "PARTED": parted}).items():
+    for name, one in given.items():
         text = text.replace(name, one)
-    return text + "".join(GridText(first + k, axes).kernel(f"k{k}") for k in range(count))
+    return text + kernels

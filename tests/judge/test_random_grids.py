@@ -12,7 +12,7 @@ import pytest
 from ecsgen_runtime.errors import FullCellError
 from numpy.random import Generator, default_rng
 
-from ecsgen.config import Backend
+from ecsgen.config import BACKENDS, Backend
 from tests.judge import grid_texts
 from tests.judge.grids import FIRST_CELL, Grid
 from tests.judge.match import Match, cells, populated
@@ -44,6 +44,12 @@ def judged(text: str, module: Any, seed: int) -> None:
         match = Match(populated(module, text, random), text, seed)
         for _ in range(2):
             match.play(kernel.name, **given(kernel, random))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_has_been_wrong(backend: Backend) -> None:
+    text = grid_texts.with_kernels(grid_texts.KNOWN, grid_texts.OWN, "", axes=2)
+    judged(text, world_package(text, f"judged_known_{backend}", backend), 2)
 
 
 @pytest.mark.parametrize("number", range(30))
@@ -129,7 +135,7 @@ class Life(Match):
             self.world.tree.destroy(self.pick(range(len(self.world.tree))))
 
     def collect(self) -> None:
-        self.pick([self.world.collect, self.world.gc, self.world.coat.collect])()
+        self.pick([self.world.collect, self.world.gc, self.world.sheep.collect])()
 
     def sort(self) -> None:
         names = ["Sheep", "Tree", "Note", "Coat", *(["Bird"] if "queries" in self.text else [])]
