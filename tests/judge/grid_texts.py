@@ -50,22 +50,24 @@ bundles: {ram: [Sheep, Coat]}
 RICH
 kernels:
 """.replace("FIELDS", FIELDS).replace("OF Patch", "OF_PATCH").replace("OF Sheep", "OF_SHEEP")
-KNOWN = """
+CROWD = """
   crowd: {over: Tree, turns: rows, near: {radius: 9, among: Tree}, steps: [
     Tree.cell = Tree.goal, "Tree.m = i32(count(other))", Tree.e = Tree.cell.Tree.e]}
-  flee: {over: Tree, turns: random, steps: [Tree.goal = random_empty(Tree), Tree.cell = Tree.goal]}
-  members: {over: Sheep, near: {kin: {radius: 1, among: rich}, prey: {radius: 2, among: rich}},
-    steps: [Sheep.e = sum(kin.Bird.e) + sum(prey.Purse.e), "Sheep.m = i32(count(kin))"]}
-  numbers: {over: Bird, near: {radius: 1, among: rich}, steps: ["Bird.m = i32(count(other))"]}
-  heirs: {over: Purse, steps: [spawn(Coat(x=1)), "destroy(Purse.tree, where=Purse.b)"]}
-  last: {over: Tree, turns: rows, steps: [Tree.mate = choice(Sheep), destroy(Tree.mate),
-    Tree.tree = choice(Tree), "destroy(Tree.tree, where=Tree.b)"]}
-  before: {over: Bird, near: {kin: {radius: Bird.see, among: Patch},
-    prey: {radius: 1, among: Bird}}, steps: [Bird.see = 2, Bird.cell = Bird.goal, "Bird.m = i32(count(kin) + 10 * count(prey))",
-    Bird.goal = Bird.cell.Bird.goal]}
-  born: {over: Tree, steps: ["spawn(Bird(cell=Tree.goal), where=Tree.b or Tree.e > 0)"]}
-  sent: {over: Sheep, steps: [Sheep.cell.b = Sheep.cell.b and Sheep.b]}
-  small: {over: Bird, turns: rows, steps: ["Bird.u = u8(coords(Bird.goal)[0])"]}
+"""
+KNOWN = f"""{CROWD}
+  flee: {{over: Tree, turns: random, steps: [Tree.goal = random_empty(Tree), Tree.cell = Tree.goal]}}
+  members: {{over: Sheep, near: {{kin: {{radius: 1, among: rich}}, prey: {{radius: 2, among: rich}}}},
+    steps: [Sheep.e = sum(kin.Bird.e) + sum(prey.Purse.e), "Sheep.m = i32(count(kin))"]}}
+  numbers: {{over: Bird, near: {{radius: 1, among: rich}}, steps: ["Bird.m = i32(count(other))"]}}
+  heirs: {{over: Purse, steps: [spawn(Coat(x=1)), "destroy(Purse.tree, where=Purse.b)"]}}
+  last: {{over: Tree, turns: rows, steps: [Tree.mate = choice(Sheep), destroy(Tree.mate),
+    Tree.tree = choice(Tree), "destroy(Tree.tree, where=Tree.b)"]}}
+  before: {{over: Bird, near: {{kin: {{radius: Bird.see, among: Patch}},
+    prey: {{radius: 1, among: Bird}}}}, steps: [Bird.see = 2, Bird.cell = Bird.goal,
+    "Bird.m = i32(count(kin) + 10 * count(prey))", Bird.goal = Bird.cell.Bird.goal]}}
+  born: {{over: Tree, steps: ["spawn(Bird(cell=Tree.goal), where=Tree.b or Tree.e > 0)"]}}
+  sent: {{over: Sheep, steps: [Sheep.cell.b = Sheep.cell.b and Sheep.b]}}
+  small: {{over: Bird, turns: rows, steps: ["Bird.u = u8(coords(Bird.goal)[0])"]}}
 """
 """Kernels that have been wrong once: lists of cells that rows left, those whom a query has, who is
 known by a birth or death only, the dead among those who are chosen, what was before the kernel."""

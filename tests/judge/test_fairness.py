@@ -24,6 +24,7 @@ STEPS = """
 SCHEMA = f"""
 component: Place
 grid: {{shape: [9], wrap: true}}
+fields: {{x: bool}}
 ---
 component: Post
 on: {{field: at, capacity: 1}}
@@ -47,7 +48,7 @@ CELL, BIRDS = 2**32, 1500
 
 
 def chi_square(found: Iterable[Any], candidates: Sequence[Any]) -> float:
-    """How far numbers of choices are apart; one time in 10,000 it is more than 1 (Wilson-Hilferty)."""
+    """How far numbers of choices are apart: by chance more than 1 once in 10,000 times."""
     counts = Counter(found)
     assert counts.keys() <= {*candidates}
     expected, freedom = counts.total() / len(candidates), len(candidates) - 1

@@ -49,7 +49,12 @@ def judged(text: str, module: Any, seed: int) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_what_has_been_wrong(backend: Backend) -> None:
     text = grid_texts.with_kernels(grid_texts.KNOWN, grid_texts.OWN, "", axes=2)
-    judged(text, world_package(text, f"judged_known_{backend}", backend), 2)
+    judged(text, world_package(text, f"judged_known_{backend}", backend), 3)
+
+
+def test_compiled_crowds() -> None:
+    text = grid_texts.with_kernels(grid_texts.CROWD, "", "", axes=1)
+    judged(text, world_package(text, "judged_crowd", "numba"), 8)
 
 
 @pytest.mark.parametrize("number", range(30))
