@@ -123,7 +123,8 @@ def grid_facts(
     has to do with cells, or with the time."""
     watched = {near.on.standing for near in nears if near.on is not None} - {""}
     knows = any(near.on is not None for near in nears)
-    for node in (node for one in expressions_of(where, steps) for node in walk(one)):
+    sent = (step.target for step in steps if isinstance(step.target, Referred))
+    for node in (node for one in (*expressions_of(where, steps), *sent) for node in walk(one)):
         match node:
             case Occupied(component=name) | Chosen(component=name, how="empty"):
                 watched.add(name)

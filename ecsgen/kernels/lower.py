@@ -58,8 +58,9 @@ class _Lowering:
     def whole(self) -> form.Form:
         """The form; made once."""
         program = self._program
-        if program.near is not None and not program.takes_turns:
-            self._list(program.near.name)
+        for near in () if program.takes_turns else program.nears:
+            if near == program.near or any(_reads(near, one) for one in program.effects.writes):
+                self._list(near.name)
         where = None if program.where is None else self._pure(program.where)
         head, self._out = self._out, []
         for step in program.steps:
@@ -213,5 +214,5 @@ class _Lowering:
 
 
 def _reads(near: Near, field: str) -> bool:
-    """Whether a field says how far a neighbourhood reaches."""
-    return isinstance(near.radius, FieldValue) and near.radius.text == field
+    """Whether a field says where a neighbourhood is, or how far it reaches."""
+    return field in (near.place.text, getattr(near.radius, "text", ""))

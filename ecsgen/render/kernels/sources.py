@@ -312,14 +312,7 @@ class Asked:
         if self.is_two:
             found |= {rows: self.other.rows(name, other) for name, rows in members.items()}
         lines = [f"{name} = joined_rows({rows})" for name, rows in found.items()]
-        if self._parted:
-            parts = [
-                f"({self.other.rows(one.name, other)}, self.{one.module}.data._n_active)"
-                for one in self._parted
-            ]
-            lines += method_lines(
-                call(f"_hidden{self.tag} = hidden_rows", [members[space], *parts], 8)
-            )
+        lines += self._hiding(members[space])
         if not self.has_ghosts:
             return lines
         manager = self.own.managers.manager
@@ -331,6 +324,30 @@ class Asked:
             both = f"with_ghosts({rows}, {manager(name)}, _ghosts{self.tag})"
             lines.append(f"{self.other_rows(name)} = {both}")
         return lines
+
+    def met_on_grid(self, asked: Collection[str]) -> list[str]:
+        """The same of those of a group or query who stand on a grid."""
+        on = self.near.on
+        assert on is not None
+        variable, source = list(self.sides.items())[-1]
+        found = {name: self.other_rows(name) for name in asked}
+        lines = [f"{rows} = joined_rows({source.rows(n, variable)})" for n, rows in found.items()]
+        return [*self.lines("0")[1:], *lines, *self._hiding(found[on.owner])]
+
+    def _hiding(self, rows: str) -> list[str]:
+        """The statement that says which of the rows that are asked nobody sees."""
+        variable = list(self.sides)[-1]
+        parts = [
+            f"({self.other.rows(one.name, variable)}, self.{one.module}.data._n_active)"
+            for one in self._parted
+        ]
+        found = call(f"{self.hidden} = hidden_rows", [rows, *parts], 8)
+        return method_lines(found) if parts else []
+
+    @property
+    def hidden(self) -> str:
+        """The variable with these; nothing if all are seen."""
+        return f"_hidden{self.tag}" if self._parted else ""
 
     @property
     def _parted(self) -> list[Component]:
@@ -344,7 +361,7 @@ class Asked:
         space, manager = self.space, self.own.managers.manager(self.space)
         rows = dict.fromkeys([self.own_rows(space), self.other_rows(space)])
         given = [self.other_rows(space)] if are_one else list(rows)
-        hidden = [f"hidden=_hidden{self.tag}"] if self._parted else []
+        hidden = [f"hidden={self.hidden}"] if self.hidden else []
         return [literal(self.label), manager, f"_radius{self.tag}", *given, *hidden]
 
 
@@ -412,14 +429,12 @@ def asks_of(kernel: Kernel, source: Source, world: World | None = None) -> tuple
 
 def _side_asked(near: Near, kernel: Kernel, source: Source, world: World | None) -> Source:
     """The rows that a neighbourhood is of: those of the kernel itself, or others."""
-    components, own = source.managers.components, near.among in ("", kernel.over)
-    if world is None and near.on is not None and near.among == near.on.grid:
-        ground = components[near.among]
-        found = "self._grid.data._n"
-        given = {near.among: ground}, source.managers, ground, found, "it stays"
-        return Source(*given)
-    if world is None or own:
+    components = source.managers.components
+    if near.among in ("", kernel.over or source.managers.home):
         return source
+    if world is None:  # only the grid on which its rows stand is another one
+        given = {near.among: components[near.among]}, source.managers, components[near.among]
+        return Source(*given, "self._grid.data._n", "it stays")
     other = source_of(world, near.among, components)
     assert isinstance(other, Source)  # there are no spaces in chunks
     return other

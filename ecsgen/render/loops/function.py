@@ -105,11 +105,11 @@ class LoopFunction(LoopFrame):
     @property
     def parameters(self) -> list[Parameter]:
         """What the function is given."""
-        members = {p: one for near in self.nears.values() for p, one in near.members.items()}
+        members = [one for near in self.nears.values() for one in near.members.values()]
         return [
             *self._order(self.count).parameters,
             *self.numbers.values(),
-            *members.values(),
+            *members,
             *self.common,
             *self.own.values(),
             *self.found.values(),

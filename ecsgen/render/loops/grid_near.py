@@ -94,7 +94,7 @@ class Grids:
 
         def at(place: Place) -> Code:
             along = f"place_along({axes}, {cell.text}, {first + int(place)})"
-            return Code(f"{along} if {known.text} else -1", Level.CHOICE)
+            return called("np.int64", Code(f"{along} if {known.text} else -1", Level.CHOICE))
 
         return body.stored(Value(node.type, at))
 
@@ -216,12 +216,12 @@ class OnGrid(Neighbours):
         asked = self.asked
         if not self._is_several:
             return []
-        module = asked.components[self.on.owner].module
-        table = f"_{module}_numbers"
-        rows = f"_{module}_members"
-        manager = self._frame.source.managers.manager(self.on.standing)
-        self._frame.tables[table] = f"member_numbers({manager}, {rows})"
-        numbers = self._frame.parameter(f"{module}_numbers", array_type("i64"), table)
+        self._member(self.on.owner, "")  # who they are has to be known anyway
+        name = f"{asked.components[self.on.owner].module}_numbers{asked.tag}"
+        given = [self._frame.source.managers.manager(self.on.standing)]
+        given += [asked.other_rows(self.on.owner), *filter(None, [asked.hidden])]
+        self._frame.tables[f"_{name}"] = f"member_numbers({', '.join(given)})"
+        numbers = self._frame.parameter(name, array_type("i64"), f"_{name}")
         if self._frame.is_plain:
             kept = f"[{numbers}[r] for r in {self.found} if {numbers}[r] >= 0]"
             return [f"{self.found} = {kept}", f"{self.count} = len({self.found})"]

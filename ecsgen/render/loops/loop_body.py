@@ -336,6 +336,8 @@ class LoopBody(Emitter):
         with self.block(f"if {count} > 0"):
             drawn = f"range_at({self.stem}, {chosen.number}, {count})"
             self.write(f"{there} = {found.format(drawn)}")
+            if chosen.how == "any":
+                self.lookups.keep_living(component.name, there)
         return held
 
     def _go(self, one: form.Go) -> None:
@@ -355,7 +357,7 @@ class LoopBody(Emitter):
             place = form.Place(one.row, one.to.name, one.to.type)
             there, test = frame.found_cells(place, row).at(0).text, f"{row} != NIL"
         moved = f"gone_at_once({axes}, {there}, {value})"
-        if self.grids.is_watched(name):
+        if self.grids.is_now and self.grids.is_watched(name):
             crowds, most = self.grids.crowds(name), component.on.capacity
             moved = f"gone_to({crowds}, {axes}, {row}, {there}, {value}, {most})"
         if not test:

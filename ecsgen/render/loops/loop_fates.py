@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from ecsgen.kernels import form
 from ecsgen.model.programs import ENTITY, HANDLE, Constant, Death, Expression, FieldValue
 from ecsgen.render.calls import call
-from ecsgen.render.loops.code import Code
+from ecsgen.render.loops.code import Code, Level, infix
 from ecsgen.render.loops.frame import LoopFrame, array_type, cells_of
 from ecsgen.render.quoting import literal
 
@@ -167,9 +168,8 @@ class LoopFates:
             for born in one.newborn
             for name, value in born.values
         }
-        tests, takes = [], []
-        if (test := self._test(body, one.test)) != "True":
-            tests.append(test)
+        test = body.value(one.test).at(0)
+        tests, takes = [] if isinstance(one.test, Constant) else [test], []
         for born in one.newborn:
             component = self._frame.source.managers.components[born.component]
             on = component.on
@@ -179,12 +179,12 @@ class LoopFates:
             cell = values[born.component, on.field].at(0).text
             if self.is_now and born.component in self._frame.program.watched:
                 crowds = body.grids.crowds(born.component)
-                tests.append(f"has_room({crowds}, {axes}, {cell}, {on.capacity})")
+                tests.append(Code(f"has_room({crowds}, {axes}, {cell}, {on.capacity})"))
                 takes.append(f"take_cell({crowds}, {cell})")
             else:
-                tests.append(f"is_cell({axes}, {cell})")
+                tests.append(Code(f"is_cell({axes}, {cell})"))
         if tests:
-            with body.block(f"if {' and '.join(tests)}"):
+            with body.block(f"if {reduce(partial(infix, 'and', Level.AND), tests).text}"):
                 self._note(body, one, values, takes)
         else:
             self._note(body, one, values, takes)

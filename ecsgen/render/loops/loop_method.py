@@ -100,9 +100,7 @@ class LoopKernel(Method):
         """The same of one neighbourhood; on a grid functions are told otherwise."""
         members = self.function.nears[asked.near.name].members
         if asked.near.on is not None:
-            if not members:
-                return []
-            return [*asked.lines("0")[1:], *asked.defined([], [*members, asked.space])]
+            return asked.met_on_grid(members) if members else []
         turns = self.function.before is None
         radius = self.radius_of(asked.near)
         if isinstance(asked.near.radius, Argument):  # which loops take as a number of Python

@@ -82,6 +82,19 @@ class Lookups:
         else:
             self._by_index(way == "sparse", component, row, entity)
 
+    def keep_living(self, component: str, handle: str) -> None:
+        """Set the variable `handle`, of somebody who lived before the first turn, to 0 if they have
+        died since."""
+        test = self._fates.lives(handle, self.mask)
+        if self.managers.components[component].owner == "none":
+            row = self._frame.names.take(f"{self.managers.stem(component)}_row")
+            test = f"{row} != NIL" if self._fates.stays(component, row) else ""
+            if test:
+                self._by_id("id", component, row, handle)
+        if test:
+            with self._emit.block(f"if not ({test})"):
+                self._emit.write(f"{handle} = np.uint64(0)")
+
     def _by_cell(self, component: str, row: str, handle: str) -> None:
         """Of a cell the id says which one it is."""
         emit, axes = self._emit, self.grids.axes(component)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Final, Self
 
 from ecsgen import world_features
 from ecsgen.config import Backend
-from ecsgen.model import Component, Kernel, Project, World
+from ecsgen.model import Component, Project, World
 from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
 from ecsgen.model.schedules import called
 from ecsgen.policies.unique import UNIQUE
@@ -39,15 +39,7 @@ class KernelSubject:
     @classmethod
     def of(cls, project: Project) -> Self:
         """Return the kernels of a project's world."""
-        groups, queries = dict(project.world.groups), project.world.queries
-        required = {query.name: query.all for query in queries}
-        seen = {name for members in (groups | required).values() for name in members}
-        kernels = project.world.kernels
-        seen |= {kernel.over for kernel in kernels}
-        seen |= {name for kernel in kernels for name in _near_names(kernel)}
-        seen |= {name for kernel in kernels for name in kernel.program.effects.leads}
-        components = tuple(one for one in project.components if one.name in seen)
-        return cls(project.world, components, project.backend)
+        return cls(project.world, project.components, project.backend)
 
     @property
     def texts(self) -> Texts:
@@ -62,13 +54,6 @@ class KernelSubject:
             assert isinstance(source, Source)  # chunks are in no pass
             methods.append(pass_of(fused, source, self.backend))
         return Texts.of(methods)
-
-
-def _near_names(kernel: Kernel) -> Iterator[str]:
-    """What neighbourhoods are of: whom they ask, and on which grid."""
-    for near in kernel.program.nears:
-        yield near.among
-        yield "" if near.on is None else near.on.grid
 
 
 @dataclass(frozen=True, slots=True)

@@ -474,19 +474,30 @@ def enter_cell(crowds: Any, cell: Any, row: Any) -> None:
 @kernel(forceinline=True)
 def leave_cell(crowds: Any, cell: Any, row: Any) -> None:
     """Let a row go from a cell."""
+    _unlink(crowds, cell, row)
+    _empty(crowds, cell)
+
+
+@kernel(forceinline=True)
+def _unlink(crowds: Any, cell: Any, row: Any) -> None:
     rows = crowds[0, 0] + 1
     if len(crowds) == rows:
         crowds[1 + cell, FIRST_ROW] = -1
+        return
+    first, behind = crowds[1 + cell, FIRST_ROW], crowds[rows + row, BEHIND]
+    before = crowds[rows + row, BEFORE]
+    if row == first:
+        crowds[1 + cell, FIRST_ROW] = behind
+        if behind >= 0:
+            crowds[rows + behind, BEFORE] = before
     else:
-        first, behind = crowds[1 + cell, FIRST_ROW], crowds[rows + row, BEHIND]
-        before = crowds[rows + row, BEFORE]
-        if row == first:
-            crowds[1 + cell, FIRST_ROW] = behind
-            if behind >= 0:
-                crowds[rows + behind, BEFORE] = before
-        else:
-            crowds[rows + before, BEHIND] = behind
-            crowds[rows + (first if behind < 0 else behind), BEFORE] = before
+        crowds[rows + before, BEHIND] = behind
+        crowds[rows + (first if behind < 0 else behind), BEFORE] = before
+
+
+@kernel(forceinline=True)
+def _empty(crowds: Any, cell: Any) -> None:
+    """Count one less; a cell that nobody is left on is the last of the empty ones."""
     crowds[1 + cell, COUNT] -= 1
     if crowds.shape[1] > EMPTY and crowds[1 + cell, COUNT] == 0:
         free = crowds[0, 1]
@@ -519,9 +530,11 @@ def gone_to(
         return old
     if most > 0 and crowds[1 + cell, COUNT] >= most:
         return old
+    if before >= 0:
+        _unlink(crowds, before, row)
     enter_cell(crowds, cell, row)
     if before >= 0:
-        leave_cell(crowds, before, row)
+        _empty(crowds, before)
     return new
 
 

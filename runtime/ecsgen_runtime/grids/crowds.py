@@ -320,10 +320,15 @@ def ranks_below(one: Any, other: Any) -> int:
     return -1 if one > other else int(one == one) - int(other == other)
 
 
-def member_numbers(manager: Any, members: RowArray) -> NDArray[np.int64]:
-    """Return which member of a group or query each row of a manager is, -1 for none; O(n)."""
+def member_numbers(
+    manager: Any, members: RowArray, hidden: RowArray | None = None
+) -> NDArray[np.int64]:
+    """Return which member of a group or query each row of a manager is, -1 for none and for those
+    whom nobody sees; O(n)."""
     numbers = np.full(manager.data._n, -1, np.int64)
     numbers[members] = np.arange(len(members))
+    if hidden is not None:
+        numbers[hidden] = -1
     return numbers
 
 

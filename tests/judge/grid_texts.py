@@ -1,0 +1,432 @@
+"""Random kernels on grids: well-typed steps with moves, questions to neighbourhoods, choice, births
+and deaths, references and messages, at once and in turns."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+FIELDS = (
+    "x: {type: f32, default: 1.5}, e: f64, m: i32, u: {type: u8, default: 3}, b: bool, see: i8, "
+    'mate: entity, goal: id<Patch>, tree: id<Tree>, way: "i64[AXES]"'
+)
+SCHEMA = """
+component: Patch
+grid: {shape: SHAPE, hood: HOOD}
+fields: {FIELDS}
+OF Patch
+---
+component: Sheep
+on: {field: cell, capacity: 1}
+fields: {cell: id<Patch>, FIELDS}
+OF Sheep
+---
+component: Bird
+destroy: callback
+on: cell
+lookup: sparse
+fields: {cell: id<Patch>, FIELDS}
+---
+component: Tree
+owner: none
+on: {field: cell, capacity: 2}
+fields: {cell: id<Patch>, FIELDS}
+---
+component: Purse
+PARTED
+fields: {FIELDS}
+---
+component: Note
+instances: many
+ids: true
+fields: {FIELDS}
+---
+component: Coat
+destroy: manual
+fields: {FIELDS}
+---
+world: World
+bundles: {ram: [Sheep, Coat]}
+RICH
+kernels:
+""".replace("FIELDS", FIELDS).replace("OF Patch", "OF_PATCH").replace("OF Sheep", "OF_SHEEP")
+CROWD = """
+  crowd: {over: Tree, turns: rows, near: {radius: 9, among: Tree}, steps: [
+    Tree.cell = Tree.goal, "Tree.m = i32(count(other))", Tree.e = Tree.cell.Tree.e]}
+"""
+KNOWN = f"""{CROWD}
+  flee: {{over: Tree, turns: random, steps: [Tree.goal = random_empty(Tree), Tree.cell = Tree.goal]}}
+  members: {{over: Sheep, near: {{kin: {{radius: 1, among: rich}}, prey: {{radius: 2, among: rich}}}},
+    steps: [Sheep.e = sum(kin.Bird.e) + sum(prey.Purse.e), "Sheep.m = i32(count(kin))"]}}
+  numbers: {{over: Bird, near: {{radius: 1, among: rich}}, steps: ["Bird.m = i32(count(other))"]}}
+  heirs: {{over: Purse, steps: [spawn(Coat(x=1)), "destroy(Purse.tree, where=Purse.b)"]}}
+  last: {{over: Tree, turns: rows, steps: [Tree.mate = choice(Sheep), destroy(Tree.mate),
+    Tree.tree = choice(Tree), "destroy(Tree.tree, where=Tree.b)"]}}
+  before: {{over: Bird, near: {{kin: {{radius: Bird.see, among: Patch}},
+    prey: {{radius: 1, among: Bird}}}}, steps: [Bird.see = 2, Bird.cell = Bird.goal,
+    "Bird.m = i32(count(kin) + 10 * count(prey))", Bird.goal = Bird.cell.Bird.goal]}}
+  born: {{over: Tree, steps: ["spawn(Bird(cell=Tree.goal), where=Tree.b or Tree.e > 0)"]}}
+  sent: {{over: Sheep, steps: [Sheep.cell.b = Sheep.cell.b and Sheep.b]}}
+  small: {{over: Bird, turns: rows, steps: ["Bird.u = u8(coords(Bird.goal)[0])"]}}
+"""
+"""Kernels that have been wrong once: lists of cells that rows left, those whom a query has, who is
+known by a birth or death only, the dead among those who are chosen, what was before the kernel."""
+OWN = """
+  reach: {near: {radius: see, among: Patch}, steps: ["m = i32(count(other))"]}
+"""
+STANDING = ("Sheep", "Bird", "Tree")
+OWNED = ("Sheep", "Bird", "Purse", "Note", "Coat")
+MEMBERS = {"rich": ("Bird", "Purse")}
+NAMES = ("spots", "kin", "prey")
+HOODS = ("moore", "von_neumann", "axes")
+NUMBERS = ("x", "e", "m", "u", "see")
+CASTS = {"x": "f32", "m": "i32", "u": "u8", "see": "i8"}
+OF_KINDS = {"entity": "mate", "cell": "goal", "tree": "tree"}
+FEWEST = 3
+
+
+class Near:
+    """A neighbourhood: its name, and what its neighbours' fields begin with."""
+
+    def __init__(self, name: str, among: str, home: str) -> None:
+        self.name, self.among = name, among
+        self.is_cells = among == "Patch"
+        self.bases = [f"{name}.{one}." for one in MEMBERS.get(among, (among,))]
+        if home or self.is_cells:
+            self.bases = [f"{name}."]
+        self.kind = {"Patch": "cell", "Tree": "tree"}.get(among, "entity")
+
+
+class GridText:
+    """One random kernel; the same seed draws the same one."""
+
+    def __init__(self, seed: int, axes: int, home: str = "") -> None:
+        self.random, self.axes, self.home = Random(seed), axes, home
+        self.pick = self.random.choice
+        self.over = home or self.pick(["Patch", *STANDING, *STANDING, "Purse", "Note", "rich"])
+        self.members = MEMBERS.get(self.over, (self.over,))
+        self.turns = self.pick(["", "", "rows", "random"])
+        self.is_mortal = not home and self.chance(0.6)
+        self.heads = {kind: [self.own(field)] for kind, field in OF_KINDS.items()}
+        self.heads["entity"] += ["entity"] * (self.over not in ("Patch", "Tree"))
+        self.stands = next((one for one in self.members if one in STANDING), "")
+        self.heads["cell"] += [f"{self.base(self.stands)}cell"] * bool(self.stands)
+        self.sent: dict[str, str] = {}
+        self.asked: Near | None = None
+        self.nears: list[Near] = []
+        self.keys = self._keys()
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def base(self, component: str) -> str:
+        return "" if self.home else f"{component}."
+
+    def own(self, field: str) -> str:
+        return self.base(self.pick(self.members)) + field
+
+    # Neighbourhoods
+
+    def _keys(self) -> list[str]:
+        lines = [f"    turns: {self.turns}"] if self.turns else []
+        lines += [] if self.home else [f"    over: {self.over}"]
+        if (self.over != "Patch" and not self.stands) or self.chance(0.15):
+            return lines
+        count = self.pick([0, 0, 1, 2, 3])
+        names = self.random.sample(NAMES, count) or ["other"]
+        texts = [self._near(name) for name in names]
+        inner = ", ".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
+        return [*lines, f"    near: {texts[0] if not count else f'{{{inner}}}'}"]
+
+    def _near(self, name: str) -> str:
+        known = {"": [*STANDING, "Patch", "Patch", "rich"], "Sheep": ["Sheep", "Patch"]}
+        among = self.pick(known.get(self.home, ["Patch"]))
+        self.nears.append(Near(name, among, self.home))
+        radius = self.pick(["0", "1", "1", "2", "9", "reach", self.own("see")])
+        text = f"radius: {radius}, among: {among}"
+        if self.chance(0.3):
+            text += f", hood: {self.pick(HOODS)}"
+        if among == "Patch" != self.over and self.chance(0.5):
+            text += ", center: true"
+        return f"{{{text}}}"
+
+    def kin(self, what: str) -> str:
+        """`offset` or `distance` of the neighbour who is asked."""
+        assert self.asked
+        is_alone = len(self.nears) == 1 and self.chance(0.5)
+        return what if is_alone else f"{self.asked.name}.{what}"
+
+    def met(self) -> str:
+        """A number of the neighbour who is asked."""
+        assert self.asked
+        ways = [self.pick(self.asked.bases) + self.pick(NUMBERS) for _ in range(3)]
+        ways += [self.kin("distance"), f"{self.kin('offset')}[{self.random.randrange(self.axes)}]"]
+        return self.pick(ways)
+
+    def question(self, kind: str = "") -> str:
+        """A question for a number or a handle."""
+        self.asked = near = self.pick(self.nears)
+        last = f", where={self.condition()}" if self.chance(0.4) else ""
+        if last and near.name not in last:
+            last = f", where={near.name}.distance >= 0 and ({last[8:]})"
+        if kind:
+            found = self._best(self.handle_met(kind), last)
+        elif self.chance(0.3):
+            one = self.condition()
+            is_named = near.name in one or len(self.nears) == 1
+            whom = one if is_named else f"{near.name}.distance > 1 or {one}"
+            is_plain = near.name != whom and self.chance(0.5)
+            found = f"count({whom})" if is_plain else f"count({near.name}{last})"
+        elif self.chance(0.3):
+            found = self._best(self.met(), last)
+        else:
+            found = f"{self.pick(['sum', 'mean', 'min', 'max'])}({self.met()}{last})"
+            found = f"({found} + 0)" if found[0] == "m" else found
+        self.asked = None
+        return found
+
+    def _best(self, e: str, last: str) -> str:
+        keys = [self.pick([self.met(), f"{self.met()} // 2", self.condition()])]
+        keys += [f"-{self.kin('distance')}"] if self.chance(0.3) else []
+        keys += [self.met()] if self.chance(0.3) else []
+        how = self.pick(["nearest", "choice", "max_by", "min_by"])
+        by = f", {', '.join(keys)}" if how.endswith("_by") else ""
+        return f"{how}({e}{by}{last})"
+
+    def handle_met(self, kind: str) -> str:
+        assert self.asked
+        ways = [self.pick(self.asked.bases) + OF_KINDS[kind]]
+        ways += [f"{self.pick(self.asked.bases)}cell"] * (kind == "cell" and self._meets_on_grid())
+        if kind == self.asked.kind:
+            ways += [self.asked.name] * 2
+        if kind == "entity" and self.asked.kind == "entity":
+            ways += [f"{self.asked.name}.entity"]
+        return self.pick(ways)
+
+    def _meets_on_grid(self) -> bool:
+        assert self.asked
+        return self.asked.among in STANDING
+
+    # References
+
+    def head(self, kind: str, depth: int = 1) -> str:
+        """What leads to another row: a field, a local, or a reference again."""
+        if depth == 0 or self.chance(0.6) or (self.home and kind != "cell"):
+            return self.pick(self.heads[kind])
+        return f"{self.row(depth - 1)}{OF_KINDS[kind]}"
+
+    def row(self, depth: int = 1, is_sent: bool = False) -> str:
+        """A reference to a row, but for the field."""
+        kinds = {"": ["entity", "cell", "cell", "tree"], "Sheep": ["cell", "entity"]}
+        kind = self.pick(kinds.get(self.home, ["cell"]))
+        head = self.head(kind, depth)
+        if kind == "entity":
+            return f"{head}.{self.home or self.pick(OWNED)}."
+        if kind == "cell" and not self.home and self.chance(0.4):
+            return f"{head}.{self.pick(STANDING)}."
+        return f"{head}."
+
+    def exists(self) -> str:
+        if self.asked and self.asked.is_cells and not self.home and self.chance(0.7):
+            return f"exists({self.asked.name}.{self.pick(STANDING)})"
+        if self.home == "Patch":
+            return "exists(goal)"
+        kind = self.pick(["entity", "cell", "cell", *([] if self.home else ["tree"])])
+        head = self.head(kind)
+        more = {"entity": OWNED, "cell": STANDING}.get(kind, ())
+        inner = f".{self.pick(more)}" if more and not self.home and self.chance(0.7) else ""
+        return f"exists({head}{inner})"
+
+    # Expressions
+
+    def leaf(self) -> str:
+        if self.asked and self.chance(0.7):
+            return self.met()
+        if not self.asked and self.nears and self.chance(0.4):
+            return self.question()
+        ways = [self.own(self.pick(NUMBERS)) for _ in range(3)]
+        ways += [self.pick(["2", "0.5", "1", "3"]), f"{self.row()}{self.pick(NUMBERS)}"]
+        ways += [f"coords({self.head('cell')})[{self.random.randrange(self.axes)}]"]
+        if not self.asked:
+            ways += ["random()", f"randrange({self.own('u')})", f"uniform({self.own('x')}, 2)"]
+        if not self.home:
+            ways += ["tick"]
+        return self.pick(ways)
+
+    def number(self, depth: int = 1) -> str:
+        if depth == 0 or self.chance(0.3):
+            return self.leaf()
+        one, other = self.number(depth - 1), self.number(depth - 1)
+        ways = [f"({one} {sign} {other})" for sign in ("+", "-", "*", "/", "//", "%")]
+        ways += [f"(min({one}, {other}) + 0)", f"({one} if {self.condition()} else {other})"]
+        ways += [f"{name}({one})" for name in ("f32", "i32", "u8", "abs", "floor")]
+        return self.pick(ways)
+
+    def condition(self) -> str:
+        one, other = self.leaf(), self.leaf()
+        compared = f"{one} {self.pick(['<', '<=', '==', '!=', '>'])} {other}"
+        ways = [compared, compared, self.own("b"), self.exists(), f"not ({compared})"]
+        ways += [f"({compared} or {self.own('b')})", f"{self.own('mate')} != {self.own('mate')}"]
+        if self.asked:
+            kind = self.asked.kind
+            ways += [f"{self.asked.name} != {self.pick(self.heads[kind])}"]
+            ways += [f"{self.pick(self.asked.bases)}b"]
+        return self.pick(ways)
+
+    def handle(self, kind: str) -> str:
+        """What is assigned to a field of handles."""
+        ways = [self.head(kind)] * (self.home == "" or kind == "cell") + [self.own(OF_KINDS[kind])]
+        if self.nears and any(kind in (near.kind, "cell") for near in self.nears):
+            ways += [self.question(kind) for _ in range(2)]
+        if self.home != "Patch" and kind == "cell":
+            step = f"{self.own('way')} * {self.random.randrange(-2, 3)} + 1"
+            ways += [f"cell_at(Patch, coords({self.head('cell')}) + {step})"]
+            ways += [f"random_empty({self.home or self.pick(STANDING)})"] * 2
+        one = {"entity": ["Sheep", "Bird", "Purse"], "cell": ["Patch"], "tree": ["Tree"]}[kind]
+        if self.home in ("", *one):
+            ways += [f"choice({self.home or self.pick(one)})"]
+        return self.pick(ways)
+
+    # Steps
+
+    def assigned(self) -> str:
+        field = self.pick([*NUMBERS, "x", "e", "m", "b", "way", "mate", "goal", "tree", "goal"])
+        if field == "way":
+            if self.nears and self.chance(0.5):
+                self.asked = self.pick(self.nears)
+                value = f"sum({self.kin('offset')})"
+                self.asked = None
+            else:
+                value = f"coords({self.head('cell')})"
+            return f"{self.own(field)} {self.pick(['=', '+='])} {value}"
+        for kind, own in OF_KINDS.items():
+            if own == field:
+                return f"{self.own(field)} = {self.handle(kind)}"
+        if field == "b":
+            return f"{self.own(field)} = {self.condition()}"
+        if field == "see":
+            return f"{self.own(field)} = i8(randrange(4)) - i8(1)"
+        cast = CASTS.get(field, "")
+        sign = self.pick(["=", "="] if field == "u" else ["=", "+=", "-="])
+        return f"{self.own(field)} {sign} {cast}({self.number()})"
+
+    def moved(self) -> str:
+        """A move, where there may be one."""
+        if self.turns and not self.home and self.chance(0.3):
+            kind = self.pick(["entity", "tree"])
+            row = f"{self.head(kind)}." + self.pick(STANDING[:2]) * (kind == "entity")
+            return f"{row.removesuffix('.')}.cell = {self.handle('cell')}"
+        if self.stands and (self.turns or self.stands == "Bird"):
+            return f"{self.base(self.stands)}cell = {self.handle('cell')}"
+        return self.assigned()
+
+    def local(self) -> str:
+        kind = self.pick(["entity", "cell"] if self.home else [*OF_KINDS])
+        name = f"k{len(self.heads[kind])}{kind[0]}"
+        text = f"{name} = {self.handle(kind)}"
+        self.heads[kind] += [name] * 2
+        return text
+
+    def message(self) -> str:
+        row = self.row()
+        if self.turns and self.chance(0.4):
+            field = self.pick([*NUMBERS, "b", *OF_KINDS.values()])
+            if field == "b":
+                return f"{row}b = {self.condition()}"
+            kind = next((k for k, own in OF_KINDS.items() if own == field), "")
+            value = self.handle(kind) if kind else f"{CASTS.get(field, '')}({self.number()})"
+            return f"{row}{field} = {value}"
+        field = self.pick([*NUMBERS, "b"])
+        where = self._target(row) + field
+        way = self.sent.setdefault(where, self.pick("+<>" if field != "b" else "&|"))
+        value = f"{CASTS.get(field, '')}({self.number()})"
+        if way == "+":
+            return f"{row}{field} {self.pick(['+=', '-='])} {value}"
+        if way in "<>":
+            return f"{row}{field} = {'min' if way == '<' else 'max'}({row}{field}, {value})"
+        return f"{row}b = {row}b {'and' if way == '&' else 'or'} {self.condition()}"
+
+    def _target(self, row: str) -> str:
+        """The component that a reference leads to."""
+        *_, head, last = ["", *row.rstrip(".").split(".")]
+        if last in (*STANDING, *OWNED) and head:
+            return last
+        return "Tree" if last == "tree" or last.endswith("t") else "Patch"
+
+    def fate(self) -> str:
+        where = f"where={self.condition()}"
+        kind = self.pick(["die", "destroy", "destroy", "spawn", "spawn"])
+        if kind == "die" and self.over != "Patch":
+            return f"die({where})"
+        if kind == "destroy":
+            return f"destroy({self.head(self.pick(['entity', 'tree']))}, {where})"
+        return f"spawn({', '.join(self.born())}, {where})"
+
+    def born(self) -> list[str]:
+        ways = ["Sheep", "Bird", "Bird Purse", "Tree", "Note Bird", "Sheep Coat"]
+        names = self.pick(ways).split()
+        found = [f"{name}({', '.join(self.given(name))})" for name in names]
+        return ["ram", *found] if names == ["Sheep"] and self.chance(0.5) else found
+
+    def given(self, name: str) -> list[str]:
+        values = [f"e={self.number()}"] * self.chance(0.7)
+        values += [f"m=i32({self.number()})"] * self.chance(0.4)
+        values += [f"mate={self.head('entity')}"] * self.chance(0.3)
+        if name in STANDING and (self.turns or name == "Bird") and self.chance(0.8):
+            values += [f"cell={self.handle('cell')}"]
+        return values
+
+    def kernel(self, name: str) -> str:
+        lines = [f"  {name}:", *self.keys]
+        if "reach," in str(self.keys) and "{radius: reach" in str(self.keys):
+            lines += ["    args: {reach: i64}"]
+        lines += [f'    where: "{self.condition()}"'] if self.chance(0.3) else []
+        makers = [self.assigned, self.assigned, self.moved, self.message, self.local]
+        makers += [self.fate, self.fate] if self.is_mortal else []
+        steps = [self.pick(makers)() for _ in range(self.random.randrange(FEWEST, 7))]
+        while idle := [step for k, step in enumerate(steps) if _is_idle(step, steps[k + 1 :])]:
+            steps = [step for step in steps if step not in idle] or [self.assigned()]
+        return "\n".join([*lines, "    steps:", *(f'    - "{one}"' for one in steps), ""])
+
+
+def _is_idle(step: str, later: list[str]) -> bool:
+    """Does nobody read the local name that it assigns?"""
+    name = step.split(" ")[0]
+    return re.fullmatch(r"k\d+[a-z]", name) is not None and not any(
+        re.search(rf"\b{name}\b", one) for one in later
+    )
+
+
+RICH = {
+    "queries": ("queries: {rich: {all: [Bird, Purse]}}", "partition: {start: active}"),
+    "groups": ("groups: {rich: [Bird, Purse]}", ""),
+}
+
+
+def schema(first: int, count: int, axes: int, rich: str = "queries") -> str:
+    """A schema with so many kernels of the world, and some of cells and of who stands on them."""
+    own = [
+        "".join(GridText(first + k, axes, home).kernel(f"k{k}") for k in (0, 1))
+        for home in ("Patch", "Sheep")
+    ]
+    kernels = "".join(GridText(first + k, axes).kernel(f"k{k}") for k in range(count))
+    return with_kernels(kernels, *own, axes=axes, hood=HOODS[first // 100 % 3], rich=rich)
+
+
+def with_kernels(
+    kernels: str,
+    of_patch: str,
+    of_sheep: str,
+    axes: int,
+    hood: str = "moore",
+    rich: str = "queries",
+) -> str:
+    """The schema with kernels of the world, of cells and of sheep."""
+    given = {"AXES": str(axes), "HOOD": hood, "SHAPE": str([3] * axes)}
+    given |= dict(zip(("RICH", "PARTED"), RICH[rich], strict=True))
+    for home, own in (("OF_PATCH", of_patch), ("OF_SHEEP", of_sheep)):
+        given[home] = f"kernels:\n{own}" if own else ""
+    text = SCHEMA
+    for name, one in given.items():
+        text = text.replace(name, one)
+    return text + kernels

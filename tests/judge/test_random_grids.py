@@ -1,0 +1,188 @@
+"""Random kernels on grids of all shapes: the product leaves the same bits as the judge, the same
+rows in the same order, and the same handles for who is born; whatever has happened before."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections import Counter
+from typing import Any
+
+import pytest
+from ecsgen_runtime.errors import FullCellError
+from numpy.random import Generator, default_rng
+
+from ecsgen.config import BACKENDS, Backend
+from tests.judge import grid_texts
+from tests.judge.grids import FIRST_CELL, Grid
+from tests.judge.match import Match, cells, populated
+from tests.judge.mirror import manager
+from tests.judge.schema import Kernel, read
+from tests.support.world_package import world_package
+
+
+def built(number: int, backend: Backend, count: int = 20, rich: str = "queries") -> Any:
+    """A random schema, and its package."""
+    text = grid_texts.schema(100 * number, count, number % 3 + 1, rich)
+    return text, world_package(text, f"judged_grid_{number}_{count}_{rich}_{backend}", backend)
+
+
+def kernels(text: str) -> list[Kernel]:
+    """All kernels of a schema."""
+    homes = [read(text), *read(text).components.values()]
+    return [kernel for home in homes for kernel in home.kernels.values()]
+
+
+def given(kernel: Kernel, random: Generator) -> dict[str, int]:
+    return {name: int(random.integers(0, 4)) for name in kernel.args}
+
+
+def judged(text: str, module: Any, seed: int) -> None:
+    """Call each kernel twice."""
+    for number, kernel in enumerate(kernels(text)):
+        random = default_rng([seed, number])
+        match = Match(populated(module, text, random), text, seed)
+        for _ in range(2):
+            match.play(kernel.name, **given(kernel, random))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_has_been_wrong(backend: Backend) -> None:
+    text = grid_texts.with_kernels(grid_texts.KNOWN, grid_texts.OWN, "", axes=2)
+    judged(text, world_package(text, f"judged_known_{backend}", backend), 3)
+
+
+def test_compiled_crowds() -> None:
+    text = grid_texts.with_kernels(grid_texts.CROWD, "", "", axes=1)
+    judged(text, world_package(text, "judged_crowd", "numba"), 8)
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_kernels(number: int) -> None:
+    rich = "groups" if number % 4 == 3 else "queries"
+    text, module = built(number, "numpy", rich=rich)
+    for seed in range(2):
+        judged(text, module, seed)
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_compiled_kernels(number: int) -> None:
+    text, module = built(number, "numba", 3 if number == 0 else 10)
+    for seed in range(5):
+        judged(text, module, seed)
+
+
+class Life(Match):
+    """Kernels between all that Python does, in any order."""
+
+    def __init__(self, text: str, module: Any, seed: int) -> None:
+        self.random = default_rng(seed)
+        super().__init__(populated(module, text, self.random), text, seed)
+
+    def pick(self, some: Any) -> Any:
+        return some[int(self.random.integers(len(some)))]
+
+    def live(self, steps: int) -> None:
+        ways = [self.call, self.call, self.call, self.stand, self.stand, self.spawn, self.exchange]
+        ways += [self.kill, self.collect, self.sort, self.copy, self.near, self.turn]
+        for _ in range(steps):
+            self.pick(ways)()
+            self.assert_standing()
+
+    def call(self) -> None:
+        kernel = self.pick(kernels(self.text))
+        self.play(kernel.name, **given(kernel, self.random))
+
+    def stand(self) -> None:
+        """One row goes elsewhere, if there is room."""
+        name = self.pick(grid_texts.STANDING)
+        part = manager(self.world, name)
+        where = self.where(name)
+        if not where:
+            return
+        row, cell = self.pick(range(len(part))), self.pick([0, *self.world.patch])
+        is_dead = hasattr(part, "entity") and part.entity(row) not in self.world.entities
+        is_full = where.count(cell) >= self.schema.components[name].capacity
+        if cell and is_full and cell != where[row] and not is_dead:
+            before = [part.cell(k) for k in range(len(part))]
+            with pytest.raises(FullCellError):
+                part.set_cell(row, cell)
+            assert [part.cell(k) for k in range(len(part))] == before
+        else:
+            part.set_cell(row, cell)
+
+    def exchange(self) -> None:
+        """All go to cells of their own."""
+        name = self.pick(grid_texts.STANDING)
+        part, capacity = manager(self.world, name), self.schema.components[name].capacity
+        part.data.cell = cells(self.random, len(self.world.patch), len(part), capacity)
+
+    def spawn(self) -> None:
+        count, name = int(self.random.integers(1, 5)), self.pick(["Sheep", "Bird"])
+        new = [self.pick([0, *self.world.patch]) for _ in range(count)]
+        crowd = Counter(self.where(name)) + Counter(new)
+        capacity = self.schema.components[name].capacity
+        given = {name.lower(): {"cell": new, "e": range(count)}, "purse": {}}
+        if any(crowd[cell] > capacity for cell in new if cell):
+            living = [*self.world.entities]
+            with pytest.raises(FullCellError):
+                self.world.spawn(count, **given)
+            assert [*self.world.entities] == living
+        else:
+            self.world.spawn(count, **given)
+
+    def kill(self) -> None:
+        living = [*self.world.entities]
+        if len(living) > 5:
+            dead = self.random.permutation(living)[: self.random.integers(1, 4)]
+            self.pick([self.world.destroy_many, self.world.entities.destroy_many])(dead)
+        if len(self.world.tree) > 5:
+            self.world.tree.destroy(self.pick(range(len(self.world.tree))))
+
+    def collect(self) -> None:
+        self.pick([self.world.collect, self.world.gc, self.world.sheep.collect])()
+
+    def sort(self) -> None:
+        names = ["Sheep", "Tree", "Note", "Coat", *(["Bird"] if "queries" in self.text else [])]
+        part = manager(self.world, self.pick(names))
+        self.pick([lambda: part.sort("e"), lambda: part.reorder(range(len(part))[::-1])])()
+
+    def copy(self) -> None:
+        twins = [copy.deepcopy, copy.copy, lambda one: pickle.loads(pickle.dumps(one))]
+        self.world = self.pick(twins)(self.world)
+
+    def turn(self) -> None:
+        """The grid is another torus."""
+        axes = len(self.world.patch.wrap)
+        self.world.patch.wrap = tuple((self.random.random(axes) < 0.5).tolist())
+
+    def near(self) -> None:
+        """Who is near cells is whom the judge finds."""
+        patch, radius = self.world.patch, self.pick([0, 1, 2, 9])
+        hood, center = self.pick(grid_texts.HOODS), self.pick([True, False])
+        grid = Grid(patch.grid.shape, patch.wrap)
+        ids = [self.pick([*patch]) for _ in range(4)]
+        around = [[cell for _, cell in grid.around(one, radius, hood)] for one in ids]
+        found = patch.near(ids, radius, hood, center=center)
+        for k, (one, wanted) in enumerate(zip(ids, around, strict=True)):
+            rows = found.rows[found.starts[k] : found.starts[k + 1]] + FIRST_CELL
+            assert rows.tolist() == [cell for cell in wanted if center or cell != one]
+        name = self.pick(grid_texts.STANDING)
+        found, where = manager(self.world, name).near(ids, radius, hood), self.where(name)
+        for k, some in enumerate(around):
+            rows = found.rows[found.starts[k] : found.starts[k + 1]]
+            wanted = [row for cell in some for row, at in enumerate(where) if at == cell]
+            assert rows.tolist() == wanted
+
+
+@pytest.mark.parametrize("number", range(40, 52))
+def test_lives(number: int) -> None:
+    text, module = built(number, "numpy", rich="groups" if number % 2 else "queries")
+    for seed in range(4):
+        Life(text, module, seed).live(40)
+
+
+def test_compiled_lives() -> None:
+    text, module = built(0, "numba", 3)
+    for seed in range(4):
+        Life(text, module, seed).live(40)
