@@ -587,7 +587,8 @@ def test_the_table_of_methods_is_true() -> None:
         manager, data = getattr(module, f"{name}Manager"), getattr(module, f"{name}Data")
         has = {f"data.{one}" for one in dir(data)} | set(dir(manager))
         said = {one for _, has_it, names in methods if has_it(component) for one in names.split()}
-        assert has & wanted == said, name
+        by_space = {"near", "wrap"} if hasattr(manager, "wrap") else set()  # files know no spaces
+        assert has & wanted == said | by_space, name
 
 
 def mixture(number: int) -> str:
