@@ -67,7 +67,11 @@ KNOWN = f"""{CROWD}
     "Bird.m = i32(count(kin) + 10 * count(prey))", Bird.goal = Bird.cell.Bird.goal]}}
   born: {{over: Tree, steps: ["spawn(Bird(cell=Tree.goal), where=Tree.b or Tree.e > 0)"]}}
   sent: {{over: Sheep, steps: [Sheep.cell.b = Sheep.cell.b and Sheep.b]}}
-  small: {{over: Bird, turns: rows, steps: ["Bird.u = u8(coords(Bird.goal)[0])"]}}
+  small: {{over: Bird, turns: rows, near: {{radius: 1, among: Patch}}, steps: [
+    "Bird.u = u8(coords(Bird.goal)[0])", "Bird.u = Bird.u + u8(nearest(offset[0]))"]}}
+  dead: {{over: Note, turns: rows, steps: [Note.tree.cell = Note.goal]}}
+  told: {{over: Sheep, near: {{radius: 1, among: Patch}}, steps: [
+    Sheep.e = max(other.x), Sheep.goal.x -= Sheep.x]}}
 """
 """Kernels that have been wrong once: lists of cells that rows left, those whom a query has, who is
 known by a birth or death only, the dead among those who are chosen, what was before the kernel."""
