@@ -53,6 +53,7 @@ class _Lowering:
         targets = [step.target for step in program.steps]
         self._sent = [one.text for one in targets if isinstance(one, Referred)]
         self._arrived: dict[str, int] = {}
+        self._hears = False
 
     @property
     def whole(self) -> form.Form:
@@ -164,16 +165,16 @@ class _Lowering:
 
     def _send(self, step: Step, target: Referred) -> None:
         place, value = self._place(target, step.index), self._pure(step.value)
+        if self._program.may_be_dead and not self._hears:
+            assert self._program.bearer is not None
+            self._out.append(form.Hear(self._program.bearer))
+            self._hears = True
         if self._stands(target.component, target.name):
             owner = OWN if self._home == target.component else target.component
             to = FieldValue(target.type, target.name, owner)
             self._out.append(form.Go(to, place.row, value))
             self._moved()
             return
-        bearer = self._program.bearer
-        if self._program.may_be_dead and not self._arrived:
-            assert bearer is not None
-            self._out.append(form.Hear(bearer))
         number = self._arrived.get(target.text, 0)
         self._arrived[target.text] = number + 1
         of, own = self._sent.count(target.text), self._own(target)
@@ -207,7 +208,7 @@ class _Lowering:
         """Whether the kernel itself reads or writes a field that it sends to, or its rows come in
         another order than their messages."""
         program, effects = self._program, self._program.effects
-        if program.takes_turns or program.near is not None:
+        if program.takes_turns or program.nears:
             return not program.takes_turns
         own = self._own(node)
         return node.text in effects.refers or own in (*effects.reads, *effects.writes)

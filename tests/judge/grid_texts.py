@@ -55,9 +55,11 @@ CROWD = """
     Tree.cell = Tree.goal, "Tree.m = i32(count(other))", Tree.e = Tree.cell.Tree.e]}
 """
 KNOWN = f"""{CROWD}
-  flee: {{over: Tree, turns: random, steps: [Tree.goal = random_empty(Tree), Tree.cell = Tree.goal]}}
-  members: {{over: Sheep, near: {{kin: {{radius: 1, among: rich}}, prey: {{radius: 2, among: rich}}}},
-    steps: [Sheep.e = sum(kin.Bird.e) + sum(prey.Purse.e), "Sheep.m = i32(count(kin))"]}}
+  flee: {{over: Tree, turns: random, steps: [
+    Tree.goal = random_empty(Tree), Tree.cell = Tree.goal]}}
+  members: {{over: Sheep, near: {{kin: {{radius: 1, among: rich}},
+    prey: {{radius: 2, among: rich}}}}, steps: [
+    Sheep.e = sum(kin.Bird.e) + sum(prey.Purse.e), "Sheep.m = i32(count(kin))"]}}
   numbers: {{over: Bird, near: {{radius: 1, among: rich}}, steps: ["Bird.m = i32(count(other))"]}}
   heirs: {{over: Purse, steps: [spawn(Coat(x=1)), "destroy(Purse.tree, where=Purse.b)"]}}
   last: {{over: Tree, turns: rows, steps: [Tree.mate = choice(Sheep), destroy(Tree.mate),
@@ -67,7 +69,11 @@ KNOWN = f"""{CROWD}
     "Bird.m = i32(count(kin) + 10 * count(prey))", Bird.goal = Bird.cell.Bird.goal]}}
   born: {{over: Tree, steps: ["spawn(Bird(cell=Tree.goal), where=Tree.b or Tree.e > 0)"]}}
   sent: {{over: Sheep, steps: [Sheep.cell.b = Sheep.cell.b and Sheep.b]}}
-  small: {{over: Bird, turns: rows, steps: ["Bird.u = u8(coords(Bird.goal)[0])"]}}
+  small: {{over: Bird, turns: rows, near: {{radius: 1, among: Patch}}, steps: [
+    "Bird.u = u8(coords(Bird.goal)[0])", "Bird.u = Bird.u + u8(nearest(offset[0]))"]}}
+  dead: {{over: Note, turns: rows, steps: [Note.tree.cell = Note.goal]}}
+  told: {{over: Sheep, near: {{radius: 1, among: Patch}}, steps: [
+    Sheep.e = max(other.x), Sheep.goal.x -= Sheep.x]}}
 """
 """Kernels that have been wrong once: lists of cells that rows left, those whom a query has, who is
 known by a birth or death only, the dead among those who are chosen, what was before the kernel."""
@@ -405,12 +411,12 @@ RICH = {
 
 def schema(first: int, count: int, axes: int, rich: str = "queries") -> str:
     """A schema with so many kernels of the world, and some of cells and of who stands on them."""
-    own = [
+    of_patch, of_sheep = (
         "".join(GridText(first + k, axes, home).kernel(f"k{k}") for k in (0, 1))
         for home in ("Patch", "Sheep")
-    ]
+    )
     kernels = "".join(GridText(first + k, axes).kernel(f"k{k}") for k in range(count))
-    return with_kernels(kernels, *own, axes=axes, hood=HOODS[first // 100 % 3], rich=rich)
+    return with_kernels(kernels, of_patch, of_sheep, axes, HOODS[first // 100 % 3], rich)
 
 
 def with_kernels(

@@ -148,14 +148,17 @@ class Match:
         return [manager(self.world, name).version for name in self.schema.components]
 
     def assert_rows(self, judge: World, run: Run) -> None:
-        """The same rows, in the same order; of a group's members in any."""
+        """The same rows, in the same order; of a group's members, and inactive ones, in any."""
         grouped = {one for some in self.schema.world.get("groups", {}).values() for one in some}
         for name, rows in judge.rows.items():
             part = manager(self.world, name)
             there, about = rows_of(part), (name, run.kernel.keys)
             owners = [int(part.entity(k)) if judge.is_owned(name) else 0 for k in there]
-            if name in grouped and {*owners} == {row.owner for row in rows}:
-                rows.sort(key=lambda row: owners.index(row.owner))
+            is_free = {row: name in grouped or not row.is_active for row in rows}
+            if any(is_free.values()) and {*owners} == {row.owner for row in rows}:
+                rows.sort(
+                    key=lambda row, free=is_free: owners.index(row.owner) if free[row] else -1
+                )
             assert owners == [row.owner for row in rows], about
             if judge.has_ids(name):
                 assert [part.id_of(k) for k in there] == [row.id for row in rows], about

@@ -238,6 +238,8 @@ class OnGrid(Neighbours):
     def of_other(self, node: OtherField | Offset | Distance) -> Value:
         if isinstance(node, Distance):
             return uniform(node.type, called("np.sqrt", Code(f"np.float64({self.square})")))
+        if isinstance(node, Offset) and self._frame.is_plain:  # Python's own would not wrap
+            return Value(node.type, lambda axis: called("np.int64", Code(self.offsets[int(axis)])))
         return super().of_other(node)
 
     def _has(self, node: OtherField) -> Value:

@@ -356,6 +356,7 @@ class LoopBody(Emitter):
             row = self._found[one.row].text
             place = form.Place(one.row, one.to.name, one.to.type)
             there, test = frame.found_cells(place, row).at(0).text, f"{row} != NIL"
+            test += f" and {self._heard}" if self._heard else ""
         moved = f"gone_at_once({axes}, {there}, {value})"
         if self.grids.is_now and self.grids.is_watched(name):
             crowds, most = self.grids.crowds(name), component.on.capacity
