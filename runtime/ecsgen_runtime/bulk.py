@@ -78,6 +78,11 @@ class Bulk:
     direct_lookup = staticmethod(direct_lookup)
     distinct = staticmethod(distinct)
 
+    @staticmethod
+    def remove_dead(manager: Any, dead: EntityArray) -> None:
+        """Remove the rows of k distinct dead entities; O(k)."""
+        manager.remove_many(dead)
+
 
 # --- From how many rows on something is done in another way, and how many are done at
 # once.
@@ -108,11 +113,6 @@ class Sizes:
     """So many entities' rows are kept as tuples: making one takes longer than a loop's step."""
     tuples: ClassVar[int] = 1024
     """Rows that a loop over a query makes ahead."""
-
-    @staticmethod
-    def remove_dead(manager: Any, dead: EntityArray) -> None:
-        """Remove the rows of k distinct dead entities."""
-        manager.remove_many(dead)
 
     @classmethod
     @contextmanager
