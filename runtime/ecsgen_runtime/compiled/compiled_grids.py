@@ -379,7 +379,7 @@ def crowds_now(manager: Standing, follows_empty: bool) -> CrowdsNow:
     """Return who stands where, as rows that take turns change it. `follows_empty`: so does the list
     of cells on which nobody stands."""
     cells = len(manager._grid)
-    rows = 0 if manager.data.CELL_CAPACITY == 1 else manager.data._n
+    rows = 0 if manager.data._CELL_CAPACITY == 1 else manager.data._n
     crowds = np.empty((1 + cells + rows, 3 if follows_empty else 2), np.int32)
     _link_all(*_told(manager), crowds, cells)
     return crowds

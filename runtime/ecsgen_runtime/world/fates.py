@@ -147,7 +147,7 @@ class Fates:
     def _is_narrow(self, births: Births) -> bool:
         """Whether somebody comes to a cell on which not any number may stand."""
         return any(
-            getattr(getattr(self._world, n).data, "CELL_CAPACITY", 0)
+            getattr(getattr(self._world, n).data, "_CELL_CAPACITY", 0)
             for n, _ in births.newborn
         )
 
