@@ -86,6 +86,7 @@ FEATURES: Final = (
         name="ticking",
         applies=lambda project: any(one.program.ticks for one in project.world.kernels),
         base=lambda project: "TickingWorld",
+        attributes=lambda project: ("_tick",),
     ),
     # Schedules: methods of the world that call kernels one after the other.
     WorldFeature(
