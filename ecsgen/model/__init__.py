@@ -336,6 +336,17 @@ class Project:
     history: History = field(default_factory=History)
 
     @property
+    def steps_kernels(self) -> list[Kernel]:
+        """Those of the world over rows of managers that tests can make up: no cells."""
+        grids = {one.name for one in self.components if one.grid is not None}
+        return [
+            one
+            for one in self.world.steps_kernels()
+            for effects in [one.program.effects]
+            if grids.isdisjoint((*effects.leads, *(f.partition(".")[0] for f in effects.fields)))
+        ]
+
+    @property
     def by_name(self) -> dict[str, Component]:
         """The components by their names."""
         return {component.name: component for component in self.components}
