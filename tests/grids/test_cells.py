@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
@@ -156,7 +156,7 @@ def naive(shape: tuple[int, ...], wrap: tuple[bool, ...], cell: int, reach: Any)
             yield int(np.ravel_multi_index(there, shape))
 
 
-HOODS = {
+HOODS: dict[str, Callable[[Any, int], bool]] = {
     "moore": lambda o, r: max(map(abs, o)) <= r,
     "von_neumann": lambda o, r: sum(map(abs, o)) <= r,
     "axes": lambda o, r: max(map(abs, o)) <= r and sum(map(bool, o)) <= 1,

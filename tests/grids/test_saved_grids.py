@@ -317,7 +317,7 @@ STATES = [
 def test_states_that_no_grid_has(path: str, value: Any, why: str) -> None:
     file = changed(lived(), "state", said(path, value))
     with pytest.raises(SnapshotError, match=why):
-        checked_documents(file, Saving(), None)  # type: ignore[arg-type]
+        checked_documents(file, Saving(), None)
 
 
 SCHEMAS = [
@@ -342,7 +342,7 @@ SCHEMAS = [
 def test_schemas_that_no_grid_has(path: str, value: Any, why: str) -> None:
     file = changed(lived(), "schema", said(f"components.{path}", value))
     with pytest.raises(SnapshotError, match=why):
-        checked_documents(file, Saving(), None)  # type: ignore[arg-type]
+        checked_documents(file, Saving(), None)
 
 
 # --- breaking ---------------------------------------------------------------------------------

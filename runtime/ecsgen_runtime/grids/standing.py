@@ -77,9 +77,9 @@ class StandingRows(Rows):
     """Rows of which a field says where they stand; its column is read-only."""
 
     __slots__ = NO_SLOTS
-    PLACE: ClassVar[str]
+    _PLACE: ClassVar[str]
     """The field."""
-    CELL_CAPACITY: ClassVar[int] = 0
+    _CELL_CAPACITY: ClassVar[int] = 0
     """How many rows may stand on a cell; 0: any number."""
     _crowd: Crowd
     _place_column: NDArray[np.uint64]
@@ -90,11 +90,11 @@ class StandingRows(Rows):
 
     def _lie_in(self, buffer: NDArray[np.uint8], capacity: int) -> None:
         super()._lie_in(buffer, capacity)
-        self._place_column = getattr(self, f"_{self.PLACE}_column")
+        self._place_column = getattr(self, f"_{self._PLACE}_column")
 
     def _assign_values(self, name: str, bound: int, cells: NDArray[Any]) -> None:
         """Write checked values that broadcast to the rows before a bound; O(n)."""
-        if name == self.PLACE:
+        if name == self._PLACE:
             rows = np.arange(bound)
             self._move_to(rows, np.broadcast_to(cells, bound))
         else:
@@ -102,7 +102,7 @@ class StandingRows(Rows):
 
     def _write_values(self, name: str, rows: RowArray, cells: NDArray[Any]) -> None:
         """Write a checked value to each of these distinct rows; O(n)."""
-        if name == self.PLACE:
+        if name == self._PLACE:
             self._move_to(rows, cells)
         else:
             super()._write_values(name, rows, cells)  # type: ignore[misc]  # of unique ones
@@ -206,7 +206,7 @@ class Standing(Manager):
 
     def _room_on(self, cell: int) -> int:
         """Return how many more rows may stand on a cell; O(1) but after deaths."""
-        crowd, most = self.data._crowd, self.data.CELL_CAPACITY
+        crowd, most = self.data._crowd, self.data._CELL_CAPACITY
         room = most - int(self._counted()[cell])
         if room <= 0 and crowd.deaths != self._dead_so_far:
             crowd.counts = None
@@ -219,7 +219,7 @@ class Standing(Manager):
         """Raise unless a new row may stand on a cell; O(1)."""
         if cell:
             place = self._known(cell)
-            if self.data.CELL_CAPACITY and self._room_on(place) <= 0:
+            if self.data._CELL_CAPACITY and self._room_on(place) <= 0:
                 raise self._full(place, self.data._n)
 
     def _known(self, id: int) -> int:
@@ -231,7 +231,7 @@ class Standing(Manager):
 
     def _full(self, cell: int, row: int) -> FullCellError:
         """Return the error of a cell on which a row has no room."""
-        grid, most = type(self._grid).__name__, self.data.CELL_CAPACITY
+        grid, most = type(self._grid).__name__, self.data._CELL_CAPACITY
         coords = self._grid.grid.coords(Id(FIRST_CELL + cell))
         where = f"cell {FIRST_CELL + cell:#x} of {grid}, at {coords}"
         return FullCellError(
@@ -259,7 +259,7 @@ class Standing(Manager):
     def _set_value(self, name: str, row: int, value: Any) -> None:
         """Write a checked value to a row in use, or raise; O(1)."""
         data = self.data
-        if name != data.PLACE:
+        if name != data._PLACE:
             super()._set_value(name, row, value)  # type: ignore[misc]  # of a unique one
             return
         before = int(data._place_column[row])
@@ -275,7 +275,7 @@ class Standing(Manager):
         if cell:
             place = self._known(cell)
             is_somewhere = self._nowhere(np.array([row])) is None
-            if self.data.CELL_CAPACITY and is_somewhere and self._room_on(place) <= 0:
+            if self.data._CELL_CAPACITY and is_somewhere and self._room_on(place) <= 0:
                 raise self._full(place, row)
 
     # --- many rows -------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class Standing(Manager):
     def _check_cells(self, ids: NDArray[np.uint64], rows: RowArray) -> None:
         """Raise unless all rows may stand on these cells, to which some have gone; O(n)."""
         cells = self._known_many(ids[rows])
-        most = self.data.CELL_CAPACITY
+        most = self.data._CELL_CAPACITY
         if not most:
             return
         after = cells_of_ids(ids, len(self._grid))
@@ -312,7 +312,7 @@ class Standing(Manager):
 
     def _first_over(self, counts: CellCounts, cells: RowArray) -> int | None:
         """Return the first of some rows' places on a cell with too many, if there is one."""
-        most = self.data.CELL_CAPACITY
+        most = self.data._CELL_CAPACITY
         over = (cells >= 0) & (counts[cells] > most) if most else np.False_
         return int(over.argmax()) if over.any() else None
 
@@ -333,9 +333,9 @@ class Standing(Manager):
 
     def _check_new(self, count: int, columns: Columns) -> None:
         """Raise unless `count` new rows may stand where their columns say; O(k log k)."""
-        ids = np.broadcast_to(columns[self.data.PLACE], count)
+        ids = np.broadcast_to(columns[self.data._PLACE], count)
         cells = self._known_many(ids)
-        if not self.data.CELL_CAPACITY:
+        if not self.data._CELL_CAPACITY:
             return
         wanted, times = np.unique(cells[cells >= 0], return_counts=True)
         for place, more in zip(wanted.tolist(), times.tolist(), strict=True):
@@ -349,14 +349,14 @@ class Standing(Manager):
         strange = (cells_of_ids(ids, len(self._grid)) < 0) & (ids != 0)
         if strange.any():
             row = int(strange.argmax())
-            return data.PLACE, row, f"{int(ids[row]):#x} is no cell of {name}"
+            return data._PLACE, row, f"{int(ids[row]):#x} is no cell of {name}"
         cells = self._cells_now()
         crowded = self._first_over(self._count_all(cells), cells)
         if crowded is None:
             return super()._misfit()
-        most = f"{data.CELL_CAPACITY} may stand on a cell"
+        most = f"{data._CELL_CAPACITY} may stand on a cell"
         where = f"{int(ids[crowded]):#x} of {name}"
-        return data.PLACE, crowded, f"{most}, and more do on {where}"
+        return data._PLACE, crowded, f"{most}, and more do on {where}"
 
     def _stand_many(self, rows: RowArray) -> None:
         """Count new rows."""

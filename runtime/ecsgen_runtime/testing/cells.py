@@ -90,7 +90,11 @@ class StandingCases(Cases):
 
     def test_rows_stand_where_they_say(self) -> None:
         source, m, name = self.standing(FIRST, 0)
-        on = lambda *cells: m.near(cells, 0).rows.tolist()  # noqa: E731
+
+        def on(*cells: int) -> list[int]:
+            found: list[int] = m.near(cells, 0).rows.tolist()
+            return found
+
         assert (on(FIRST), [*getattr(m.data, name)]) == ([0], [FIRST, 0])
         last = FIRST + len(m._grid) - 1
         getattr(m, f"set_{name}")(1, last)
@@ -114,7 +118,7 @@ class StandingCases(Cases):
                 refuses(StaleIdError, setattr, m.data, name, wrong)
 
     def test_full_cells_take_nobody(self) -> None:
-        most = self.new()[1].data.CELL_CAPACITY
+        most = self.new()[1].data._CELL_CAPACITY
         if not 0 < most <= 100:
             pytest.skip("cells are never full")
         source, m, name = self.standing(*[FIRST] * most, 0)

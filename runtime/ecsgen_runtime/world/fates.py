@@ -141,13 +141,13 @@ class Fates:
         refused = np.zeros(len(who), np.bool_)
         for name in dict.fromkeys(n for one in self.births for n, _ in one.newborn):
             manager = getattr(self._world, name)
-            if not getattr(manager.data, "CELL_CAPACITY", 0):
+            if not getattr(manager.data, "_CELL_CAPACITY", 0):
                 continue
             more: dict[int, int] = {}
             for k, (number, row) in enumerate(
                 zip(who.tolist(), place.tolist(), strict=True)
             ):
-                column = self.births[number].columns.get((name, manager.data.PLACE))
+                column = self.births[number].columns.get((name, manager.data._PLACE))
                 if column is None:
                     continue
                 id = int(column[row])
