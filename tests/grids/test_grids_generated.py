@@ -36,8 +36,8 @@ kernels:
   rain: {over: Patch, steps: [Patch.grass += 1]}
   look: {over: Sheep, steps: [Sheep.energy = Sheep.cell.grass]}
 schedule:
-  step: [Sheep.rest, Sheep.pant, {run: Patch.grow, every: 7, from: 3}, wake, {run: Patch.live}, tick, tick]
-  often: [{run: tick, every: 2}, Sheep.rest]
+  step: [Sheep.rest, Sheep.pant, {run: Patch.grow, every: 7, from: 3}, wake, tick]
+  often: [{run: tick, every: 2}, {run: Patch.live}]
 ---
 component: Pig
 on: spot

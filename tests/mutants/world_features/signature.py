@@ -29,7 +29,11 @@ GROUPS = (
         ("test_world.py",),
         Mutant("managers have seeds of their own", r"manager\.seed = number", "pass"),
         Mutant("the world's seed stays", r"self\._chance\.reset\(number\)", "pass"),
-        Mutant("the world's seed is not saved", r", \*\*self\._chance\.notes\(\)\}  # type", "}  # type"),
+        Mutant(
+            "the world's seed is not saved",
+            r", \*\*self\._chance\.notes\(\)\}  # type",
+            "}  # type",
+        ),
         Mutant("the world's calls are lost", r"found\.seed, found\.calls", "found.seed"),
     ),
 )
