@@ -53,6 +53,7 @@ _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
     ("A query", world.QuerySpec),
     ("A kernel of the world", kernels.WorldKernelSpec),
     ("`near` of a kernel", kernels.NearSpec),
+    ("An entry of a schedule", world.EntrySpec),
     ("`archetypes`", world.ArchetypesSpec),
     ("`shards`", world.ShardsSpec),
 )

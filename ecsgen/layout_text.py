@@ -78,7 +78,7 @@ def remarks(component: Component, world: World) -> Iterator[str]:
     if not used:
         return
     for field in component.fields:
-        if not field.is_cold and field.name not in used:
+        if not (field.is_cold or field.stands) and field.name not in used:
             yield f"hint: no kernel uses the hot field {field.name!r}: should it be tagged cold?"
         elif field.is_cold and field.name in read:
             yield f"hint: a kernel reads the cold field {field.name!r}: should it be hot?"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.model import Project
+from ecsgen.model.schedules import TICK
 from ecsgen.schema.names import group_class
 
 Names = Callable[[Project], tuple[str, ...]]
@@ -58,6 +59,12 @@ def _draws(project: Project) -> bool:
     return any(kernel.program.who for kernel in (*kernels, *project.world.kernels))
 
 
+def _ticks(project: Project) -> bool:
+    entries = [entry for _, entries in project.world.schedules for entry in entries]
+    is_timed = any(entry.every or entry.run == TICK for entry in entries)
+    return is_timed or any(one.program.ticks for one in project.world.kernels)
+
+
 def _signature_base(project: Project) -> str:
     fits = len(project.having_owners) <= _WORD_BITS
     return "SignedWorld[Signature]" if fits else "WideSignedWorld[Signature]"
@@ -81,11 +88,12 @@ FEATURES: Final = (
         attributes=lambda project: ("_chance",),
         test_support=("kernel_inputs",),
     ),
-    # The time, where kernels ask for it.
+    # The time, where kernels ask for it, or schedules.
     WorldFeature(
         name="ticking",
-        applies=lambda project: any(one.program.ticks for one in project.world.kernels),
+        applies=_ticks,
         base=lambda project: "TickingWorld",
+        attributes=lambda project: ("_tick",),
     ),
     # Schedules: methods of the world that call kernels one after the other.
     WorldFeature(
@@ -101,7 +109,7 @@ FEATURES: Final = (
     # Kernels of the world, row by row: tests alone, the same whatever the backend.
     WorldFeature(
         name="world_kernel_steps",
-        applies=lambda project: bool(project.world.steps_kernels()),
+        applies=lambda project: bool(project.steps_kernels),
         test_support=("kernels", "world_kernels"),
     ),
     # Signatures: the components of an entity as flags (the overview's bit sets, in one number).

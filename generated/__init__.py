@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ecsgen_runtime.errors import DuplicateInstanceError as DuplicateInstanceError
     from ecsgen_runtime.errors import DuplicateValueError as DuplicateValueError
     from ecsgen_runtime.errors import EcsError as EcsError
-    from ecsgen_runtime.errors import FullCellError as FullCellError
     from ecsgen_runtime.errors import HierarchyError as HierarchyError
     from ecsgen_runtime.errors import MissingInstanceError as MissingInstanceError
     from ecsgen_runtime.errors import SnapshotError as SnapshotError

@@ -225,10 +225,12 @@ def _compare_policies(it: Comparison, name: str, old: Document, new: Document) -
 def _names_gone(old: Document, new: Document) -> dict[str, list[str]]:
     """Return the names that a component had and has no more, by the key that took them."""
     gone: dict[str, list[str]] = {}
-    is_owner_the_cause = old["owner"] != new["owner"]
+    cause = "owner" if old["owner"] != new["owner"] else ""
+    if old.get("grid", 0) != new.get("grid", 0):
+        cause = "grid"
     for key, has, names in (methods for policy in every() for methods in policy.methods):
         if has(old) and not has(new):
-            gone.setdefault("owner" if is_owner_the_cause else key, []).extend(names.split())
+            gone.setdefault(cause or key, []).extend(names.split())
     if (old["cold"], new["cold"]) == ("inline", "indirect"):
         was_cold = [name for name, field in old["fields"].items() if field["cold"]]
         is_cold = [name for name, field in new["fields"].items() if field["cold"]]

@@ -109,6 +109,7 @@ class Overview:
             "in": "archetypes" if isinstance(subject, Chunked) else "managers",
             "list": subject.is_list,
             "tree": is_tree(subject),
+            "grid": subject.grid,
             "fields": self._fields[subject.name],
             "layout": self._layout(subject, (capacity, nbytes)),
         }

@@ -122,7 +122,9 @@ def _enum(name: str, enum: Document) -> Document:
 
 def _component(name: str, one: Document, enums: Document) -> Document:
     found: Document = {"component": name}
-    if one["in"] == "managers":
+    if "grid" in one:
+        found["grid"] = {"shape": [1] * one["grid"]}  # the file says how many there are
+    elif one["in"] == "managers":  # who stands on them stands on none here
         found |= {key: one[key] for key in _PLAIN}
         if one["partition"]:
             found["partition"] = {"start": one["partition"]}

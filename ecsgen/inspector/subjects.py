@@ -36,6 +36,8 @@ class Subject(ABC):
         """What the owners' column is called: `id` where rows belong to nobody."""
         self.is_list = False
         """Whether an entity may have several rows."""
+        self.grid: list[int] | None = None
+        """How many cells there are along each axis, where rows are cells."""
 
     @property
     @abstractmethod
@@ -122,6 +124,8 @@ class Managed(Subject):
         self.is_list = bool(manager._IS_LIST)
         if not hasattr(type(manager.data), "entity"):
             self.owner = "_id" if "id" in self.field else "id"
+        if hasattr(manager, "grid"):
+            self.grid = [*manager.grid.shape]
 
     @property
     def version(self) -> int:

@@ -132,7 +132,7 @@ class Neighbourhoods:
         is_direct = near.is_cells or OWN in near.members
         if not is_direct and path[0] != ENTITY:
             owner, *path = path
-        if len(path) > 1 or path == [ENTITY]:
+        if len(path) > 1 or ENTITY in (owner, *path):
             return None
         if not path or owner not in near.members:
             hint = did_you_mean(owner, near.members)

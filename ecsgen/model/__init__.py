@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ecsgen.model.history import History
 from ecsgen.model.programs import NO_FOLDING, NO_PROGRAM, Folding, Program
@@ -122,6 +122,14 @@ class Kernel:
     near: tuple[NearKey, ...] = ()  # whom its rows ask
     program: Program = NO_PROGRAM
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
+
+
+class Entry(NamedTuple):
+    """An entry of a schedule: what runs, and when."""
+
+    run: str
+    every: int | None = None  # how many ticks apart; None: always
+    start: int = 0  # the first of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +287,7 @@ class World:
     queries: tuple[Query, ...] = ()
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     kernels: tuple[Kernel, ...] = ()
-    schedules: tuple[tuple[str, tuple[str, ...]], ...] = ()  # name, entries as written
+    schedules: tuple[tuple[str, tuple[Entry, ...]], ...] = ()
     fused: tuple[Fused, ...] = ()  # their passes over groups and queries
     chunk: int = 262144
     archetypes: tuple[str, ...] = ()
@@ -326,6 +334,17 @@ class Project:
     world: World
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schemas
     history: History = field(default_factory=History)
+
+    @property
+    def steps_kernels(self) -> list[Kernel]:
+        """Those of the world over rows of managers that tests can make up: no cells."""
+        grids = {one.name for one in self.components if one.grid is not None}
+        return [
+            one
+            for one in self.world.steps_kernels()
+            for effects in [one.program.effects]
+            if grids.isdisjoint((*effects.leads, *(f.partition(".")[0] for f in effects.fields)))
+        ]
 
     @property
     def by_name(self) -> dict[str, Component]:

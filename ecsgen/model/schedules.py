@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from ecsgen.model import Component, Fused, Kernel, World
+from ecsgen.model import Component, Entry, Fused, Kernel, World
 from ecsgen.model.programs import Argument
+
+TICK: Final = "tick"
+"""The entry that moves the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +20,8 @@ class Call:
     text: str  # as written: Body.age, or drift
     kernel: Kernel
     component: str  # whose kernel it is; empty for the world's
+    every: int | None = None  # how many ticks apart it happens; None: always
+    start: int = 0  # the first of them
 
     @property
     def over(self) -> str:
@@ -63,17 +69,17 @@ class Pass:
 
 
 def called(
-    schedule: Iterable[str], components: Mapping[str, Component], world: World
+    schedule: Iterable[Entry], components: Mapping[str, Component], world: World
 ) -> tuple[Call, ...]:
     """Return the entries of a schedule that has no mistake."""
-    own = {kernel.name: kernel for kernel in world.kernels}
+    own = {kernel.name: kernel for kernel in (Kernel(TICK, ()), *world.kernels)}
     found = []
-    for text in schedule:
+    for text, every, start in schedule:
         holder, _, name = text.rpartition(".")
         kernels = own
         if holder:
             kernels = {kernel.name: kernel for kernel in components[holder].kernels}
-        found.append(Call(text, kernels[name], holder))
+        found.append(Call(text, kernels[name], holder, every, start))
     return tuple(found)
 
 
@@ -128,6 +134,9 @@ def fused_passes(
 def _why_not(call: Call, before: Pass, chunked: set[str]) -> str:
     """Why a kernel cannot join the pass before it; nothing if it can."""
     last = before.calls[-1]
+    for one in (last, call):
+        if one.every or one.text == TICK:
+            return f"{one.text} {'happens at times' if one.every else 'moves the time'}"
     if call.over == last.over and call.component != last.component:
         return f"{call.text} is {'of a component' if call.component else 'of the world'}"
     if call.over != last.over:

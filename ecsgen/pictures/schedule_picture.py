@@ -66,7 +66,7 @@ def _height(call: Call) -> float:
 
 
 def _width(call: Call) -> float:
-    return max(text_width(call.text), *(text_width(line, 12) for line in _lines(call)))
+    return max([text_width(call.text), *(text_width(line, 12) for line in _lines(call))])
 
 
 def _kernel(drawing: Drawing, call: Call, box: Box, width: float, colour: str) -> None:

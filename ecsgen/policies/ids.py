@@ -64,9 +64,10 @@ IDS = Policy(
     methods=(
         Methods(
             "ids",
-            lambda c: bool(c["ids"]),
-            "id_of id_of_many resolve resolve_many destroy_id destroy_id_many",
+            lambda c: bool(c["ids"]) or "grid" in c,
+            "id_of id_of_many resolve resolve_many",
         ),
+        Methods("ids", lambda c: bool(c["ids"]), "destroy_id destroy_id_many"),
     ),
 )
 """ids: every instance has a stable id, a slot and its generation (Molecule's references)."""

@@ -229,7 +229,7 @@ DIRECT = Policy(
     row_state=("_count",),
     raises=("DuplicateInstanceError: the entity has an instance already.",),
     methods=(
-        Methods("lookup", lambda c: bool(c["lookup"] != "direct"), "sort reorder"),
+        Methods("lookup", lambda c: c["lookup"] != "direct" and "grid" not in c, "sort reorder"),
         Methods("lookup", lambda c: bool(c["lookup"] == "direct"), "data.present"),
     ),
     calls={

@@ -46,7 +46,8 @@ class ComponentTests:
     @property
     def package_import(self) -> str:
         """The import of what the package has for all components."""
-        names = ["StaleInstanceError", "EntityManager", "World"]
+        is_grid = self.component.grid is not None
+        names = [*([] if is_grid else ["StaleInstanceError"]), "EntityManager", "World"]
         return import_line(self.package, [*names, *(["enums"] if self.spelling.enums else [])])
 
     @property
@@ -56,7 +57,18 @@ class ComponentTests:
         names = [self.spelling.name, self.spelling.manager]
         taken = [f"{n} as _{n}" if n.startswith("Test") else n for n in names]
         dot = "" if self.package.endswith(".") else "."
-        return import_line(f"{self.package}{dot}{self.component.module}", taken)
+        line = import_line(f"{self.package}{dot}{self.component.module}", taken)
+        ground = self.component.ground
+        if ground is None:
+            return line
+        name = f"{ground.name}Manager as {self.grid}"
+        return "\n".join(sorted([line, f"from {self.package}{dot}{ground.module} import {name}"]))
+
+    @property
+    def grid(self) -> str:
+        """The class of the manager of the cells on which rows stand, as the tests name it."""
+        ground = self.component.ground
+        return "" if ground is None else f"_{ground.name}Manager"
 
     @property
     def imported_row(self) -> str:
@@ -80,12 +92,15 @@ class ComponentTests:
         """The import of the pieces."""
         kernels = ["kernels"] if self.kernels else []
         own = [piece.module for piece in self.pieces]
-        return import_lines(["cases", "machine", "proxies", "subject", *own, *kernels])
+        if self.component.grid is None:
+            own += ["cases", "machine", "proxies"]
+        return import_lines(["subject", *own, *kernels])
 
     @property
     def cases_class(self) -> str:
         """The line of the class of direct cases."""
-        bases = [*(piece.cases for piece in self.pieces), *COMMON]
+        common = COMMON if self.component.grid is None else ()
+        bases = [*(piece.cases for piece in self.pieces), *common]
         return call(f"class Test{self.spelling.name}", bases, 0, ":")
 
     @property
@@ -117,7 +132,7 @@ class ComponentTests:
     @property
     def fields(self) -> str:
         """The fields, as an argument of the subject."""
-        plain = [_field(f) for f in self.component.fields if not f.asked]
+        plain = [_field(f) for f in self.component.fields if not (f.asked or f.stands)]
         return collection("fields=", plain, 4) + ","
 
     @property
@@ -152,6 +167,9 @@ class ComponentTests:
             lines.append(collection("cold_columns=", columns, 4).lstrip())
         for key, guarded in self._guarded.items():
             lines.append(collection(f"{key}=", [*map(_field, guarded)], 4).lstrip())
+        if self.grid:
+            places = [_field(f) for f in fields if f.stands]
+            lines += [collection("places=", places, 4).lstrip(), f"grid={self.grid}"]
         if self.component.reserve:
             lines.append(f"reserve={self.component.reserve}")
         if bound := most_rows(self.component):

@@ -106,7 +106,8 @@ def _package(project: Project) -> Iterator[Output]:
         "Draws": seeded or sharded,
         "ParcelError": sharded,
         "ShardError": sharded,
-        "Neighbours": any(component.space for component in project.components),
+        "FullCellError": any(one.on for one in project.components),
+        "Neighbours": any(one.space or one.grid for one in project.components),
     }
     exported = tuple(name for name, is_there in also.items() if is_there)
     own = tuple(_exported(project, parts))
@@ -134,6 +135,8 @@ def _exported(project: Project, parts: Parts) -> Iterator[tuple[str, tuple[str, 
     yield ".world", tuple(map(marked, dict.fromkeys(of_world)))
     for component in project.components:
         ends: tuple[str, ...] = _OF_CHUNKS if component.chunk else _OF_MANAGERS
+        if component.grid is not None:  # of which nobody makes new rows
+            ends = tuple(end for end in ends if end != "Fields")
         ends += ("Columns",) * component.queried + ("GroupedData",) * bool(component.group)
         yield f".{component.module}", tuple(marked_class(component.name) + end for end in ends)
     if world.archetypes:

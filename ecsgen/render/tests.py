@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import permutations
 
@@ -89,6 +90,7 @@ def entities_tests(package: str) -> str:
 def world_tests(parts: Parts, package: str) -> str:
     """Return the tests of the world, and of each of its features in turn."""
     supported = _support_of_world({name for name, _ in parts.features})
+    parts = replace(parts, members=tuple(m for m in parts.members if not m.is_grid))
     name, kinds = marked(parts.world.name), {"SUBJECTS": parts.components, "UNOWNED": parts.unowned}
     filled = [kind for kind, members in kinds.items() if any(m.has_unique for m in members)]
     unique = ["unique"] if filled else []
@@ -143,6 +145,8 @@ def _pieces(spelling: ComponentSpelling) -> tuple[Piece, ...]:
 
     `OneOther` says what holds where two policies meet.
     """
+    if spelling.is_fixed:
+        return (pieces()["Cells"],)
     names = {part.name for part in spelling.parts}
     if spelling.owned:
         names.add(spelling.component.destroy)

@@ -56,9 +56,18 @@ def _check_beside(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None
 def _check_cell_fields(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:
     """Report fields whose values stand in more than their column."""
     for name, form in draft.spec.fields_.items():
+        if name in ("offset", "distance"):
+            _report_taken(draft, name, f"neighbours have {quote(name)}", diagnostics)
         for key, _ in asked(keys("field"), form) if isinstance(form, FieldSpec) else ():
             message = f"the field {quote(name)} of cells cannot be {key}"
             diagnostics.add("E518", message, draft.key("fields", name, key))
+
+
+def _report_taken(
+    draft: Draft[ComponentSpec], field: str, why: str, diagnostics: Diagnostics
+) -> None:
+    message = f"{quote(field)} cannot be the name of a field of a grid: {why}"
+    diagnostics.add("E103", message, draft.key("fields", field))
 
 
 def _shape(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> tuple[int, ...] | None:
@@ -125,6 +134,10 @@ def build_standing(
         return None
     if _is_no_place(draft, field, components, mark, diagnostics):
         return None
+    grid = components[field.type.target]
+    if draft.name in grid.spec.fields_:
+        why = f"{quote(draft.name)} stands on its cells"
+        _report_taken(grid, draft.name, why, diagnostics)
     return Standing(name, field.type.target, capacity or 0)
 
 

@@ -38,6 +38,7 @@ from ecsgen.model.programs import (
     expressions_of,
     fields_in,
 )
+from ecsgen.model.schedules import TICK
 from ecsgen.model.types import Number, Type
 from ecsgen.schema.kernel_documents import key_of, told_apart
 from ecsgen.schema.names import check_member
@@ -291,8 +292,14 @@ def check_schedules(
     """
     for name, entries in world.schedules:
         types: dict[str, tuple[str, str]] = {}
-        for place, entry in enumerate(entries):
+        for place, (entry, every, start) in enumerate(entries):
             mark = world.marks[f"schedule.{name}.{place}"]
+            if start < 0 or (every is not None and every < 1):
+                message = f"{quote(entry)} happens every {every} ticks from {start}"
+                hint = "'every' is 1 or more, and 'from' 0 or more"
+                diagnostics.add("E514", message, mark, hint=hint)
+            if entry == TICK:
+                continue
             kernel = _kernel(entry, world, components)
             holder = entry.rpartition(".")[0]
             if kernel is None and holder in components.keys() - whole | {""} - whole:

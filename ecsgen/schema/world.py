@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
-from ecsgen.model import Kernel, Mark, Query, World
+from ecsgen.model import Entry, Kernel, Mark, Query, World
 from ecsgen.policies import keys
 from ecsgen.policies.policy import asked
 from ecsgen.schema.drafts import Claims, Components, Draft
 from ecsgen.schema.grid_checks import check_grids
 from ecsgen.schema.kernel_documents import build_kernel
 from ecsgen.schema.language.component_keys import ComponentSpec
-from ecsgen.schema.language.world_keys import WorldSpec
+from ecsgen.schema.language.world_keys import EntrySpec, WorldSpec
 from ecsgen.schema.names import (
     CHUNK_NAMES,
     GROUP_NAMES,
@@ -97,7 +97,7 @@ _COLUMNS: Final = ("all", "optional")
 """The clauses whose components are attributes of the query."""
 # Key → the value that keeps a component out; empty: any value but the default.
 _GROUP_FORBIDS: Final = {"instances": "many", "lookup": "direct", "partition": ""}
-_OF_ALL: Final = {"component", "doc", "renamed_from", "removed", "fields_", "owner"}
+_OF_ALL: Final = {"component", "doc", "renamed_from", "removed", "fields_", "owner", "grid", "on"}
 _ARCHETYPE_FORBIDS: Final = dict.fromkeys(ComponentSpec.model_fields.keys() - _OF_ALL, "")
 
 
@@ -123,13 +123,17 @@ def build_world(
         queries=builder.queries(),
         groups=tuple((name, tuple(members)) for name, members in spec.groups.items()),
         kernels=builder.kernels(known),
-        schedules=tuple((name, tuple(entries)) for name, entries in spec.schedule.items()),
+        schedules=tuple((name, tuple(map(_entry, them))) for name, them in spec.schedule.items()),
         chunk=spec.archetypes.chunk if spec.archetypes else World().chunk,
         archetypes=tuple(spec.chunked),
         shards=build_shards(draft, components, diagnostics),
         source=draft.source,
         marks=builder.marks(),
     )
+
+
+def _entry(form: str | EntrySpec) -> Entry:
+    return Entry(form) if isinstance(form, str) else Entry(form.run, form.every, form.from_)
 
 
 def sources_read(draft: Draft[WorldSpec], components: Components) -> frozenset[str]:

@@ -181,6 +181,11 @@ class BaseManager(Lockable, FixedParts):
     def _rows_given(self, rows: ArrayLike) -> RowArray:
         """Return rows that are in use, given as numbers or as a mask."""
 
+    def _distinct(self, rows: RowArray) -> RowArray:
+        """Return rows in use, ascending; StaleInstanceError if one is given twice."""
+        data = self.data
+        return data._BULK.distinct(rows, data._n, type(self).__name__)
+
     @property
     @abstractmethod
     def _dispatch(self) -> Dispatch:
@@ -313,11 +318,6 @@ class Manager(BaseManager):
 
     def _release(self, rows: RowArray) -> None:
         """Tell the callbacks of rows about to go, if there may be any."""
-
-    def _distinct(self, rows: RowArray) -> RowArray:
-        """Return rows in use, ascending; StaleInstanceError if one is given twice."""
-        data = self.data
-        return data._BULK.distinct(rows, data._n, type(self).__name__)
 
     def _shrink(self) -> None:
         self.data._shrink(is_counted=True)

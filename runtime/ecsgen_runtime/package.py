@@ -18,13 +18,14 @@ PACKAGES: Final[set[str]] = set()
 EXPORTED: Final = {
     ".fields": "FieldInfo",
     ".errors": "BrokenManagerError CapacityError DuplicateInstanceError DuplicateValueError"
-    " EcsError FullCellError HierarchyError MissingInstanceError SnapshotError StaleEntityError"
+    " EcsError HierarchyError MissingInstanceError SnapshotError StaleEntityError"
     " StaleIdError StaleInstanceError StaleViewWarning StructureLockedError",
     ".handles": "NIL NULL_ENTITY Entity EntityArray Id Instance RowArray",
     ".snapshots.tables": "Snapshot SnapshotTable",
 }
 """What every package has of the library for its users, by module."""
 SOME_EXPORT: Final = {
+    ".errors": "FullCellError",
     ".kernels.chance": "Draws",
     ".shards.parcels": "ParcelError ShardError",
     ".spaces.spaced": "Neighbours",
@@ -79,7 +80,11 @@ def lazy_names(
     }
     found_in = {
         name: (module, anchor)
-        for tables, anchor in (({**EXPORTED, **some}, _LIBRARY), (places, package))
+        for tables, anchor in (
+            (EXPORTED, _LIBRARY),
+            (some, _LIBRARY),
+            (places, package),
+        )
         for module, names in tables.items()
         for name in names.split()
     }

@@ -1,62 +1,125 @@
-"""The time of a world whose kernels ask for it: copied, saved, and refused where it is none."""
+"""The time of worlds: who has one, what kernels see of it, and schedules by it."""
 
 from __future__ import annotations
 
 import copy
-import io
 import pickle
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ecsgen_runtime.errors import SnapshotError
 
-from tests.support.kernel_package import built
+from ecsgen.config import BACKENDS
+from ecsgen.model.schedules import called, passes
+from tests.support.world_package import checked, load, world_package
 
 SCHEMA = """\
 component: Bear
-fields: {wakes: i64, days: i64}
+fields: {wakes: i64, m: i64, x: i64}
+kernels:
+  eat: {args: {by: i64}, steps: [m += by]}
+  nap: {steps: [x += 1]}
 ---
 world: Wood
-kernels:
-  wake: {over: Bear, where: Bear.wakes <= tick, steps: [Bear.days += 1]}
+kernels: {wake: {over: Bear, where: Bear.wakes == tick, steps: [Bear.x = tick * 10]}}
+schedule:
 """
+STEP = "  step: [Bear.eat, {run: Bear.nap, every: 3, from: 2}, wake, {run: tick}]\n"
 
 
-@pytest.fixture(scope="module")
-def package() -> Any:
-    return built(SCHEMA, "time_of_bears").package
+@pytest.fixture(params=BACKENDS)
+def world(request: pytest.FixtureRequest) -> Any:
+    world = world_package(SCHEMA + STEP, f"time_{request.param}", request.param).World()
+    world.spawn(3, bear={"wakes": [0, 4, -1]})
+    return world
 
 
-def loaded(world: Any) -> Any:
-    return type(world).load(io.BytesIO(world.to_bytes()))
+def test_time_moves_where_a_schedule_says_so(world: Any) -> None:
+    seen = []
+    for _ in range(7):
+        world.step(2)
+        seen.append((world.tick, *world.bear.data.x.tolist()))
+    assert world.bear.data.m.tolist() == [14] * 3
+    assert seen == [
+        (1, 0, 0, 0),
+        (2, 0, 0, 0),
+        (3, 1, 1, 1),
+        (4, 1, 1, 1),
+        (5, 1, 40, 1),
+        (6, 2, 41, 2),
+        (7, 2, 41, 2),
+    ]
 
 
-def test_it_is_what_was_assigned(package: Any) -> None:
-    wood = package.World()
-    wood.spawn(2, bear={"wakes": [0, 3]})
-    for _ in range(5):
-        wood.wake()
-        wood.tick += 1
-    assert (wood.tick, wood.bear.data.days.tolist()) == (5, [5, 2])
+def test_time_before_the_beginning(world: Any) -> None:
+    world.tick = -1
+    world.step(1)
+    assert (world.tick, world.bear.data.x.tolist()) == (-1, [0, 0, -10])  # plain entries alone
+    world.tick = 2**63 - 1
+    world.tick = -(2**63)
+
+
+def test_what_is_no_time(world: Any) -> None:
+    world.tick = 5
+    for wrong in (2**63, -(2**63) - 1):
+        with pytest.raises(OverflowError, match=r"World.tick|Wood.tick"):
+            world.tick = wrong
+    for strange in (1.5, "1", None):
+        with pytest.raises(TypeError):
+            world.tick = strange
+    assert world.tick == 5
+    for twin in (pickle.loads(pickle.dumps(world)), copy.copy(world), copy.deepcopy(world)):
+        assert twin.tick == 5
+        twin.tick = 6
+    assert world.tick == 5
+
+
+def test_the_end_of_time() -> None:
+    schema = SCHEMA + "  step: [tick]\n"
+    world = world_package(schema, "end_of_time").World()
+    world.tick = 2**63 - 1
     with pytest.raises(OverflowError):
-        wood.tick = 2**63
-    with pytest.raises(TypeError):
-        wood.tick = 1.5
-    assert wood.tick == 5
+        world.step()
 
 
-@pytest.mark.parametrize("twin", [copy.copy, lambda w: pickle.loads(pickle.dumps(w)), loaded])
-@pytest.mark.parametrize("tick", [0, 7, -(2**63), 2**63 - 1])
-def test_twins_have_it(package: Any, twin: Callable[[Any], Any], tick: int) -> None:
-    wood = package.World()
-    wood.tick = tick
-    assert twin(wood).tick == tick
+@pytest.mark.parametrize(
+    ("schedule", "has_time"),
+    [("[Bear.nap]", False), ("[Bear.nap, tick]", True), ("[{run: Bear.nap, every: 2}]", True)],
+)
+def test_who_has_a_time(schedule: str, has_time: bool) -> None:
+    schema = SCHEMA.replace("wakes == tick", "wakes == 1").replace("tick * 10", "10")
+    package = world_package(f"{schema}  step: {schedule}\n", f"who_has_{len(schedule)}")
+    assert hasattr(package.World(), "tick") == has_time
 
 
-@pytest.mark.parametrize("tick", [2**63, "noon", 1.0, True])
-def test_files_with_another_are_refused(package: Any, tick: object) -> None:
-    wood = package.World()
-    vars(wood)["_tick"] = tick
-    with pytest.raises(SnapshotError, match=r"state\.world\.tick: .*, wanted -9"):
-        loaded(wood)
+def test_what_happens_at_times_is_a_pass_of_its_own() -> None:
+    entries = "[Bear.eat, Bear.nap, tick, Bear.nap, {run: Bear.nap}, Bear.nap, tick, {run: tick}]"
+    project = load(f"{SCHEMA}  step: {entries}\n")
+    calls = called(project.world.schedules[0][1], project.by_name, project.world)
+    found = passes(calls, project.world)
+    assert [len(one.calls) for one in found] == [2, 1, 1, 1, 1, 1, 1]
+    assert [one.why for one in found[1:4]] == [
+        "tick moves the time",
+        "tick moves the time",
+        "Bear.nap happens at times",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [
+        ("{run: Bear.nap, every: 0}", "E514"),
+        ("{run: Bear.nap, every: -2}", "E514"),
+        ("{run: tick, from: -1}", "E514"),
+        ("{run: Bear.sleep}", "E514"),
+        ("{run: tock, every: 2}", "E514"),
+        ("tock", "E514"),
+        ("{every: 2}", "E303"),
+        ("{run: tick, at: 2}", "E302"),
+        ("{run: tick, every: 2.0}", "E304"),
+        ("{run: tick, every: true}", "E304"),
+    ],
+)
+def test_entries_that_are_none(entry: str, code: str) -> None:
+    _, found = checked(f"{SCHEMA}  step: [{entry}]\n")
+    assert [one.code for one in found.errors] == [code]
+    assert found.errors[0].mark.line == 10

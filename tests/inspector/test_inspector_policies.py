@@ -174,6 +174,32 @@ def test_trees_of_several_instances(seen: Inspected) -> None:
     assert seen.get(f"tree/twig?parent={whose}&row=x").status == 400
 
 
+def test_grids_are_told_as_such(tmp_path: Path) -> None:
+    schema = """\
+component: Patch
+grid: {shape: [4, 5], wrap: true}
+fields: {grass: {type: f32, default: 1}}
+---
+component: Sheep
+on: {field: cell, capacity: 1}
+fields: {cell: id<Patch>}
+"""
+    world = world_package(schema, "inspected_grid").World(patch=(2, 3))
+    world.patch.data.grass = np.arange(6)
+    world.spawn(2, sheep={"cell": [2**32 + 4, 0]})
+    world.save(tmp_path / "a.snap")
+    saved = load_saved(tmp_path / "a.snap", tmp_path)
+    assert saved.sheep.data.cell.tolist() == [2**32 + 4, 0]
+    for one in (world, saved):
+        with Inspected(one, edit=True) as seen:
+            told = {found["name"]: found for found in seen.get("world").json["components"]}
+            assert (told["patch"]["grid"], told["sheep"]["grid"]) == ([2, 3], None)
+            assert (told["patch"]["rows"], told["patch"]["owner"]) == (6, "id")
+            found = seen.json("rows/patch?start=2&count=2")
+            assert found["columns"]["id"] == [str(2**32 + 2), str(2**32 + 3)]
+            assert found["columns"]["grass"] == [2.0, 3.0]
+
+
 def test_flags_of_64_bits(seen: Inspected) -> None:
     e = next(iter(seen.world))
     assert seen.ask("PATCH", f"entity/{e}/wide", {"bits": "low|high"}).status == 200

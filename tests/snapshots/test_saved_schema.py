@@ -79,7 +79,7 @@ def test_defaults_are_complete_and_json(tmp_path: Path) -> None:
     text = """\
 component: Body
 fields:
-  grid: {type: "f32[2,2]", default: .nan}
+  tile: {type: "f32[2,2]", default: .nan}
   far:  {type: f64, default: .inf}
   low:  {type: f64, default: -.inf}
   zero: {type: f32, default: -0.0}
@@ -91,7 +91,7 @@ fields:
 """
     fields = document(tmp_path, text)["components"]["Body"]["fields"]
     assert {name: field["default"] for name, field in fields.items()} == {
-        "grid": [["NaN", "NaN"], ["NaN", "NaN"]],
+        "tile": [["NaN", "NaN"], ["NaN", "NaN"]],
         "far": "Infinity",
         "low": "-Infinity",
         "zero": -0.0,

@@ -686,17 +686,17 @@ def test_what_is_dropped_is_a_list() -> None:
 
 def test_an_attribute_whose_name_is_the_worlds_own_now() -> None:
     old = filled(body("x: i8"), 4)
-    old.mood, old.tick, old.day = 1, b"2", 3
-    codecs = {"world.tick": (bytes, bytes)}
-    grown = body("x: i8") + "---\ncomponent: Mood\n---\ncomponent: Tick\n"
+    old.mood, old.dusk, old.day = 1, b"2", 3
+    codecs = {"world.dusk": (bytes, bytes)}
+    grown = body("x: i8") + "---\ncomponent: Mood\n---\ncomponent: Dusk\n"
     assert refused(old, grown, codecs=codecs) == (
         "'mood' is the world's own, and no attribute of a user's; "
-        "'tick' is the world's own, and no attribute of a user's; "
-        'drop=["world.mood", "world.tick"] loads without'
+        "'dusk' is the world's own, and no attribute of a user's; "
+        'drop=["world.mood", "world.dusk"] loads without'
     )
     data = old.to_bytes(codecs=codecs)
-    new = package(grown).World.load(data, drop=["world.mood", "world.tick"])
-    assert (len(new.mood), len(new.tick), new.day) == (0, 0, 3)
+    new = package(grown).World.load(data, drop=["world.mood", "world.dusk"])
+    assert (len(new.mood), len(new.dusk), new.day) == (0, 0, 3)
 
 
 def test_attributes_and_generators_stay() -> None:

@@ -72,8 +72,9 @@ export class ComponentPage extends TablePage {
   }
 
   worldSeen() {
-    const { rows, capacity, nbytes, version } = this.app.component(this.name);
-    say(this.facts, `${plural(rows, "row")}, room for ${count(capacity)}, ${bytes(nbytes)}, version ${count(version)}`);
+    const { rows, capacity, nbytes, version, grid } = this.app.component(this.name);
+    const cells = grid ? `cells of a grid of ${grid.join(" × ")}, ` : "";
+    say(this.facts, `${cells}${plural(rows, "row")}, room for ${count(capacity)}, ${bytes(nbytes)}, version ${count(version)}`);
   }
 
   #addHistogram(fields) {

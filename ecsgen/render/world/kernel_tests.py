@@ -129,7 +129,7 @@ def steps_cases(project: Project) -> tuple[StepsCase, ...]:
             found(world.members_of(_among(kernel)) if _among(kernel) else ()),
             tuple(_kinds(world, kernel)),
         )
-        for kernel in project.world.steps_kernels()
+        for kernel in project.steps_kernels
     )
 
 

@@ -7,7 +7,7 @@ from typing import Self
 
 from ecsgen.model import Component, Project, World
 from ecsgen.model.programs import Argument
-from ecsgen.model.schedules import Call, arguments_of, called, fused_passes, passes
+from ecsgen.model.schedules import TICK, Call, arguments_of, called, fused_passes, passes
 from ecsgen.render.calls import call, for_macro
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.arguments import ArgumentSpelling
@@ -83,7 +83,7 @@ class ScheduleMethod:
     def _listed(self) -> list[str]:
         """A line for each kernel."""
         return [
-            f"pass {number}: {one.text} {_effects(one)}."
+            f"pass {number}: {one.text}{_times(one)} {_effects(one)}."
             for number, found in enumerate(self._passes, 1)
             for one in found.calls
         ]
@@ -135,8 +135,17 @@ class ScheduleMethod:
             else:
                 for one in found.calls:
                     given = [marked(argument.name) for argument in one.kernel.program.arguments]
-                    lines.append(self._called(one.component, one.kernel.name, given))
+                    lines.append(self._entry(one, given))
         return lines
+
+    def _entry(self, one: Call, given: list[str]) -> str:
+        depth = 8 if one.every is None else 12
+        line = "self.tick += 1"
+        if one.text != TICK:
+            line = self._called(one.component, one.kernel.name, given, depth)
+        if one.every is None:
+            return line
+        return f"if self._is_due({one.every}, {one.start}):\n        {line}"
 
     @property
     def samples(self) -> list[str]:
@@ -151,13 +160,15 @@ class ScheduleMethod:
 
     def _case(self, one: Call) -> list[str]:
         arguments = tuple(argument.name for argument in one.kernel.program.arguments)
+        times = [] if one.every is None else [str(one.every), str(one.start)]
         if one.component:
             component = self._known[one.component]
             holder = component.module
             modules: tuple[str, ...] = (holder,) if component.owner == "entity" else ()
         else:
-            holder, modules = "", self._modules(one.over)
-        return [literal(each) for each in (holder, one.kernel.name, arguments, modules)]
+            holder, modules = "", self._modules(one.over) if one.over else ()
+        given = (holder, one.kernel.name, arguments, modules)
+        return [*(literal(each) for each in given), *times]
 
     def _modules(self, over: str) -> tuple[str, ...]:
         """What the entities of a group or a query have."""
@@ -168,21 +179,27 @@ class ScheduleMethod:
         names = (*self._world.members_of(over), *(query.any[:1] if query else ()))
         return tuple(self._known[name].module for name in names)
 
-    def _called(self, component: str, method: str, given: list[str]) -> str:
+    def _called(self, component: str, method: str, given: list[str], depth: int = 8) -> str:
         holder = f"self.{self._known[component].module}" if component else "self"
-        line = call(f"{holder}.{method}", given, 8)
+        line = call(f"{holder}.{method}", given, depth)
         return line.lstrip().replace("\n    ", "\n")
+
+
+def _times(one: Call) -> str:
+    """When an entry happens, if not always."""
+    return "" if one.every is None else f" (at ticks {one.start}, {one.start + one.every}, …)"
 
 
 def _effects(one: Call) -> str:
     """What a kernel reads, writes and sends, and whether somebody dies or is born, in words."""
-    said, effects = [], one.kernel.program.effects
+    said = ["adds 1"] if one.text == TICK else []
     if reads := [*one.reads, *(["random numbers"] if one.draws else [])]:
         said.append(f"reads {', '.join(reads)}")
     if others := one.reads_of_others:
         said.append(f"{'' if reads else 'reads '}of others {', '.join(others)}")
     said += [f"writes {', '.join(one.writes)}"] if one.writes else []
     said += [f"sends to {', '.join(one.sends)}"] if one.sends else []
-    said += ["destroys"] if effects.destroys else []
-    said += [f"spawns {', '.join(effects.spawns)}"] if effects.spawns else []
+    said += ["destroys"] if one.kernel.program.effects.destroys else []
+    spawns = one.kernel.program.effects.spawns
+    said += [f"spawns {', '.join(spawns)}"] if spawns else []
     return "; ".join(said)

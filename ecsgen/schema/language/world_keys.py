@@ -1,10 +1,10 @@
 """The world: entities, bundles, queries, groups, kernels, schedules, chunks, shards."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
-from ecsgen.schema.forms import ClassName, Strict, Text
+from ecsgen.schema.forms import LONG, SHORT, ClassName, Strict, Text, form
 from ecsgen.schema.language.kernel_keys import WorldKernelSpec
 
 
@@ -65,6 +65,19 @@ class ArchetypesSpec(Strict):
     components: list[Text] = Field(min_length=1, description="The components.")
 
 
+class EntrySpec(Strict):
+    """An entry of a schedule that happens at some times only."""
+
+    run: Text = Field(description="The kernel, or `tick`.")
+    every: int = Field(default=1, description="How many ticks apart it happens.")
+    from_: int = Field(default=0, alias="from", description="The first tick at which it happens.")
+
+
+EntryForm: TypeAlias = Annotated[
+    Annotated[EntrySpec, Tag(LONG)] | Annotated[Text, Tag(SHORT)], Discriminator(form)
+]
+
+
 class WorldSpec(Strict):
     """The world: all managers together. At most one in a project; without one there is a `World`
     of all components."""
@@ -94,10 +107,10 @@ class WorldSpec(Strict):
     kernels: dict[str, WorldKernelSpec] = Field(
         default={}, description="Name → kernel over a group, a query or a component."
     )
-    schedule: dict[str, Annotated[list[Text], Field(min_length=1)]] = Field(
+    schedule: dict[str, Annotated[list[EntryForm], Field(min_length=1)]] = Field(
         default={},
         description="Name → kernels, `Component.kernel` or the world's own by name: a method that "
-        "calls them in this order.",
+        "calls them in this order. `tick` adds 1 to the time.",
     )
     archetypes: ArchetypesSpec | None = Field(
         default=None, description="Components that live in archetype chunks."

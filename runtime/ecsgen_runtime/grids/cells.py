@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..buffers import whole_rows
+from ..buffers import split_columns, whole_rows
 from ..callbacks import Dispatch
 from ..columns import Rows
 from ..given_arrays import as_entities
@@ -63,8 +63,13 @@ class GridManager(BaseManager):
         cells = self._layout.cells
         self.data = self._ROWS(whole_rows(cells))
         self.data._n = cells
-        for name, (_, default) in self._CONVERTERS.items():
-            setattr(self.data, name, default)
+        for name, (field, default) in self._CONVERTERS.items():
+            if hasattr(self.data, name):
+                setattr(self.data, name, default)
+                continue
+            columns = split_columns(name, field.shape)
+            for column, value in zip(columns, field.one(default), strict=True):
+                setattr(self.data, column, value)
         self._start()
         self._attach()
 

@@ -16,7 +16,7 @@ from ..bulk import Sizes
 from ..columns import Rows
 from ..field_types import Converter
 from ..handles import RowArray
-from ..manager import Manager
+from ..manager import BaseManager
 from ..per_class import NO_SLOTS
 from ..queries.query_rows import RowOrder, member_rows
 from ..typed import NamedTuple
@@ -37,7 +37,7 @@ class ChosenRows:
 
     __slots__ = ("_running", "count", "rows")
 
-    def __init__(self, manager: Manager, rows: ArrayLike, bound: int = -1) -> None:
+    def __init__(self, manager: BaseManager, rows: ArrayLike, bound: int = -1) -> None:
         given = manager._rows_given(rows)
         manager._distinct(given)
         self.count = len(given)

@@ -17,7 +17,7 @@ from ..handles import MOST_ROWS
 from .contents import LENGTHS
 from .documents import ATTRIBUTE, WORLD, Document, Saved, is_json, refuse, state_key
 from .facts import FLOATS, CellType, Number, cell_type
-from .policies import OF_FIELDS, POLICIES, most_rows, policies_of
+from .policies import GRID, OF_FIELDS, POLICIES, most_rows, policies_of
 
 if TYPE_CHECKING:
     from .saving import Saving
@@ -128,6 +128,17 @@ _RULES: Final[tuple[tuple[str, _Rule], ...]] = (
                 or c["destroy"] != "gc"
                 or not (c["ids"] or "grid" in c)
                 or c["hierarchy"] == "die"
+            )
+        ),
+    ),
+    (
+        "a grid has fields, and 'owner: none' without ids or what orders rows",
+        lambda c: (
+            "grid" in c
+            and (
+                (c["in"], c["owner"], c["cold"]) != ("managers", "none", "inline")
+                or any(facts is not GRID for facts in policies_of(c))
+                or not c["fields"]
             )
         ),
     ),
@@ -546,9 +557,9 @@ def _check_manager(check: _Check, saved: Saved, component: Document) -> None:
         _check_cells(check, where, numbers, component["grid"])
     else:
         check.keys(where, numbers, bounds, (*_NOTES, "wrap", *optional))
+        if "wrap" in numbers:
+            _check_wrap(check, f"{where}.wrap", numbers["wrap"])
     _check_notes(check, where, numbers)
-    if "wrap" in numbers and "grid" not in component:
-        _check_wrap(check, f"{where}.wrap", numbers["wrap"])
     for name, (*ends, _) in bounds.items():
         lowest, highest = (numbers.get(end, end) for end in ends)
         check.number(f"{where}.{name}", numbers[name], lowest, highest)
@@ -558,9 +569,11 @@ def _check_manager(check: _Check, saved: Saved, component: Document) -> None:
 
 
 def _check_notes(check: _Check, where: str, notes: Document) -> None:
-    """Refuse a seed or numbers of calls that no kernel can go on with."""
+    """Refuse a seed, a time or numbers of calls that no kernel can go on with."""
     if "seed" in notes:
         check.number(f"{where}.seed", notes["seed"], 0, _ALL)
+    if "tick" in notes:
+        check.number(f"{where}.tick", notes["tick"], ~_MOST, _MOST)
     calls = notes.get("calls", {})
     if type(calls) is not dict:
         check.refuse(f"{where}.calls", "wanted an object")

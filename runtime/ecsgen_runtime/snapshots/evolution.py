@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -149,10 +148,7 @@ class _Migration:
             columns["entity"] = owners
         version = 0 if old.is_chunked else old.numbers["version"]
         numbers = {"n": plan.n, "version": version}
-        if "grid" in doc and plan.n != prod(old.numbers.get("shape", [0])):
-            old.refuse_rows(f"{plan.n} rows are not the cells of its grid")
-        if "grid" not in doc or plan.n:
-            numbers |= {key: old.numbers[key] for key in _NOTES if key in old.numbers}
+        numbers |= {key: old.numbers[key] for key in _NOTES if key in old.numbers}
         new_ids = None
         for facts in policies_of(doc, self._saving.POLICIES):
             if facts.evolve is not None:

@@ -19,11 +19,12 @@ from .checked_rows import (
     check_tree,
 )
 from .documents import Document, Saved
-from .evolved_fields import id_columns
+from .evolved_fields import NewIds, id_columns
 from .evolved_rows import active_rows, family_links, instance_links, one_chain
-from .facts import CellType, Facts, FieldFacts, Number, Present
+from .facts import CellType, Evolved, Facts, FieldFacts, Number, Present
 
 if TYPE_CHECKING:
+    from .evolution import Evolving
     from .evolved_fields import EvolvedField
     from .facts import Columns
 
@@ -150,10 +151,18 @@ RING: Final = Facts(
     evolve=partial(one_chain, key="ring", links=("newer", "older"), first="oldest"),
 )
 
+
+def _new_cells(it: Evolving) -> Evolved:
+    """Ids of cells that the caller took away lead nowhere."""
+    nothing = NewIds(np.empty(0, np.uint32), np.empty(0, np.uint64))
+    return Evolved({}, new_ids=nothing if it.old.is_new else None)
+
+
 GRID: Final = Facts(
     applies=lambda c: "grid" in c,
     rare={"grid": range(1, 4)},
     excludes_direct=True,
+    evolve=_new_cells,
 )
 ON: Final = Facts(
     applies=lambda c: "on" in c,

@@ -331,7 +331,7 @@ class CallbackCases(OwnedCases):
                 m.create_many(successors[-1:], **self.subject.samples(1))
 
         entities.on_destroy(replace)  # before the manager's own
-        m = self.subject.manager(entities)
+        m = self.subject.made(entities)
         es = born(entities, 3)
         m.create_many(es, **self.subject.samples(3))
         with handles_with(entities, MIN_FREE=0):

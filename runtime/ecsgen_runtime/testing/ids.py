@@ -274,7 +274,7 @@ class UnownedRules(Machine):
     """Instances come and are known by their id."""
 
     def made(self) -> Any:
-        return self.subject.manager()
+        return self.subject.made()
 
     def owner_of(self, row: int) -> int:
         id: int = self.manager.id_of(row)
@@ -324,7 +324,7 @@ class UnownedCases(Cases):
 
     def new(self, room: int = 0) -> tuple[None, Any]:
         need(self.subject, room)
-        return None, self.subject.manager()
+        return None, self.subject.made()
 
     def add_one(self, source: None, m: Any, /, **values: Any) -> int:
         row: int = m.resolve(m.create(**values))

@@ -191,17 +191,7 @@ def filled(
     tame: bool = False,
 ) -> Any:
     """Return a manager with rows of random bits, after a run of the kernel over the first ones."""
-    entities = subject.entities()
-    is_owned = any(column.name == "entity" for column in subject.columns)
-    manager = subject.manager(entities) if is_owned else subject.manager()
-    manager.reserve(min(rows, subject.reserve or rows))
-    behind = min(3, subject.reserve - rows) if subject.reserve else 3
-    for count in (rows // 2, rows - rows // 2, behind):
-        with subject.room_for(rows + behind):
-            manager.create_many(owners(manager, entities, count) if is_owned else count)
-        if count == rows // 2:
-            with np.errstate(all="ignore"):
-                run(manager, name, inputs.of(manager.data.n).plain)
+    manager = _created(subject, rows, name, inputs)
     columns = {f.name: getattr(manager.data, f.name) for f in subject.whole}
     for parts in subject.split.values():
         columns |= {part: getattr(manager.data, part) for part in parts}
@@ -214,9 +204,29 @@ def filled(
             low, high = _range(column.dtype)
             column[rows::2], column[rows + 1 :: 2] = high, low
     used = used_rows(manager)
-    manager.destroy_many(used[rows:])  # leaves their cells behind the last row
-    if rows > 3:
-        manager.destroy(int(used[2]))  # leaves a hole where rows are indices
+    if hasattr(manager, "destroy_many"):
+        manager.destroy_many(used[rows:])  # leaves their cells behind the last row
+        if rows > 3:
+            manager.destroy(int(used[2]))  # leaves a hole where rows are indices
+    return manager
+
+
+def _created(subject: Subject, rows: int, name: str, inputs: Inputs) -> Any:
+    """Return a manager with some rows more than these; of a grid, with as many cells."""
+    if not hasattr(subject.manager, "create_many"):
+        axes = len(subject.manager._GRID.shape)
+        return subject.manager(shape=(max(rows, 1), 1, 1)[:axes])
+    entities = subject.entities()
+    is_owned = any(column.name == "entity" for column in subject.columns)
+    manager = subject.made(*([entities] if is_owned else []))
+    manager.reserve(min(rows, subject.reserve or rows))
+    behind = min(3, subject.reserve - rows) if subject.reserve else 3
+    for count in (rows // 2, rows - rows // 2, behind):
+        with subject.room_for(rows + behind):
+            manager.create_many(owners(manager, entities, count) if is_owned else count)
+        if count == rows // 2:
+            with np.errstate(all="ignore"):
+                run(manager, name, inputs.of(manager.data.n).plain)
     return manager
 
 
@@ -236,7 +246,7 @@ def move_buffer(
     with np.errstate(all="ignore"):
         run(manager, name, arguments)
     put_columns(subject, manager, before)
-    if not subject.reserve:
+    if hasattr(manager, "reserve") and not subject.reserve:
         manager.reserve(manager.capacity + 1)
 
 

@@ -47,7 +47,7 @@ class OwnedRules(Machine):
         self.reuse.close()
 
     def made(self) -> Any:
-        return self.subject.manager(self.entities)
+        return self.subject.made(self.entities)
 
     def copied(self, copied: Callable[[Any], Any]) -> Any:
         manager, self.entities = copied((self.manager, self.entities))
@@ -271,7 +271,7 @@ class OwnedCases(Cases):
     def new(self, room: int = 0) -> tuple[Entities, Any]:
         need(self.subject, room)
         entities = self.subject.entities()
-        return entities, self.subject.manager(entities)
+        return entities, self.subject.made(entities)
 
     def add_one(self, source: Entities, m: Any, /, **values: Any) -> int:
         (entity,) = born(source, 1).tolist()

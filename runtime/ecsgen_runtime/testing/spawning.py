@@ -54,7 +54,8 @@ class SpawningCases(Roomy):
 
     def test_names_of_its_parts(self) -> None:
         w = self.world()
-        assert {*w.MANAGERS} == {*self.subjects, *self.unowned}
+        cells = {name for name in w.MANAGERS if hasattr(getattr(w, name), "grid")}
+        assert {*w.MANAGERS} == {*self.subjects, *self.unowned, *cells}
         for name in (*w.MANAGERS, *w.QUERIES, *w.GROUPS):
             assert name in vars(w)
         assert all(callable(getattr(w, name)) for name in w.BUNDLES)
@@ -62,12 +63,15 @@ class SpawningCases(Roomy):
     def test_its_repr_says_how_much_there_is(self) -> None:
         w = self.world()
         name = type(w).__name__
-        assert repr(w) == f"<{name}: 0 entities>"
+        managers = {module: getattr(w, module) for module in w.MANAGERS}
+        cells = [f"{name} {len(m)}" for name, m in managers.items() if len(m)]
+        more = f"; {', '.join(cells)}" if cells else ""
+        assert repr(w) == f"<{name}: 0 entities{more}>"
         for module in self.subjects:
             w.spawn(2, **{module: {}})
-        each = [f"{module} 2" for module in self.subjects]
-        more = ["…"] if len(each) > 8 else []
-        expected = f"{2 * len(each)} entities; {', '.join([*each[:8], *more])}"
+        each = [*(f"{module} 2" for module in self.subjects), *cells]
+        rest = ["…"] if len(each) > 8 else []
+        expected = f"{2 * len(self.subjects)} entities; {', '.join([*each[:8], *rest])}"
         if each:
             assert repr(w) == f"<{name}: {expected}>"
         check_shown(w, w._repr_html_().count("<tr>") - 1)

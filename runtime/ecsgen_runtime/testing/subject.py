@@ -399,6 +399,19 @@ class Subject:
     """All rows that there can ever be; 0 where there is no such bound."""
     most_rows: int = 0
     """How many rows a policy lets there be; 0 where none bounds them."""
+    places: tuple[Field, ...] = ()
+    """The field that says on which cell a row stands, which is not among `fields`: other tests
+    let rows stand nowhere."""
+    grid: Any = None
+    """The manager of the cells."""
+
+    def made(self, *given: Any) -> Any:
+        """Return a manager without rows, with entities if it needs some."""
+        return self.manager(*given, *([self.grid()] if self.grid else []))
+
+    def hidden(self) -> dict[str, Any]:
+        """Return what a row shows of fields that are not among `fields`."""
+        return {f.name: f.read(f.default) for f in self.places}
 
     @contextmanager
     def room_for(self, rows: int) -> Iterator[None]:
@@ -426,7 +439,7 @@ class Subject:
     @property
     def every(self) -> tuple[Field, ...]:
         """All fields, in any order."""
-        return self.fields
+        return self.fields + self.places
 
     @property
     def takes_repeats(self) -> bool:
@@ -477,7 +490,7 @@ class Subject:
     def read(self, values: Mapping[str, Any]) -> Any:
         """Return the row that reads back after it was created from some values."""
         read = {f.name: f.read(values.get(f.name, f.default)) for f in self.fields}
-        return self.row(**read)
+        return self.row(**read, **self.hidden())
 
     def column(self, manager: Any, field: Field) -> list[Any]:
         """Return a field of all rows as `tolist()` of one column would have it."""
@@ -510,7 +523,8 @@ class Subject:
 
     def one_row(self, manager: Any, row: int) -> Any:
         """Return a row as the fields' accessors have it."""
-        return self.row(**{f.name: getattr(manager, f.name)(row) for f in self.fields})
+        cells = {f.name: getattr(manager, f.name)(row) for f in self.fields}
+        return self.row(**cells, **self.hidden())
 
 
 def skip_without(part: Any, name: str, why: str) -> None:

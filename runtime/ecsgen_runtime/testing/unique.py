@@ -146,23 +146,14 @@ class UniqueSubject(Subject):
 
     @property
     def every(self) -> tuple[Field, ...]:
-        return self.fields + self.unique
+        return super().every + self.unique
 
     @property
     def takes_repeats(self) -> bool:
         return False
 
     def hidden(self) -> dict[str, Any]:
-        """Return what a row shows of the unique fields."""
-        return {f.name: f.read(f.default) for f in self.unique}
-
-    def read(self, values: Mapping[str, Any]) -> Any:
-        read = {f.name: f.read(values.get(f.name, f.default)) for f in self.fields}
-        return self.row(**read, **self.hidden())
-
-    def one_row(self, manager: Any, row: int) -> Any:
-        cells = {f.name: getattr(manager, f.name)(row) for f in self.fields}
-        return self.row(**cells, **self.hidden())
+        return super().hidden() | {f.name: f.read(f.default) for f in self.unique}
 
 
 def filled_world(world: Any, *subjects: Mapping[str, Subject]) -> Callable[[], Any]:

@@ -544,6 +544,23 @@ class Call(NamedTuple):
     arguments: tuple[str, ...]
     modules: tuple[str, ...]
     """What the entities have that it runs over."""
+    every: int = 0
+    """How many ticks apart it happens; 0: always."""
+    start: int = 0
+    """The first of them."""
+
+    def run(self, w: Any, arguments: Mapping[str, Any]) -> None:
+        """Do what it says."""
+        if (
+            self.every
+            and not (w.tick - self.start) % self.every == 0 <= w.tick - self.start
+        ):
+            return
+        if self.kernel == "tick":
+            w.tick += 1
+        else:
+            holder = getattr(w, self.holder) if self.holder else w
+            getattr(holder, self.kernel)(*(arguments[key] for key in self.arguments))
 
 
 class Schedule(NamedTuple):
@@ -569,8 +586,9 @@ class ScheduleCases(Roomy):
                     count, **{module: samples.get(module, {}) for module in modules}
                 )
         for call in schedule.calls:
-            if call.holder and not call.modules:
-                getattr(w, call.holder).create_many(count)
+            manager: Any = getattr(w, call.holder) if call.holder else None
+            if not call.modules and hasattr(manager, "create_many"):
+                manager.create_many(count)
 
     def filled(self, schedule: Schedule, count: int) -> Any:
         """Return a world with entities for each kernel."""
@@ -611,9 +629,7 @@ class ScheduleCases(Roomy):
                     with Sizes.of(block_rows=(8, 8)):
                         getattr(w, name)(*schedule.arguments.values())
                     for call in schedule.calls:
-                        holder = getattr(other, call.holder) if call.holder else other
-                        given = [schedule.arguments[key] for key in call.arguments]
-                        getattr(holder, call.kernel)(*given)
+                        call.run(other, schedule.arguments)
                     assert self.columns(w) == self.columns(other)
                     for each in (w, other):
                         with suppress(CapacityError):

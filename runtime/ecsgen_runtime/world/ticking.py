@@ -10,7 +10,7 @@ from .base import WorldBase
 
 
 class TickingWorld(WorldBase):
-    """A world whose kernels ask for the time."""
+    """A world whose kernels or schedules ask for the time."""
 
     __slots__ = ()
 
@@ -23,6 +23,10 @@ class TickingWorld(WorldBase):
     @tick.setter
     def tick(self, tick: int) -> None:
         vars(self)["_tick"] = IntField(f"{type(self).__name__}.tick", "i64").one(tick)
+
+    def _is_due(self, every: int, start: int) -> bool:
+        """Return whether what happens at every so many ticks happens now."""
+        return self.tick >= start and (self.tick - start) % every == 0
 
     def _notes(self) -> dict[str, Any]:
         noted = {"tick": self.tick} if self.tick else {}

@@ -1,0 +1,133 @@
+"""Grids, whose cells are all there from the beginning, and rows that stand on them."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ..errors import FullCellError, StaleIdError, StaleInstanceError
+from .cases import Cases
+from .subject import refuses, same, through_pickle
+
+FIRST = 1 << 32
+"""The id of the first cell."""
+
+
+class CellsCases(Cases):
+    """A manager of cells."""
+
+    def new(self, room: int = 0) -> tuple[None, Any]:
+        """Return a manager with seven cells along the first axis, and two along others."""
+        axes = len(self.subject.manager().grid.shape)
+        return None, self.subject.manager(shape=(7, 2, 2)[:axes])
+
+    def test_all_cells_are_there(self) -> None:
+        for m in (self.subject.manager(), self.new()[1]):
+            shape = m.grid.shape
+            assert len(m) == m.data.n == np.prod(shape)
+            assert all(same(m.row(row), self.subject.read({})) for row in range(3))
+            ids = m.id_of_many(np.arange(len(m)))
+            assert [*m][:9] == ids[:9].tolist() == [*range(FIRST, FIRST + len(m))][:9]
+            places = np.stack(np.unravel_index(np.arange(len(m)), shape), axis=-1)
+            assert (m.grid.coords_many(ids) == places).all()
+            assert (m.grid.at_many(places) == ids).all()
+
+    def test_cells_are_written(self) -> None:
+        _, m = self.new()
+        for row, proxy in enumerate(m.rows()):
+            for field in self.subject.fields:
+                getattr(m, f"set_{field.name}")(row, field.sample(row))
+                setattr(proxy, field.name, getattr(m, field.name)(row))
+            assert same(m.row(row), self.subject.expected(row))
+            assert proxy.row == m.resolve(m.id_of(row)) == row
+        for twin in (deepcopy(m), through_pickle(m)):
+            assert (twin.grid.shape, twin.wrap) == (m.grid.shape, m.wrap)
+            assert same(twin.row(6), self.subject.expected(6))
+        for field, value, error in self.subject.wrong():
+            refuses(error, getattr(m, f"set_{field.name}"), 0, value)
+        assert same(m.row(0), self.subject.expected(0))
+
+    def test_what_is_no_cell(self) -> None:
+        _, m = self.new()
+        n = len(m)
+        for row in (n, -1, 2**32):
+            refuses(StaleInstanceError, m.row, row)
+        for id in (0, n, FIRST + n, FIRST - 1, 2**64 - 1):
+            assert id not in m
+            with pytest.raises(StaleIdError):
+                m[id]
+            refuses(StaleIdError, m.near, [id], 0)
+        for shape in ((), (1,) * 4, (0, 1, 1)[: len(m.wrap)], 5):
+            refuses(ValueError, self.subject.manager, shape=shape)
+
+    def test_open_axes_end_and_others_go_around(self) -> None:
+        _, m = self.new()
+        rest = [0] * (len(m.wrap) - 1)
+        ids = [m.grid.at([k, *rest]) for k in range(7)]
+        m.wrap = (False,) * len(m.wrap)
+        assert m.grid.at([7, *rest]) == m.grid.at([-1, *rest]) == 0
+        assert ids[5] in m.id_of_many(m.near([ids[6]], 1).rows)
+        assert ids[0] not in m.id_of_many(m.near([ids[6]], 1).rows)
+        m.wrap = (True,) * len(m.wrap)
+        assert m.grid.at([7, *rest]) == ids[0]
+        assert {ids[0], ids[5]} <= {*m.id_of_many(m.near([ids[6]], 1).rows)}
+        assert m.near([ids[6]], 0, center=True).rows.tolist() == [m.resolve(ids[6])]
+
+
+class StandingCases(Cases):
+    """Rows that stand on cells."""
+
+    def standing(self, *cells: int) -> tuple[Any, Any, str]:
+        """Return a manager whose rows stand on these cells, and the field that says so."""
+        (field,) = self.subject.places
+        source, m = self.new(len(cells) + 3)
+        for cell in cells:
+            self.add_one(source, m, **{field.name: cell})
+        return source, m, field.name
+
+    def test_rows_stand_where_they_say(self) -> None:
+        source, m, name = self.standing(FIRST, 0)
+
+        def on(*cells: int) -> list[int]:
+            found: list[int] = m.near(cells, 0).rows.tolist()
+            return found
+
+        assert (on(FIRST), [*getattr(m.data, name)]) == ([0], [FIRST, 0])
+        last = FIRST + len(m._grid) - 1
+        getattr(m, f"set_{name}")(1, last)
+        assert on(last, FIRST) == ([0] if last == FIRST else [1, 0])
+        setattr(m.data, name, [0, FIRST])
+        assert on(FIRST) == [1]
+        self.add(source, m, 2, **{name: [last, 0]})
+        m.destroy(self.found(m, self.owner(m, 0)))
+        assert len(on(last)) == (2 if last == FIRST else 1)
+        column = getattr(m.data, name)
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 0
+
+    def test_what_is_no_cell_changes_nothing(self) -> None:
+        source, m, name = self.standing(FIRST, 0)
+        with self.unchanged(m):
+            for wrong in (1, FIRST + len(m._grid), 2**64 - 1):
+                refuses(StaleIdError, self.add_one, source, m, **{name: wrong})
+                refuses(StaleIdError, self.add, source, m, 2, **{name: [0, wrong]})
+                refuses(StaleIdError, getattr(m, f"set_{name}"), 0, wrong)
+                refuses(StaleIdError, setattr, m.data, name, wrong)
+
+    def test_full_cells_take_nobody(self) -> None:
+        most = self.new()[1].data._CELL_CAPACITY
+        if not 0 < most <= 100:
+            pytest.skip("cells are never full")
+        source, m, name = self.standing(*[FIRST] * most, 0)
+        with self.unchanged(m):
+            refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
+            refuses(FullCellError, self.add, source, m, 2, **{name: [0, FIRST]})
+            refuses(FullCellError, getattr(m, f"set_{name}"), most, FIRST)
+            refuses(FullCellError, setattr, m.data, name, FIRST)
+        getattr(m, f"set_{name}")(0, FIRST)  # its own
+        getattr(m, f"set_{name}")(0, 0)
+        self.add_one(source, m, **{name: FIRST})
+        refuses(FullCellError, getattr(m, f"set_{name}"), 0, FIRST)
