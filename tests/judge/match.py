@@ -156,9 +156,8 @@ class Match:
             owners = [int(part.entity(k)) if judge.is_owned(name) else 0 for k in there]
             is_free = {row: name in grouped or not row.is_active for row in rows}
             if any(is_free.values()) and {*owners} == {row.owner for row in rows}:
-                rows.sort(
-                    key=lambda row, free=is_free: owners.index(row.owner) if free[row] else -1
-                )
+                places = {row: owners.index(row.owner) if is_free[row] else -1 for row in rows}
+                rows.sort(key=places.__getitem__)
             assert owners == [row.owner for row in rows], about
             if judge.has_ids(name):
                 assert [part.id_of(k) for k in there] == [row.id for row in rows], about

@@ -29,7 +29,7 @@ def built(number: int, backend: Backend, count: int = 20, rich: str = "queries")
 
 def kernels(text: str) -> list[Kernel]:
     """All kernels of a schema."""
-    homes = [read(text), *read(text).components.values()]
+    homes: list[Any] = [read(text), *read(text).components.values()]
     return [kernel for home in homes for kernel in home.kernels.values()]
 
 

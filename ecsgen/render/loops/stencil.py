@@ -144,7 +144,7 @@ class Stencil(Neighbours):
 
     # --- what a cell has -----------------------------------------------------------------------
 
-    def at(self, offset: tuple[int, ...]) -> None:
+    def mean(self, offset: tuple[int, ...]) -> None:
         """Mean the cell at an offset from now on."""
         self._now = offset
         parts = [self._frame.row, self.shifts[offset[:-1]]]
@@ -195,7 +195,7 @@ class StencilQuestions:
             return uniform(type_, Code(f"np.int64({len(self._near.offsets_met)})", Level.CALL))
         terms = []
         for offset in self._near.offsets_met:
-            self._near.at(offset)
+            self._near.mean(offset)
             codes = [self._body.value(test).at(0).within(Level.ATOM) for test in tests]
             is_byte = len(tests) == 1 and isinstance(tests[0], OtherField)
             terms.append(codes[0] if is_byte else f"np.uint8({' & '.join(codes)})")
@@ -218,7 +218,7 @@ class StencilQuestions:
             return arithmetic("+", Type(total.scalar), there, code).text
 
         for offset in self._near.offsets_met:
-            self._near.at(offset)
+            self._near.mean(offset)
             body.change(held, body.value(value), add)
 
         def at(place: int | str) -> Code:
@@ -233,7 +233,7 @@ class StencilQuestions:
         body, one = self._body, Type(type_.scalar)
         held = body.variables(type_, "least" if how == "min" else "greatest")
         for number, offset in enumerate(self._near.offsets_met):
-            self._near.at(offset)
+            self._near.mean(offset)
 
             def choose(there: Code, code: Code, is_first: bool = number == 0) -> str:
                 code = cut(code, one.scalar)

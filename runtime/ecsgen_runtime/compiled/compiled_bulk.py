@@ -146,14 +146,14 @@ def _take_out(
 
 
 @cache
-def _widths(rows: type[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _widths(rows: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the bytes of a row in front of each column, and in it."""
     befores = [column.before for column in rows.LAYOUT]
     return np.array(befores), np.array([column.nbytes for column in rows.LAYOUT])
 
 
 @cache
-def _is_plain(kind: type[Any]) -> bool:
+def _is_plain(kind: Any) -> bool:
     """Whether rows of a manager are nothing but their columns and an entry of the map."""
     steps = {step for steps in kind._STEPS.values() for step in steps.split()}
     _, leaving, is_more = kind._REMOVAL
@@ -162,11 +162,12 @@ def _is_plain(kind: type[Any]) -> bool:
 
 def remove_dead(manager: Any, dead: EntityArray) -> None:
     """Remove the rows of k distinct dead entities; O(n + k), without many steps."""
-    if not _is_plain(type(manager)):
+    kind: Any = type(manager)
+    if not _is_plain(kind):
         manager.remove_many(dead)
         return
     data = manager.data
-    befores, sizes = _widths(type(data))
+    befores, sizes = _widths(kind._ROWS)
     mask = manager._entities._LAYOUT.INDEX_MASK
     try:
         kept = _take_out(

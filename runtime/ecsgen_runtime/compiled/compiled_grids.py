@@ -88,8 +88,8 @@ def _is_amid(place: Any, size: Any, radius: Any) -> Any:
 
 @kernel()
 def steps_around(axes: Axes, hood: int, radius: int, center: bool) -> CellArray:
-    """Return how many cells further on those in reach are of one that has no end of an axis in reach;
-    nothing where there is no such cell."""
+    """Return how many cells further on those in reach are of one that has no end of an axis in
+    reach; nothing where there is no such cell."""
     sizes = (axes.x, axes.y, axes.z)
     spans = [0 if size == 1 else radius for size in sizes]
     for size in sizes:
@@ -366,7 +366,7 @@ CrowdsNow = NDArray[np.int32]
 The first of its lines tells how many cells there are, and on how many nobody stands. Then each cell
 has one: the first row on it, -1 for nobody; how many stand on it, those among them who will be born
 there, or less its place among the empty cells; of these, the one in that place. Then, where more
-than one may stand on a cell, each row: who came before it, of the first one the last, and behind it.
+than one may stand on a cell, each row: who came before it, of the first one the last, and behind.
 """
 FIRST_ROW: Final = 0
 COUNT: Final = 1
@@ -395,8 +395,8 @@ def _link_all(
     cells: int,
 ) -> None:
     crowds[0, 0], crowds[0, 1] = cells, 0
-    for cell in range(1, cells + 1):
-        crowds[cell, FIRST_ROW], crowds[cell, COUNT] = -1, 0
+    for line in range(1, cells + 1):
+        crowds[line, FIRST_ROW], crowds[line, COUNT] = -1, 0
     for row in range(len(ids)):
         cell = np.int64(ids[row] - FIRST)
         if 0 <= cell < cells and _stands(owners, handles, mask, row):
@@ -405,10 +405,10 @@ def _link_all(
     if crowds.shape[1] <= EMPTY:
         return
     free = 0
-    for cell in range(cells):
-        crowds[1 + free, EMPTY] = cell
-        if crowds[1 + cell, COUNT] == 0:
-            crowds[1 + cell, COUNT] = -free
+    for place in range(cells):
+        crowds[1 + free, EMPTY] = place
+        if crowds[1 + place, COUNT] == 0:
+            crowds[1 + place, COUNT] = -free
             free += 1
     crowds[0, 1] = free
 

@@ -368,7 +368,8 @@ def turn_cells(
     is_dense = 0 < cells_in_all <= 2 * buckets  # 0 of an open axis
     if is_dense:
         buckets = cells_in_all
-    nobody = (np.full(size, -1) for size in (count, count, buckets, buckets))
+    before, behind = np.full(count, -1), np.full(count, -1)
+    first, last = np.full(buckets, -1), np.full(buckets, -1)
     cells = TurnCells(
         places,
         grid.sizes,
@@ -380,7 +381,10 @@ def turn_cells(
         np.array([1] * more + list(grid.counts)),
         np.zeros((count, 3), np.int64),
         np.zeros(count, np.bool_),
-        *nobody,
+        before,
+        behind,
+        first,
+        last,
         is_dense,
     )
     _enter_all(cells)

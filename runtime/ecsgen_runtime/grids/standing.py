@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..columns import OwnedRows, Rows
 from ..entity_manager import Entities
 from ..errors import FullCellError
-from ..handles import Columns, EntityArray, Id, RowArray
+from ..handles import Columns, Id, RowArray
 from ..manager import Manager
 from ..per_class import NO_SLOTS
 from ..policies.ids import stale_id

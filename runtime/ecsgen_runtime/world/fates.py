@@ -214,7 +214,8 @@ class Fates:
     def _columns(self, name: str, count: int, shares: Mapping[int, _Share]) -> Columns:
         """Return the values of all who get rows of a manager, by field; of fields that only some
         are given the others have the default."""
-        columns = dict(_defaults(type(getattr(self._world, name))))
+        kind: Any = type(getattr(self._world, name))
+        columns = dict(_defaults(kind))
         for number, (mine, place) in shares.items():
             for (of, field), values in self.births[number].columns.items():
                 if of != name:
