@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from copy import deepcopy
+from itertools import permutations
 from typing import Any, ClassVar
 from unittest.mock import patch
 
@@ -16,15 +17,26 @@ from .cases import check_shown
 from .subject import (
     COPIES,
     Roomy,
+    Subject,
     announcing,
     born,
     deaths,
     fail,
+    handles_with,
     lack,
     refuses,
     same,
     succeed,
 )
+
+
+def _alike(subject: Subject, source: Subject) -> tuple[str, str] | None:
+    """Return a field of each that the other's columns fit, if there are such."""
+    kinds = {(f.dtype, f.shape): f.name for f in source.whole if f.dtype[0] == "f"}
+    for field in subject.whole:
+        if (field.dtype, field.shape) in kinds:
+            return field.name, kinds[field.dtype, field.shape]
+    return None
 
 
 class SpawningCases(Roomy):
@@ -269,6 +281,23 @@ class SpawningCases(Roomy):
             if hasattr(manager, "collect"):
                 successor = succeed(w, es[0], **{module: own})
                 assert same(manager.row(manager.require(successor)), expected)
+
+    def test_columns_of_others_whose_rows_go_can_be_spawned(self) -> None:
+        """Others move into their place before the new rows are filled."""
+        for module, other in permutations(self.subjects, 2):
+            both = _alike(self.subjects[module], self.subjects[other])
+            w = self.world()
+            source, manager = getattr(w, other), getattr(w, module)
+            if both is None or not hasattr(source, "collect"):
+                continue
+            es = self.populate(w, 6, [other])
+            column = getattr(source.data, both[1])[:3]
+            expected = column.tolist()
+            w.destroy_many(es[:3])
+            with handles_with(w.entities, MIN_FREE=0):
+                es = w.spawn(3, **{other: {}, module: {both[0]: column}})
+            found = getattr(manager.data, both[0])[manager.require_many(es)]
+            assert same(found.tolist(), expected)
 
     def announced(self) -> Iterator[tuple[Any, str, str, int]]:
         """Yield worlds with an entity whose row is announced as it goes: its module, another."""
