@@ -29,8 +29,9 @@ def built(number: int, backend: Backend, count: int = 20, rich: str = "queries")
 
 def kernels(text: str) -> list[Kernel]:
     """All kernels of a schema."""
-    homes = [read(text), *read(text).components.values()]
-    return [kernel for home in homes for kernel in home.kernels.values()]
+    schema = read(text)
+    own = [kernel for one in schema.components.values() for kernel in one.kernels.values()]
+    return [*schema.kernels.values(), *own]
 
 
 def given(kernel: Kernel, random: Generator) -> dict[str, int]:
