@@ -51,7 +51,7 @@ class OtherManagers:
         """The expression for a manager: a component's kernel knows its own, and its grid."""
         if self.is_world:
             return f"self.{self.components[component].module}"
-        return "self" if component in (self.home, OWN) else "self._grid"
+        return "self" if component in (self.home, OWN, PARENT) else "self._grid"
 
     def data(self, component: str) -> str:
         """The expression for a manager's columns, of whatever rows of its own."""
