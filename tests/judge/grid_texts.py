@@ -67,18 +67,19 @@ KNOWN = f"""{CROWD}
   before: {{over: Bird, near: {{kin: {{radius: Bird.see, among: Patch}},
     prey: {{radius: 1, among: Bird}}}}, steps: [Bird.see = 2, Bird.cell = Bird.goal,
     "Bird.m = i32(count(kin) + 10 * count(prey))", Bird.goal = Bird.cell.Bird.goal]}}
-  born: {{over: Tree, steps: ["spawn(Bird(cell=Tree.goal), where=Tree.b or Tree.e > 0)"]}}
+  born: {{over: Tree, steps: [Tree.x = Tree.goal.x,
+    "spawn(Bird(cell=Tree.goal), where=Tree.b or Tree.e > 0)"]}}
   sent: {{over: Sheep, steps: [Sheep.cell.b = Sheep.cell.b and Sheep.b]}}
   small: {{over: Bird, turns: rows, near: {{radius: 1, among: Patch}}, steps: [
     "Bird.u = u8(coords(Bird.goal)[0])", "Bird.u = Bird.u + u8(nearest(offset[0]))"]}}
-  dead: {{over: Note, turns: rows, steps: [Note.tree.cell = Note.goal]}}
-  told: {{over: Sheep, near: {{radius: 1, among: Patch}}, steps: [
-    Sheep.e = max(other.x), Sheep.goal.x -= Sheep.x]}}
+  dead: {{over: Note, turns: rows, steps: [Note.x = Note.goal.x, Note.tree.cell = Note.goal]}}
+  told: {{over: Sheep, near: {{radius: 9, among: Patch}}, steps: [
+    Sheep.e = sum(other.x), Sheep.goal.x -= Sheep.x]}}
 """
 """Kernels that have been wrong once: lists of cells that rows left, those whom a query has, who is
 known by a birth or death only, the dead among those who are chosen, what was before the kernel."""
 OWN = """
-  reach: {near: {radius: see, among: Patch}, steps: ["m = i32(count(other))"]}
+  reach: {near: {radius: see, among: Patch}, steps: ["m = i32(sum(other.m))"]}
 """
 STANDING = ("Sheep", "Bird", "Tree")
 OWNED = ("Sheep", "Bird", "Purse", "Note", "Coat")

@@ -154,10 +154,11 @@ class Match:
             part = manager(self.world, name)
             there, about = rows_of(part), (name, run.kernel.keys)
             owners = [int(part.entity(k)) if judge.is_owned(name) else 0 for k in there]
-            is_free = {row: name in grouped or not row.is_active for row in rows}
-            if any(is_free.values()) and {*owners} == {row.owner for row in rows}:
-                places = {row: owners.index(row.owner) if is_free[row] else -1 for row in rows}
-                rows.sort(key=places.__getitem__)
+            free = {row.owner for row in rows if name in grouped or not row.is_active}
+            if free and {*owners} == {row.owner for row in rows}:
+                places = {one: k if one in free else -1 for k, one in enumerate(owners)}
+                in_order = sorted((places[row.owner], k) for k, row in enumerate(rows))
+                rows[:] = [rows[k] for _, k in in_order]
             assert owners == [row.owner for row in rows], about
             if judge.has_ids(name):
                 assert [part.id_of(k) for k in there] == [row.id for row in rows], about
