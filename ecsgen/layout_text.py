@@ -133,6 +133,8 @@ def effects(call: Call) -> dict[str, str]:
         "of others": ", ".join(_gathered(call.reads_of_others)),
         "writes": ", ".join(_gathered(program.effects.writes)),
         "sends to": ", ".join(_gathered(call.sends)),
+        "spawns": ", ".join(program.effects.spawns),
+        "destroys": "rows" if program.effects.destroys else "",
     }
 
 

@@ -199,4 +199,7 @@ def _effects(one: Call) -> str:
         said.append(f"{'' if reads else 'reads '}of others {', '.join(others)}")
     said += [f"writes {', '.join(one.writes)}"] if one.writes else []
     said += [f"sends to {', '.join(one.sends)}"] if one.sends else []
+    fates = one.kernel.program.effects
+    said += [f"spawns {', '.join(fates.spawns)}"] if fates.spawns else []
+    said += ["destroys"] if fates.destroys else []
     return "; ".join(said)
