@@ -134,7 +134,7 @@ def effects(call: Call) -> dict[str, str]:
         "writes": ", ".join(_gathered(program.effects.writes)),
         "sends to": ", ".join(_gathered(call.sends)),
         "spawns": ", ".join(program.effects.spawns),
-        "destroys": "some" if program.effects.destroys else "",
+        "destroys": "rows" if program.effects.destroys else "",
     }
 
 

@@ -292,6 +292,7 @@ def check_schedules(
     """
     for name, entries in world.schedules:
         types: dict[str, tuple[str, str]] = {}
+        changed: set[str] = set()
         for place, (entry, every, start) in enumerate(entries):
             mark = world.marks[f"schedule.{name}.{place}"]
             if start < 0 or (every is not None and every < 1):
@@ -308,6 +309,12 @@ def check_schedules(
                 message, hint = _no_kernel(entry, world, components)
                 diagnostics.add("E514", message, mark, hint=hint)
                 continue
+            if kernel.each and changed.intersection(world.members_of(holder or kernel.over)):
+                message = f"{quote(entry)} has a value for each row, and an entry before it"
+                diagnostics.add("E514", f"{message} changes which rows there are", mark)
+            changed.update(kernel.program.effects.spawns)
+            if kernel.program.effects.destroys:
+                changed.update(name for name, one in components.items() if one.grid is None)
             for argument, text, _ in kernel.args:
                 shown = f"{text} of each row" if argument in kernel.each else text
                 first, where = types.setdefault(argument, (shown, entry))

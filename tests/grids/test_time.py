@@ -104,6 +104,14 @@ def test_what_happens_at_times_is_a_pass_of_its_own() -> None:
     ]
 
 
+def test_values_for_rows_that_may_be_gone() -> None:
+    fates = SCHEMA.replace("{args: {by: i64}", "{args: {by: {type: i64, each: true}}")
+    fates = fates.replace("kernels: {wake", "kernels: {end: {over: Bear, steps: [die()]}, wake")
+    schedules = "  step: [Bear.eat, end, Bear.nap]\n  bad: [end, Bear.eat]\n"
+    (found,) = checked(fates + schedules)[1].errors
+    assert (found.code, found.mark.line) == ("E514", 11)
+
+
 @pytest.mark.parametrize(
     ("entry", "code"),
     [

@@ -191,7 +191,7 @@ def _times(one: Call) -> str:
 
 
 def _effects(one: Call) -> str:
-    """What a kernel reads, writes and sends, and whether somebody dies or is born, in words."""
+    """What a kernel reads, writes and sends, in words."""
     said = ["adds 1"] if one.text == TICK else []
     if reads := [*one.reads, *(["random numbers"] if one.draws else [])]:
         said.append(f"reads {', '.join(reads)}")
@@ -199,7 +199,7 @@ def _effects(one: Call) -> str:
         said.append(f"{'' if reads else 'reads '}of others {', '.join(others)}")
     said += [f"writes {', '.join(one.writes)}"] if one.writes else []
     said += [f"sends to {', '.join(one.sends)}"] if one.sends else []
-    said += ["destroys"] if one.kernel.program.effects.destroys else []
-    spawns = one.kernel.program.effects.spawns
-    said += [f"spawns {', '.join(spawns)}"] if spawns else []
+    fates = one.kernel.program.effects
+    said += [f"spawns {', '.join(fates.spawns)}"] if fates.spawns else []
+    said += ["destroys"] if fates.destroys else []
     return "; ".join(said)
