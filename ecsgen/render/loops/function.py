@@ -209,7 +209,8 @@ class LoopFunction(LoopFrame):
                 *(f"    {line}" for line in strips),
             ]
         delivery = [f"for {self.index} in range({rows}):", *(f"    {x}" for x in listed.delivery)]
-        return [*setup, *arrays, *strips, *(delivery if listed.delivery else [])]
+        known = f"{row}: Any  # with a sign or without one"
+        return [known, *setup, *arrays, *strips, *(delivery if listed.delivery else [])]
 
     def _body(self, is_known: bool) -> LoopBody:
         """The statements of one row; `is_known`: it has the same number in all components."""

@@ -199,9 +199,9 @@ class StencilQuestions:
             codes = [self._body.value(test).at(0).within(Level.ATOM) for test in tests]
             is_byte = len(tests) == 1 and isinstance(tests[0], OtherField)
             terms.append(codes[0] if is_byte else f"np.uint8({' & '.join(codes)})")
-        count = self._body.names.take("number")
+        count = self._body.names.take("alike")
         added = " + ".join(terms)
-        self._body.write(f"{count} = np.int64(np.uint8({added}))")
+        self._body.write(f"{count}: Any = np.int64(np.uint8({added}))")
         return uniform(type_, Code(count))
 
     def _added(self, how: str, type_: Type, value: Expression) -> Value:
