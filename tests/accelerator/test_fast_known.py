@@ -31,7 +31,7 @@ SCHEMAS = {
     "yard": ROOT / "tests" / "fast.yaml",
     "others": ROOT / "tests" / "unshipped.yaml",
 }
-LEFT_TO_PYTHON = {"ring", "unique", "indirect", "objects"}
+LEFT_TO_PYTHON = {"ring", "unique", "indirect", "objects", "cells", "standing"}
 """Policies with a part in methods that C does not stand for."""
 
 CALLED = """
@@ -72,7 +72,7 @@ def managers(packages: Packages) -> Iterator[type[Any]]:
     """Yield the generated managers."""
     for package in packages:
         for kind in classes(package):
-            if "_STEPS" in vars(kind) and kind.__name__ != "Manager":
+            if "_STEPS" in vars(kind) and kind.__name__ not in ("BaseManager", "Manager"):
                 yield kind
 
 

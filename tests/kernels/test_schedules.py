@@ -355,10 +355,10 @@ def test_who_is_born_and_that_somebody_dies(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(FATEFUL, encoding="utf-8")
     layout = ["layout", "--schemas", str(tmp_path), "--schedule", "day"]
     table = CliRunner().invoke(ecsgen, layout).stdout
-    assert table.split()[-3:] == ["Sheep.mates", "Sheep", "some"]
+    assert table.split()[-3:] == ["Sheep.mates", "Sheep", "rows"]
     world = world_package(FATEFUL, "schedules_fateful").Farm
     said = " ".join((inspect.getdoc(world.day) or "").split())
-    assert "writes Sheep.mates; destroys; spawns Sheep." in said
+    assert "writes Sheep.mates; spawns Sheep; destroys." in said
     said = " ".join((inspect.getdoc(world.live) or "").split())
     assert "within 1; asks neighbours within 9; of these it reads Sheep.energy; destroys;" in said
     assert "structural" not in said

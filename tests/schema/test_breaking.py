@@ -589,8 +589,7 @@ def test_the_table_of_methods_is_true() -> None:
         if "wrap" in has:
             has -= {"near", "wrap"}  # of a space, which is no policy
         said = {one for _, has_it, names in methods if has_it(component) for one in names.split()}
-        by_space = {"near", "wrap"} if hasattr(manager, "wrap") else set()  # files know no spaces
-        assert has & wanted == said | by_space, name
+        assert has & wanted == said, name
 
 
 def mixture(number: int) -> str:

@@ -81,7 +81,7 @@ def test_what_packages_export_is_reserved_for_classes() -> None:
     chunked = {name for name, module in PACKAGE.items() if module == ".archetypes"}
     tables = (
         *EXPORTED.values(),
-        *(SOME_EXPORT[module] for module in (".kernels.chance", ".spaces.spaced")),
+        *(SOME_EXPORT[module] for module in (".errors", ".kernels.chance", ".spaces.spaced")),
     )
     own = {"EntityManager", "EntityView", "Signature", "World"}
     assert listed(CLASS_NAMES) == {*" ".join(tables).split(), *own, *chunked}
