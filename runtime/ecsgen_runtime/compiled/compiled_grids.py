@@ -196,10 +196,7 @@ NO_STRIP: Final = -(1 << 62)
 def strip_shift(axes: Axes, strip: int, i: int, j: int, radius: int) -> int:
     """Return how many cells further on the strip is that is so many steps along the axes before the
     last one; `NO_STRIP` if there is none, or steps would meet one twice."""
-    x, y = 0, strip
-    if axes.x > 1:
-        planes = np.uint32(axes.y)  # 32 bits are divided in a third of the time
-        x, y = np.int64(np.uint32(strip) // planes), np.int64(np.uint32(strip) % planes)
+    x, y, _ = _places(axes, strip * axes.z)
     if axes.wraps_x:
         if i != 0 and axes.x <= 2 * radius:
             return NO_STRIP
