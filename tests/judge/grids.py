@@ -97,6 +97,8 @@ class Space:
 
     def offset(self, here: Value, there: Value) -> Value:
         o = there.data - here.data
+        if not any(self.wrap):
+            return typed(o)
         sizes = np.array(self.wrap, o.dtype)
         turned = o - sizes * np.rint(o / sizes)
         return typed(np.where((sizes > 0) & (np.abs(o) > sizes / 2), turned, o))
@@ -189,6 +191,7 @@ class InSpace(Nearby):
         if not 0 < radius < math.inf:
             raise ValueError(f"a radius of {radius}")
         self.space = Space(run.world.sizes[there], field.shape[0], radius)
+        self._met: dict[Row, list[Neighbour]] = {}
         self._cells: dict[Row, Coords | None] = {}
         self._crowds: dict[Coords | None, dict[Row, None]] = defaultdict(dict)
         for row in self.among:
@@ -208,6 +211,13 @@ class InSpace(Nearby):
             self._enter(row)
 
     def of(self, actor: Actor) -> list[Neighbour]:
+        """Who is near, worked out once for each row unless rows take turns."""
+        row = actor[self.here]
+        if self.run.in_turns or row not in self._met:
+            self._met[row] = self._found(actor)
+        return self._met[row]
+
+    def _found(self, actor: Actor) -> list[Neighbour]:
         here = self._place(actor[self.here])
         cell = self.space.cell(here)
         found: list[Neighbour] = []

@@ -91,6 +91,26 @@ def cell_of(one: Field, world: Any, entities: Any, random: Any, is_place: bool) 
     return int(random.integers(0, 3))
 
 
+class Cells(dict[str, Value]):
+    """A row of copied columns, each cell made when it is asked for."""
+
+    def __init__(self, columns: dict[str, tuple[str, Any]], place: int) -> None:
+        self.columns, self.place = columns, place
+
+    def __contains__(self, field: object) -> bool:
+        return field in self.columns
+
+    def __missing__(self, field: str) -> Value:
+        type_, column = self.columns[field]
+        self[field] = found = Value(type_, column[self.place])
+        return found
+
+    def copy(self) -> Cells:
+        found = Cells(self.columns, self.place)
+        found.update(self)
+        return found
+
+
 def mirrored(world: Any, text: str) -> World:
     """The judge's world that is like the product's."""
     grids = [name for name, component in read(text).components.items() if component.shape]
@@ -100,14 +120,12 @@ def mirrored(world: Any, text: str) -> World:
     judge.entities = {int(one) for one in world.entities}
     for name, component in judge.schema.components.items():
         part, made = manager(world, name), dict[int, Row]()
-        columns = {
-            field: (one.type, column(part, field, one)) for field, one in component.fields.items()
-        }
+        fields = component.fields.items()
+        columns = {field: (one.type, column(part, field, one)) for field, one in fields}
         for place, k in enumerate(rows_of(part)):
             owner = int(part.entity(k)) if judge.is_owned(name) else 0
             id_ = int(part.id_of(k)) if judge.has_ids(name) else 0
-            cells = {field: Value(type_, cells[place]) for field, (type_, cells) in columns.items()}
-            made[k] = row = judge.made(name, owner, id_, cells)
+            made[k] = row = Row(name, owner, id_, Cells(columns, place), next(judge.serials), True)
             judge.rows[name].append(row)
             row.is_active = not hasattr(part, "is_active") or part.is_active(k)
         for k, row in made.items():
@@ -144,6 +162,12 @@ def assert_same(world: Any, judge: World, kernel: Kernel, is_strict: bool = Fals
 def stacked(judge: World, name: str, field: str) -> Any:
     """A field of all rows of a judge's component."""
     none = judge.default(name, field)
-    cells = [row.cells[field].data for row in judge.rows[name]]
+    cells = [_data(row.cells, field) for row in judge.rows[name]]
     assert all(cell.dtype == none.data.dtype for cell in cells)
     return np.array(cells, none.data.dtype).reshape(len(cells), *none.shape)
+
+
+def _data(cells: dict[str, Value], field: str) -> Any:
+    if isinstance(cells, Cells) and field not in cells.keys():  # noqa: SIM118
+        return cells.columns[field][1][cells.place]  # as it was
+    return cells[field].data

@@ -54,7 +54,7 @@ class World:
         self.sizes = {name: one.sizes for name, one in self.schema.components.items()}
         self.rows: dict[str, list[Row]] = {name: [] for name in self.schema.components}
         self.grids: dict[str, Grid] = {}
-        self._serials = itertools.count()
+        self.serials = itertools.count()
         self._known: dict[tuple[str, str], tuple[list[Row], int, dict[int, list[Row]]]] = {}
         for name, component in self.schema.components.items():
             if component.shape:
@@ -70,7 +70,7 @@ class World:
         fields = component.fields
         whole = {one: cells[one] if one in cells else self.default(name, one) for one in fields}
         is_active = component.keys.get("partition") != {"start": "inactive"}
-        return Row(name, owner, id_, whole, next(self._serials), is_active)
+        return Row(name, owner, id_, whole, next(self.serials), is_active)
 
     def add(self, name: str, owner: int = 0, id: int = 0, **fields: Any) -> Row:
         """A row at the end, of what Python gives for fields."""
