@@ -140,7 +140,9 @@ def mirrored(world: Any, text: str) -> World:
     return judge
 
 
-def assert_same(world: Any, judge: World, kernel: Kernel, is_strict: bool = False) -> None:
+def assert_same(
+    world: Any, judge: World, kernel: Kernel, is_strict: bool = False, near: float = 1e-15
+) -> None:
     """All bytes, but of NaN, of `normal`, and of the sign of a zero from min and max, if open."""
     text = str(kernel.keys)
     is_open = not is_strict and any(f"{how}(" in text for how in ("min", "max", "clip"))
@@ -150,7 +152,7 @@ def assert_same(world: Any, judge: World, kernel: Kernel, is_strict: bool = Fals
             found = column(part, field, one)
             wanted = stacked(judge, name, field)
             if "normal(" in text:
-                np.testing.assert_allclose(found, wanted, 1e-12, 1e-15)
+                np.testing.assert_allclose(found, wanted, 1e-12, near)
                 continue
             wrong = differing(found, wanted) & ~(is_open & (found == wanted))
             where = np.argwhere(wrong)[:1].tolist()
