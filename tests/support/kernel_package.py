@@ -48,7 +48,7 @@ def built(text: str, name: str, backend: Backend = "numpy") -> Subject:
 
 def manager_of(text: str, name: str, backend: Backend = "numpy") -> Any:
     """Build the package of a schema, and return a manager of its first component."""
-    component, package = built(text, name, backend)
+    component, package, _ = built(text, name, backend)
     return getattr(package, f"{component.name}Manager")(package.EntityManager())
 
 
