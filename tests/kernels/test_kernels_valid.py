@@ -145,7 +145,13 @@ def test_valid_kernels_run(text: Callable[[int], str], backend: Backend, seeds: 
     subject = built(found, f"valid_{text.__name__}_{backend}", backend)
     manager = filled(subject, 12, np.random.default_rng(1))
     world = SimpleNamespace(entities=manager._entities, body=manager)
-    known = {"on": True, "kind": 2, "dt": 0.25, "shift": -3, "gain": (0.5, -2.0, 0.0)}
+    known: dict[str, Any] = {
+        "on": True,
+        "kind": 2,
+        "dt": 0.25,
+        "shift": -3,
+        "gain": (0.5, -2.0, 0.0),
+    }
     for one in subject.component.kernels:
         given = {argument.name: known[argument.name] for argument in one.program.arguments}
         judge = mirrored(world, found)
