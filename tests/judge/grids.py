@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -96,6 +97,8 @@ class Space:
 
     def offset(self, here: Value, there: Value) -> Value:
         o = there.data - here.data
+        if not any(self.wrap):
+            return typed(o)
         sizes = np.array(self.wrap, o.dtype)
         turned = o - sizes * np.rint(o / sizes)
         return typed(np.where((sizes > 0) & (np.abs(o) > sizes / 2), turned, o))
@@ -188,23 +191,38 @@ class InSpace(Nearby):
         if not 0 < radius < math.inf:
             raise ValueError(f"a radius of {radius}")
         self.space = Space(run.world.sizes[there], field.shape[0], radius)
-        self._cells = {row: self.space.cell(self._place(row)) for row in self.among}
+        self._met: dict[Row, list[Neighbour]] = {}
+        self._cells: dict[Row, Coords | None] = {}
+        self._crowds: dict[Coords | None, dict[Row, None]] = defaultdict(dict)
+        for row in self.among:
+            self._enter(row)
 
     def _place(self, row: Row) -> Value:
         return self.run.cells(row)[self.component.space]
 
+    def _enter(self, row: Row) -> None:
+        cell = self._cells[row] = self.space.cell(self._place(row))
+        self._crowds[cell][row] = None
+
     def follow(self, row: Row) -> None:
         """In turns: a row has been written; in a new cell it is the last."""
         if row in self._cells and self._cells[row] != self.space.cell(self._place(row)):
-            del self._cells[row]
-            self._cells[row] = self.space.cell(self._place(row))
+            del self._crowds[self._cells[row]][row]
+            self._enter(row)
 
     def of(self, actor: Actor) -> list[Neighbour]:
+        """Who is near, worked out once for each row unless rows take turns."""
+        row = actor[self.here]
+        if self.run.in_turns or row not in self._met:
+            self._met[row] = self._found(actor)
+        return self._met[row]
+
+    def _found(self, actor: Actor) -> list[Neighbour]:
         here = self._place(actor[self.here])
         cell = self.space.cell(here)
         found: list[Neighbour] = []
         for around in self.space.around(cell) if cell else ():
-            for row in [row for row, at in self._cells.items() if at == around]:
+            for row in self._crowds.get(around, ()):
                 offset = self.space.offset(here, self._place(row))
                 found += self.met(row, actor, offset) if self.space.reaches(offset) else []
         return found

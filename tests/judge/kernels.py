@@ -50,7 +50,7 @@ class Run:
         self.components = world.schema.components
         self.in_turns = "turns" in self.kernel.keys
         everyone = [row for some in world.rows.values() for row in some]
-        self.before = {} if self.in_turns else {row: dict(row.cells) for row in everyone}
+        self.before = {} if self.in_turns else {row: row.cells.copy() for row in everyone}
         self.messages: list[tuple[Place, str, Value]] = []
         self.dead: list[int | Row] = []  # entities, and rows by their ids
         self.births: list[Birth] = []

@@ -266,6 +266,8 @@ class Scope:
 
     def _asked(self, node: ast.Call) -> str:
         """The neighbourhood that a question names; it need not where there is only one."""
+        if len(self.run.nearby) == 1:
+            return next(iter(self.run.nearby))
         names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
         (near,) = names & {*self.run.nearby} or self.run.nearby
         return near

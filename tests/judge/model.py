@@ -54,7 +54,8 @@ class World:
         self.sizes = {name: one.sizes for name, one in self.schema.components.items()}
         self.rows: dict[str, list[Row]] = {name: [] for name in self.schema.components}
         self.grids: dict[str, Grid] = {}
-        self._serials = itertools.count()
+        self.serials = itertools.count()
+        self._known: dict[tuple[str, str], tuple[list[Row], int, dict[int, list[Row]]]] = {}
         for name, component in self.schema.components.items():
             if component.shape:
                 self.grids[name] = grid = Grid(shapes.get(name, component.shape), component.wrap)
@@ -66,9 +67,10 @@ class World:
     def made(self, name: str, owner: int, id_: int, cells: dict[str, Value]) -> Row:
         """A new row that lies nowhere yet; fields that are not given have their defaults."""
         component = self.schema.components[name]
-        whole = {field: self.default(name, field) for field in component.fields} | cells
+        fields = component.fields
+        whole = {one: cells[one] if one in cells else self.default(name, one) for one in fields}
         is_active = component.keys.get("partition") != {"start": "inactive"}
-        return Row(name, owner, id_, whole, next(self._serials), is_active)
+        return Row(name, owner, id_, whole, next(self.serials), is_active)
 
     def add(self, name: str, owner: int = 0, id: int = 0, **fields: Any) -> Row:
         """A row at the end, of what Python gives for fields."""
@@ -105,12 +107,22 @@ class World:
 
     def first(self, name: str, entity: int) -> Row | None:
         """The row of a living entity, of several the oldest."""
-        found = [row for row in self.rows[name] if row.owner == entity and self.lives(row)]
+        found = filter(self.lives, self._with(name, "owner", entity))
         return min(found, key=lambda row: row.serial, default=None) if entity else None
 
     def with_id(self, name: str, id_: int) -> Row | None:
-        found = (row for row in self.rows[name] if row.id == id_ and self.lives(row))
-        return next(found, None) if id_ else None
+        return next(filter(self.lives, self._with(name, "id", id_)), None) if id_ else None
+
+    def _with(self, name: str, key: str, number: int) -> Sequence[Row]:
+        """Rows by their owner or id: sorted anew when there are other ones."""
+        rows = self.rows[name]
+        known, count, found = self._known.get((name, key), (None, 0, {}))
+        if known is not rows or count != len(rows):
+            found = {}
+            for row in rows:
+                found.setdefault(getattr(row, key), []).append(row)
+            self._known[name, key] = rows, len(rows), found
+        return found.get(number, ())
 
     def names(self, over: str) -> list[str]:
         """The components that what is called so has rows of."""

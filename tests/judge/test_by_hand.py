@@ -426,3 +426,18 @@ def test_time() -> None:
         step(world, "step")
         found.append((world.tick, world.column("Patch", "due")[0], world.calls["due"]))
     assert found == [(1, 2, 1), (2, 2, 3), (3, 4, 4), (4, 4, 5), (5, 6, 7)]
+
+
+def test_parents_come_first() -> None:
+    """Whatever the order of rows: children see what their parents have become."""
+    steps = '["world = parent.world @ local", "place.x += world[0, 1]", "hp -= 3"]'
+    fields = '{world: "f32[2,2]", local: "f32[2,2]", place: "f32[3]", hp: u8}'
+    text = f"component: Body\nfields: {fields}\nhierarchy: {{orphans: root}}\n"
+    world = World(f"{text}kernels: {{k: {{steps: {steps}}}}}")
+    child, above, root = (
+        world.add("Body", k, local=[[1, 2], [0, 1]], hp=hp) for k, hp in ((1, 9), (2, 2), (3, 0))
+    )
+    child.parent, above.parent = above, root
+    call(world, "Body.k")
+    assert [place[0] for place in world.column("Body", "place")] == [6, 4, 2]
+    assert world.column("Body", "hp") == [6, 255, 253]

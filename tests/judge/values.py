@@ -7,22 +7,24 @@ of what it meets: as numpy has it, which is also what two types make (`i32 + f32
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 NUMBERS = {f"{k}{n}": np.dtype(f"{k}{n // 8}") for k in "iu" for n in (8, 16, 32, 64)}
 NUMBERS |= {"f32": np.dtype("f4"), "f64": np.dtype("f8")}
+NAMES = {dtype: name for name, dtype in NUMBERS.items()} | {np.dtype(bool): "bool"}
 LITERALS = ("int", "float")
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """A value of a type: a number's, `bool`, an enum's name, `entity`, `id<Component>`."""
 
     type: str
@@ -56,8 +58,7 @@ def value(type_: str, data: Any, shape: tuple[int, ...] | None = None) -> Value:
 
 def typed(data: Any) -> Value:
     """The result of an operation, whose type it has."""
-    dtype = np.asarray(data).dtype
-    return Value("bool" if dtype.kind == "b" else f"{dtype.kind}{dtype.itemsize * 8}", data)
+    return Value(NAMES[np.asarray(data).dtype], data)
 
 
 def default(type_: str, shape: tuple[int, ...], written: Any) -> Value:
@@ -217,6 +218,8 @@ def normalize(one: Value) -> Value:
 def dot(left: Value, right: Value) -> Value:
     """Also `@`: sums from left to right, each operation rounded."""
     a, b = left.data, right.data
+    if a.ndim == b.ndim == 1:
+        return typed(reduce(operator.add, a * b))
     found = np.multiply.outer(a[..., 0], b[0])
     for k in range(1, len(b)):
         found = np.add(found, np.multiply.outer(a[..., k], b[k]))

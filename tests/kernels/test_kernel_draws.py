@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from copy import deepcopy
 from statistics import NormalDist
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from ecsgen.kernels.draws import numbered
 from ecsgen.model import Project
 from ecsgen.model.programs import Draw, walk
 from ecsgen.render.printers import name_hash
-from tests.models.kernel_reference import Reference
+from tests.judge.kernels import call
+from tests.judge.mirror import assert_same, mirrored
 from tests.support.evolving import loaded, world
 from tests.support.kernel_package import columns_of
 from tests.support.world_package import load, world_package
@@ -85,6 +86,9 @@ kernels:
   keep: {over: charmed, key: Charm.own, steps: ["Charm.luck = random()"]}
   stir: {over: both, where: random() < 0.9, steps: ["Body.t = normal()", "Node.x = random()"]}
 """
+
+
+BODY = SCHEMA.partition("---")[0]
 
 
 @pytest.fixture(scope="module")
@@ -154,26 +158,19 @@ def test_both_backends_give_the_same_bits(
 
 
 @pytest.mark.parametrize("backend", [0, 1])
-def test_as_the_reference_says(packages: Any, backend: int) -> None:
+def test_as_the_judge_says(packages: Any, backend: int) -> None:
     """Also what number each draw has, and what is read before a step changes it."""
-    project, package = packages[backend]
-    component = next(c for c in project.components if c.name == "Body")
-    w = filled(package, 33)
-    calls: dict[str, int] = {}
+    w = filled(packages[backend][1], 33)
     w.body.seed = 99
+    calls: dict[str, int] = {}
     for module, kernel, given in CALLS:
-        if module != "body" or kernel == "still":
-            continue
-        program = next(k.program for k in component.kernels if k.name == kernel)
-        before = columns(w.body.data, component)
-        who = before["own"] if kernel == "keyed" else np.array(w.body.data.entity)
-        stems = kernel_inputs.stems(99, f"Body.{kernel}", calls.get(kernel, 0), who)
-        calls[kernel] = calls.get(kernel, 0) + 1
-        Reference(before, given, stems=stems).run(program, range(33))
-        getattr(w.body, kernel)(**given)
-        after = columns(w.body.data, component)
-        for name, wanted in before.items():
-            assert np.allclose(after[name], wanted, rtol=1e-6, atol=1e-12), (kernel, name)
+        if module == "body":
+            judge = mirrored(SimpleNamespace(entities=w.entities, body=w.body), BODY)
+            judge.seed(99)
+            judge.calls = calls
+            run = call(judge, f"Body.{kernel}", **given)
+            getattr(w.body, kernel)(**given)
+            assert_same(w, judge, run.kernel, near=1e-12)
 
 
 @pytest.mark.parametrize("backend", [0, 1])

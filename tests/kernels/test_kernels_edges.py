@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ecsgen.config import BACKENDS
-from tests.models.kernel_interpreter import run
+from tests.models.kernel_interpreter import assigned
 from tests.models.kernel_scalars import SCALARS
 from tests.support.kernel_package import differing, manager_of
 
@@ -304,9 +304,7 @@ def expected(case: Case) -> NDArray[Any]:
     kind, rows = SCALARS[case.scalar], rows_of(case)
     found: NDArray[Any] = np.ones(len(rows), kind)
     for place, row in enumerate(rows):
-        fields = {**inputs(case, row), "r": kind(1)}
-        run([f"r = {case.text}"], fields, case.where)
-        found[place] = fields["r"]
+        found[place] = assigned(case.text, inputs(case, row), case.where, kind(1))
     return found
 
 

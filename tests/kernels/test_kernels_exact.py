@@ -1,7 +1,8 @@
-"""Generated kernels: bit for bit what the reference says, whatever is in the columns."""
+"""Generated kernels: bit for bit what the judge says, whatever is in the columns."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ecsgen.config import Backend
-from ecsgen.model import Kernel
-from tests.models.kernel_reference import SCALARS, Reference
+from tests.judge.kernels import call
+from tests.judge.mirror import assert_same, mirrored
+from tests.judge.values import ROOTS
 from tests.support.kernel_package import (
     Subject,
     arguments,
     built,
-    columns_of,
-    differing,
     fill,
     filled,
     manager_of,
@@ -56,27 +56,17 @@ def check(subject: Subject, number: int, rows: int, seed: int) -> None:
     manager = filled(subject, rows, random)
     if subject.component.hierarchy:
         relate(manager, rows, random)
-    expected = {name: c.copy() for name, c in columns_of(manager.data, subject.component).items()}
-    given = arguments(kernel)
+    judged(subject, manager, kernel.name, arguments(kernel))
+
+
+def judged(subject: Subject, manager: Any, name: str, given: dict[str, Any]) -> None:
+    """Call a kernel, which leaves the same bits as the judge."""
+    world = SimpleNamespace(entities=manager._entities, body=manager)
+    judge = mirrored(world, subject.text)
+    kernel = call(judge, f"Body.{name}", **given).kernel
     with np.errstate(all="ignore"):
-        getattr(manager, kernel.name)(**given)
-    if subject.component.hierarchy:
-        order = [int(row) for level in manager.levels() for row in level if row < manager.n_active]
-        parents = manager.data.parent
-        above = dict(kernel.program.above_roots)
-        Reference(expected, given, parents, above).run(kernel.program, order)
-    else:
-        Reference(expected, given).run(kernel.program, range(rows))
-    compare(kernel, columns_of(manager.data, subject.component), expected)
-
-
-def compare(kernel: Kernel, found: dict[str, Any], expected: dict[str, Any]) -> None:
-    for name, column in found.items():
-        wrong = differing(column, expected[name])
-        assert not wrong.any(), (
-            f"{kernel.steps} where {kernel.where!r}: {name} at {np.argwhere(wrong)[0]}: "
-            f"{column[wrong][0]!r}, not {expected[name][wrong][0]!r}"
-        )
+        getattr(manager, name)(**given)
+    assert_same(world, judge, kernel, is_strict=True)
 
 
 def relate(manager: Any, rows: int, random: np.random.Generator) -> None:
@@ -196,14 +186,9 @@ def test_shapes_and_trees(large: Subject, number: int, rows: int) -> None:
     for field in component.fields:
         if rows > 1 and field.type.scalar[0] == "f":  # with values that stay finite
             write(manager.data, field, random.standard_normal((rows, *field.type.shape)))
-    expected = {name: c.copy() for name, c in columns_of(manager.data, component).items()}
     given = {"dt": 0.25, "gains": tuple(range(40))}
     given = {argument.name: given[argument.name] for argument in kernel.program.arguments}
-    getattr(manager, kernel.name)(**given)
-    defaults = {name: np.array(elements) for name, elements in kernel.program.above_roots}
-    order = [row for level in manager.levels() for row in level.tolist()]
-    Reference(expected, given, manager.data.parent, defaults).run(kernel.program, order)
-    compare(kernel, columns_of(manager.data, component), expected)
+    judged(large, manager, kernel.name, given)
 
 
 FUNCTIONS = (
@@ -236,7 +221,7 @@ def test_functions_are_within_four_ulps(backend: Backend) -> None:
     manager.shape()
     for name in names:
         found = getattr(data, name)
-        true = SCALARS[name[:-4]](data.x_f64.astype(np.longdouble))
+        true = ROOTS[name[:-4]](data.x_f64.astype(np.longdouble))
         error = np.abs(found - true) / np.spacing(np.abs(found))
         assert error.max() <= 4, name
 

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from ecsgen.layout_text import remarks
 from ecsgen.model.programs import Cast, Constant, Operation, Program, walk
 from ecsgen.model.types import SCALARS, Type, promote
 from ecsgen.render.blocks.array_values import Constants, Layout, Value
-from tests.models.kernel_reference import Reference
 from tests.models.kernel_scalars import SCALARS as NUMPY
 from tests.support.world_package import load
 
@@ -101,20 +99,6 @@ def test_effects_are_known() -> None:
     assert program.effects.reads == ("height", "place", "speed", "parent.world", "local")
     assert program.effects.writes == ("place", "world", "hp")
     assert [argument.name for argument in program.arguments] == ["dt"]
-
-
-def test_reference_runs_row_by_row() -> None:
-    program = kernel("world = parent.world @ local", "place.x += world[0, 1]", "hp -= 3")
-    columns: dict[str, NDArray[Any]] = {
-        "world": np.zeros((3, 2, 2), np.float32),
-        "local": np.array([[[1, 2], [0, 1]]] * 3, np.float32),
-        "place": np.zeros((3, 3), np.float32),
-        "hp": np.array([0, 2, 9], np.uint8),
-    }
-    parents = np.array([0xFFFF_FFFF, 0, 1])
-    Reference(columns, {"dt": 1.0}, parents, {"world": np.eye(2)}).run(program, range(3))
-    assert columns["place"][:, 0].tolist() == [2, 4, 6]
-    assert columns["hp"].tolist() == [253, 255, 6]
 
 
 def test_remarks_on_tags() -> None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ecsgen.config import BACKENDS, Backend
-from ecsgen.model import Kernel
-from tests.models.kernel_interpreter import run
-from tests.models.kernel_scalars import SCALARS
+from tests.judge.kernels import call
+from tests.judge.mirror import assert_same, mirrored
 from tests.models.kernel_texts import ENUM, FIELDS, Drawing
 from tests.models.kernel_texts import kernel as random_kernel
 from tests.support.generated_package import build
-from tests.support.kernel_package import Subject, built, columns_of, differing, filled
+from tests.support.kernel_package import built, filled
 from tests.support.world_package import checked
 
 SETUPS = {
@@ -139,39 +139,23 @@ def test_valid_kernels_make_python(tmp_path: Path, setup: str, backend: Backend)
 @pytest.mark.parametrize(("backend", "seeds"), [("numpy", range(120)), ("numba", range(8))])
 @pytest.mark.parametrize("text", [kernel, usual])
 def test_valid_kernels_run(text: Callable[[int], str], backend: Backend, seeds: range) -> None:
-    """They give what the interpreter says, shapes included."""
+    """They give what the judge says, shapes included."""
     head = FIELDS.format(keys="") + "kernels:\n"
     found = head + "".join(valid(head, seeds, text)) + ENUM
     subject = built(found, f"valid_{text.__name__}_{backend}", backend)
     manager = filled(subject, 12, np.random.default_rng(1))
+    world = SimpleNamespace(entities=manager._entities, body=manager)
+    known: dict[str, Any] = {
+        "on": True,
+        "kind": 2,
+        "dt": 0.25,
+        "shift": -3,
+        "gain": (0.5, -2.0, 0.0),
+    }
     for one in subject.component.kernels:
-        check(subject, manager, one)
-
-
-def check(subject: Subject, manager: Any, kernel: Kernel) -> None:
-    before = {name: c.copy() for name, c in columns_of(manager.data, subject.component).items()}
-    known = {"on": True, "kind": 2, "dt": 0.25, "shift": -3, "gain": (0.5, -2.0, 0.0)}
-    given = {argument.name: known[argument.name] for argument in kernel.program.arguments}
-    types = {argument.name: argument.type.scalar for argument in kernel.program.arguments}
-    with np.errstate(all="ignore"):
-        getattr(manager, kernel.name)(**given)
-    after = columns_of(manager.data, subject.component)
-    values = {n: value_of(np.array(g, SCALARS[types[n]])) for n, g in given.items()}
-    members = {f"Mode.{name}": np.uint8(k) for k, name in enumerate(("idle", "walk", "run"))}
-    for row in range(manager.data.n):
-        cells = {name: value_of(column[row]) for name, column in before.items()}
-        cells |= values | members
-        run(kernel.steps, cells, kernel.where)
-        for name, column in after.items():
-            wanted = np.array(cells[name], column.dtype)
-            wrong = differing(np.array(column[row]), wanted, 0)
-            is_zero = (column[row] == 0) & (wanted == 0)  # of min and max the sign is open
-            assert not (wrong & ~is_zero).any(), (
-                f"{kernel.steps} where {kernel.where!r}: {name} of row {row} is {column[row]!r}, "
-                f"not {wanted!r}; before {cells}"
-            )
-
-
-def value_of(cell: Any) -> Any:
-    """A cell as the interpreter has it: a scalar, or (nested) lists of them."""
-    return [value_of(part) for part in cell] if np.ndim(cell) else cell[()]
+        given = {argument.name: known[argument.name] for argument in one.program.arguments}
+        judge = mirrored(world, found)
+        kernel = call(judge, f"Body.{one.name}", **given).kernel
+        with np.errstate(all="ignore"):
+            getattr(manager, one.name)(**given)
+        assert_same(world, judge, kernel)

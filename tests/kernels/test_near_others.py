@@ -11,8 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ecsgen.config import BACKENDS, Backend
-from ecsgen.model import Kernel, Project
-from tests.models.world_reference import used_rows
+from ecsgen.model import Project
+from tests.judge.mirror import manager, rows_of
+from tests.judge.schema import Kernel, read
 from tests.support.others_package import built, check, filled
 from tests.support.soak import examples
 from tests.support.world_package import world_package
@@ -149,25 +150,26 @@ def crowded(module: Any, project: Project, count: int, seed: int) -> Any:
 def test_kernels(game: tuple[Any, Project], count: int, seed: int, reach: float) -> None:
     module, project = game
     world, random = crowded(module, project, count, seed), np.random.default_rng(seed)
-    for component in project.components:
-        for kernel in component.kernels:
-            if is_tried(project, f"{component.name}.{kernel.name}"):
-                n = getattr(world, component.module).data.n
-                check(world, project, kernel, values_of(kernel, reach, n, random), component.name)
-                used = used_rows(world, project)[component.name]
-                some = random.permutation(used)[: len(used) // 2].tolist()
+    schema = read(SCHEMA)
+    for name, component in schema.components.items():
+        part = manager(world, name)
+        for kernel in component.kernels.values():
+            if is_tried(project, kernel.name):
+                given = values_of(kernel, reach, part.data.n, random)
+                check(world, SCHEMA, kernel.name, given)
+                some = random.permutation(rows_of(part))[: len(rows_of(part)) // 2].tolist()
                 given = values_of(kernel, reach, len(some), random)
-                check(world, project, kernel, given, component.name, some)
-    for kernel in project.world.kernels:
+                check(world, SCHEMA, kernel.name, given, some)
+    for kernel in schema.kernels.values():
         if is_tried(project, kernel.name):
-            n = len(getattr(world, {"Bird": "bird"}.get(kernel.over, kernel.over)))
-            check(world, project, kernel, values_of(kernel, reach, n, random))
+            given = values_of(kernel, reach, len(manager(world, kernel.over)), random)
+            check(world, SCHEMA, kernel.name, given)
 
 
 def values_of(kernel: Kernel, reach: float, count: int, random: np.random.Generator) -> Any:
     """Values for its arguments, of which one may have a value for each row."""
     given = {"reach": reach, "scale": 0.5, "gain": random.normal(size=count)}
-    return {name: given[name] for name, _, _ in kernel.args}
+    return {name: given[name] for name in kernel.args}
 
 
 TIES_STEPS = """\

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsgen.config import BACKENDS, Backend
-from ecsgen.model import Kernel, Project
-from tests.models.world_reference import used_rows
+from ecsgen.model import Project
+from tests.judge.mirror import rows_of
+from tests.judge.schema import Kernel, read
 from tests.support.others_package import (
     KEYS,
     OTHERS,
@@ -22,7 +23,6 @@ from tests.support.others_package import (
     built,
     check,
     filled,
-    kernel_of,
 )
 from tests.support.soak import examples
 
@@ -151,13 +151,13 @@ def game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
 def arguments(world: Any, kernel: Kernel, random: np.random.Generator) -> dict[str, Any]:
     """Some arguments of a kernel of the world that looks at others."""
     found: dict[str, Any] = {}
-    for argument, text, _ in kernel.args:
+    for argument, one in kernel.args.items():
         found[argument] = 0.5
-        if text == "entity":
+        if one.type == "entity":
             alive = world.entities.live()
             found[argument] = int(random.choice(alive)) if len(alive) else 5
-        elif text.startswith("id<"):
-            ids = world.seeker.data.__getattribute__(text[3:-1].lower()).ravel()
+        elif one.type.startswith("id<"):
+            ids = getattr(world.seeker.data, one.type[3:-1].lower()).ravel()
             found[argument] = int(random.choice(ids)) if len(ids) else 0
     return found
 
@@ -170,13 +170,13 @@ def test_kernels_of_the_world(count: int, game: tuple[Any, Project]) -> None:
     names = [*WORLD, "swap", "grouped"] if count < 4000 else ["see_hash", "by_many", "swap"]
     if project.backend == "numba":  # each takes a second to compile
         names = [name for name in names if name not in ALIKE]
-    kernels = [one for one in project.world.kernels if one.name in names]
+    kernels = [one for one in read(SCHEMA).kernels.values() if one.name in names]
     for kernel in kernels:
-        check(world, project, kernel, arguments(world, kernel, random))
+        check(world, SCHEMA, kernel.name, arguments(world, kernel, random))
     if 0 < count < 4000:
         world.collect()
         for kernel in kernels:
-            check(world, project, kernel, arguments(world, kernel, random))
+            check(world, SCHEMA, kernel.name, arguments(world, kernel, random))
 
 
 @pytest.mark.parametrize("count", [0, 1, 60])
@@ -186,11 +186,11 @@ def test_kernels_of_components(count: int, game: tuple[Any, Project]) -> None:
     world = filled(module, project, count, random)
     everybody = [0, *world.node.data.entity.tolist()]
     for home, name in OF_COMPONENTS:
-        kernel = kernel_of(project, home, name)
+        kernel = read(SCHEMA).components[home].kernels[name]
         given: dict[str, Any] = {}
         if kernel.args:
             given = {"whom": everybody[-1], "both": random.choice(everybody, 2)}
-        check(world, project, kernel, given, home)
+        check(world, SCHEMA, kernel.name, given)
 
 
 @pytest.mark.parametrize("value", ["bird", None, 1.5, True])
@@ -358,7 +358,7 @@ def messages_game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
 
 def addressed(world: Any, kernel: Kernel, random: np.random.Generator) -> dict[str, int]:
     """Some arguments of a kernel that sends."""
-    names, found = [name for name, *_ in kernel.args], {}
+    names, found = [*kernel.args], {}
     if "whom" in names:
         found["whom"] = int(random.choice(world.sparse.data.entity)) if len(world.sparse) else 7
     if "which" in names:
@@ -375,9 +375,10 @@ def test_messages_of_the_world(count: int, messages_game: tuple[Any, Project]) -
     names = MESSAGES_WORLD if count < 4000 else ["strike_hash", "waits"]
     if project.backend == "numba":  # each takes a second to compile
         names = [name for name in names if name not in MESSAGES_ALIKE]
-    for kernel in project.world.kernels:
+    for kernel in read(MESSAGES_SCHEMA).kernels.values():
         if kernel.name in names:
-            check(world, project, kernel, addressed(world, kernel, random))
+            given = addressed(world, kernel, random)
+            check(world, MESSAGES_SCHEMA, kernel.name, given)
 
 
 @pytest.mark.parametrize("count", [0, 1, 60])
@@ -385,7 +386,7 @@ def test_messages_of_components(count: int, messages_game: tuple[Any, Project]) 
     module, project = messages_game
     world = filled(module, project, count, np.random.default_rng(count))
     for home, name in MESSAGES_OF_COMPONENTS:
-        check(world, project, kernel_of(project, home, name), {}, home)
+        check(world, MESSAGES_SCHEMA, f"{home}.{name}", {})
 
 
 def test_all_to_one(messages_game: tuple[Any, Project]) -> None:
@@ -394,9 +395,8 @@ def test_all_to_one(messages_game: tuple[Any, Project]) -> None:
     world = filled(module, project, 300, np.random.default_rng(3))
     world.sender.data.target = int(world.sparse.data.entity[0])
     world.sender.data.sum = np.random.default_rng(4).standard_normal(world.sender.data.n)
-    for kernel in project.world.kernels:
-        if kernel.name in ("strike_sparse", "elements", "waits", "all_types"):
-            check(world, project, kernel, {})
+    for name in ("strike_sparse", "elements", "waits", "all_types"):
+        check(world, MESSAGES_SCHEMA, name, {})
 
 
 BALLS_SCHEMA = """
@@ -456,17 +456,17 @@ def linked(module: Any, count: int, links: str, seed: int) -> Any:
 @settings(max_examples=examples(20), deadline=None)
 @given(count=st.sampled_from([0, 1, 2, 9, 33]), links=LINKS, seed=st.integers(0, 2**32 - 1))
 def test_links_of_all_kinds(balls: tuple[Any, Project], count: int, links: str, seed: int) -> None:
-    module, project = balls
-    world = linked(module, count, links, seed)
+    world = linked(balls[0], count, links, seed)
+    kernels = read(BALLS_SCHEMA).components["Ball"].kernels.values()
     random = np.random.default_rng(seed)
-    for kernel in project.components[0].kernels:
-        check(world, project, kernel, given_to(kernel, len(world.ball), random), "Ball")
+    for kernel in kernels:
+        check(world, BALLS_SCHEMA, kernel.name, given_to(kernel, len(world.ball), random))
     world.collect()
     n = len(world.ball)
-    for kernel in project.components[0].kernels:
-        check(world, project, kernel, given_to(kernel, n, random), "Ball")
+    for kernel in kernels:
+        check(world, BALLS_SCHEMA, kernel.name, given_to(kernel, n, random))
         some = random.permutation(n)[: n // 2].tolist()
-        check(world, project, kernel, given_to(kernel, len(some), random), "Ball", some)
+        check(world, BALLS_SCHEMA, kernel.name, given_to(kernel, len(some), random), some)
 
 
 def given_to(kernel: Kernel, count: int, random: np.random.Generator) -> dict[str, Any]:
@@ -478,12 +478,12 @@ def given_to(kernel: Kernel, count: int, random: np.random.Generator) -> dict[st
 def test_both_backends_give_the_same_bits(count: int) -> None:
     found = []
     for backend in BACKENDS:
-        module, project = built(BALLS_SCHEMA, "random_others", backend)
+        module, _ = built(BALLS_SCHEMA, "random_others", backend)
         world = linked(module, count, "any", count)
         with np.errstate(all="ignore"):
             for kernel in ("read", "send", "both"):
                 getattr(world.ball, kernel)()
-        rows = used_rows(world, project)["Ball"]
+        rows = rows_of(world.ball)
         columns = (world.ball.data.f, world.ball.data.d, world.ball.data.i, world.ball.data.on)
         found.append([np.nan_to_num(column[rows], nan=7.0).tobytes() for column in columns])
     assert found[0] == found[1]

@@ -9,8 +9,9 @@ import pytest
 from ecsgen_runtime.errors import StaleInstanceError
 
 from ecsgen.config import BACKENDS
-from ecsgen.model import Kernel, Project
-from tests.support.others_package import OTHERS, built, check, filled, kernel_of
+from ecsgen.model import Project
+from tests.judge.schema import Kernel, read
+from tests.support.others_package import OTHERS, built, check, filled
 
 STEPS = """\
     steps:
@@ -100,7 +101,7 @@ def game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
 def test_kernels_of_the_world(count: int, game: tuple[Any, Project]) -> None:
     module, project = game
     world = filled(module, project, count, np.random.default_rng(count))
-    for kernel in project.world.kernels:
+    for kernel in read(SCHEMA).kernels.values():
         given: dict[str, Any] = {}
         if kernel.name == "fed":
             random = np.random.default_rng(count)
@@ -108,7 +109,7 @@ def test_kernels_of_the_world(count: int, game: tuple[Any, Project]) -> None:
             given = {"by": random.normal(size=(n, 3)), "hit": random.integers(-9, 9, n)}
         elif kernel.args:
             given = {"whom": int(world.entities.live()[0]) if count else 0}
-        check(world, project, kernel, given)
+        check(world, SCHEMA, kernel.name, given)
 
 
 @pytest.mark.parametrize("count", [0, 1, 80])
@@ -116,17 +117,17 @@ def test_kernels_of_the_world(count: int, game: tuple[Any, Project]) -> None:
 def test_kernels_of_components(name: str, count: int, game: tuple[Any, Project]) -> None:
     module, project = game
     world = filled(module, project, count, np.random.default_rng(count))
-    kernel = kernel_of(project, "Node", name)
+    kernel = read(SCHEMA).components["Node"].kernels[name]
     random, n = np.random.default_rng(count), len(world.node)
-    check(world, project, kernel, each_of(kernel, n, random), "Node")
+    check(world, SCHEMA, kernel.name, each_of(kernel, n, random))
     some = random.permutation(n)[: n // 2].tolist()
-    check(world, project, kernel, each_of(kernel, len(some), random), "Node", some)
+    check(world, SCHEMA, kernel.name, each_of(kernel, len(some), random), some)
 
 
 def each_of(kernel: Kernel, count: int, random: np.random.Generator) -> dict[str, Any]:
     """Values for the arguments of a kernel, which all have one for each row."""
     shapes = {"by": (), "at": (2,)}
-    return {name: random.normal(size=(count, *shapes[name])) * 9 for name, _, _ in kernel.args}
+    return {name: random.normal(size=(count, *shapes[name])) * 9 for name in kernel.args}
 
 
 def test_a_mask_names_rows_in_their_order(game: tuple[Any, Project]) -> None:

@@ -17,9 +17,11 @@ from ecsgen.config import BACKENDS, Backend
 from ecsgen.model import Project
 from ecsgen.render.printers import Texts
 from ecsgen.render.world.module import Parts, world_module
+from tests.judge.kernels import call
+from tests.judge.mirror import assert_same, mirrored
 from tests.support.generated_package import shipped
-from tests.support.joined_package import CHANGES, Change, Contents, fill_all, schema
-from tests.support.kernel_package import arguments, columns_of, differing
+from tests.support.joined_package import CHANGES, Change, fill_all, schema
+from tests.support.kernel_package import arguments
 from tests.support.soak import examples
 from tests.support.world_package import load, world_package
 
@@ -484,6 +486,7 @@ COMPILED = 4
 
 @dataclass(frozen=True, repr=False)  # it would be long in messages
 class Packages:
+    text: str
     project: Project
     made: list[Any]
 
@@ -491,23 +494,20 @@ class Packages:
 @pytest.fixture(scope="module")
 def packages() -> Packages:
     text = schema(KERNELS, first=300)
-    return Packages(load(text), [world_package(text, f"joined_{b}", b) for b in BACKENDS])
+    return Packages(text, load(text), [world_package(text, f"joined_{b}", b) for b in BACKENDS])
 
 
-def check_call(project: Project, worlds: list[Any], number: int) -> None:
+def check_call(packages: Packages, worlds: list[Any], number: int) -> None:
     """Run a kernel in several worlds that are alike."""
-    kernel = project.world.kernels[number]
+    kernel = packages.project.world.kernels[number]
     given = arguments(kernel)
-    expected = Contents.of(worlds[0], project, kernel.over)
-    expected.run(kernel, given)
+    judge = mirrored(worlds[0], packages.text)
+    judge.orders.clear()  # it finds itself who takes part
+    judged = call(judge, kernel.name, **given).kernel
     for world in worlds:
         with np.errstate(all="ignore"):
             getattr(world, kernel.name)(**given)
-        for component in project.components:
-            data = getattr(world, component.module).data
-            for name, column in columns_of(data, component).items():
-                wrong = differing(column, expected.columns[f"{component.name}.{name}"])
-                assert not wrong.any(), (type(world), kernel.steps, kernel.where, name)
+        assert_same(world, judge, judged, is_strict=True)
 
 
 def check_story(
@@ -518,7 +518,7 @@ def check_story(
     for turn, (change, number) in enumerate(turns):
         worlds = [change(world, np.random.default_rng((seed, turn))) for world in worlds]
         fill_all(worlds, packages.project, np.random.default_rng((seed, turn, 1)))
-        check_call(packages.project, worlds, number)
+        check_call(packages, worlds, number)
 
 
 def stories(kernels: int) -> st.SearchStrategy[list[tuple[Change, int]]]:

@@ -80,15 +80,6 @@ def _met(*values: Value) -> list[Any]:
     return [converted(value, kind) for value in values]
 
 
-def settled(value: Value) -> Value:
-    """A literal that stands alone."""
-    if isinstance(value, float):
-        return np.float64(value)
-    if isinstance(value, int):
-        return np.int64(value) if value < 2**63 else np.uint64(value)
-    return value
-
-
 # --- operations on scalars -------------------------------------------------------------------
 
 

@@ -1,22 +1,20 @@
-"""A generated world of random kernels over a group and a query, and changes to such worlds."""
+"""Worlds of random kernels over a group and a query, and changes to such worlds."""
 
 from __future__ import annotations
 
 import copy
 import pickle
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsgen.model import Component, Kernel, Project
-from tests.models.kernel_reference import Reference
+from ecsgen.model import Component, Project
 from tests.models.kernel_texts import ENUM, FIELDS, kernel
 from tests.support.evolving import through_bytes
-from tests.support.kernel_package import columns_of, fill
+from tests.support.kernel_package import fill
 from tests.support.world_package import checked
 
 COMPONENTS = {
@@ -67,52 +65,6 @@ def schema(wanted: int, first: int) -> str:
                 break
         found += text
     return f"{WORLD}kernels:\n{found}{_components()}"
-
-
-# --- what is in a world --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Contents:
-    """Copies of all columns, and where the entities of a kernel have their rows."""
-
-    columns: dict[str, NDArray[Any]]
-    rows: dict[str, NDArray[Any]]
-
-    @classmethod
-    def of(cls, world: Any, project: Project, over: str) -> Contents:
-        found = {}
-        for component in _with_fields(project):
-            data = getattr(world, component.module).data
-            for name, column in columns_of(data, component).items():
-                found[f"{component.name}.{name}"] = column.copy()
-        entities = _members(world, over)
-        names = COMPONENTS if over == "crowd" else ("One", "Two")
-        managers = {name: getattr(world, name.lower()) for name in names}
-        rows = {name: [m.lookup(e) for e in entities] for name, m in managers.items()}
-        return cls(found, {name: np.array(each, np.intp) for name, each in rows.items()})
-
-    def run(self, kernel: Kernel, given: Mapping[str, Any]) -> None:
-        """Let the reference run the kernel, row by row, on copies of the entities' cells."""
-        count = len(next(iter(self.rows.values())))
-        cells = {
-            name: column[self.rows[name.partition(".")[0]]]
-            for name, column in self.columns.items()
-            if name.partition(".")[0] in self.rows
-        }
-        Reference(cells, given).run(kernel.program, range(count))
-        for name, values in cells.items():
-            self.columns[name][self.rows[name.partition(".")[0]]] = values
-
-
-def _members(world: Any, over: str) -> list[int]:
-    """Return the entities that the group or the query should have."""
-    if over == "pair":  # with those of dead entities that still have rows
-        owners = world.one.data.entity.tolist()
-        return [e for e in owners if e and world.two.has(e)]
-    managers = (world.one, world.two, world.three)
-    alive = world.entities.live().tolist()
-    return [e for e in alive if all(m.has(e) for m in managers) and not world.frozen.has(e)]
 
 
 def _with_fields(project: Project) -> list[Component]:

@@ -24,6 +24,7 @@ class Subject(NamedTuple):
 
     component: Component
     package: ModuleType
+    text: str = ""
 
 
 def schema(keys: str, wanted: int, first: int, **choices: bool) -> str:
@@ -42,12 +43,12 @@ def built(text: str, name: str, backend: Backend = "numpy") -> Subject:
     """Build the package of a schema."""
     package, component = world_package(text, name, backend), load(text).components[0]
     import_module(f"{name}.{component.module}")  # loaded when first used, and patched before
-    return Subject(component, package)
+    return Subject(component, package, text)
 
 
 def manager_of(text: str, name: str, backend: Backend = "numpy") -> Any:
     """Build the package of a schema, and return a manager of its first component."""
-    component, package = built(text, name, backend)
+    component, package, _ = built(text, name, backend)
     return getattr(package, f"{component.name}Manager")(package.EntityManager())
 
 

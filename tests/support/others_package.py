@@ -8,10 +8,11 @@ import numpy as np
 from ecsgen_runtime.bulk import Sizes
 
 from ecsgen.config import Backend
-from ecsgen.model import Field, Kernel, Project
+from ecsgen.model import Field, Project
 from ecsgen.model.columns import split_parts
 from ecsgen.policies import most_rows
-from tests.models.world_reference import NearReference, columns_of, same, used_rows
+from tests.judge.kernels import call
+from tests.judge.mirror import assert_same, manager, mirrored, rows_of
 from tests.support.kernel_package import random_values
 from tests.support.world_package import load, world_package
 
@@ -78,12 +79,6 @@ def filled(module: Any, project: Project, count: int, random: np.random.Generato
     return world
 
 
-def kernel_of(project: Project, home: str, name: str) -> Kernel:
-    """A kernel of a component."""
-    component = next(one for one in project.components if one.name == home)
-    return next(one for one in component.kernels if one.name == name)
-
-
 def randomize(world: Any, project: Project, es: Any, random: np.random.Generator) -> None:
     """Fill all fields with random bits, and links with handles of all kinds."""
     for component in project.components:
@@ -104,32 +99,29 @@ def _cells(
         return random.choice(np.concatenate((es, wild)), shape)
     if text.startswith("id<"):
         target = next(one for one in project.components if one.name == field.type.target)
-        manager = getattr(world, target.module)
-        used = used_rows(world, project)[target.name]
-        ids = manager.id_of_many(used)
+        manager_ = getattr(world, target.module)
+        ids = manager_.id_of_many(rows_of(manager_))
         return random.choice(np.concatenate((ids, ids + np.uint64(1 << 32), wild)), shape)
     return random_values(field, shape, random)
 
 
 def check(
-    world: Any,
-    project: Project,
-    kernel: Kernel,
-    given: dict[str, Any],
-    home: str = "",
-    chosen: list[int] | None = None,
+    world: Any, text: str, name: str, given: dict[str, Any], chosen: list[int] | None = None
 ) -> None:
-    """Run a kernel, or some rows of it, and compare all columns with what the reference makes of
+    """Run a kernel, or some rows of it, and compare all columns with what the judge makes of
     them."""
-    expected = NearReference(world, project, kernel, home, given, chosen).run_all()
-    used = used_rows(world, project)
-    holder = world
-    if home:
-        module = next(one.module for one in project.components if one.name == home)
-        holder = getattr(world, module)
-    if kernel.turns == "random":
+    judge = mirrored(world, text)
+    kernel = judge.kernel(name)
+    holder = manager(world, kernel.home) if kernel.home else world
+    own = rows_of(holder) if kernel.home else []
+    if chosen is None:  # values are for holes, too
+        each = [one for one, argument in kernel.args.items() if argument.each and kernel.home]
+        call(judge, name, None, **given | {one: [given[one][row] for row in own] for one in each})
+    else:
+        call(judge, name, [own.index(row) for row in chosen], **given)
+    if "turns" in kernel.keys:
         holder.seed = 0
     with np.errstate(all="ignore"), Sizes.of(block_rows=(512, 512)):
-        getattr(holder, kernel.name)(**given, **({} if chosen is None else {"rows": chosen}))
-    has_extremes = any("min(" in step or "max(" in step for step in kernel.steps)
-    same(columns_of(world, project), expected, used, has_extremes)
+        method = getattr(holder, name.rpartition(".")[2])
+        method(**given, **({} if chosen is None else {"rows": chosen}))
+    assert_same(world, judge, kernel)
