@@ -119,7 +119,7 @@ class Fates:
         counts = self.tally[len(self.tally) - len(self.births) :].tolist()
         some = [number for number, count in enumerate(counts) if count]
         if len(some) == 1 and not self._is_narrow(self.births[some[0]]):
-            number, (count,) = some[0], [count for count in counts if count]
+            number, count = some[0], counts[some[0]]
             self._create(count, {number: (slice(0, count), slice(0, count))})
         elif some:
             self._bear_in_order(counts)
@@ -178,9 +178,9 @@ class Fates:
             return
         world = self._world
         if not self._is_owned(self.births[next(iter(each))]):
-            for name, _, columns in self._newborn(count, each):
-                nobody = np.zeros(count, np.uint64)
-                getattr(world, name)._create_checked(nobody, columns, ())
+            nobody = np.zeros(count, np.uint64)
+            for name, those, columns in self._newborn(count, each):
+                getattr(world, name)._create_checked(nobody[those], columns, ())
             return
         entities: EntityArray = world.entities.create_many(count)
         try:
