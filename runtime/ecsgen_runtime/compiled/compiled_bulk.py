@@ -157,7 +157,8 @@ def _is_plain(kind: Any) -> bool:
     """Whether rows of a manager are nothing but their columns and an entry of the map."""
     steps = {step for steps in kind._STEPS.values() for step in steps.split()}
     _, leaving, is_more = kind._REMOVAL
-    return steps <= _PLAIN and "sparse" in steps and not (leaving or is_more)
+    is_by_index = "sparse" in steps and kind._MAY_BE_IN_C  # and not by visitors' slots
+    return steps <= _PLAIN and is_by_index and not (leaving or is_more)
 
 
 def remove_dead(manager: Any, dead: EntityArray) -> None:

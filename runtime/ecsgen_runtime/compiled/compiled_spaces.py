@@ -469,11 +469,11 @@ def near_now(
         y = _cell_along(edges[1], counts[1], place[axes - 2])
         z = _cell_along(edges[2], counts[2], place[axes - 1])
     for i in range(_begin(counts[0]), _end(counts[0]) if is_known else -1):
-        a = _around(counts[0], x + i)
+        a = _moved(x + i, counts[0])
         for j in range(_begin(counts[1]), _end(counts[1])):
-            b = _around(counts[1], y + j)
+            b = _moved(y + j, counts[1])
             for k in range(_begin(counts[2]), _end(counts[2])):
-                c = _around(counts[2], z + k)
+                c = _moved(z + k, counts[2])
                 if is_dense:
                     member = first[(a * counts[1] + b) * counts[2] + c]
                 else:
@@ -516,17 +516,6 @@ def _begin(count: Any) -> Any:
 @kernel(forceinline=True)
 def _end(count: Any) -> Any:
     return 1 if 0 < count < 3 else 2
-
-
-@kernel(forceinline=True)
-def _around(count: Any, cell: Any) -> Any:
-    """Take the number of a cell, which is one beyond the border at most, around."""
-    if count > 0:
-        if cell < 0:
-            return cell + count
-        if cell >= count:
-            return cell - count
-    return cell
 
 
 @kernel(forceinline=True)
