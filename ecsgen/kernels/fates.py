@@ -68,9 +68,10 @@ class _Typing:
 
     def _where(self, call: ast.Call) -> Expression:
         """Whether it happens."""
-        wrong = [one for one in call.keywords if one.arg != "where"]
+        wrong = [one.arg or "**" for one in call.keywords if one.arg != "where"]
         if wrong:
-            raise KernelError("E801", f"there is no {quote(wrong[0].arg or '**')} here", call)
+            hint = "when it happens says 'where', as in die(where=energy < 0)"
+            raise KernelError("E801", f"there is no {quote(wrong[0])} here", call, hint)
         if not call.keywords:
             return _ALWAYS
         return self._checker.condition(call.keywords[0].value)

@@ -103,9 +103,6 @@ class Neighbourhoods:
             return Offset(near.place, near.name)
         if node.id == DISTANCE:
             return Distance(near.distance, near.name)
-        if near.on is None and near.name == OTHER:
-            message = "'other' is a neighbour"
-            raise KernelError("E802", message, node, "name a field, as in other.x")
         return near.itself(node)
 
     def member(self, node: ast.Attribute) -> Expression | None:

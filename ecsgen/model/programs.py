@@ -447,8 +447,14 @@ class Program:
 
     @property
     def is_beyond_tests(self) -> bool:
-        """Whether generated tests, which know no grids, births and deaths, say nothing of it."""
-        return self.knows_grids or self.is_fateful or len(self.nears) > 1
+        """Whether generated tests, which know no grids, births and deaths, and ask all neighbours,
+        say nothing of it."""
+        nodes = (node for one in self.expressions for node in walk(one))
+        is_choosy = any(
+            isinstance(node, Question) and (node.is_chance or node.where is not None)
+            for node in nodes
+        )
+        return self.knows_grids or self.is_fateful or len(self.nears) > 1 or is_choosy
 
     @property
     def empties(self) -> frozenset[str]:

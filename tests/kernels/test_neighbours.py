@@ -23,6 +23,8 @@ fields:
   place: {type: "f32[2]"}
   way: "f32[2]"
   mate: entity
+  rank: entity
+  least: entity
   size: f32
   age: u16
   seen: i64
@@ -47,7 +49,32 @@ kernels:
       - bold = nearest(other.size) > size
       - size = mean(other.size) + f32(mean(other.age))
   stray: {near: reach, args: {reach: f64}, steps: ["way += f32(normal(2)) * f32(count())"]}
+  choose:
+    near: 3
+    steps:
+      - mate = choice(other)
+      - seen = count(other) + count(other.bold, where=other.age > age) * 1000
+      - rank = max_by(other, other.age // 9000, -other.size, where=other.bold or distance > size)
+      - least = min_by(other.entity, other.size)
+      - way = mean(other.way, where=other.size > 0) + sum(offset, where=other.bold)
+      - size = nearest(other.size, where=other.age < age) + f32(choice(distance, where=other.bold))
+      - far = f32(random())
+      - age = max(other.age, where=distance > far) // 2
 """
+
+
+def chosen(places: NDArray[Any], columns: dict[str, NDArray[Any]]) -> dict[str, list[Any]]:
+    """What `choose` counts and finds without chance, of rows in a space that goes around nowhere."""
+    found: dict[str, list[Any]] = {"seen": [], "least": []}
+    for k, place in enumerate(places):
+        apart = places - place
+        squares = np.square(apart).sum(axis=1, dtype="f4")
+        met = [one for one in np.flatnonzero(squares <= 9) if one != k]
+        older = [one for one in met if columns["age"][one] > columns["age"][k]]
+        found["seen"].append(len(met) + 1000 * sum(columns["bold"][one] for one in older))
+        sizes = [columns["size"][one] for one in met]
+        found["least"].append(columns["entity"][met[int(np.argmin(sizes))]] if met else 0)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +109,7 @@ def called(manager: Any, entities: Any, es: Any) -> None:
     manager.court()
     manager.deactivate_many(manager.lookup_many(es[1::7]))
     manager.court()
+    manager.choose()
     manager.stray(1.5)
     manager.school(0.4, 0.2)
 
@@ -89,7 +117,7 @@ def called(manager: Any, entities: Any, es: Any) -> None:
 def state(manager: Any, es: Any) -> dict[str, NDArray[Any]]:
     """All columns, by entity."""
     rows = manager.lookup_many(es)
-    names = ("place", "way", "mate", "size", "age", "seen", "bold")
+    names = ("place", "way", "mate", "rank", "least", "size", "age", "seen", "bold")
     return {name: np.array(getattr(manager.data, name))[rows] for name in names}
 
 
@@ -106,6 +134,23 @@ def test_both_backends(packages: list[ModuleType], rows: int, seed: int) -> None
         found.append(state(manager, es))
     for name, column in found[0].items():
         assert not differing(column, found[1][name]).any(), name
+
+
+@pytest.mark.parametrize("backend", [0, 1])
+def test_some_of_them(packages: list[ModuleType], backend: int) -> None:
+    """`where` leaves some out, `min_by` finds one: as a loop over all pairs says."""
+    manager, es = filled(packages[backend], 90, 11)
+    manager.wrap = (0, 0)
+    columns = {name: np.array(getattr(manager.data, name)) for name in ("age", "bold", "size")}
+    columns["entity"] = np.array(es)
+    expected = chosen(np.array(manager.data.place), columns)
+    manager.choose()
+    assert manager.data.seen.tolist() == expected["seen"]
+    assert manager.data.least.tolist() == expected["least"]
+    assert len({*manager.data.rank.tolist()}) > 5
+    others = set(es.tolist()) | {0}
+    assert {*manager.data.mate.tolist()} <= others
+    assert (manager.data.mate != manager.data.entity).all()
 
 
 @pytest.mark.parametrize("backend", [0, 1])

@@ -46,7 +46,7 @@ from ecsgen.render.blocks.array_values import (
     kind_of,
     other_column,
 )
-from ecsgen.render.blocks.block_expressions import PAIRS, Emitter, PairEmitter
+from ecsgen.render.blocks.block_expressions import PAIRS, Emitter, PairEmitter, as_typed
 from ecsgen.render.blocks.posts import Post, posts_of
 from ecsgen.render.calls import call
 from ecsgen.render.giving_way import marked
@@ -378,14 +378,40 @@ class BlockBody:
     # --- neighbours and messages -----------------------------------------------------------------
 
     def _ask(self, one: Ask) -> Value:
-        emit, pairs = self.emit, self.pairs
+        emit, pairs, question = self.emit, self.pairs, one.question
         pairs.indent = emit.indent
         out = emit.working.take(kind_of(one.to.type))
+        met, given = self._those(question), []
+        how = "choice" if question.is_chance else one.how
+        if question.is_chance:
+            drawn = emit.working.take(("i64", (), Layout.ROWS))
+            places = [f"{met}.counts", drawn.text, "_word", "_bits"]
+            emit.run("draw_range", "_stem", str(question.number), *places)
+            given.append(drawn.text)
+            emit.working.give_back(drawn)
         found = None if one.value is None else pairs.value(one.value)
-        emit.run(f"{PAIRS}.{one.how}", "True" if found is None else found.text, out.text)
+        given.append("True" if found is None else found.text)
+        emit.run(f"{met}.{how}", *given, out.text)
         if found is not None:
             pairs.working.give_back(found)
         return out
+
+    def _those(self, question: Question) -> str:
+        """The variable with the pairs that are asked: all, or some of them."""
+        met, pairs = PAIRS, self.pairs
+        if question.where is not None:
+            found = pairs.value(question.where)
+            self.emit.write(f"_some = {met}.where({found.text})")
+            pairs.working.give_back(found)
+            met = "_some"
+        choose = "np.fmax" if question.how == "max_by" else "np.fmin"
+        for number, key in enumerate(question.keys):
+            found = pairs.value(key)
+            given = [choose, as_typed(found), str(number == 0)]
+            self.emit.write(f"_some = {met}.best({', '.join(given)})")
+            pairs.working.give_back(found)
+            met = "_some"
+        return met
 
     def _hear(self, one: Hear) -> None:
         """No one hears the rows that `where` leaves out, nor those of dead entities."""

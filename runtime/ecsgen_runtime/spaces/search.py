@@ -173,7 +173,9 @@ class NearPairs:
         found: RowArray,
         offset: Places,
         square: NDArray[Any],
+        kept: RowArray | None = None,
     ) -> None:
+        self._kept = kept
         self.asking = asking
         """Which they are, in the order of their cells."""
         self.who = who
@@ -200,13 +202,54 @@ class NearPairs:
         """Write the value of who asks to each pair."""
         values.take(self.who, axis=-1, out=out, mode="clip")
 
+    def where(self, values: Any) -> NearPairs:
+        """Return those for which the values are true; they are given the values of all."""
+        return self._only(self._given(values).nonzero()[0])
+
+    def best(self, choose: np.ufunc, values: Any, is_first: bool) -> NearPairs:
+        """Return those of each who asks whose value is the one to choose, `fmax` or `fmin`, of
+        all; NaN loses, and is no value if this is the first that is asked for."""
+        given = self._given(values)
+        if is_first and given.dtype.kind == "f":
+            some = self._only((given == given).nonzero()[0])
+            if len(some.who) < len(self.who):
+                return some.best(choose, values, True)
+        counts = self.counts[self.counts > 0]
+        starts = counts.cumsum() - counts
+        found = choose.reduceat(given, starts) if len(counts) else given
+        least = found.repeat(counts)
+        is_best = given == least
+        if given.dtype.kind == "f":
+            is_best |= (given != given) & (least != least)
+        return self._only(is_best.nonzero()[0])
+
+    def _only(self, chosen: RowArray) -> NearPairs:
+        """Return some of the pairs."""
+        found = self.who[chosen], self.found[chosen], self.offset[:, chosen]
+        kept = chosen if self._kept is None else self._kept[chosen]
+        return NearPairs(self.asking, *found, self.square[chosen], kept)
+
+    def _given(self, values: Any, shape: tuple[int, ...] = ()) -> NDArray[Any]:
+        """Return the values of these pairs, shape (*shape, pairs)."""
+        if self._kept is None:
+            return np.broadcast_to(values, (*shape, len(self.who)))
+        given = np.asarray(values)
+        if given.shape[-1:] in ((), (1,)):
+            return np.broadcast_to(given, (*shape, len(self.who)))
+        given = given[..., self._kept]
+        return np.broadcast_to(given, (*shape, len(self.who)))
+
+    def choice(self, which: RowArray, values: Any, out: NDArray[Any]) -> None:
+        """Write the value of the pair with a number among those of each who asks; 0 of none."""
+        starts = self.counts.cumsum() - self.counts
+        self._pick((starts + which)[self.counts > 0], values, out)
+
     def count(self, values: Any, out: NDArray[Any]) -> None:
         """Write for how many the values are true."""
         if values is True:
             out[...] = self.counts
         else:
-            true = np.broadcast_to(values, self.who.shape)
-            out[...] = np.bincount(self.who[true], minlength=len(out))
+            out[...] = np.bincount(self.who[self._given(values)], minlength=len(out))
 
     def sum(self, values: Any, out: NDArray[Any]) -> None:
         """Write sums: of floats in f64, in order; of integers in 64 bits, which wrap."""
@@ -234,10 +277,14 @@ class NearPairs:
 
     def nearest(self, values: Any, out: NDArray[Any]) -> None:
         """Write the values of the nearest, of several the first; 0 of none."""
-        some, firsts = self.counts > 0, self._nearest
+        self._pick(self._nearest, values, out)
+
+    def _pick(self, places: RowArray, values: Any, out: NDArray[Any]) -> None:
+        """Write the values of one pair of each who has any; 0 of none."""
+        some = self.counts > 0
         for given, answer in self._planes(values, out):
             answer[...] = 0
-            answer[some] = given[firsts]
+            answer[some] = given[places]
 
     @cached_property
     def _nearest(self) -> RowArray:
@@ -271,7 +318,7 @@ class NearPairs:
     ) -> list[tuple[NDArray[Any], NDArray[Any]]]:
         """Return each element of all pairs, with that of the answers."""
         shape = out.shape[:-1]
-        given = np.broadcast_to(values, (*shape, len(self.who)))
+        given = self._given(values, shape)
         return [(given[place], out[place]) for place in np.ndindex(shape)]
 
 
