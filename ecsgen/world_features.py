@@ -109,7 +109,7 @@ FEATURES: Final = (
     # Kernels of the world, row by row: tests alone, the same whatever the backend.
     WorldFeature(
         name="world_kernel_steps",
-        applies=lambda project: bool(project.steps_kernels),
+        applies=lambda project: bool(project.testable_kernels),
         test_support=("kernels", "world_kernels"),
     ),
     # Signatures: the components of an entity as flags (the overview's bit sets, in one number).

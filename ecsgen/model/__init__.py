@@ -313,7 +313,7 @@ class World:
         query = self.query(kernel.over)
         return query is not None and query.chunked
 
-    def steps_kernels(self, *, chunked: bool = False) -> list[Kernel]:
+    def testable_kernels(self, *, chunked: bool = False) -> list[Kernel]:
         """Return the kernels over rows of managers, or over chunks, whose arguments tests can make
         up: no enums."""
         return [
@@ -336,12 +336,12 @@ class Project:
     history: History = field(default_factory=History)
 
     @property
-    def steps_kernels(self) -> list[Kernel]:
+    def testable_kernels(self) -> list[Kernel]:
         """Those of the world over rows of managers that tests can make up: no cells."""
         grids = {one.name for one in self.components if one.grid is not None}
         return [
             one
-            for one in self.world.steps_kernels()
+            for one in self.world.testable_kernels()
             for effects in [one.program.effects]
             if grids.isdisjoint((*effects.leads, *(f.partition(".")[0] for f in effects.fields)))
         ]
@@ -362,7 +362,9 @@ class Project:
     def bundle_members(self) -> dict[str, tuple[Component, ...]]:
         """Each bundle's components, its own and those of the bundles that it builds on."""
         by_name, bundles = self.by_name, dict(self.world.bundles)
-        return {name: tuple(by_name[n] for n in _flat(name, bundles)) for name in bundles}
+        return {
+            name: tuple(by_name[n] for n in sorted(flat_bundle(name, bundles))) for name in bundles
+        }
 
     def made_for(self, backend: Literal["numpy", "numba"]) -> Project:
         """The same project, its kernels to be made for a backend."""
@@ -370,14 +372,16 @@ class Project:
         return replace(self, components=components, backend=backend)
 
 
-def _flat(bundle: str, bundles: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the components of a bundle by name, each once; without recursion."""
-    found: set[str] = set()
-    wanted = {bundle}
-    seen: set[str] = set()
+def flat_bundle(bundle: str, bundles: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the components of a bundle, those of the bundles that it builds on among them, each
+    once."""
+    found = dict[str, None]()
+    wanted, seen = [bundle], set[str]()
     while wanted:
-        seen |= wanted
-        names = {name for outer in wanted for name in bundles[outer]}
-        wanted = (names & bundles.keys()) - seen
-        found |= names - bundles.keys()
-    return sorted(found)
+        name = wanted.pop(0)
+        if name not in bundles:
+            found[name] = None
+        elif name not in seen:
+            seen.add(name)
+            wanted += bundles[name]
+    return tuple(found)

@@ -18,7 +18,7 @@ from ecsgen.kernels.kernel_steps import check_way, local_names, names_read, targ
 from ecsgen.kernels.references import Reach, absent_elements
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
-from ecsgen.model import Component, Kernel, Query, Reduction, World
+from ecsgen.model import Component, Kernel, Query, Reduction, World, flat_bundle
 from ecsgen.model.programs import (
     CELL_ID,
     ENTITY,
@@ -44,7 +44,7 @@ from ecsgen.schema.kernel_documents import key_of, told_apart
 from ecsgen.schema.names import check_member
 from ecsgen.schema.neighbours import (
     bearer_of,
-    check_locals,
+    check_neighbour_names,
     check_parents,
     own_neighbours,
     world_neighbours,
@@ -112,7 +112,7 @@ def _steps(
     parsed = _parsed(kernel, diagnostics)
     ways: dict[str, tuple[str, int]] = {}
     scope.later = local_names([step for _, step in parsed], scope)
-    check_locals(parsed, scope, diagnostics)
+    check_neighbour_names(parsed, scope, diagnostics)
     _check_locals(parsed, scope, diagnostics)
     steps: list[Step] = []
     for text, step in parsed:
@@ -455,7 +455,7 @@ def with_world_programs(
             has_tick=True,
             standing={name: one for name, one in members.items() if one.on is not None},
         )
-        apart = _told_apart(kernel.over, members)
+        apart = _told_apart_over(kernel.over, members)
         reach = _reach(world, kernel, components, known)
         asked = partial(world_neighbours, world, components, sources)
         fates = _fates(world, kernel, components, reach)
@@ -472,7 +472,7 @@ def _sender(component: Component, named: str) -> FieldValue:
     return FieldValue(Type("u32"), ID_SLOT, named)
 
 
-def _told_apart(over: str, members: Mapping[str, Component]) -> FieldValue | NoDraws:
+def _told_apart_over(over: str, members: Mapping[str, Component]) -> FieldValue | NoDraws:
     """By what random numbers tell rows apart: entities, or rows of one component."""
     if over in members:
         return told_apart(members[over], over)
@@ -495,23 +495,9 @@ def _fates(
     """Who may die or be born in a kernel of the world."""
     over = components.get(kernel.over)
     nobodys = kernel.over if over is not None and over.owner == "none" else ""
-    bundles = {name: _flat(name, world) for name, _ in world.bundles}
+    bundles = {name: flat_bundle(name, dict(world.bundles)) for name, _ in world.bundles}
     refused = "nobody dies or is born in a kernel over chunks" if reach.refused else ""
     return Fates(nobodys, bundles, refused)
-
-
-def _flat(bundle: str, world: World) -> tuple[str, ...]:
-    """The components of a bundle, those of the bundles that it builds on among them."""
-    bundles, found = dict(world.bundles), dict[str, None]()
-    wanted, seen = [bundle], set[str]()
-    while wanted:
-        name = wanted.pop(0)
-        if name in bundles and name not in seen:
-            seen.add(name)
-            wanted += bundles[name]
-        elif name not in bundles:
-            found[name] = None
-    return tuple(found)
 
 
 def _members(

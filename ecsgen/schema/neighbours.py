@@ -353,7 +353,7 @@ def _check_names(kernel: Kernel, askers: Askers, scope: Scope, diagnostics: Diag
             diagnostics.add("E103", message, key.marks[""])
 
 
-def check_locals(
+def check_neighbour_names(
     parsed: list[tuple[Text, Assignment | ast.Call]], scope: Scope, diagnostics: Diagnostics
 ) -> None:
     """Report E103 for steps that set such a name."""

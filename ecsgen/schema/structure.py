@@ -94,7 +94,7 @@ def validate(document: Node, spec: type[Strict], diagnostics: Diagnostics) -> St
         if turn == 0:
             for error in errors:
                 _report(document, spec, error, diagnostics)
-        if not _cut(document, [_path(document, error) for error in errors]):
+        if not _cut(document, [_path(error) for error in errors]):
             return None
     return None
 
@@ -135,7 +135,7 @@ def _location(error: ErrorDetails) -> Path:
     return tuple(step for step in error["loc"] if step not in (SHORT, LONG, NUMBER, WORD))
 
 
-def _path(document: Node, error: ErrorDetails) -> Path:
+def _path(error: ErrorDetails) -> Path:
     """The path to what must go: for a missing key, what it is missing from."""
     location = _location(error)
     return location[:-1] if error["type"] == "missing" else location
@@ -145,7 +145,7 @@ def _report(
     document: Node, spec: type[Strict], error: ErrorDetails, diagnostics: Diagnostics
 ) -> None:
     location = _location(error)
-    node = document.at(*_path(document, error))
+    node = document.at(*_path(error))
     if node is None:
         return
     kind = error["type"]

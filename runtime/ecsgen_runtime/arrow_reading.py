@@ -172,7 +172,7 @@ class _Reader:
             size, start = type.byte_width, array.offset
             cells = np.frombuffer(array.buffers()[1], f"S{size}")  # a view
             return cells[start : start + len(array)]
-        return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+        return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]  # pyarrow has no types
 
     def _from_dictionary(self, array: Any, start: int, each: int) -> NDArray[Any]:
         """Return values that stand once in a list: names of members, or whatever else."""
@@ -184,7 +184,7 @@ class _Reader:
         names = array.dictionary.to_pylist()
         is_used = np.zeros(len(names), np.bool_)
         is_used[places] = True
-        numbers: NDArray[Any] = np.zeros(len(names), field.dtype)  # type: ignore[union-attr]
+        numbers: NDArray[Any] = np.zeros(len(names), field.dtype)  # type: ignore[union-attr]  # an enum has one
         for place in is_used.nonzero()[0].tolist():
             row = start + int((places == place).argmax()) // each
             if names[place] is None:

@@ -219,4 +219,4 @@ def _by_row(value: Any, count: int) -> Sequence[Any]:
     """Return the value of each row; ValueError for what is not that plain."""
     if count > _FEW_VALUES or type(value) not in _SEVERAL or len(value) != count:
         raise ValueError
-    return value  # type: ignore[no-any-return]
+    return value  # type: ignore[no-any-return]  # its type was looked at

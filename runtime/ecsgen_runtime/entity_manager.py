@@ -95,7 +95,7 @@ class Entities(LivingEntities):
         if index == self._n_cells:
             self._grow(index + 1)
         # An Entity, without the time that a call takes:
-        handle = ONE_GENERATION | index  # type: ignore[assignment]
+        handle = ONE_GENERATION | index  # type: ignore[assignment]  # calling Entity takes time
         self._cells[index] = handle
         self._n_used = index + 1
         return handle

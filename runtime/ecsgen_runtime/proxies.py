@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from operator import attrgetter
+from operator import attrgetter, index
 from types import FunctionType
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast, overload
 
@@ -129,6 +129,17 @@ def resolved(manager: Any, id: Id) -> Instance:
     if row == NIL:
         raise stale_id(type(manager).__name__, id)
     return row
+
+
+def proxy_of_id(self: Any, kind: type[ProxyT], id: Id) -> ProxyT:
+    """Return a proxy of the row of an id, or raise StaleIdError; O(1). A manager's method."""
+    id = Id(index(id))
+    proxy = new_proxy(kind)
+    proxy._manager = self
+    proxy._owner = id
+    proxy._row = resolved(self, id)
+    proxy._version = self.data._version
+    return proxy
 
 
 def rows_changed(manager: str) -> StaleInstanceError:
@@ -280,7 +291,7 @@ class RowField:
             if type(value) in PLAIN and manager.data._version == self._version:
                 write(manager, self._row, value)
             else:
-                write(manager, LateRow(self), value)  # type: ignore[arg-type]
+                write(manager, LateRow(self), value)  # type: ignore[arg-type]  # it is an int to `__index__`
 
         return field_property(get, put, read.__doc__)
 
@@ -314,7 +325,7 @@ class RowField:
                         pass  # said in the field's own words
                 data._field_cells[self._row] = one(value)
             else:
-                write(self._manager, LateRow(self), value)  # type: ignore[arg-type]
+                write(self._manager, LateRow(self), value)  # type: ignore[arg-type]  # it is an int to `__index__`
 
         names = {"_field_cells": f"_{read.__name__}_cells"}
         return field_property(get, put, read.__doc__, names)
@@ -337,7 +348,7 @@ def late_writer(
     """Return what writes a proxy's value by a setter, which looks for the row when it is ready."""
 
     def put(self: ManagedProxy, value: Any) -> None:
-        write(self._manager, LateRow(self), value)  # type: ignore[arg-type]
+        write(self._manager, LateRow(self), value)  # type: ignore[arg-type]  # it is an int to `__index__`
 
     return put
 

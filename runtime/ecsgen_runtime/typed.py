@@ -33,7 +33,7 @@ def _constructor(count: int) -> CodeType:
 
 def _make(cls: type[_TupleT], iterable: Iterable[Any]) -> _TupleT:
     """Make a new row from a sequence or iterable."""
-    fields: tuple[str, ...] = cls._fields  # type: ignore[attr-defined]
+    fields: tuple[str, ...] = cls._fields  # type: ignore[attr-defined]  # a NamedTuple has it
     made = tuple.__new__(cls, iterable)
     if len(made) != len(fields):
         raise TypeError(f"Expected {len(fields)} arguments, got {len(made)}")

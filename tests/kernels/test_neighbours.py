@@ -64,7 +64,7 @@ kernels:
 
 
 def chosen(places: NDArray[Any], columns: dict[str, NDArray[Any]]) -> dict[str, list[Any]]:
-    """What `choose` counts and finds without chance, of rows in a space that goes around nowhere."""
+    """What `choose` counts and finds without chance, in a space that goes around nowhere."""
     found: dict[str, list[Any]] = {"seen": [], "least": []}
     for k, place in enumerate(places):
         apart = places - place

@@ -130,7 +130,7 @@ def test_signals_leave_nothing_that_answers_wrongly(is_pure: str) -> None:
 
 
 def interrupted(scenes: Iterable[Scene], operations: dict[str, Operation], few: bool) -> None:
-    step = int(os.environ.get("ECSGEN_INTERRUPTS", "600" if few else "300"))
+    step = int(os.environ.get("ECSGEN_INTERRUPTS", "1200" if few else "600"))
     tally = Tally()
     for number, scene in enumerate(scenes):
         error = (KeyboardInterrupt, SystemExit, Signalled)[number % 3]

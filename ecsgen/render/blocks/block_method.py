@@ -58,7 +58,7 @@ class BlockMethod(Method):
             on = asked.near.on
             if on is not None:
                 grid = asked.own.managers.manager(on.grid)
-                given = [grid, literal(on.hood), literal(asked.near.radius)]  # type: ignore[arg-type]
+                given = [grid, literal(on.hood), literal(asked.near.radius)]  # type: ignore[arg-type]  # a number: blocks know no other
                 found[asked.near.name] = call("stencil_of", given, 0)
         return found
 

@@ -33,7 +33,7 @@ from ecsgen.render.loops.elements import element_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type, cells_of
 from ecsgen.render.loops.grid_near import Grids, OnGrid
 from ecsgen.render.loops.loop_fates import LoopFates
-from ecsgen.render.loops.near import Before, Neighbours, Now, Questions
+from ecsgen.render.loops.near import Neighbours, Now, Questions
 from ecsgen.render.loops.row_lookup import Lookups
 from ecsgen.render.loops.stencil import Stencil, StencilQuestions
 from ecsgen.render.loops.values import (
@@ -272,11 +272,7 @@ class LoopBody(Emitter):
                 case form.Fetch():
                     self._fetch(one)
                 case form.List():
-                    near = self._nears[one.near]
-                    if not isinstance(
-                        near, Before | Stencil
-                    ):  # of which each row begins with its list
-                        self.write(*near.listed(self))
+                    self.write(*self._nears[one.near].listed(self))
                 case form.Ask():
                     near = self._nears[one.question.near]
                     asking = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from ecsgen.model.programs import ENTITY, HANDLE, Constant, Death, Expression, F
 from ecsgen.render.calls import call
 from ecsgen.render.loops.code import Code, Level, infix
 from ecsgen.render.loops.frame import LoopFrame, array_type, cells_of
+from ecsgen.render.loops.values import Value
 from ecsgen.render.quoting import literal
 
 if TYPE_CHECKING:
@@ -189,7 +191,14 @@ class LoopFates:
         else:
             self._note(body, one, values, takes)
 
-    def _note(self, body, one, values, takes) -> None:  # type: ignore[no-untyped-def]
+    def _note(
+        self,
+        body: LoopBody,
+        one: form.Bear,
+        values: Mapping[tuple[str, str], Value],
+        takes: Sequence[str],
+    ) -> None:
+        """Statements that note a birth: where its row came, and the values that it is given."""
         number, tally = one.number, self._tally
         place = 1 + len(self._of_rows) + number
         k = body.names.take("born")

@@ -105,7 +105,7 @@ def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
     queries = {query.name: query for query in project.world.queries}
     return tuple(
         KernelCase(kernel, tuple(map(module_name, (*query.all, *query.any))))
-        for kernel in project.world.steps_kernels(chunked=True)
+        for kernel in project.world.testable_kernels(chunked=True)
         for query in [queries[kernel.over]]
         # these tests compare each entity with one that is alone
         if kernel.program.who is None
@@ -129,7 +129,7 @@ def steps_cases(project: Project) -> tuple[StepsCase, ...]:
             found(world.members_of(_among(kernel)) if _among(kernel) else ()),
             tuple(_kinds(world, kernel)),
         )
-        for kernel in project.steps_kernels
+        for kernel in project.testable_kernels
     )
 
 

@@ -18,7 +18,7 @@ from ..handles import NIL, Id, IdArray, Instance, RowArray
 from ..manager import BaseManager
 from ..per_class import NO_SLOTS
 from ..placement import is_integer, row_in_use, rows_in_use
-from ..proxies import ProxyT, following, new_proxy, resolved
+from ..proxies import ProxyT, following, proxy_of_id
 from ..spaces.spaced import Neighbours
 from .grid_layout import (
     FIRST_CELL,
@@ -144,15 +144,7 @@ class GridManager(BaseManager):
         found[found < 0] = NIL
         return found
 
-    def _proxy(self, kind: type[ProxyT], id: Id) -> ProxyT:
-        """Return a proxy of a cell, or raise StaleIdError; O(1)."""
-        id = Id(index(id))
-        proxy = new_proxy(kind)
-        proxy._manager = self
-        proxy._owner = id
-        proxy._row = resolved(self, id)
-        proxy._version = self.data._version
-        return proxy
+    _proxy = proxy_of_id
 
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the cells; O(n)."""

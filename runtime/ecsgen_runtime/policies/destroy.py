@@ -75,7 +75,7 @@ class Gc(Owned):
         alive = self._entities.alive
         collected = in_a_row = 0
         while data._n and in_a_row < 4:
-            row: Instance = int(pick() * data._n)  # type: ignore[assignment]
+            row: Instance = int(pick() * data._n)  # type: ignore[assignment]  # calling Instance takes time
             owner = data._entity_cells[row]
             if owner == NULL_ENTITY or alive(owner):  # a row without an owner is a hole
                 in_a_row += 1

@@ -391,7 +391,7 @@ class Hierarchy(Packed):
         try:
             if above == row:  # it made room for the new row, and went to the end
                 above = data._n - 1
-            self._join_parent(row, int(above))  # type: ignore[arg-type]
+            self._join_parent(row, int(above))  # type: ignore[arg-type]  # an Instance
             data._version += 1
         except BaseException:
             self._break()
@@ -466,7 +466,7 @@ class Hierarchy(Packed):
         try:
             made = create(*owner, **fields)
             # without an owner it is an id, and the manager has `resolve`
-            row: Any = made if owner else self.resolve(made)  # type: ignore[attr-defined]
+            row: Any = made if owner else self.resolve(made)  # type: ignore[attr-defined]  # see above
             self._adopt(row)
         except BaseException as error:
             self._unfollow(version, error)

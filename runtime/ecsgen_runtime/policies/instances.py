@@ -45,7 +45,7 @@ class One(Owned):
 
     def _single_rows(self, entities: list[int]) -> list[int] | None:
         lookup = self.lookup
-        rows = {lookup(entity) for entity in entities}  # type: ignore[arg-type]
+        rows = {lookup(entity) for entity in entities}  # type: ignore[arg-type]  # calling Entity takes time
         rows.discard(NIL)
         return [*rows]
 

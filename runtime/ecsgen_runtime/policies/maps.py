@@ -150,13 +150,10 @@ class Sparse(Mapped):
 
     def _set_map(self, sparse: NDArray[np.uint32]) -> None:
         own = cells(sparse)
-        try:
-            self._sparse_cells = own
-            self._sparse = sparse
-        except BaseException:  # one without the other would be another map
-            self._sparse_cells = own
-            self._sparse = sparse
-            raise
+        self._sparse, self._sparse_cells = (
+            sparse,
+            own,
+        )  # at once: one alone is another map
 
     def _nbytes(self) -> int:
         return super()._nbytes() + self._sparse.nbytes

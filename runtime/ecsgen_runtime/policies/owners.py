@@ -34,7 +34,7 @@ from ..locks import break_since
 from ..manager import Manager
 from ..per_class import NO_SLOTS, per_class, with_own_code
 from ..placement import NO_ROWS, duplicate_instance, is_integer, missing
-from ..proxies import ProxyT, following, new_proxy, resolved
+from ..proxies import ProxyT, following, new_proxy, proxy_of_id
 from ..queries.query_rows import QueryMember
 from .ids import IdCalls
 
@@ -339,7 +339,7 @@ def ensured(
         row: Instance = self.lookup(entity)
         try:
             if row == NIL:
-                return self.create(entity, **fields)  # type: ignore[no-any-return]
+                return self.create(entity, **fields)  # type: ignore[no-any-return]  # each class has its own
         except TypeError:
             refuse_others(self, fields)
             raise
@@ -413,15 +413,7 @@ class Unowned(IdCalls):
         """Return whether an id has an instance; O(1)."""
         return is_integer(id) and self.resolve(Id(index(id))) != NIL
 
-    def _proxy(self, kind: type[ProxyT], id: Id) -> ProxyT:
-        """Return a proxy of the row of an id, or raise StaleIdError; O(1)."""
-        id = Id(index(id))
-        proxy = new_proxy(kind)
-        proxy._manager = self
-        proxy._owner = id
-        proxy._row = resolved(self, id)
-        proxy._version = self.data._version
-        return proxy
+    _proxy = proxy_of_id
 
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the present rows, which follow their ids; O(n)."""

@@ -276,7 +276,7 @@ class Unique(Manager):
         if not self._DISPLACES:
             return np.zeros(len(rows), np.bool_)
         # Those who displace have owners; what these are managed by, their own base says.
-        entities: Entities = self._entities  # type: ignore[attr-defined]
+        entities: Entities = self._entities  # type: ignore[attr-defined]  # see above
         return ~entities.alive_many(self.data._entity_column[rows])
 
     def _displaced(self, rows: RowArray, entities: EntityArray) -> NDArray[np.bool_]:

@@ -57,7 +57,7 @@ class QueryMember:
         """
         owners, count = self.owners(), len(entities)
         if 0 < count <= len(owners):
-            first = self.manager.lookup(entities.item(0))  # type: ignore[arg-type]
+            first = self.manager.lookup(entities.item(0))  # type: ignore[arg-type]  # calling Entity takes time
             rows = slice(first, first + count)
             if rows.stop <= len(owners) and _equal(owners[rows], entities):
                 return rows

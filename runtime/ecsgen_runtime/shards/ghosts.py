@@ -346,11 +346,11 @@ class Watch:
         told = self._step.gather(call, lambda: asked)
         for name in sorted({name for each in told for name in each}):
             came = self._step.exchange_words(
-                call, lambda name=name: [self._told(name)] * self._step.size  # type: ignore[misc]
+                call, lambda name=name: [self._told(name)] * self._step.size  # type: ignore[misc]  # mypy cannot infer a lambda with defaults
             )
             self._step.gather(
                 call,
-                lambda name=name, came=came: self._compare(  # type: ignore[misc]
+                lambda name=name, came=came: self._compare(  # type: ignore[misc]  # mypy cannot infer a lambda with defaults
                     name, asked.get(name, 0.0), came
                 ),
             )

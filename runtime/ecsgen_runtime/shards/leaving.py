@@ -64,7 +64,7 @@ def leaving(
         world.entities._known = None
         raise
     for one in families:
-        _check_parents(one, getattr(world, one.attribute), rows.get(one.attribute))
+        _check_parents(getattr(world, one.attribute), rows.get(one.attribute))
     check_locks(world, entities, given)
     return Leaving(entities, slots, given, rows)
 
@@ -183,7 +183,7 @@ def _with_families(
     return entities
 
 
-def _check_parents(one: Component, manager: Any, rows: RowArray | None) -> None:
+def _check_parents(manager: Any, rows: RowArray | None) -> None:
     if rows is None or len(rows) == 0:
         return
     parents = manager.data._parent_column[rows]
@@ -268,14 +268,18 @@ def _leave(world: Any, found: Leaving) -> None:
     try:
         for name in world.MANAGERS:
             if name in type(world)._STAYS:
-                _let_go(entities.dispatch, getattr(world, name), found.entities)
+                _destroy_where_told(
+                    entities.dispatch, getattr(world, name), found.entities
+                )
         entities._vacate(guests, slots)
     except BaseException:
         break_down(entities)
         raise
 
 
-def _let_go(dispatch: Dispatch, manager: Any, entities: EntityArray) -> None:
+def _destroy_where_told(
+    dispatch: Dispatch, manager: Any, entities: EntityArray
+) -> None:
     """Remove the rows of entities that have left, if need be one by one."""
     try:
         manager._destroy_rows(manager._rows_of_many(entities))
@@ -293,17 +297,17 @@ def _drop_rows(world: Any, one: Component, found: Leaving, known: KnownSlots) ->
     if not one.is_owned:
         _drop(manager, np.sort(manager.resolve_many(found.ids[one.attribute])))
     elif "~parent" in one.columns:
-        _spare_the_dead(manager, _rows_of(manager, found.entities))
-        _drop(manager, _rows_of(manager, found.entities))
+        _spare_the_dead(manager, _ascending_rows(manager, found.entities))
+        _drop(manager, _ascending_rows(manager, found.entities))
     else:
         if hasattr(manager, "GROUP"):
-            rows = _rows_of(manager, found.entities)
+            rows = _ascending_rows(manager, found.entities)
         known.is_going = not manager._IS_LIST and len(rows) == len(found.entities)
         _drop(manager, known.ascending(rows, manager.data._n))
         known.is_going = False
 
 
-def _rows_of(manager: Any, entities: EntityArray) -> RowArray:
+def _ascending_rows(manager: Any, entities: EntityArray) -> RowArray:
     """Return all rows of distinct entities, ascending."""
     if manager._IS_LIST:
         found: RowArray = manager._rows_of_many(entities)
@@ -443,10 +447,10 @@ def _bookkeeping(
         above = np.full(len(rows), NIL, np.uint32)
         above[has_parent] = place[parents[has_parent]]
         yield columns["~parent"], above
-        yield columns["~rank"], _ranks(data, rows, above)
+        yield columns["~rank"], _ranks(data, rows)
 
 
-def _ranks(data: Any, rows: RowArray, above: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def _ranks(data: Any, rows: RowArray) -> NDArray[np.uint32]:
     """Return where each row stands among its siblings, 0 for roots."""
     ranks = np.zeros(len(rows), np.uint32)
     place = np.full(data._n, NIL, np.uint32)

@@ -63,7 +63,7 @@ class ShardedSparseMember(QuerySparseMember):
     __slots__ = ()
 
     def _look_up(self, entities: EntityArray, all_live: bool) -> NDArray[Any]:
-        visitors: int = self.manager._entities._visitors.count  # type: ignore[attr-defined]
+        visitors: int = self.manager._entities._visitors.count  # type: ignore[attr-defined]  # sharded ones have them
         return super()._look_up(entities, all_live and not visitors)
 
 
@@ -469,7 +469,7 @@ class ShardedIds(VisitedIds, Ids):
             return row
         data = self.data
         slot = data._aliases.slot(index(id), data._id_generation_column)
-        return NIL if slot < 0 else data._id_row_cells[slot]  # type: ignore[return-value]
+        return NIL if slot < 0 else data._id_row_cells[slot]  # type: ignore[return-value]  # calling Instance takes time
 
 
 class ShardedDirectIdRows(AliasedRows, DirectIdRows):

@@ -98,7 +98,7 @@ class ShardedWorld(WorldBase):
             leave(self, found)
         except BaseException as error:
             if not is_broken(self.entities) and not self.entities.alive_many(es).any():
-                error.parcel = self._PARCEL(buffer)  # type: ignore[attr-defined]
+                error.parcel = self._PARCEL(buffer)  # type: ignore[attr-defined]  # read by who catches it
             raise
         return buffer
 

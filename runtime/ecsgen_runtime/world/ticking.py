@@ -18,7 +18,7 @@ class TickingWorld(WorldBase):
     def tick(self) -> int:
         """The time: 0 at first. Assigning what is no i64 is a TypeError or OverflowError. Saved
         and copied with the rest."""
-        return vars(self).get("_tick", 0)  # type: ignore[no-any-return]
+        return vars(self).get("_tick", 0)  # type: ignore[no-any-return]  # `vars` knows no types
 
     @tick.setter
     def tick(self, tick: int) -> None:
