@@ -11,10 +11,16 @@ from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws, numbered, with_numbers
-from ecsgen.kernels.expressions import TypeChecker
+from ecsgen.kernels.expressions import (
+    TypeChecker,
+    check_way,
+    local_names,
+    names_read,
+    target_of,
+    typed_step,
+)
 from ecsgen.kernels.fates import Fates, typed_fate
 from ecsgen.kernels.grid_words import grid_facts
-from ecsgen.kernels.kernel_steps import check_way, local_names, names_read, target_of, typed_step
 from ecsgen.kernels.references import Reach, absent_elements
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.syntax import Assignment, KernelError, Text

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
-from ecsgen.kernels.kernel_steps import target_of
+from ecsgen.kernels.expressions import target_of
 from ecsgen.kernels.questions import DISTANCE, OFFSET, Neighbourhood, Neighbourhoods
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.syntax import Assignment, Text

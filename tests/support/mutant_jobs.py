@@ -36,6 +36,7 @@ class Package:
 TESTS = Path(__file__).parents[1]
 WHOLE = Package("generated", (*sorted(SCHEMAS.iterdir()), TESTS / "unshipped.yaml"), "numpy")
 SMALL_BATCH_COMPILED = Package("compiled", (TESTS / "compiled.yaml",), "numba")
+GRIDS = Package("farm", (TESTS / "farm.yaml",), "numpy")
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Job:
 def build_all(folder: Path) -> dict[str, Project]:
     """Write the packages that are going to be broken into a folder; return what they are of."""
     found = {}
-    for package in (WHOLE, SMALL_BATCH_COMPILED):
+    for package in (WHOLE, SMALL_BATCH_COMPILED, GRIDS):
         schemas = folder / f"{package.name}_schemas"
         schemas.mkdir(parents=True)
         for path in package.schemas:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, precondition, rule
 
 from ..errors import FullCellError, StaleIdError, StaleInstanceError
 from .cases import Cases
+from .machine import Machine
 from .subject import refuses, same, through_pickle
 
 FIRST = 1 << 32
@@ -131,3 +135,67 @@ class StandingCases(Cases):
         getattr(m, f"set_{name}")(0, 0)
         self.add_one(source, m, **{name: FIRST})
         refuses(FullCellError, getattr(m, f"set_{name}"), 0, FIRST)
+
+
+class StandingRules(Machine):
+    """Rows go from cell to cell, as long as there is room; those of the dead stand nowhere."""
+
+    @property
+    def place(self) -> str:
+        """The field that says on which cell a row stands."""
+        (field,) = self.subject.places
+        return field.name
+
+    def cell(self, number: int) -> int:
+        """Return one of the first cells, or 0."""
+        return FIRST + (number - 1) % len(self.manager._grid) if number else 0
+
+    def is_somewhere(self, row: int) -> bool:
+        """Return whether it matters where a row stands."""
+        return self.at(row).owner not in getattr(self, "dead", ())
+
+    def on(self, cell: int) -> list[int]:
+        """Return the rows that stand on a cell."""
+        rows = [row for row in self.used() if self.at(row).values[self.place] == cell]
+        return [row for row in rows if self.is_somewhere(row)]
+
+    def is_full(self, count: int) -> bool:
+        """Return whether so many are more than may stand on a cell."""
+        most: int = self.manager.data._CELL_CAPACITY
+        return 0 < most < count
+
+    @precondition(lambda self: self.used())
+    @rule(data=st.data(), number=st.integers(0, 5))
+    def go(self, data: st.DataObject, number: int) -> None:
+        row, cell = data.draw(st.sampled_from(self.used())), self.cell(number)
+        write = getattr(self.manager, f"set_{self.place}")
+        there = {*self.on(cell), row}
+        if cell and self.is_somewhere(row) and self.is_full(len(there)):
+            refuses(FullCellError, write, row, cell)
+        else:
+            write(row, cell)
+            self.at(row).values[self.place] = cell
+
+    @precondition(lambda self: self.used())
+    @rule(data=st.data(), most=st.integers(0, 9))
+    def all_go(self, data: st.DataObject, most: int) -> None:
+        numbers = data.draw(st.integers(0, 9))
+        cells = [self.cell((numbers + k) % (most + 1)) for k in range(len(self.table))]
+        used = self.used()
+        there = Counter(cells[row] for row in used if self.is_somewhere(row))
+        del there[0]
+        if self.is_full(max(there.values(), default=0)):
+            refuses(FullCellError, setattr, self.manager.data, self.place, cells)
+        else:
+            setattr(self.manager.data, self.place, cells)
+            for row in used:
+                self.at(row).values[self.place] = cells[row]
+
+    @invariant()
+    def they_are_found_where_they_stand(self) -> None:
+        used = self.used()
+        column = getattr(self.manager.data, self.place)
+        stands = [self.at(row).values[self.place] for row in used]
+        assert column[used].tolist() == stands
+        for cell in {self.cell(1), self.cell(3)}:
+            assert self.manager.near([cell], 0).rows.tolist() == self.on(cell)
