@@ -136,6 +136,26 @@ class StandingCases(Cases):
         self.add_one(source, m, **{name: FIRST})
         refuses(FullCellError, getattr(m, f"set_{name}"), 0, FIRST)
 
+    def test_room_follows_who_comes_and_goes(self) -> None:
+        most = self.new()[1].data._CELL_CAPACITY
+        if not 0 < most <= 100:
+            pytest.skip("cells are never full")
+        source, m, name = self.standing(*[FIRST] * most)
+        refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
+        m.destroy(0)
+        self.add(source, m, 1, **{name: [FIRST]})
+        refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
+        setattr(m.data, name, 0)
+        self.add_one(source, m, **{name: FIRST})
+        if source is None:
+            return
+        setattr(m.data, name, [FIRST] * most + [0])
+        refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
+        source.destroy(self.owner(m, 0))  # who need not be collected
+        self.add_one(source, m, **{name: FIRST})
+        refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
+        setattr(m.data, name, getattr(m.data, name).copy())
+
 
 class StandingRules(Machine):
     """Rows go from cell to cell, as long as there is room; those of the dead stand nowhere."""

@@ -50,7 +50,7 @@ GROUPS = (
     module(
         "_runtime/spaces/search.py",
         ASKING,
-        Mutant("all are counted", r"self\.who\[true\]", "self.who"),
+        Mutant("all are counted", r"self\.who\[self\._given\(values\)\]", "self.who"),
         Mutant("integers are added before", r"total\[1:\]\)", "total[:-1])"),
         Mutant("a mean is a sum", r"\(given\) / self\.counts", "(given)"),
         Mutant("of none it is 0", r'np\.nan if out\.dtype\.kind == "f" else 0', "0"),
