@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from ecsgen_runtime.snapshots.tables import Snapshot as Snapshot
     from ecsgen_runtime.snapshots.tables import SnapshotTable as SnapshotTable
     from ecsgen_runtime.spaces.spaced import Neighbours as Neighbours
+    from ecsgen_runtime.sweeps.sweeping import Sweep as Sweep
+    from ecsgen_runtime.sweeps.sweeping import sweep as sweep
 
     from .ai_state import AiState as AiState
     from .ai_state import AiStateColumns as AiStateColumns

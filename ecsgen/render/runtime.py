@@ -23,7 +23,7 @@ COMPILED = f"{RUNTIME}/compiled"
 SHARDS = f"{RUNTIME}/shards"
 TESTING = f"{RUNTIME}/testing/"
 """The pieces of generated tests."""
-LATER = f"{RUNTIME}/snapshots/"
+LATER = (f"{RUNTIME}/snapshots/", f"{RUNTIME}/sweeps/")
 """What is imported by its first use alone, in statements of its own; no names of it are known."""
 
 _NOT_COPIED = ("accelerator", "__main__.py")
@@ -58,7 +58,7 @@ def origins(package: str) -> Mapping[str, str]:
     """Return where the public names of `RUNTIME`, of `COMPILED` or of `SHARDS` are defined:
     `ecsgen_runtime.policies.maps`."""
     found: dict[str, str] = {}
-    others = (LATER, *(f"{other}/" for other in (SHARDS, COMPILED) if other != package))
+    others = (*LATER, *(f"{other}/" for other in (SHARDS, COMPILED) if other != package))
     for path, text in sources().items():
         if path.startswith(f"{package}/") and not path.startswith(others):
             found |= dict.fromkeys(public_names(text), module_of(path))

@@ -48,7 +48,7 @@ CLASS_NAMES: Final[Names] = {
         "DuplicateValueError EcsError Entity EntityArray EntityManager EntityView FieldInfo "
         "FullCellError HierarchyError Id Instance MissingInstanceError NIL NULL_ENTITY Neighbours "
         "RowArray Signature Snapshot SnapshotError SnapshotTable StaleEntityError StaleIdError "
-        "StaleInstanceError StaleViewWarning StructureLockedError World"
+        "StaleInstanceError StaleViewWarning StructureLockedError Sweep World sweep"
     )
 }
 """Of components, enums and worlds."""

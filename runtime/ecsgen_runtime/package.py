@@ -22,6 +22,7 @@ EXPORTED: Final = {
     " StaleIdError StaleInstanceError StaleViewWarning StructureLockedError",
     ".handles": "NIL NULL_ENTITY Entity EntityArray Id Instance RowArray",
     ".snapshots.tables": "Snapshot SnapshotTable",
+    ".sweeps.sweeping": "Sweep sweep",
 }
 """What every package has of the library for its users, by module."""
 SOME_EXPORT: Final = {

@@ -92,7 +92,7 @@ def test_public_names_are_as_a_parser_finds_them() -> None:
 
 @pytest.mark.parametrize("package", [runtime.RUNTIME, runtime.COMPILED])
 def test_public_names_are_defined_once(package: str) -> None:
-    others = [runtime.LATER, runtime.SHARDS]
+    others = [*runtime.LATER, runtime.SHARDS]
     others += [f"{runtime.COMPILED}/"] if package == runtime.RUNTIME else []
     known = {p: t for p, t in runtime.sources().items() if not p.startswith(tuple(others))}
     texts = [text for path, text in known.items() if path.startswith(package)]

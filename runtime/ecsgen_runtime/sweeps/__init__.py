@@ -1,0 +1,1 @@
+"""A model run many times: parameters and seeds, processes, a file of what ended, one table."""

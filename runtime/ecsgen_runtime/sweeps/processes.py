@@ -1,0 +1,276 @@
+"""Where runs are done: in processes of this machine, or by an executor that somebody has.
+
+Both hand out a few runs for each that works, and give back what ends as it ends. Processes are
+begun anew (spawned), for a fork has half of what threads of its parent were doing.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import time
+import traceback
+from collections import deque
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from queue import SimpleQueue
+from typing import Any, Final, Protocol, TypeAlias
+
+from .runs import Model, Outcome, Run, RunKey, error_text, perform
+
+_AHEAD: Final = 4
+"""Runs that each has, the one it does included."""
+_QUICK: Final = 0.02
+"""Seconds; only shorter runs wait in a process of ours: others had better go elsewhere."""
+_BYTES: Final = 4096
+"""What may wait in a pipe: no more than all pipes hold, or both ends could wait for each other."""
+_STARTS: Final = 3
+"""How many processes that are killed before they begin are bad luck."""
+
+
+Outcomes: TypeAlias = Generator[tuple[Run, Outcome], None, None]
+
+
+class SubmitsRuns(Protocol):
+    """An executor of `concurrent.futures`, or whatever else has its `submit`."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+
+
+def in_executor(
+    executor: SubmitsRuns,
+    model: Model,
+    runs: Sequence[Run],
+    taken: Collection[str],
+    workers: int,
+) -> Outcomes:
+    """Yield what each run gave, as they end; what an executor raises is the error of a run."""
+    ended: SimpleQueue[tuple[Run, Any]] = SimpleQueue()
+    todo = deque(runs)
+    out: dict[RunKey, Any] = {}
+    try:
+        while todo or out:
+            while todo and len(out) < _AHEAD * workers:
+                run = todo.popleft()
+                given = (run.given, run.replicate, run.seed)
+                try:
+                    future = executor.submit(perform, model, *given, taken)
+                except Exception as error:
+                    yield run, error_text(error, *given)
+                    continue
+                out[run.key] = future
+                future.add_done_callback(
+                    lambda future, run=run: ended.put((run, future))
+                )
+            if out:
+                run, future = ended.get()
+                del out[run.key]
+                yield run, _outcome(run, future)
+    finally:
+        for future in out.values():
+            future.cancel()
+
+
+def _outcome(run: Run, future: Any) -> Outcome:
+    try:
+        outcome: Outcome = future.result()
+    except KeyboardInterrupt:
+        raise
+    except (
+        BaseException
+    ) as error:  # also that of asyncio, which says that one was cancelled
+        return error_text(error, run.given, run.replicate, run.seed)
+    return outcome
+
+
+# --- Processes of our own -------------------------------------------------------------
+
+
+class _Worker:
+    """A process, and the runs that it has: the first one is being done."""
+
+    def __init__(self, pickled: bytes, taken: Collection[str]) -> None:
+        spawned = multiprocessing.get_context("spawn")
+        self.pipe, theirs = spawned.Pipe()
+        self.runs: deque[tuple[Run, int]] = deque()
+        self.is_ready = False
+        self.process = spawned.Process(target=_work, args=(theirs, pickled, taken))
+        try:
+            self.process.start()
+        finally:
+            theirs.close()
+
+    def takes(self, run: Run, is_quick: bool) -> bool:
+        """Hand out a run if the process has none, or if it may wait for those that it has."""
+        if self.runs and not (is_quick and len(self.runs) < _AHEAD):
+            return False
+        message = pickle.dumps((run.given, run.replicate, run.seed))
+        if self.runs and sum(size for _, size in self.runs) + len(message) > _BYTES:
+            return False
+        self.runs.append((run, len(message)))
+        with suppress(OSError):  # nobody is there any more, which is noticed soon
+            self.pipe.send_bytes(message)
+        return True
+
+    def end(self, at_once: bool) -> None:
+        """Let the process end, or end it."""
+        if at_once:
+            self.process.terminate()
+        self.pipe.close()
+        self.process.join(5)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+        self.process.close()
+
+
+class _Pool:
+    """Processes that do runs; those that die are replaced."""
+
+    def __init__(
+        self, model: Model, runs: Sequence[Run], taken: Collection[str], count: int
+    ) -> None:
+        self._pickled, self._taken, self._count = _pickled(model), taken, count
+        self._todo = deque(runs)
+        self._workers: list[_Worker] = []
+        self._killed = 0
+        self._ended, self._began = 0, time.monotonic()
+
+    def outcomes(self) -> Iterator[tuple[Run, Outcome]]:
+        """Yield what each run gave, as they end."""
+        while self._todo or any(worker.runs for worker in self._workers):
+            self._hand_out()
+            ready = wait([worker.pipe for worker in self._workers], timeout=1)
+            for worker in self._workers[:]:
+                is_alive = worker.pipe in ready or worker.process.is_alive()
+                if worker.pipe in ready or not is_alive:
+                    yield from self._heard(worker)
+
+    def end(self, at_once: bool) -> None:
+        for worker in self._workers:
+            worker.end(at_once)
+
+    def _hand_out(self) -> None:
+        """Give runs to those that have none, and to all if runs are quick."""
+        wanted = min(
+            self._count, len(self._todo) + sum(bool(w.runs) for w in self._workers)
+        )
+        while len(self._workers) < wanted:
+            self._workers.append(_Worker(self._pickled, self._taken))
+        spent = (time.monotonic() - self._began) * len(self._workers)
+        is_quick = spent < _QUICK * self._ended
+        for worker in self._workers:
+            while self._todo and worker.takes(self._todo[0], is_quick):
+                self._todo.popleft()
+
+    def _heard(self, worker: _Worker) -> Iterator[tuple[Run, Outcome]]:
+        """Yield what a process says, or, if it is dead, that its run is lost."""
+        try:
+            if not worker.pipe.poll():
+                raise EOFError
+            message = worker.pipe.recv()
+        except (EOFError, OSError):
+            yield from self._lost(worker)
+            return
+        if worker.is_ready:
+            self._ended += 1
+            yield worker.runs.popleft()[0], message
+        elif message:
+            raise TypeError(
+                f"the model could not be loaded in another process:\n{message}"
+            )
+        else:
+            worker.is_ready, self._killed = True, 0
+
+    def _lost(self, worker: _Worker) -> Iterator[tuple[Run, Outcome]]:
+        """Let others do what a dead process had not begun."""
+        self._workers.remove(worker)
+        worker.process.join(5)
+        status = worker.process.exitcode
+        worker.end(at_once=False)
+        if not worker.is_ready:
+            self._killed += 1
+            if not status or status > 0 or self._killed >= _STARTS:
+                raise RuntimeError(
+                    f"a process ended before its first run, with exit status {status}: what it "
+                    'wrote says why. A script calls sweep below `if __name__ == "__main__":`'
+                )
+        elif worker.runs:
+            run, _ = worker.runs.popleft()
+            error = RuntimeError(
+                f"the process of this run died, with exit status {status}"
+            )
+            yield run, error_text(error, run.given, run.replicate, run.seed)
+        self._todo.extendleft(run for run, _ in reversed(worker.runs))
+
+
+def in_processes(
+    model: Model, runs: Sequence[Run], taken: Collection[str], count: int
+) -> Outcomes:
+    """Yield what each run gave, as they end. A process that dies loses the run that it was doing.
+
+    Raises:
+        TypeError: the model cannot be had in another process.
+        RuntimeError: processes end before they begin.
+    """
+    pool = _Pool(model, runs, taken, count)
+    is_done = False
+    try:
+        yield from pool.outcomes()
+        is_done = True
+    finally:
+        pool.end(at_once=not is_done)
+
+
+def available_cores() -> int:
+    """Return how many processes this one may keep busy."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _pickled(model: Model) -> bytes:
+    """Return a model as other processes get it; TypeError for one that they cannot have."""
+    hint = (
+        "let it be a function at the top of a module, or give an executor of threads: "
+        "concurrent.futures.ThreadPoolExecutor()"
+    )
+    try:
+        pickled = pickle.dumps(model)
+    except Exception as error:
+        raise TypeError(
+            f"other processes cannot have this model ({error}): {hint}"
+        ) from error
+    main = sys.modules["__main__"]
+    file = getattr(main, "__file__", None)
+    if getattr(main, "__spec__", None) is None:
+        if file is None and b"__main__" in pickled:
+            raise TypeError(
+                f"other processes cannot have a model that was typed in: {hint}"
+            )
+        if file is not None and not os.path.exists(file):
+            raise RuntimeError(
+                f"other processes cannot read the program {file!r}: let it be a file"
+            )
+    return pickled
+
+
+def _work(pipe: Connection[Any, Any], pickled: bytes, taken: Collection[str]) -> None:
+    """Do runs, in a process of its own, until there are no more."""
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # who gives out runs hears it, and ends us
+    with suppress(EOFError, OSError):
+        try:
+            model: Model = pickle.loads(pickled)
+        except Exception:
+            pipe.send(traceback.format_exc())
+            return
+        pipe.send("")
+        while True:
+            given, replicate, seed = pipe.recv()
+            pipe.send(perform(model, given, replicate, seed, taken))

@@ -1,0 +1,231 @@
+"""What models return as columns of five types: i64, u64, f64, bool and text; and how these join.
+
+The types are few so that columns can be written as JSON, read again, and be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date, datetime, time
+from enum import Enum
+from typing import Any, Final, Protocol, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import shown
+from ..interchange import refuse_nulls
+from ..typed import NamedTuple
+
+Column: TypeAlias = NDArray[Any]
+COLUMN_TYPES: Final[Mapping[str, Any]] = {
+    "bool": np.bool_,
+    "i64": np.int64,
+    "u64": np.uint64,
+    "f64": np.float64,
+    "text": np.object_,  # a text of numpy's would make all others as long
+}
+_BOOL, _I64, _U64, _F64, _TEXT = (np.dtype(one).kind for one in COLUMN_TYPES.values())
+TYPE_NAMES: Final[Mapping[str, str]] = {
+    np.dtype(kind).kind: name for name, kind in COLUMN_TYPES.items()
+}
+"""By the kind of a dtype."""
+_PLAIN: Final = (bool, int, float, str)
+
+
+class RecordedLines(Protocol):
+    """Lines with columns, as a table of `world.records` has them."""
+
+    @property
+    def columns(self) -> Mapping[str, NDArray[Any]]: ...
+
+    def __len__(self) -> int: ...
+
+
+class Result(NamedTuple):
+    """What one run has for the table."""
+
+    lines: int
+    is_scalars: bool
+    """Whether the model gave one value for each name, not columns."""
+    columns: dict[str, Column]
+
+
+def result_of(given: object, taken: Collection[str]) -> Result:
+    """Return what a model returned; TypeError or ValueError for what is no line or lines.
+
+    `taken`: names that other columns of the table have.
+    """
+    found = getattr(given, "columns", given)
+    if not isinstance(found, Mapping):
+        raise TypeError(
+            "a model returns a mapping of numbers, bools or texts, or of columns of them, or a "
+            f"table of world.records, not {shown(given)}"
+        )
+    columns, scalars = {}, []
+    for name, value in found.items():
+        if not isinstance(name, str):
+            raise TypeError(f"names of results are texts, not {shown(name)}")
+        if name in taken:
+            raise ValueError(
+                f"result {name!r}: a parameter, the seed or the replicate has the name"
+            )
+        try:
+            columns[name], is_scalar = _column(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise type(error)(f"result {name!r}: {error}") from None
+        scalars.append(is_scalar)
+    is_scalars = all(scalars) and found is given
+    if not is_scalars and any(scalars):
+        raise ValueError(
+            f"one value, and a column of several: {_lengths(columns, scalars)}"
+        )
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) > 1:
+        raise ValueError(f"columns of different lengths: {_lengths(columns, scalars)}")
+    return Result(
+        1 if is_scalars else lengths.pop() if lengths else 0, is_scalars, columns
+    )
+
+
+def _lengths(columns: Mapping[str, Column], scalars: Iterable[bool]) -> str:
+    """Return how many values each name has."""
+    each = zip(columns.items(), scalars, strict=True)
+    return ", ".join(
+        f"{name}: {'one' if one else len(column)}" for (name, column), one in each
+    )
+
+
+def _column(value: object) -> tuple[Column, bool]:
+    """Return what stands under a name, shape (n,), and whether it is one value."""
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray)):
+        return cells_column(value), False
+    if isinstance(value, Enum) or not hasattr(value, "__array__"):
+        return cells_column([value]), True
+    if isinstance(value, np.ndarray):
+        refuse_nulls(value, "an array")
+    array = np.asarray(value)
+    if array.ndim > 1:
+        raise ValueError(f"a column has one axis, not the shape {array.shape}")
+    return _typed(array.reshape(-1)), not array.ndim
+
+
+def _typed(array: Column) -> Column:
+    """Return the values of an array in one of the five types; a copy, for the model may go on."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    match kind:
+        case "b" | "i":
+            return array.astype(COLUMN_TYPES[TYPE_NAMES[kind]])
+        case "f":
+            return _one_nan(array.astype(np.float64))
+        case "u":
+            return array.astype(np.uint64 if size == 8 else np.int64)
+        case "M" | "m":
+            texts = np.datetime_as_string(array) if kind == "M" else _durations(array)
+            texts[np.isnat(array)] = ""
+            return cells_column(texts.tolist())
+        case "O" | "T" | "U":
+            return cells_column(array.tolist())
+    raise TypeError(
+        f"values of {array.dtype} are neither numbers, bools, texts nor times"
+    )
+
+
+def _one_nan(array: Column) -> Column:
+    """Return numbers with the NaN that null is read as, whatever bits theirs have."""
+    array[np.isnan(array)] = np.nan
+    return array
+
+
+def _durations(array: Column) -> Column:
+    """Return times between times as ISO text: `PT1.5S`."""
+    seconds = array / np.timedelta64(1, "s")
+    texts = [np.format_float_positional(abs(one), trim="-") for one in seconds.tolist()]
+    signs = np.where(seconds < 0, "-PT", "PT")
+    return np.array(
+        [f"{sign}{text}S" for sign, text in zip(signs, texts, strict=True)], np.str_
+    )
+
+
+def cells_column(values: Sequence[object]) -> Column:
+    """Return Python's values, or numpy's scalars, as a column; TypeError for what is none."""
+    kinds = set(map(type, values))
+    if not kinds.issubset(_PLAIN):
+        values = [_cell(value) for value in values]
+        kinds = set(map(type, values))
+    if str in kinds:
+        if len(kinds) > 1:
+            raise TypeError("texts and others are in one column")
+        return np.array(values, np.object_)
+    if float in kinds or not kinds:
+        return _one_nan(np.array(values, np.float64))
+    if kinds == {bool}:
+        return np.array(values, np.bool_)
+    numbers = cast(Sequence[int], values)
+    low, high = min(numbers), max(numbers)
+    if low < -(2**63) or high >= 2**64 or (low < 0 and high >= 2**63):
+        raise OverflowError(
+            f"{low if low < -(2**63) else high} does not fit into 64 bits"
+        )
+    return np.array(numbers, np.uint64 if high >= 2**63 else np.int64)
+
+
+def _cell(value: object) -> object:
+    """Return one value as a bool, int, float or str."""
+    if isinstance(value, Enum):
+        return enum_name(value)
+    if isinstance(value, np.generic):
+        return _typed(np.asarray(value).reshape(1)).tolist()[0]
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    for kind in _PLAIN:
+        if isinstance(value, kind):
+            return kind(value)
+    raise TypeError(
+        f"{shown(value)} is neither a number, a bool, a text, an enum nor a time"
+        + "; where there is no number, math.nan stands" * (value is None)
+    )
+
+
+def enum_name(member: Enum) -> str:
+    """Return the name of a member; of flags without one, their number."""
+    return member.name or str(member.value)
+
+
+def joined(parts: Sequence[Column | None], counts: Sequence[int]) -> Column:
+    """Return columns one after the other; None is one that a run does not have.
+
+    Numbers of several types become i64, u64 or f64; with texts all are texts. What is not there is
+    NaN, or an empty text. `counts`: the lengths of all parts. O(n).
+    """
+    there = [part for part in parts if part is not None]
+    kinds: set[str] = {p.dtype.kind for p in there if len(p)}
+    kinds = kinds or {p.dtype.kind for p in there}
+    dtype: Any = np.float64
+    fill: Any = np.nan
+    if _TEXT in kinds:
+        dtype, fill = np.object_, ""
+    elif kinds and _F64 not in kinds and len(there) == len(parts):
+        dtype, fill = _whole_type(kinds, there), 0
+    cells: Column = np.full(sum(counts), fill, dtype)
+    place = 0
+    for part, n in zip(parts, counts, strict=True):
+        if part is not None:
+            is_text = part.dtype.kind == _TEXT or dtype is not np.object_
+            found = part if is_text else [str(value) for value in part.tolist()]
+            cells[place : place + n] = found
+        place += n
+    return cells
+
+
+def _whole_type(kinds: set[str], parts: Iterable[Column]) -> Any:
+    """Return the type of bools and integers together."""
+    if kinds == {_BOOL}:
+        return np.bool_
+    if _U64 not in kinds:
+        return np.int64
+    filled = [part for part in parts if len(part)]
+    if all(part.dtype.kind != _I64 or part.min() >= 0 for part in filled):
+        return np.uint64
+    fits = all(part.dtype.kind != _U64 or part.max() < 2**63 for part in filled)
+    return np.int64 if fits else np.float64

@@ -1,0 +1,243 @@
+"""The file of a sweep: what is in it, what is taken up from it, and what breaks in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ecsgen_runtime import Sweep, sweep
+
+from tests.support.sweep_models import AtOnce, Lines, columns, line, logged, raises, same
+
+ROOT = Path(__file__).resolve().parents[2]
+DEADLINE = 120
+
+
+def swept(model: Any, parameters: Any, path: Path, **options: Any) -> Sweep:
+    return sweep(model, parameters, path=path, executor=AtOnce(), progress=False, **options)
+
+
+def entries(path: Path) -> list[dict[str, Any]]:
+    """The lines of a file, which any reader of JSON would understand."""
+    text = path.read_text("ascii")
+    assert text.endswith("\n")
+    return [json.loads(line, parse_constant=pytest.fail) for line in text.splitlines()]
+
+
+def test_a_line_for_each_run(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    rows = Lines(tick=np.arange(2), mean=np.array([1.5, np.inf]))
+    given: list[Any] = [{"y": 2, "z": "é"}, {"y": np.nan}, rows, None]
+    s = swept(lambda seed, i: given[i], {"i": range(4)}, path)
+    first, second, third, last = entries(path)
+    assert first == {
+        "parameters": {"i": 0},
+        "replicate": 0,
+        "seed": int(s.columns["seed"][0]),
+        "types": {"y": "i64", "z": "text"},
+        "result": {"y": 2, "z": "é"},
+    }
+    assert second["result"] == {"y": None}
+    assert third["result"] == {"tick": [0, 1], "mean": [1.5, 1e999]}
+    assert last["error"] == s.errors[0].traceback
+
+
+def test_runs_that_ended_are_not_repeated(tmp_path: Path) -> None:
+    path, folder = tmp_path / "runs.jsonl", tmp_path / "logs"
+    folder.mkdir()
+    parameters = {"folder": [str(folder)], "x": range(5)}
+    first = swept(logged, parameters, path, replicates=2)
+    whole = path.read_bytes()
+    again = swept(logged, parameters, path, replicates=2)
+    assert path.read_bytes() == whole
+    assert same(first, again)
+    more = swept(logged, {"folder": [str(folder)], "x": range(4, 7)}, path, replicates=3)
+    assert len(more) == 9
+    assert [file.read_text() for file in folder.iterdir()] == ["x"] * (10 + 7)
+
+
+def test_runs_that_raised_are_repeated(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    first = swept(raises, {"number": range(4)}, path)
+    again = swept(raises, {"number": range(4)}, path)
+    assert [len(s.errors) for s in (first, again)] == [1, 1]
+    assert [("error" in entry) for entry in entries(path)] == [False, True, False, False, True]
+    mended = swept(lambda seed, number: {"twice": 2 * number}, {"number": range(4)}, path)
+    assert not mended.errors
+    assert mended.columns["twice"].tolist() == [0, 2, 4, 6]
+    assert len(entries(path)) == 6
+
+
+def test_half_a_line_is_dropped_wherever_it_ends(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    fresh = swept(line, {"x": [1, 2]}, path)
+    whole = path.read_bytes()
+    begin = whole.index(b"\n") + 1
+    for end in (*range(begin + 1, begin + 30), *range(begin + 30, len(whole), 37), len(whole) - 1):
+        path.write_bytes(whole[:end])
+        assert same(swept(line, {"x": [1, 2]}, path), fresh)
+        assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("options", [{"seed": 4}, {"common_seeds": True}])
+def test_the_file_of_another_sweep(tmp_path: Path, options: dict[str, Any]) -> None:
+    path = tmp_path / "runs.jsonl"
+    swept(line, {"x": [1]}, path, seed=3)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"runs.jsonl, line 1 is of a sweep with another seed"):
+        swept(line, {"x": [1, 2]}, path, **{"seed": 3, **options})
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "a precious letter",
+            "a precious letter\n",
+            "[1]\n",
+            "{}\n",
+            "3\n",
+            '{"parameters": 3}\n',
+        ),
+        '{"parameters": {}, "replicate": 0, "seed": 11497936127018977689, "result": {}}\n',
+        '{"parameters": {}, "replicate": "0", "seed": 1, "result": {"y": 1}, "types": {}}\n',
+    ],
+)
+def test_other_files_stay_as_they_are(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"letter.txt, line 1 is (no line|of a sweep)"):
+        swept(line, {}, path)
+    assert path.read_text() == text
+
+
+def test_results_whose_names_are_taken_by_now(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    swept(lambda seed, x: {"y": 1}, {"x": [1]}, path)
+    s = swept(lambda seed, x, y=0: {"y": 1}, [{"x": 1}, {"x": 1, "y": 2}], path)
+    assert len(s.errors) == 2
+    assert "result 'y': a parameter" in s.errors[0].traceback
+
+
+def test_nothing_is_left_out_because_of_a_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        swept(pytest.fail, {}, tmp_path / "nowhere" / "runs.jsonl")
+
+
+# A file cannot become longer than it is said here, as if the disk were full.
+FULL = """
+import resource, signal, sys
+from ecsgen_runtime import sweep
+from tests.support.sweep_models import AtOnce, columns
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+parameters = {"lines": range(1, 60)}
+sweep(columns, parameters, path=sys.argv[1], executor=AtOnce(), progress=False)
+"""
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, path], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("OSError: [Errno 27] File too large; the runs before are in the file")
+    assert str(path) in last
+    ended = len(entries(path))
+    assert 3 < ended < 59
+    s = swept(columns, {"lines": range(1, 60)}, path)
+    assert len(entries(path)) == 59
+    assert same(s, sweep(columns, {"lines": range(1, 60)}, executor=AtOnce(), progress=False))
+
+
+# --- In the middle: Ctrl-C, and what nobody can do anything about ---------------------
+
+SCRIPT = """
+import sys
+from ecsgen_runtime import sweep
+from tests.support.sweep_models import slow
+if __name__ == "__main__":
+    folder, path = sys.argv[1:]
+    parameters = {"folder": [folder], "seconds": [0.04], "x": range(30)}
+    s = sweep(slow, parameters, replicates=2, workers=2, path=path, seed=5)
+    print(len(s), len(s.errors))
+"""
+
+
+def begun(tmp_path: Path) -> subprocess.Popen[str]:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "logs").mkdir(exist_ok=True)
+    command = [sys.executable, "script.py", str(tmp_path / "logs"), str(tmp_path / "runs.jsonl")]
+    return subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_stopped_in_the_middle(tmp_path: Path, number: signal.Signals) -> None:
+    """Ctrl-C is heard by the whole group of processes, a kill by one."""
+    path = tmp_path / "runs.jsonl"
+    for goal in (15, 35):
+        process = begun(tmp_path)
+        wait_for_lines(path, goal)
+        (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+        _, err = process.communicate(timeout=DEADLINE)
+        assert process.returncode
+        if number == signal.SIGINT:
+            assert err.rstrip().endswith("KeyboardInterrupt")
+            assert " of 60 runs, " in err
+            assert "Process Spawn" not in err
+            entries(path)
+    process = begun(tmp_path)
+    out, err = process.communicate(timeout=DEADLINE)
+    assert out.split() == ["60", "0"], err
+    ended = entries(path)
+    assert len(ended) == 60
+    assert len({(entry["parameters"]["x"], entry["replicate"]) for entry in ended}) == 60
+    done = {file.name: len(file.read_text()) for file in (tmp_path / "logs").iterdir()}
+    assert done.keys() == {str(entry["seed"]) for entry in ended}
+    # Only what had not come back when it was stopped was done once more.
+    assert sum(done.values()) <= 60 + 2 * 2 * 4
+
+
+def wait_for_lines(path: Path, number: int) -> None:
+    limit = time.monotonic() + DEADLINE
+    while not path.exists() or path.read_bytes().count(b"\n") < number:
+        assert time.monotonic() < limit
+        time.sleep(0.005)
+
+
+def test_workers_end_with_whoever_began_them(tmp_path: Path) -> None:
+    process = begun(tmp_path)
+    wait_for_lines(tmp_path / "runs.jsonl", 1)
+    process.kill()
+    process.communicate(timeout=DEADLINE)
+    limit = time.monotonic() + DEADLINE
+    while group_has_members(process.pid):
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def group_has_members(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True

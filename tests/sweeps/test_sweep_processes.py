@@ -1,0 +1,201 @@
+"""Runs in processes of this machine: those that die, what they cannot have, memory, the bar."""
+
+from __future__ import annotations
+
+import os
+import pty
+import resource
+import subprocess
+import sys
+import termios
+from contextlib import suppress
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ecsgen_runtime import sweep
+
+from tests.support import sweep_models
+from tests.support.sweep_models import AtOnce, same
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def test_the_same_as_in_this_process() -> None:
+    parameters = {"x": range(20)}
+    found = sweep(sweep_models.line, parameters, replicates=2, workers=2, progress=False)
+    expected = sweep(sweep_models.line, parameters, replicates=2, executor=AtOnce(), progress=False)
+    assert same(found, expected)
+
+
+def test_partials_and_methods_go_there_too() -> None:
+    s = sweep(partial(sweep_models.columns, lines=2), {"x": [1]}, workers=1, progress=False)
+    assert len(s) == 2
+
+
+def test_processes_that_die_lose_one_run_each(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    parameters = {"folder": [str(tmp_path)], "number": range(20)}
+    s = sweep(sweep_models.dies, parameters, workers=2, path=path, progress=False)
+    assert [error.parameters["number"] for error in s.errors] == [*range(2, 20, 5)]
+    assert len(s) == 16
+    text = s.errors[0].traceback
+    assert "RuntimeError: the process of this run died, with exit status -9" in text
+    assert f"number=2, replicate=0, seed={s.errors[0].seed}" in text
+    again = sweep(sweep_models.dies, parameters, workers=2, path=path, progress=False)
+    assert len(again) == 20
+    logs = [file for file in tmp_path.iterdir() if file.name.isdigit()]
+    assert [file.read_text() for file in logs] == ["x"] * 20
+
+
+def test_runs_that_end_their_process_whatever_is_done() -> None:
+    s = sweep(sweep_models.always_dies, {}, replicates=3, workers=2, progress=False)
+    assert [error.replicate for error in s.errors] == [*range(3)]
+    assert "with exit status 3" in s.errors[2].traceback
+
+
+def test_runs_that_want_to_exit() -> None:
+    s = sweep(sweep_models.leaves, {}, replicates=2, workers=1, progress=False)
+    assert [error.traceback.splitlines()[-2] for error in s.errors] == [
+        "SystemExit: had enough"
+    ] * 2
+
+
+def test_both_ends_of_a_pipe_may_be_full() -> None:
+    parameters = {"weight": ["w" * 300_000] * 2 + ["", "v" * 300_000], "lines": [200_000, 1] * 4}
+    s = sweep(sweep_models.heavy, parameters, workers=2, progress=False)
+    assert len(s) == 4 * 4 * 200_001
+    assert not s.errors
+
+
+def test_a_million_lines(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    parameters = {"weight": ["abc"], "lines": [1_000_000]}
+    s = sweep(sweep_models.heavy, parameters, workers=1, path=path, progress=False)
+    assert len(s) == 1_000_000
+    assert (s.columns["share"] == np.linspace(0, 1, 1_000_000)).all()
+    assert same(s, sweep(sweep_models.raises, parameters, path=path, progress=False))
+
+
+def test_thousands_of_runs_take_no_memory() -> None:
+    """Neither there, where later runs find what earlier ones left, nor here, but for the table."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    s = sweep(sweep_models.memory, {"number": range(10_000)}, workers=2, progress=False)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert not s.errors
+    assert after - before < 40_000
+    for pid in set(s.columns["pid"].tolist()):
+        found = np.sort(s.columns["memory"][s.columns["pid"] == pid])
+        assert found[-1] - found[len(found) // 10] < 1_000
+
+
+# --- What other processes cannot have -------------------------------------------------
+
+
+def test_models_of_functions() -> None:
+    with pytest.raises(
+        TypeError, match=r"other processes cannot have this model .*top of a module"
+    ):
+        sweep(lambda seed: {}, {}, progress=False)
+
+
+def program(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        input=text,
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+TYPED = """
+from ecsgen_runtime import sweep
+def model(seed): return {"y": 1}
+print(len(sweep(model, {}, workers=1)))
+"""
+
+
+def test_models_that_were_typed_in() -> None:
+    done = program("", "-c", TYPED)
+    assert "TypeError: other processes cannot have a model that was typed in" in done.stderr
+    done = program(TYPED)
+    assert "RuntimeError: other processes cannot read the program '<stdin>'" in done.stderr
+
+
+@pytest.mark.parametrize("is_guarded", [True, False])
+def test_scripts(tmp_path: Path, is_guarded: bool) -> None:
+    text = TYPED.replace("print", 'if __name__ == "__main__": print') if is_guarded else TYPED
+    (tmp_path / "script.py").write_text(text)
+    done = program("", str(tmp_path / "script.py"))
+    if is_guarded:
+        assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+    else:
+        assert done.returncode == 1
+        assert 'A script calls sweep below `if __name__ == "__main__":`' in done.stderr
+
+
+def test_models_that_are_not_there_any_more(tmp_path: Path) -> None:
+    (tmp_path / "passing.py").write_text("def model(seed): return {}\n")
+    text = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import passing
+sys.path.remove({str(tmp_path)!r})
+from ecsgen_runtime import sweep
+sweep(passing.model, {{}})
+"""
+    done = program("", "-c", text)
+    assert "TypeError: the model could not be loaded in another process" in done.stderr
+    assert "No module named 'passing'" in done.stderr
+
+
+# --- The bar --------------------------------------------------------------------------
+
+
+def test_one_line_where_there_is_no_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "runs.jsonl"
+    for numbers in (range(3), range(6)):
+        sweep(sweep_models.raises, {"number": numbers}, path=path, executor=AtOnce())
+    sweep(sweep_models.raises, {"number": [1]}, executor=AtOnce(), progress=False)
+    out, err = capsys.readouterr()
+    first, second = (line.rpartition(", ")[0] for line in err.splitlines())
+    assert not out
+    assert first == "3 of 3 runs, 1 error"
+    assert second == "6 of 6 runs, 2 of them before, 2 errors"
+
+
+BAR = """
+from tests.support.sweep_models import AtOnce, raises
+from ecsgen_runtime import sweep
+{before}
+sweep(raises, {{"number": range(6)}}, executor=AtOnce())
+"""
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_bar_on_a_terminal(is_there: bool) -> None:
+    if is_there and find_spec("tqdm") is None:
+        assert not os.environ.get("CI")
+        pytest.skip("tqdm is not installed")
+    before = "" if is_there else "import sys; sys.modules['tqdm'] = None"
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    text = BAR.format(before=before)
+    done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, stderr=theirs, check=False)
+    os.close(theirs)
+    shown = ""
+    with suppress(OSError):  # how the other end says that it is closed
+        while part := os.read(ours, 1000):
+            shown += part.decode()
+    os.close(ours)
+    assert done.returncode == 0, shown
+    assert ("6/6" in shown and "runs/s" in shown) is is_there
+    assert ("6 of 6 runs, 2 errors" in shown) is not is_there
