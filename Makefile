@@ -20,7 +20,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loads
 # Which quarter of the mutants: another one after each commit.
 SHARE ?= $(shell expr $$(git rev-list --count HEAD) % 4)/4
 
-.PHONY: demo flock models test soak search fast browser lint types check bench cachegrind mutants docs dist lowest clean
+.PHONY: demo flock models sweep test soak search fast browser lint types check bench cachegrind mutants docs dist lowest clean
 
 demo: $(READY)
 	$(BIN)/ecsgen build schemas/
@@ -46,6 +46,11 @@ models: $(STAMP)
 		$(BIN)/ecsgen build examples/models/$$name --output build/$${name}_model --backend numba || exit; \
 		$(BIN)/python examples/models/$$name.py --svg build/$$name.svg || exit; \
 	done
+
+# That of docs/sweeps.md. Stopped, it goes on from build/sweep.jsonl.
+sweep: $(STAMP)
+	$(BIN)/ecsgen build examples/models/schelling --output build/schelling_model --backend numba
+	$(BIN)/python examples/sweep.py --path build/sweep.jsonl --picture build/sweep.svg
 
 # The bytecode that one process leaves serves the hundreds that come after it.
 test: export PYTHONDONTWRITEBYTECODE =

@@ -139,6 +139,26 @@ def test_without_a_package(script: str, tmp_path: Path) -> None:
     assert "ecsgen build schemas/" in done.stderr
 
 
+def test_sweep(checkout: Path) -> None:
+    """Neighbours are the more alike the more everybody wants it; a second call repeats no run."""
+    model = ["build", str(ROOT / "examples" / "models" / "schelling")]
+    result = CliRunner().invoke(command, [*model, "-o", str(checkout / "build/schelling_model")])
+    assert result.exit_code == 0, result.output
+    size = ("--side", "10", "--steps", "6", "--replicates", "2")
+    files = ("--path", "runs.jsonl", "--picture", "sweep.svg")
+    first, second = (run(checkout, "sweep.py", *size, *files) for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+    assert "54 of 54 runs, 54 of them before" in second.stderr
+    assert first.stdout.startswith("54 runs, 0 errors\n")
+    rows = re.findall(r"^ +(\d) +([\d.]+) +([\d.]+)$", first.stdout, re.MULTILINE)
+    alike = [float(number) for _, number, _ in rows]
+    assert len(alike) == 9
+    assert alike[0] < alike[2] < alike[4]
+    assert float(rows[3][2]) > 0.8
+    assert len(ET.parse(checkout / "sweep.svg").getroot()) > 1
+
+
 def test_ensemble(checkout: Path) -> None:
     done = run(checkout, "ensemble.py", "--seeds", "2")
     assert done.returncode == 0, done.stderr

@@ -1,0 +1,120 @@
+"""What sweeps cost beside the model: runs of a millisecond, results of many lines, memory.
+
+    python benchmarks/sweeps.py [--runs N] [--lines N] [--workers N] [--rounds N]
+
+The runs of a sweep come in turns with the same runs in a loop, and with those of a
+`ProcessPoolExecutor` of as many processes. What a sweep takes longer than the loop, divided by its
+processes, is its overhead; the beginning of processes is a part of it, and stands apart as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _timing import machine
+from ecsgen_runtime import sweep
+
+LENGTH = 0.001  # s, of a short run
+
+
+def short(seed: int, number: int) -> dict[str, int]:
+    """Work for as long as it says, by the clock: sleeping would be another matter."""
+    until = time.perf_counter() + LENGTH
+    while time.perf_counter() < until:
+        pass
+    return {"number_again": number}
+
+
+def long(seed: int, lines: int) -> dict[str, Any]:
+    """Return many lines."""
+    rng = np.random.default_rng(seed)
+    return {"tick": np.arange(lines), "share": rng.random(lines), "is_odd": rng.random(lines) < 0.5}
+
+
+def seconds(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def short_runs(runs: int, workers: int, rounds: int) -> None:
+    """Print what a sweep takes longer than its runs."""
+    parameters = {"number": range(runs)}
+    spawned = multiprocessing.get_context("spawn")
+
+    def in_a_pool() -> None:
+        with ProcessPoolExecutor(workers, spawned) as pool:
+            sweep(short, parameters, executor=pool, progress=False)
+
+    with tempfile.TemporaryDirectory() as folder:
+        places = iter(range(10**6))
+        cases: dict[str, Callable[[], object]] = {
+            "loop": lambda: [short(0, number) for number in range(runs)],
+            "sweep, one run": lambda: sweep(short, {"number": [0]}, workers=1, progress=False),
+            "sweep": lambda: sweep(short, parameters, workers=workers, progress=False),
+            "sweep with a file": lambda: sweep(
+                *(short, parameters),
+                workers=workers,
+                path=Path(folder) / str(next(places)),
+                progress=False,
+            ),
+            "sweep in a ProcessPoolExecutor": in_a_pool,
+        }
+        times: dict[str, list[float]] = {name: [] for name in cases}
+        for _ in range(rounds):
+            for name, call in cases.items():
+                times[name].append(seconds(call))
+    ideal = min(times["loop"]) / workers
+    print(
+        f"| {runs:,} runs of 1 ms, {workers} processes | s: best | median | / ideal | ms over it |"
+    )
+    print("| --- | --- | --- | --- | --- |")
+    for name, found in times.items():
+        best = min(found)
+        over = (
+            f"{best / ideal:.2f} | {1e3 * (best - ideal) / runs:.2f}" if "one" not in name else " |"
+        )
+        print(f"| {name} | {best:.2f} | {statistics.median(found):.2f} | {over} |")
+
+
+def many_lines(lines: int) -> None:
+    """Print how long one result of many lines takes, written and read again."""
+    with tempfile.TemporaryDirectory() as folder:
+        options: dict[str, Any] = {"workers": 1, "progress": False}
+        model = seconds(lambda: long(0, lines))
+        plain = seconds(lambda: sweep(long, {"lines": [lines]}, **options))
+        options["path"] = Path(folder) / "runs"
+        written = seconds(lambda: sweep(long, {"lines": [lines]}, **options))
+        read = seconds(lambda: sweep(long, {"lines": [lines]}, **options))
+    print(f"\n| a result of {lines:,} lines | s |\n| --- | --- |")
+    cases = {"the model": model, "a sweep": plain, "with a file": written, "from the file": read}
+    for name, found in cases.items():
+        print(f"| {name} | {found:.2f} |")
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\nat most {memory:.0f} MiB in this process")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    print(f"{machine()}\n")
+    short_runs(given.runs, given.workers, given.rounds)
+    many_lines(given.lines)
+
+
+if __name__ == "__main__":
+    main()
