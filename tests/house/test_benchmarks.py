@@ -51,6 +51,7 @@ TINY: dict[str, tuple[str, ...]] = {
         *("--rows", "20", "--rounds", "1", "--steps", "1", "--flock", "9", "--seeds", "2"),
         *("--backends", "numpy"),
     ),
+    "sweeps.py": ("--runs", "4", "--lines", "20", "--rounds", "1"),
     "systems.py": ("--rows", "40", "--work", "1", "--rounds", "1", "--shares", "10", "100"),
 }
 DRAWING = ("simulate.py", "systems.py")
