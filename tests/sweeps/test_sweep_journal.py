@@ -125,7 +125,7 @@ def test_results_whose_names_are_taken_by_now(tmp_path: Path) -> None:
     swept(lambda seed, x: {"y": 1}, {"x": [1]}, path)
     s = swept(lambda seed, x, y=0: {"y": 1}, [{"x": 1}, {"x": 1, "y": 2}], path)
     assert len(s.errors) == 2
-    assert "result 'y': a parameter" in s.errors[0].traceback
+    assert "'y' is the name of a parameter" in s.errors[0].traceback
 
 
 def test_nothing_is_left_out_because_of_a_missing_folder(tmp_path: Path) -> None:

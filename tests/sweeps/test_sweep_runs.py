@@ -248,6 +248,19 @@ def test_tables_of_records() -> None:
     assert s.columns["tick"].tolist() == [0, 0, 1]
 
 
+def test_records_of_enums_have_names() -> None:
+    class Listed(Lines):
+        _ENUMS = {"mode": Mode, "trait": Trait}  # noqa: RUF012
+
+    def model(seed: int, n: int) -> Lines:
+        return Listed(mode=np.array([0, 1, n]), trait=np.array([0, 2, 3]))
+
+    s = swept(model, {"n": [0, 7]})
+    assert s.columns["mode"].tolist() == ["SLOW", "FAST", "SLOW"]
+    assert s.columns["trait"].tolist() == ["0", "ILL", "OLD|ILL"]
+    assert "ValueError: 7 is not a valid Mode\nin the result 'mode'" in s.errors[0].traceback
+
+
 def test_results_are_copies() -> None:
     array = np.zeros(2)
     s = swept(lambda seed: {"y": array}, {})
@@ -258,23 +271,23 @@ def test_results_are_copies() -> None:
 NONSENSE: dict[str, tuple[Any, str]] = {
     "nothing": (None, "TypeError: a model returns a mapping .* not None"),
     "list": ([1], r"TypeError: a model returns a mapping .* not \[1\]"),
-    "no_value": ({"y": None}, "TypeError: result 'y': None is neither .* math.nan"),
-    "object": ({"y": object()}, "TypeError: result 'y': <object .* is neither a number"),
-    "complex": ({"y": 1j}, "TypeError: result 'y': 1j is neither"),
-    "bytes": ({"y": b"abc"}, "TypeError: result 'y': b'abc' is neither"),
-    "mapping": ({"y": {"a": 1}}, "TypeError: result 'y': {'a': 1} is neither"),
-    "objects": ({"y": [1, object()]}, "TypeError: result 'y': <object"),
-    "too_large": ({"y": 2**64}, "OverflowError: result 'y': .* does not fit into 64 bits"),
-    "too_low": ({"y": -(2**63) - 1}, "OverflowError: result 'y': .* does not fit into 64 bits"),
-    "axes": ({"y": np.zeros((2, 3))}, r"ValueError: result 'y': .* not the shape \(2, 3\)"),
-    "lengths": ({"y": [1, 2], "z": [1]}, "ValueError: columns of different lengths: y: 2, z: 1"),
-    "both": ({"y": [1, 2], "z": 1}, "ValueError: one value, and a column .*: y: 2, z: one"),
-    "mixed": ({"y": ["a", 1]}, "TypeError: result 'y': texts and others"),
+    "no_value": ({"y": None}, "TypeError: None is neither .* math.nan"),
+    "object": ({"y": object()}, "TypeError: <object .* is neither a number"),
+    "complex": ({"y": 1j}, "TypeError: 1j is neither"),
+    "bytes": ({"y": b"abc"}, "TypeError: b'abc' is neither"),
+    "mapping": ({"y": {"a": 1}}, "TypeError: {'a': 1} is neither"),
+    "objects": ({"y": [1, object()]}, "TypeError: <object"),
+    "too_large": ({"y": 2**64}, "OverflowError: .* does not fit into 64 bits"),
+    "too_low": ({"y": -(2**63) - 1}, "OverflowError: .* does not fit into 64 bits"),
+    "axes": ({"y": np.zeros((2, 3))}, r"ValueError: .* not the shape \(2, 3\)"),
+    "lengths": ({"y": [1, 2], "z": [1]}, "ValueError: neither .*: y has 2 lines, z has 1 line"),
+    "both": ({"y": [1, 2], "z": 1}, "ValueError: neither .*: y has 2 lines, z has one value"),
+    "mixed": ({"y": ["a", 1]}, "TypeError: texts and others"),
     "number": ({1: 2}, "TypeError: names of results are texts, not 1"),
-    "parameter": ({"x": 2}, "ValueError: result 'x': a parameter, the seed or the replicate"),
-    "of_another": ({"other": 2}, "ValueError: result 'other': a parameter"),
-    "seed": ({"seed": 2}, "ValueError: result 'seed': a parameter"),
-    "bytes_array": ({"y": np.array([b"a"])}, r"TypeError: result 'y': values of \|S1"),
+    "parameter": ({"x": 2}, "ValueError: 'x' is the name of a parameter"),
+    "of_another": ({"other": 2}, "ValueError: 'other' is the name of a parameter"),
+    "seed": ({"seed": 2}, "ValueError: 'seed' is the name of a parameter"),
+    "bytes_array": ({"y": np.array([b"a"])}, r"TypeError: values of \|S1"),
     "masked": ({"y": np.ma.masked_equal([1, 2], 1)}, "TypeError: .*masked"),
 }
 

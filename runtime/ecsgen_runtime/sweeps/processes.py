@@ -80,9 +80,7 @@ def _outcome(run: Run, future: Any) -> Outcome:
         outcome: Outcome = future.result()
     except KeyboardInterrupt:
         raise
-    except (
-        BaseException
-    ) as error:  # also that of asyncio, which says that one was cancelled
+    except BaseException as error:  # asyncio's of what was cancelled is no Exception
         return error_text(error, run.given, run.replicate, run.seed)
     return outcome
 
@@ -117,10 +115,13 @@ class _Worker:
         return True
 
     def end(self, at_once: bool) -> None:
-        """Let the process end, or end it."""
+        """Let the process end, which takes a while, or end it."""
         if at_once:
             self.process.terminate()
         self.pipe.close()
+
+    def close(self) -> None:
+        """Wait until the process has ended; what stays too long is killed."""
         self.process.join(5)
         if self.process.is_alive():
             self.process.kill()
@@ -146,13 +147,14 @@ class _Pool:
             self._hand_out()
             ready = wait([worker.pipe for worker in self._workers], timeout=1)
             for worker in self._workers[:]:
-                is_alive = worker.pipe in ready or worker.process.is_alive()
-                if worker.pipe in ready or not is_alive:
+                if worker.pipe in ready or not worker.process.is_alive():
                     yield from self._heard(worker)
 
     def end(self, at_once: bool) -> None:
         for worker in self._workers:
             worker.end(at_once)
+        for worker in self._workers:
+            worker.close()
 
     def _hand_out(self) -> None:
         """Give runs to those that have none, and to all if runs are quick."""
@@ -191,7 +193,8 @@ class _Pool:
         self._workers.remove(worker)
         worker.process.join(5)
         status = worker.process.exitcode
-        worker.end(at_once=False)
+        worker.end(at_once=True)
+        worker.close()
         if not worker.is_ready:
             self._killed += 1
             if not status or status > 0 or self._killed >= _STARTS:
@@ -261,9 +264,8 @@ def _pickled(model: Model) -> bytes:
 
 def _work(pipe: Connection[Any, Any], pickled: bytes, taken: Collection[str]) -> None:
     """Do runs, in a process of its own, until there are no more."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # who gives out runs hears it, and ends us
+    # Who hands out runs hears Ctrl-C, too, and ends this process.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, OSError):
         try:
             model: Model = pickle.loads(pickled)

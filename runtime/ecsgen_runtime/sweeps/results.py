@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import shown
 from ..interchange import refuse_nulls
+from ..reprs import count_text
 from ..typed import NamedTuple
 
 Column: TypeAlias = NDArray[Any]
@@ -62,38 +63,37 @@ def result_of(given: object, taken: Collection[str]) -> Result:
             "a model returns a mapping of numbers, bools or texts, or of columns of them, or a "
             f"table of world.records, not {shown(given)}"
         )
-    columns, scalars = {}, []
+    enums = getattr(given, "_ENUMS", {})  # of a table of records, by column
+    columns: dict[str, Column] = {}
+    sizes: dict[str, str] = {}
     for name, value in found.items():
         if not isinstance(name, str):
             raise TypeError(f"names of results are texts, not {shown(name)}")
         if name in taken:
             raise ValueError(
-                f"result {name!r}: a parameter, the seed or the replicate has the name"
+                f"{name!r} is the name of a parameter, or seed or replicate"
             )
         try:
-            columns[name], is_scalar = _column(value)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise type(error)(f"result {name!r}: {error}") from None
-        scalars.append(is_scalar)
-    is_scalars = all(scalars) and found is given
-    if not is_scalars and any(scalars):
+            cells = _names(enums[name], value) if name in enums else value
+            columns[name], is_one = _column(cells)
+        except Exception as error:
+            error.add_note(f"in the result {name!r}")
+            raise
+        sizes[name] = "one value" if is_one else count_text(len(columns[name]), "line")
+    if len({*sizes.values()}) > 1:
+        different = ", ".join(f"{name} has {size}" for name, size in sizes.items())
         raise ValueError(
-            f"one value, and a column of several: {_lengths(columns, scalars)}"
+            f"neither one value each, nor columns of one length: {different}"
         )
-    lengths = {len(column) for column in columns.values()}
-    if len(lengths) > 1:
-        raise ValueError(f"columns of different lengths: {_lengths(columns, scalars)}")
-    return Result(
-        1 if is_scalars else lengths.pop() if lengths else 0, is_scalars, columns
-    )
+    if found is given and {*sizes.values()} <= {"one value"}:
+        return Result(1, True, columns)
+    return Result(max(map(len, columns.values()), default=0), False, columns)
 
 
-def _lengths(columns: Mapping[str, Column], scalars: Iterable[bool]) -> str:
-    """Return how many values each name has."""
-    each = zip(columns.items(), scalars, strict=True)
-    return ", ".join(
-        f"{name}: {'one' if one else len(column)}" for (name, column), one in each
-    )
+def _names(enum: type[Enum], numbers: Column) -> list[str]:
+    """Return the names of members, or ValueError for a number that none has."""
+    names = {number: enum_name(enum(number)) for number in {*numbers.tolist()}}
+    return [names[number] for number in numbers.tolist()]
 
 
 def _column(value: object) -> tuple[Column, bool]:
