@@ -43,6 +43,8 @@ SOAK = {
     "test_shards_mpi.py": "flock_of_kernels",
     "test_snapshot_random.py": r"broken.*\[[^0]",
     "test_source.py": r"quickly\[text8-.*True",
+    "test_sweep_executors.py": "dask",
+    "test_sweep_processes.py": "thousands",
     "test_turns.py": "of_the_world.*numba",
     "test_wheel.py": "",
     "test_world_kernels.py": "large_cells|both_backends",
