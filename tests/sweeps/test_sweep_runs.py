@@ -59,7 +59,8 @@ SEEDS: dict[tuple[str, int, int, bool], int] = {
 @pytest.mark.parametrize("case", SEEDS, ids=str)
 def test_seeds(case: tuple[str, int, int, bool]) -> None:
     text, seed, replicate, common = case
-    found = asked([json.loads(text)], seed=seed, replicates=replicate + 1, common_seeds=common)
+    parameters = dict(reversed(json.loads(text).items()))  # the order of names is no matter
+    found = asked([parameters], seed=seed, replicates=replicate + 1, common_seeds=common)
     assert found[replicate]["seed"] == SEEDS[case]
 
 
@@ -213,6 +214,21 @@ def test_columns_become_lines() -> None:
     ]
 
 
+def test_no_lines_say_nothing_of_types(tmp_path: Path) -> None:
+    given: list[list[Any]] = [[], [1, 2], [True]]
+    for count, dtype in ((1, "float64"), (2, "int64"), (3, "int64")):
+        s = swept(lambda seed, i: {"y": given[i]}, {"i": range(count)}, path=tmp_path / "runs")
+        assert s.columns["y"].dtype == dtype
+
+
+def test_all_that_is_no_number_is_the_same_nan(tmp_path: Path) -> None:
+    def model(seed: int) -> dict[str, Any]:
+        return {"y": [-math.nan, 1.0], "z": np.array([-math.nan, 1.0], np.float32)}
+
+    fresh, resumed = (swept(model, {}, path=tmp_path / "runs") for _ in range(2))
+    assert same(fresh, resumed)
+
+
 def test_columns_of_all_sorts() -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
 
@@ -279,6 +295,7 @@ NONSENSE: dict[str, tuple[Any, str]] = {
     "objects": ({"y": [1, object()]}, "TypeError: <object"),
     "too_large": ({"y": 2**64}, "OverflowError: .* does not fit into 64 bits"),
     "too_low": ({"y": -(2**63) - 1}, "OverflowError: .* does not fit into 64 bits"),
+    "together": ({"y": [2**63, -1]}, "OverflowError: .* does not fit into 64 bits"),
     "axes": ({"y": np.zeros((2, 3))}, r"ValueError: .* not the shape \(2, 3\)"),
     "lengths": ({"y": [1, 2], "z": [1]}, "ValueError: neither .*: y has 2 lines, z has 1 line"),
     "both": ({"y": [1, 2], "z": 1}, "ValueError: neither .*: y has 2 lines, z has one value"),
