@@ -73,7 +73,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Found:
     """What stands in an output's place; the digest of plain files only."""
 
     kind: Kind
@@ -105,7 +105,7 @@ class Places:
             return self.tests / path.removeprefix(TESTS)
         return self.output / path
 
-    def survey(self, paths: Iterable[str]) -> dict[str, Standing]:
+    def survey(self, paths: Iterable[str]) -> dict[str, Found]:
         """What stands in each place. Links below the roots are not followed."""
         output, tests = str(self.output), str(self.tests)
         # An unmoved tests folder is an ordinary folder of the output and may not be a link.
@@ -122,7 +122,7 @@ class Places:
             file = os.path.join(tests, path[len(TESTS) :]) if path.startswith(TESTS) else ""
             file = file or os.path.join(output, path)
             blocked = is_blocked(os.path.dirname(file))
-            found[path] = Standing(Kind.BLOCKED) if blocked else _look(file)
+            found[path] = Found(Kind.BLOCKED) if blocked else _look(file)
         return found
 
 
@@ -161,15 +161,15 @@ def _may_be_folder(folder: str) -> bool:
         return False
 
 
-def _look(file: str) -> Standing:
+def _look(file: str) -> Found:
     try:
         mode = os.lstat(file).st_mode
         if stat.S_ISREG(mode):
-            return Standing(Kind.FILE, digest(read_plain(file, MAX_OUTPUT_BYTES)))
+            return Found(Kind.FILE, digest(read_plain(file, MAX_OUTPUT_BYTES)))
     except FileNotFoundError:
-        return Standing(Kind.NOTHING)
+        return Found(Kind.NOTHING)
     except OSError as error:
         raise UsageError(f"can't read {shown(Path(file))}: {error.strerror or error}") from error
     if stat.S_ISLNK(mode):
-        return Standing(Kind.LINK)
-    return Standing(Kind.FOLDER if stat.S_ISDIR(mode) else Kind.OTHER)
+        return Found(Kind.LINK)
+    return Found(Kind.FOLDER if stat.S_ISDIR(mode) else Kind.OTHER)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from ecsgen.files.disk import Kind, Standing
+from ecsgen.files.disk import Found, Kind
 
 
 class State(Enum):
@@ -45,7 +45,7 @@ class Verdict:
 
 
 def plan(
-    wanted: Mapping[str, str], owned: Iterable[Mapping[str, str]], found: Mapping[str, Standing]
+    wanted: Mapping[str, str], owned: Iterable[Mapping[str, str]], found: Mapping[str, Found]
 ) -> dict[str, Verdict]:
     """The verdict on every path that is wanted or owned, sorted by path.
 
@@ -60,7 +60,7 @@ def plan(
     return {path: _judge(wanted.get(path), ours.get(path, set()), found[path]) for path in paths}
 
 
-def _judge(wanted: str | None, ours: set[str], found: Standing) -> Verdict:
+def _judge(wanted: str | None, ours: set[str], found: Found) -> Verdict:
     if wanted is None:
         return _judge_orphan(ours, found)
     match found.kind:
@@ -79,7 +79,7 @@ def _judge(wanted: str | None, ours: set[str], found: Standing) -> Verdict:
     return Verdict(state, action, forced, found.kind)
 
 
-def _judge_orphan(ours: set[str], found: Standing) -> Verdict:
+def _judge_orphan(ours: set[str], found: Found) -> Verdict:
     """A file that no schema makes any more."""
     if found.kind is not Kind.FILE:
         return Verdict(State.IN_STEP, Action.KEEP, Action.KEEP, found.kind)

@@ -14,7 +14,7 @@ from pathlib import Path
 import ecsgen
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.files import fingerprint, manifest
-from ecsgen.files.disk import MANIFEST, TESTS, Places, Standing, schema_digests
+from ecsgen.files.disk import MANIFEST, TESTS, Found, Places, schema_digests
 from ecsgen.files.manifest import BrokenManifestError, Entry, Manifest
 from ecsgen.files.write import STAGING, journals
 
@@ -28,7 +28,7 @@ class Status:
     identity: Manifest  # what a manifest written now would say, files aside
     manifest: Manifest | None  # of the last build
     interrupted: Sequence[Manifest]  # of builds that died since then
-    standings: Mapping[str, Standing]  # in every place where ecsgen may have written
+    standings: Mapping[str, Found]  # in every place where ecsgen may have written
     notes: Sequence[str]
 
     @property

@@ -17,7 +17,7 @@ from ecsgen.layout import (
 )
 from ecsgen.model import Component
 from ecsgen.pictures.drawing import Drawing, text_width
-from ecsgen.pictures.strip import COLOURS, GAP, LINE, Part, Scale, draw_strip
+from ecsgen.pictures.strip import COLOURS, GAP, LINE, Scale, StripPart, draw_strip
 
 ROWS = 256
 """Rows of the buffer in the picture."""
@@ -99,7 +99,7 @@ def _buffer(drawing: Drawing, component: Component, plan: Layout, top: float) ->
     """Draw the buffer and say what its columns are; return the right edge."""
     kind_of = kinds(component)
     parts = [
-        Part(c.name, c, plan.before(c) * ROWS, c.nbytes * ROWS, kind_of[c.name])
+        StripPart(c.name, c, plan.before(c) * ROWS, c.nbytes * ROWS, kind_of[c.name])
         for c in plan.columns
     ]
     scale = Scale(plan.buffer_bytes(ROWS) or PAGE, "page", PAGE)
@@ -185,7 +185,7 @@ def draw_chunk(drawing: Drawing, components: Sequence[Component], top: float) ->
     drawing.text(24, top + 60, f"{plan.row_bytes} bytes per row; {size}", "muted")
     top += 104
     parts = [
-        Part(each.name, each.column, each.offset, each.column.nbytes * plan.rows, _kind(each))
+        StripPart(each.name, each.column, each.offset, each.column.nbytes * plan.rows, _kind(each))
         for each in plan.columns
     ]
     right = draw_strip(drawing, parts, Scale(plan.size, *_mark(plan.size)), top)

@@ -27,7 +27,7 @@ MOST_MARKS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StripPart:
     """A column of the buffer: what it is called, where it lies, and what it is for."""
 
     name: str
@@ -50,13 +50,13 @@ class Scale:
 class _Cell:
     """A part's place in the strip and in the table."""
 
-    part: Part
+    part: StripPart
     y: float
     height: float
     line_y: float
 
 
-def draw_strip(drawing: Drawing, parts: Sequence[Part], scale: Scale, top: float) -> float:
+def draw_strip(drawing: Drawing, parts: Sequence[StripPart], scale: Scale, top: float) -> float:
     """Draw the strip, the table and what joins them; return the right edge."""
     height = max(7, len(parts)) * LINE
     step = height / max(1, len(parts))
@@ -128,7 +128,7 @@ def _table(drawing: Drawing, cells: list[_Cell], top: float) -> float:
     return x - GAP
 
 
-def _words(part: Part) -> str:
+def _words(part: StripPart) -> str:
     """Return a column's kind, and the tags that the schema gave it."""
     tags = [tag for tag in part.column.tags if tag not in ("hot", "cold")]
     return ", ".join([part.kind, *tags])
