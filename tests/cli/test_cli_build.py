@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecsgen.cli import main
-from ecsgen.files.disk import Kind, Standing
+from ecsgen.files.disk import Kind, Found
 from ecsgen.files.plan import Action, State, plan
 from tests.support import fake_generator
 from tests.support.command_project import MANIFEST, Project
@@ -683,8 +683,8 @@ def test_watching(watched: Watched, tmp_path: Path) -> None:
 
 DIGESTS = st.sampled_from(["one", "two", "three"])
 STANDINGS = st.one_of(
-    DIGESTS.map(lambda digest: Standing(Kind.FILE, digest)),
-    st.sampled_from([kind for kind in Kind if kind is not Kind.FILE]).map(Standing),
+    DIGESTS.map(lambda digest: Found(Kind.FILE, digest)),
+    st.sampled_from([kind for kind in Kind if kind is not Kind.FILE]).map(Found),
 )
 PATHS = st.sampled_from(["a.py", "b.py", "tests/test_a.py"])
 FILES = st.dictionaries(PATHS, DIGESTS)
@@ -717,7 +717,7 @@ def test_promises(
             assert there.kind in (Kind.NOTHING, Kind.FILE, Kind.LINK)
         # Whoever is not refused ends in step.
         if verdict.action is Action.KEEP and path in wanted:
-            assert there == Standing(Kind.FILE, wanted[path])
+            assert there == Found(Kind.FILE, wanted[path])
             assert verdict.state is State.IN_STEP
         if verdict.action is Action.KEEP and path not in wanted:
             assert there.kind is not Kind.FILE
@@ -734,16 +734,16 @@ def test_each_state() -> None:
         ["kept", "changed", "edited", "extra", "extra_edited", "gone", "half"], "old"
     )
     found = {
-        "kept": Standing(Kind.FILE, "new"),
-        "changed": Standing(Kind.FILE, "old"),
-        "missing": Standing(Kind.NOTHING),
-        "edited": Standing(Kind.FILE, "mine"),
-        "foreign": Standing(Kind.FILE, "mine"),
-        "linked": Standing(Kind.LINK),
-        "half": Standing(Kind.FILE, "between"),
-        "extra": Standing(Kind.FILE, "old"),
-        "extra_edited": Standing(Kind.FILE, "mine"),
-        "gone": Standing(Kind.NOTHING),
+        "kept": Found(Kind.FILE, "new"),
+        "changed": Found(Kind.FILE, "old"),
+        "missing": Found(Kind.NOTHING),
+        "edited": Found(Kind.FILE, "mine"),
+        "foreign": Found(Kind.FILE, "mine"),
+        "linked": Found(Kind.LINK),
+        "half": Found(Kind.FILE, "between"),
+        "extra": Found(Kind.FILE, "old"),
+        "extra_edited": Found(Kind.FILE, "mine"),
+        "gone": Found(Kind.NOTHING),
     }
     verdicts = plan(wanted, [last, {"half": "between"}], found)
     seen = {path: (v.state.value, v.action.value, v.forced.value) for path, v in verdicts.items()}
