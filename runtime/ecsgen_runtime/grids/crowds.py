@@ -6,6 +6,7 @@ As plain loops have it; compiled ones have the same under the same names.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final
 
@@ -21,6 +22,10 @@ MOORE: Final = "moore"
 VON_NEUMANN: Final = "von_neumann"
 AXES: Final = "axes"
 """The hoods, as kernels name them."""
+
+
+_MOST_KNOWN: Final = 1 << 16
+"""Of so many cells it is kept which ones are around them."""
 
 
 class Axes:
@@ -42,6 +47,8 @@ class Axes:
         key = cell, hood, radius, center
         found = self._around.get(key)
         if found is None:
+            if len(self._around) >= _MOST_KNOWN:
+                self._around.clear()
             layout = self._layout
             steps = offsets(layout, hood, radius, center)
             cells = layout.ravel(layout.unravel(np.array([cell])) + steps)
@@ -51,7 +58,12 @@ class Axes:
 
 def axes_of(grid: GridManager) -> Axes:
     """Return a grid as kernels take it."""
-    return Axes(grid._layout)
+    return _axes(grid._layout)
+
+
+@lru_cache(16)
+def _axes(layout: GridLayout) -> Axes:
+    return Axes(layout)
 
 
 def refuse_radius(label: str, radius: int) -> None:
