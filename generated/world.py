@@ -185,26 +185,25 @@ def _strike_kernel(
     hawk_rows: RowArray,
     boid_members: RowArray,
     boid_position: NDArray[np.float32],
-    boid_entity: NDArray[np.uint64],
-    hawk_prey: NDArray[np.uint64],
+    boid_entity: memoryview[int],
+    hawk_prey: memoryview[int],
     hawk_hunger: NDArray[np.float32],
     boid_heading: NDArray[np.float32],
-    other_boid_owners: NDArray[np.uint64],
-    handle_mask: np.uint64,
-    other_boid_rows: NDArray[np.uint32],
-    handles: NDArray[np.uint64],
+    other_boid_owners: memoryview[int],
+    handle_mask: int,
+    other_boid_rows: memoryview[int],
+    handles: memoryview[int],
     is_clean: bool,
     other_boid_position: NDArray[np.float32],
 ) -> None:
     """Let the hawks dive one after the other, each at the nearest of those that fly
     then."""
-    u64_0 = np.uint64(0)
     i64_0 = np.int64(0)
     f32_minus_0_5 = np.float32(-0.5)
     f32_0_1 = np.float32(0.1)
     f32_0_0 = np.float32(0.0)
     f32_0_9 = np.float32(0.9)
-    last_handle = np.uint64(len(handles) - 1)
+    last_handle = len(handles) - 1
     places = cells_now.places
     size_x = cells_now.sizes[0, 0]
     half_x = cells_now.sizes[1, 0]
@@ -219,7 +218,7 @@ def _strike_kernel(
         x = boid_position[boid_j]
         y = boid_position[boid_j + 1]
         count = near_now(cells_now, i, (x, y), found)
-        nearest = u64_0
+        nearest = 0
         first = count
         closest = np.float32(0)
         for f in range(count):
@@ -271,9 +270,9 @@ def _strike_kernel(
         boid_position[boid_j + 1] += nearest2_1 * f32_0_9
         move_to(cells_now, boid_row, (boid_position[boid_j], boid_position[boid_j + 1]))
         # Hawk.prey.Boid.position -= Boid.heading
-        other_boid_row: Any = np.int64(hawk_prey[hawk_row] & handle_mask)
+        other_boid_row: Any = hawk_prey[hawk_row] & handle_mask
         other_boid_row = (
-            np.int64(other_boid_rows[other_boid_row])
+            other_boid_rows[other_boid_row]
             if other_boid_row < len(other_boid_rows)
             else NIL
         )
@@ -1882,14 +1881,14 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld, SavedWorld):
                 _found.numbers(1),
                 _boid_members,
                 self.boid.data._position_column.reshape(-1),
-                self.boid.data._entity_column,
-                self.hawk.data._prey_column,
+                self.boid.data._entity_column.data,
+                self.hawk.data._prey_column.data,
                 self.hawk.data._hunger_column,
                 self.boid.data._heading_column.reshape(-1),
-                self.boid.data._entity_column[: self.boid.data._n],
-                np.uint64(INDEX_MASK),
-                self.boid._sparse,
-                self.entities._handles,
+                self.boid.data._entity_column[: self.boid.data._n].data,
+                INDEX_MASK,
+                self.boid._sparse.data,
+                self.entities._handles.data,
                 self.entities._is_clean,
                 self.boid.data._position_column.reshape(-1),
             )

@@ -126,6 +126,12 @@ def with_numbers(step: Step, first: int) -> tuple[Step, int]:
     return step.with_expressions(lambda one: changed(one, change)), first
 
 
+def drawn_by(expressions: Iterable[Expression]) -> int:
+    """How many random numbers there are with those that numbered expressions draw."""
+    drawn = [node for one in expressions for node in walk(one) if _draws(node)]
+    return max((_end(node, node.number) for node in drawn), default=0)
+
+
 def _draws(node: Expression) -> TypeGuard[Draw | Chosen | Question]:
     """Whether it takes random numbers itself."""
     return isinstance(node, Draw | Chosen) or (isinstance(node, Question) and node.is_chance)
@@ -138,8 +144,13 @@ def _numbers(expressions: Iterable[Expression], first: int) -> tuple[dict[int, i
     numbers = {}
     for place in sorted(written):
         numbers[place] = first
-        first += written[place].type.elements if isinstance(written[place], Draw) else 1
+        first = _end(written[place], first)
     return numbers, first
+
+
+def _end(node: Draw | Chosen | Question, number: int) -> int:
+    """The number behind those of one that draws."""
+    return number + (node.type.elements if isinstance(node, Draw) else 1)
 
 
 def _renumber(numbers: Mapping[int, int]) -> Callable[[Expression], Expression]:

@@ -20,7 +20,7 @@ from ecsgen.model.programs import (
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import Source
-from ecsgen.render.loops.code import USED, Code, Names, number, spelled
+from ecsgen.render.loops.code import USED, Code, Names, number, spelled, zero_of
 from ecsgen.render.loops.values import UNROLLED, Value, plus, uniform
 
 
@@ -83,7 +83,7 @@ class LoopFrame:
         """Whether it reads bools of neighbours as bytes."""
         self.turn = self.row
         """What counts turns."""
-        self.key = kept("key") if program.effects.draws else ""
+        self.key = kept("key") if program.effects.draws and not is_plain else ""
         self.annotated: set[str] = set()
         """Variables that mypy knows the type of."""
         self._ready: dict[str, str] = {}
@@ -140,13 +140,37 @@ class LoopFrame:
             known[passed] = Parameter(self.names.kept(name), annotation, passed)
         return known[passed].name
 
+    def handles(self, name: str, passed: str, scalar: str = "u64") -> str:
+        """The parameter for handles of others, or for where they are."""
+        annotation = array_type(scalar)
+        if self.is_plain:
+            annotation, passed = "memoryview[int]", f"{passed}.data"
+        return self.parameter(name, annotation, passed)
+
+    def _taken(self, type_: Type, passed: str) -> tuple[str, str]:
+        """The annotation of a column, and what is passed. Of handles plain Python takes the cells
+        as its own numbers, with which it is several times as quick: nothing of them wraps."""
+        if self.is_plain and type_.is_handle and not type_.shape:
+            return "memoryview[int]", f"{passed}.data"
+        return array_type(type_.scalar), passed
+
+    def number(self, code: str) -> str:
+        """A handle's part, or a row, as an index: numba would make a float of two kinds."""
+        return code if self.is_plain else f"np.int64({code})"
+
+    def zero(self, type_: Type) -> Code:
+        """What stands for none."""
+        if self.is_plain and type_.is_handle:
+            return Code("0")
+        return self.constant(zero_of(type_.scalar), type_.scalar)
+
     def arrays(self, node: FieldValue | OtherField) -> list[str]:
         """The parameters of a field of own rows, or of those who are asked: several if its elements
         are split."""
         columns, field = self._columns_of(node), FieldValue(node.type, node.name, node.owner)
-        elements, annotation = node.type.elements // len(columns), array_type(node.type.scalar)
+        elements = node.type.elements // len(columns)
         return [
-            self.array(Parameter(name, annotation, passed, elements, field, part))
+            self.array(Parameter(name, *self._taken(node.type, passed), elements, field, part))
             for part, (name, passed) in enumerate(columns)
         ]
 
@@ -163,7 +187,8 @@ class LoopFrame:
             if is_bytes:  # which loops add many of at once
                 passed = f"{passed}.view(np.uint8)"
             passed = f"{passed}[: {end}].copy()" if is_written else passed
-            annotation = array_type("u8" if is_bytes else node.type.scalar)
+            annotation, passed = self._taken(node.type, passed)
+            annotation = array_type("u8") if is_bytes else annotation
             found.append(self.parameter(f"other_{name}", annotation, passed))
         return found
 
@@ -179,7 +204,7 @@ class LoopFrame:
             wish = f"{stem}_{column}"
             if before:
                 wish, passed = f"{wish}_before", f"{passed}[: {end}].copy()"
-            found.append(self.parameter(wish, array_type(place.type.scalar), passed))
+            found.append(self.parameter(wish, *self._taken(place.type, passed)))
         return cells_of(found, place.type, row)
 
     def _columns_of(self, node: FieldValue | OtherField) -> list[tuple[str, str]]:

@@ -203,9 +203,7 @@ class OnGrid(Neighbours):
             return ["-1", "0", nobody]
         owner = body.value(FieldValue(Type("u64"), ENTITY, bearer)).at(0).text
         data = self._frame.source.managers.data(component.name)
-        owners = self._frame.parameter(
-            f"{component.module}_owners", array_type("u64"), f"{data}._entity_column"
-        )
+        owners = self._frame.handles(f"{component.module}_owners", f"{data}._entity_column")
         return ["-1", owner, owners]
 
     def _nobody(self) -> str:
@@ -255,9 +253,7 @@ class OnGrid(Neighbours):
         component = self.asked.components[node.owner]
         data = self._frame.source.managers.data(component.name)
         slots, generations = (
-            self._frame.parameter(
-                f"{component.module}_{name}", array_type("u32"), f"{data}._id_{name}_column"
-            )
+            self._frame.handles(f"{component.module}_{name}", f"{data}._id_{name}_column", "u32")
             for name in ("slot", "generation")
         )
         slot = f"{slots}[{row}]"

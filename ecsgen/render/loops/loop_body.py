@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ecsgen.kernels import form
+from ecsgen.kernels.draws import drawn_by
 from ecsgen.model.programs import (
     CELL_ID,
     ENTITY,
@@ -25,6 +26,7 @@ from ecsgen.model.programs import (
     Offset,
     Operation,
     OtherField,
+    Referred,
     Tick,
 )
 from ecsgen.model.types import SCALARS, Number, Type
@@ -123,6 +125,11 @@ class LoopBody(Emitter):
     def _write_stem(self, who: FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
         stem, frame = self.names.take("stem"), self.frame
+        self.stem = stem
+        if frame.is_plain:
+            words = frame.parameter("words", "RowWords", self._row_words(who))
+            self.first.append(f"{stem} = {words}[{self.row_of(who.owner)}]")
+            return
         given, function = [self.value(who).at(0).text], "stem_of"
         if who.name == ID_SLOT:
             function = "id_stem_of"
@@ -130,7 +137,20 @@ class LoopBody(Emitter):
             generations = frame.array(Parameter("id_generation", array_type("u32"), passed))
             given.append(f"{generations}[{given[0]}]")
         self.first.append(f"{stem} = {function}({', '.join([*given, frame.key])})")
-        self.stem = stem
+
+    def _row_words(self, who: FieldValue) -> str:
+        """The expression for the words of rows' random numbers, which plain Python draws for many
+        rows at once, unless what tells them apart may change."""
+        program, holder = self.frame.program, self.frame.source.managers.data(who.owner)
+        keys = f"{holder}._{who.name}_column"
+        if who.name == ID_SLOT:
+            keys = f"ids_of({keys}[: {holder}._n], {holder}._id_generation_column)"
+        given = [keys, "_key", str(drawn_by(program.expressions))]
+        sent = any(isinstance(one.target, Referred) for one in program.steps)
+        is_fixed = who.name in (ENTITY, ID_SLOT, CELL_ID)
+        if not is_fixed and (sent or who.text in program.effects.writes):
+            given.append("1")
+        return f"RowWords({', '.join(given)})"
 
     # --- fields and arguments --------------------------------------------------------------------
 
@@ -322,13 +342,15 @@ class LoopBody(Emitter):
             table = f"_{module}_{kind}"
             made = "empty_cells" if kind == "empty" else "living_handles"
             frame.tables[table] = f"{made}({manager})"
-            scalar = array_type("i32" if kind == "empty" else "u64")
-            name = frame.parameter(f"{module}_{kind}", scalar, table)
+            if kind == "empty":
+                name = frame.parameter(f"{module}_{kind}", array_type("i32"), table)
+            else:
+                name = frame.handles(f"{module}_{kind}", table)
             count, found = f"len({name})", f"{name}[{{}}]"
             found = f"id_of_cell({found})" if kind == "empty" else found
         held = self.variables(one.to.type, "picked")
         there = held.at(0).text
-        self.write(f"{there} = {self.constant(0, 'u64').text}")
+        self.write(f"{there} = {frame.zero(one.to.type).text}")
         with self.block(f"if {count} > 0"):
             drawn = f"range_at({self.stem}, {chosen.number}, {count})"
             self.write(f"{there} = {found.format(drawn)}")

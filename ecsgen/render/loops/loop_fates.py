@@ -69,7 +69,7 @@ class LoopFates:
         """The expression for whether an entity has not died meanwhile; nothing if nobody does."""
         if not (self.is_now and self._kills_entities):
             return ""
-        return f"not {self._gone('')}[np.int64({entity} & {mask})]"
+        return f"not {self._gone('')}[{self._frame.number(f'{entity} & {mask}')}]"
 
     def stays(self, component: str, row: str) -> str:
         """The same of a row."""
@@ -114,7 +114,7 @@ class LoopFates:
         index = body.names.take("index")
         gone, tally = self._gone(""), self._tally
         dead = self._given("dead", array_type("u64"), "dead")
-        body.write(f"{index} = np.int64({entity} & {body.lookups.mask})")
+        body.write(f"{index} = {self._frame.number(f'{entity} & {body.lookups.mask}')}")
         with body.block(f"if not {gone}[{index}]"):
             if self.is_now:
                 self._leave_cells(body, entity)

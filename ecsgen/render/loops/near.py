@@ -12,7 +12,7 @@ from ecsgen.kernels.form import Ask
 from ecsgen.model.programs import Distance, Expression, Offset, OtherField, Question, walk
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernels.sources import Asked
-from ecsgen.render.loops.code import Code, Level, called, cut, zero_of
+from ecsgen.render.loops.code import Code, Level, called, cut
 from ecsgen.render.loops.elements import arithmetic, extreme_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, cells_of
 from ecsgen.render.loops.values import UNROLLED, Emitter, Place, Value, plus, uniform
@@ -81,6 +81,10 @@ class Neighbours(ABC):
     def told(self, name: str, annotation: str, passed: str) -> str:
         """The parameter that says something."""
         return self._frame.parameter(name, annotation, passed, self.parameters)
+
+    def zero(self, type_: Type) -> Code:
+        """What stands for no neighbour's."""
+        return self._frame.zero(type_)
 
     def of_other(self, node: OtherField | Offset | Distance) -> Value:
         """The elements of what a neighbour is or has."""
@@ -395,7 +399,7 @@ class Questions:
         return held
 
     def _zero(self, type_: Type) -> Code:
-        return self._emit.constant(zero_of(type_.scalar), type_.scalar)
+        return self._near.zero(type_)
 
     @contextmanager
     def _each(self, *values: Expression) -> Iterator[str]:

@@ -4,6 +4,7 @@ counts references to the arrays that it is given."""
 from __future__ import annotations
 
 from ecsgen.kernels.form import Find
+from ecsgen.model.programs import HANDLE
 from ecsgen.render.kernels.sources import Way
 from ecsgen.render.loops.code import Code, Level, infix
 from ecsgen.render.loops.frame import LoopFrame, array_type
@@ -33,8 +34,9 @@ class Lookups:
     def _living(self, entity: str) -> Code:
         """Whether an entity is alive; the last cell of handles stands for those behind it."""
         passed = f"{self.managers.entities}._handles"
-        handles = self._frame.parameter("handles", array_type("u64"), passed)
-        last = self._frame.ready("last_handle", f"np.uint64(len({handles}) - 1)")
+        handles = self._frame.handles("handles", passed)
+        last = f"len({handles}) - 1" if self._frame.is_plain else f"np.uint64(len({handles}) - 1)"
+        last = self._frame.ready("last_handle", last)
         place = f"min({entity} & {self.mask}, {last})"
         living = f"{handles}[{place}] == {entity}"
         if still := self._fates.lives(entity, self.mask):
@@ -54,7 +56,10 @@ class Lookups:
     @property
     def mask(self) -> str:
         """The parameter with the bits of an entity that are its index."""
-        return self._frame.parameter("handle_mask", "np.uint64", "np.uint64(INDEX_MASK)")
+        kind, passed = "np.uint64", "np.uint64(INDEX_MASK)"
+        if self._frame.is_plain:
+            kind, passed = "int", "INDEX_MASK"
+        return self._frame.parameter("handle_mask", kind, passed)
 
     def find(self, one: Find, row: str, handle: str) -> None:
         """Set the variable `row` to the row that a handle leads to, or to NIL: by tables where
@@ -93,7 +98,7 @@ class Lookups:
                 self._by_id("id", component, row, handle)
         if test:
             with self._emit.block(f"if not ({test})"):
-                self._emit.write(f"{handle} = np.uint64(0)")
+                self._emit.write(f"{handle} = {self._frame.zero(HANDLE).text}")
 
     def _by_cell(self, component: str, row: str, handle: str) -> None:
         """Of a cell the id says which one it is."""
@@ -112,10 +117,11 @@ class Lookups:
     def _by_index(self, is_sparse: bool, component: str, row: str, handle: str) -> None:
         """The index is the row, or a sparse array tells the row; whose it is decides."""
         emit, owners = self._emit, self._owners(component)
-        emit.write(f"{self._declared(row)} = np.int64({handle} & {self.mask})")
+        number = self._frame.number
+        emit.write(f"{self._declared(row)} = {number(f'{handle} & {self.mask}')}")
         if is_sparse:
             rows = self._array(component, "rows", "u32", "{manager}._sparse")
-            emit.write(f"{row} = np.int64({rows}[{row}]) if {row} < len({rows}) else NIL")
+            emit.write(f"{row} = {number(f'{rows}[{row}]')} if {row} < len({rows}) else NIL")
         is_there = f"{row} < len({owners}) and {owners}[{row}] == {handle}"
         if not is_sparse:  # where rows are nobody's, the owner is 0
             is_there += f" and {handle} != 0"
@@ -155,14 +161,18 @@ class Lookups:
         else:
             cells = self._array(component, "slots", "u32", "{data}._id_row_column[:{data}._peak]")
         generations = self._array(component, "generations", "u32", "{data}._id_generation_column")
-        emit.write(f"{self._declared(row)} = np.int64({handle} & np.uint64(0xFFFFFFFF))")
-        is_there = f"{row} < len({cells}) and {generations}[{row}] == {handle} >> np.uint64(32)"
+        number = self._frame.number
+        lower, upper = "0xFFFFFFFF", "32"
+        if not self._frame.is_plain:
+            lower, upper = f"np.uint64({lower})", f"np.uint64({upper})"
+        emit.write(f"{self._declared(row)} = {number(f'{handle} & {lower}')}")
+        is_there = f"{row} < len({cells}) and {generations}[{row}] == {handle} >> {upper}"
         if way == "direct_id":
             living = self.living_in(component, f"{cells}[{row}]")
             self._keep_if(f"{is_there} and {cells}[{row}] != 0 and {living}", row)
             return
         with emit.block(f"if {is_there}"):
-            emit.write(f"{row} = np.int64({cells}[{row}])")
+            emit.write(f"{row} = {number(f'{cells}[{row}]')}")
         with emit.block("else"):
             emit.write(f"{row} = NIL")
         if way == "living_id":
@@ -190,4 +200,4 @@ class Lookups:
         """The parameter for an array of a component's manager, or of its columns."""
         managers, wish = self.managers, f"{self.managers.stem(component)}_{name}"
         given = passed.format(manager=managers.manager(component), data=managers.data(component))
-        return self._frame.parameter(wish, array_type(scalar), given)
+        return self._frame.handles(wish, given, scalar)

@@ -73,7 +73,7 @@ def refuse_radius(label: str, radius: int) -> None:
 
 
 def cells_near(
-    axes: Axes, cell: int, hood: str, radius: int, center: bool
+    axes: Axes, cell: int, hood: str, radius: Any, center: bool
 ) -> list[int]:
     """Return the cells in reach of a cell, none of one below 0."""
     if cell < 0 or radius < 0:
@@ -301,9 +301,10 @@ def count_empty(crowds: CrowdsNow) -> int:
     return len(crowds.empties())
 
 
-def empty_cell(crowds: CrowdsNow, place: int) -> int:
+def empty_cell(crowds: CrowdsNow, place: Any) -> int:
     """Return one of them."""
-    return crowds.empties()[place]
+    found: int = crowds.empties()[place]
+    return found
 
 
 def is_cell(axes: Axes, id: Any) -> bool:

@@ -139,39 +139,47 @@ def _planes(cells: NDArray[Any]) -> list[NDArray[Any]]:
     return [cells[place] for place in np.ndindex(cells.shape[:-1])]
 
 
-# --- the same for one row: a stem is a plain integer ---------------------------------------
+# --- the same for one row, of which the words are known ------------------------------------
 
 
-def stem_of(who: Any, key: np.uint64) -> int:
-    """Return what all numbers of a row have in common."""
-    return _mixed(int(who) ^ int(key))
+class RowWords(dict[int, list[int]]):
+    """The words of each row's random numbers, by row; made for so many rows at a time."""
+
+    __slots__ = ("_count", "_key", "_size", "_who")
+
+    def __init__(self, who: Any, key: np.uint64, count: int, size: int = 256) -> None:
+        """`who` tells rows apart, shape (n,); `count`: how many words a row has; `size`: of how
+        many rows they are made at once, 1 where `who` may change."""
+        self._who, self._key, self._count, self._size = who, key, count, size
+
+    def __missing__(self, row: int) -> list[int]:
+        start = row - row % self._size
+        who = self._who[start : start + self._size]
+        stem, bits = np.empty(len(who), np.uint64), np.empty(len(who), np.uint64)
+        draw_stems(who, self._key, stem, bits)
+        words = np.empty((self._count, len(who)), np.uint64)
+        for number, word in enumerate(words):
+            _words(stem, number, word, bits)
+        self.update(enumerate(words.T.tolist(), start))
+        return self[row]
 
 
-def id_stem_of(slot: Any, generation: Any, key: np.uint64) -> int:
-    """Return the same of a row that is known by its id."""
-    return _mixed((int(generation) << 32 | int(slot)) ^ int(key))
-
-
-def random_at(stem: int, number: int) -> np.float64:
+def random_at(words: list[int], number: int) -> np.float64:
     """Return a number in [0, 1)."""
-    return np.float64((_word(stem, number) >> 11) * 2.0**-53)
+    return np.float64((words[number] >> 11) * 2.0**-53)
 
 
-def range_at(stem: int, number: int, bound: Any) -> np.int64:
+def range_at(words: list[int], number: int, bound: Any) -> np.int64:
     """Return a whole number from 0 to `bound` - 1."""
-    return np.int64((_word(stem, number) >> 32) * int(bound) >> 32)
+    return np.int64((words[number] >> 32) * int(bound) >> 32)
 
 
-def normal_at(stem: int, number: int) -> np.float64:
+def normal_at(words: list[int], number: int) -> np.float64:
     """Return a number of mean 0 and deviation 1."""
-    word = np.array([_word(stem, number) >> 12], np.uint64)
+    word = np.array([words[number] >> 12], np.uint64)
     found = np.empty(1)
     normal_into(word, found, np.empty(1))
     return np.float64(found[0])
-
-
-def _word(stem: int, number: int) -> int:
-    return _mixed(stem + (number + 1) * _STEP & _ALL)
 
 
 # --- normal numbers --------------------------------------------------------------------------
