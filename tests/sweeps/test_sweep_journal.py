@@ -161,6 +161,11 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert same(s, sweep(columns, {"lines": range(1, 60)}, executor=AtOnce(), progress=False))
 
 
+def test_a_device_that_is_always_full() -> None:
+    with pytest.raises(OSError, match=r"\[Errno 28\] No space left on device; .*: '/dev/full'"):
+        swept(line, {"x": [1]}, Path("/dev/full"))
+
+
 # --- In the middle: Ctrl-C, and what nobody can do anything about ---------------------
 
 SCRIPT = """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -23,7 +24,7 @@ class Journal:
     """Where the lines of runs that end go."""
 
     def __init__(self, path: Path) -> None:
-        """Begin after the last whole line; the file is made if it is not there."""
+        """Begin after what is in the file, which is made if it is not there."""
         self.path = path
         self._file: IO[bytes] = path.open("ab", buffering=0)
         self._end = self._file.tell()
@@ -32,9 +33,10 @@ class Journal:
         self._file.close()
 
     def cut(self, end: int) -> None:
-        """Take away what stands behind the last whole line."""
-        self._file.truncate(end)
-        self._end = end
+        """Take away what stands behind the last whole line, if there is something."""
+        if end != self._end:
+            self._file.truncate(end)
+            self._end = end
 
     def write(self, run: Run, outcome: Outcome) -> None:
         """Write the line of a run. OSError if it does not fit, and then it is not there."""
@@ -44,7 +46,8 @@ class Journal:
             while rest:
                 rest = rest[self._file.write(rest) :]
         except BaseException as error:
-            self._file.truncate(self._end)
+            with suppress(OSError):  # a device has no end
+                self._file.truncate(self._end)
             if isinstance(error, OSError):
                 problem = (
                     f"{error.strerror}; the runs before are in the file, call again"
@@ -70,7 +73,7 @@ def opened_journal(
     """
     found: dict[RunKey, Result] = {}
     end = 0
-    if path.exists():
+    if path.is_file():
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 where = f"{path}, line {number}"

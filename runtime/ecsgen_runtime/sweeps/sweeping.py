@@ -190,6 +190,7 @@ def _progress(
 ) -> Iterator[Callable[[Outcome], None]]:
     """Show a bar, or say at the end how many runs there were; gives what is told of each run."""
     ended, errors, began = known, 0, time.monotonic()
+    is_shown = is_shown and sys.stderr is not None  # as under pythonw
     bar: Any = None
     if is_shown and sys.stderr.isatty():
         with suppress(ImportError):
