@@ -65,9 +65,11 @@ def test_runs_that_want_to_exit() -> None:
 
 
 def test_both_ends_of_a_pipe_may_be_full() -> None:
-    parameters = {"weight": ["w" * 300_000] * 2 + ["", "v" * 300_000], "lines": [200_000, 1] * 4}
-    s = sweep(sweep_models.heavy, parameters, workers=2, progress=False)
-    assert len(s) == 4 * 4 * 200_001
+    """After many quick runs others wait in the pipes, but for those that take too much room."""
+    quick = [{"weight": str(number), "lines": 1} for number in range(600)]
+    heavy = [{"weight": letter * 300_000, "lines": 200_000} for letter in "abcdefgh"]
+    s = sweep(sweep_models.heavy, [*quick, *heavy], workers=2, progress=False)
+    assert len(s) == 600 + 8 * 200_000
     assert not s.errors
 
 
