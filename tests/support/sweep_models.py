@@ -103,10 +103,10 @@ def slow(seed: int, folder: str, seconds: float = 0.05, **parameters: Any) -> di
     return logged(seed, folder)
 
 
-def dies(seed: int, folder: str, number: int) -> dict[str, Any]:
-    """Every fifth run ends its process, the first time."""
+def dies(seed: int, folder: str, number: int, every: int = 5) -> dict[str, Any]:
+    """Some runs end their process, the first time."""
     here = Path(folder) / f"died-{number}"
-    if number % 5 == 2 and not here.exists():
+    if number % every == 2 and not here.exists():
         here.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return logged(seed, folder)

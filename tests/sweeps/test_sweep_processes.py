@@ -51,6 +51,13 @@ def test_processes_that_die_lose_one_run_each(tmp_path: Path) -> None:
     assert [file.read_text() for file in logs] == ["x"] * 20
 
 
+def test_runs_that_waited_in_a_process_that_died_are_done_by_another(tmp_path: Path) -> None:
+    parameters = {"folder": [str(tmp_path)], "every": [400], "number": range(600)}
+    s = sweep(sweep_models.dies, parameters, workers=1, progress=False)
+    assert [error.parameters["number"] for error in s.errors] == [2, 402]
+    assert len(s) == 598
+
+
 def test_runs_that_end_their_process_whatever_is_done() -> None:
     s = sweep(sweep_models.always_dies, {}, replicates=3, workers=2, progress=False)
     assert [error.replicate for error in s.errors] == [*range(3)]
