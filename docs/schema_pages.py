@@ -54,6 +54,8 @@ _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
     ("A kernel of the world", kernels.WorldKernelSpec),
     ("`near` of a kernel", kernels.NearSpec),
     ("An entry of a schedule", world.EntrySpec),
+    ("A column of a table", world.RecordColumnSpec),
+    ("A table with a line for each row", world.RecordRowsSpec),
     ("`archetypes`", world.ArchetypesSpec),
     ("`shards`", world.ShardsSpec),
 )
@@ -230,6 +232,8 @@ def _reserved() -> str:
         *_listed(names.QUERY_NAMES | names.GROUP_NAMES | names.CHUNK_NAMES),
         _groups("queries, groups, kernels and schedules of the world", names.WORLD_NAMES),
         "Here, too, `spawn_b` is taken beside a bundle `b`.\n",
+        _groups("columns of tables", names.COLUMN_NAMES),
+        "No table is called `open`, `flush`, `close`, `tick` or like a kernel of the world.\n",
         _groups("members of enums", names.MEMBER_NAMES),
     ]
     return "\n".join(parts)

@@ -91,6 +91,8 @@ def _fields_used(component: Component, world: World) -> tuple[set[str], set[str]
     read = {name.removeprefix("parent.") for names in reads for name in names}
     written = {name for one in effects for name in one.writes}
     prefix = f"{component.name}."
+    for table in world.records:
+        read |= {name.removeprefix(prefix) for name in table.reads if name.startswith(prefix)}
     for one in (kernel.program.effects for kernel in world.kernels):
         read |= {name.removeprefix(prefix) for name in one.reads if name.startswith(prefix)}
         written |= {name.removeprefix(prefix) for name in one.writes if name.startswith(prefix)}
@@ -135,6 +137,7 @@ def effects(call: Call) -> dict[str, str]:
         "sends to": ", ".join(_gathered(call.sends)),
         "spawns": ", ".join(program.effects.spawns),
         "destroys": "rows" if program.effects.destroys else "",
+        "records": "lines" if call.is_table else "",
     }
 
 

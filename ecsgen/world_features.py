@@ -62,7 +62,11 @@ def _draws(project: Project) -> bool:
 def _ticks(project: Project) -> bool:
     entries = [entry for _, entries in project.world.schedules for entry in entries]
     is_timed = any(entry.every or entry.run == TICK for entry in entries)
-    return is_timed or any(one.program.ticks for one in project.world.kernels)
+    return (
+        is_timed
+        or bool(project.world.records)
+        or any(one.program.ticks for one in project.world.kernels)
+    )
 
 
 def _signature_base(project: Project) -> str:
@@ -77,6 +81,7 @@ FEATURES: Final = (
         applies=lambda project: project.world.shards is not None,
         base=lambda project: "ShardedWorld",
         exports=lambda project: ("Blocks", "Parcel", "Shards"),
+        attributes=lambda project: ("_rank",),
         parameters=lambda project: ("shard: int = 0",),
         test_support=("views",),
     ),
@@ -92,8 +97,15 @@ FEATURES: Final = (
     WorldFeature(
         name="ticking",
         applies=_ticks,
-        base=lambda project: "TickingWorld",
+        base=lambda project: "" if project.world.records else "TickingWorld",
         attributes=lambda project: ("_tick",),
+    ),
+    # Tables: what the world records, a line or many each time.
+    WorldFeature(
+        name="records",
+        applies=lambda project: bool(project.world.records),
+        base=lambda project: "RecordingWorld",
+        attributes=lambda project: ("_recorded",),
     ),
     # Schedules: methods of the world that call kernels one after the other.
     WorldFeature(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Never
 
 import numpy as np
 from ecsgen_runtime.archetypes.archetype_world import ArchetypeWorld
-from ecsgen_runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField
+from ecsgen_runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField, chunk_cells
 from ecsgen_runtime.archetypes.store import QueriedChunks
 from ecsgen_runtime.field_types import FloatField
 from ecsgen_runtime.fields import unknown_component
@@ -29,12 +29,20 @@ from ecsgen_runtime.kernels.chance import (
     draw_stems,
     turn_order,
 )
+from ecsgen_runtime.kernels.folds import (
+    FoldedCount,
+    FoldedMean,
+    FoldedValues,
+    std_of,
+    table_blocks,
+)
 from ecsgen_runtime.kernels.references import Messages, living_rows, take_others
 from ecsgen_runtime.kernels.scalars import row_at
 from ecsgen_runtime.policies.groups import Group, Grouped
 from ecsgen_runtime.policies.ids import ids_of
 from ecsgen_runtime.queries.query import QueriedRows, QueryMatch
 from ecsgen_runtime.queries.query_rows import joined_rows
+from ecsgen_runtime.records import RecordedTable, RecordingWorld, Records, leading_rows
 from ecsgen_runtime.saved_world import SavedWorld
 from ecsgen_runtime.spaces.cell_order import TurnCells, move_to, near_now, turn_cells
 from ecsgen_runtime.spaces.search import NearBlocks, NearSearch
@@ -64,6 +72,7 @@ from .celestial_body import (
 )
 from .energy import Energy, EnergyColumns, EnergyFields, EnergyManager, EnergyRef
 from .entities import INDEX_MASK, EntityManager
+from .enums import Condition
 from .every_type import EveryType, EveryTypeFields, EveryTypeManager, EveryTypeRef
 from .footprint import Footprint, FootprintFields, FootprintManager, FootprintRef
 from .hawk import Hawk, HawkColumns, HawkFields, HawkManager, HawkRef
@@ -142,6 +151,96 @@ from .villager import (
     VillagerRef,
 )
 from .weapon import Weapon, WeaponFields, WeaponRef
+
+_1_u8_recorded: Final = np.array(1, np.uint8)
+
+
+class _OutbreakTable(RecordedTable):
+    """What the world records as `outbreak`."""
+
+    __slots__ = ()
+
+    _NAME: ClassVar = "outbreak"
+    _COLUMNS: ClassVar = {
+        "tick": "i8",
+        "persons": "i8",
+        "infectious": "i8",
+        "exposed": "i8",
+        "spread": "f8",
+        "health": "f8",
+    }
+
+    @property
+    def tick(self) -> NDArray[np.int64]:
+        return self._column(0)
+
+    @property
+    def persons(self) -> NDArray[np.int64]:
+        return self._column(1)
+
+    @property
+    def infectious(self) -> NDArray[np.int64]:
+        return self._column(2)
+
+    @property
+    def exposed(self) -> NDArray[np.int64]:
+        return self._column(3)
+
+    @property
+    def spread(self) -> NDArray[np.float64]:
+        return self._column(4)
+
+    @property
+    def health(self) -> NDArray[np.float64]:
+        return self._column(5)
+
+
+class _IllTable(RecordedTable):
+    """What the world records as `ill`."""
+
+    __slots__ = ()
+
+    _NAME: ClassVar = "ill"
+    _COLUMNS: ClassVar = {
+        "tick": "i8",
+        "entity": "u8",
+        "condition": "u1",
+        "exposed": "?",
+    }
+    _ENUMS: ClassVar = {
+        "condition": Condition,
+    }
+
+    @property
+    def tick(self) -> NDArray[np.int64]:
+        return self._column(0)
+
+    @property
+    def entity(self) -> NDArray[np.uint64]:
+        return self._column(1)
+
+    @property
+    def condition(self) -> NDArray[np.uint8]:
+        return self._column(2)
+
+    @property
+    def exposed(self) -> NDArray[np.bool_]:
+        return self._column(3)
+
+
+class _Records(Records):
+    """The tables of the world."""
+
+    __slots__ = ()
+
+    @property
+    def outbreak(self) -> _OutbreakTable:
+        return _OutbreakTable(self._world)
+
+    @property
+    def ill(self) -> _IllTable:
+        return _IllTable(self._world)
+
 
 _FRAME_STRENGTH_GIVEN: Final = FloatField("Game.frame.strength", "f32")
 _FRAME_DT_GIVEN: Final = FloatField("Game.frame.dt", "f32")
@@ -915,7 +1014,9 @@ class ActorsGroup(Group):
         self.villager = VillagerGroupedData(villager.data)
 
 
-class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld, SavedWorld):
+class Game(
+    SeededWorld, RecordingWorld, SignedWorld[Signature], ArchetypeWorld, SavedWorld
+):
     """A small game of all shipped components.
 
     `entities` gives out entities; each component's manager is an attribute. Pickles and
@@ -990,6 +1091,8 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld, SavedWorld):
         "spark",
         "texture",
         "_chance",
+        "_tick",
+        "_recorded",
         "archetypes",
         "movers",
         "drawn",
@@ -1034,6 +1137,10 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld, SavedWorld):
         "stray": 0x5E51B3AD84E68E2E,
         "infect": 0xFF7992E5B48CDED8,
         "strike": 0x703AEED8FAA1A0EF,
+    }
+    _TABLES: ClassVar = {
+        "outbreak": _OutbreakTable,
+        "ill": _IllTable,
     }
     _FLAGS = Signature
     _FINGERPRINT: ClassVar = (
@@ -1226,6 +1333,82 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld, SavedWorld):
             },
         )
 
+    @property
+    def records(self) -> _Records:
+        """The tables: each an attribute, `open` for the folder that their lines go to."""
+        return _Records(self)
+
+    def _outbreak_line(self) -> None:
+        """Write a line of `outbreak`; O(rows)."""
+        _rows = self._living_rows(
+            self.person, self.person.data._n, self.entities._is_clean
+        )
+        _value1_fold = FoldedCount()
+        _value2_fold = FoldedCount()
+        _columns = (
+            BlockColumn(self.person.data._condition_column, _rows.members[0]),
+            BlockColumn(self.person.data._exposed_column, _rows.members[0]),
+        )
+        _working = (("?", (), False),)
+        with np.errstate(all="ignore"):
+            for (
+                _n,
+                person_condition,
+                person_exposed,
+                _tmp,
+            ) in table_blocks(_rows.n, _columns, _working):
+                np.equal(person_condition, _1_u8_recorded, out=_tmp)
+                _value1_fold.add(_n, _tmp)
+                _value2_fold.add(_n, person_exposed)
+            _value1 = _value1_fold.result
+            _value2 = _value2_fold.result
+        _rows1 = self._living_rows(
+            self.position, self.bodies.n, self.entities._is_clean
+        )
+        _value3_fold = FoldedValues(_rows1.n)
+        _columns1 = (
+            BlockColumn(rows_last(self.position.data._value_column), _rows1.members[0]),
+        )
+        _working1 = ()
+        with np.errstate(all="ignore"):
+            for _n, position_value in table_blocks(_rows1.n, _columns1, _working1):
+                _value3_fold.add(_n, position_value[0])
+            _value3 = _value3_fold.result
+        _rows2 = leading_rows(len(self.ablaze))
+        _value4_fold = FoldedMean()
+        _cells = chunk_cells(self.ablaze, ChunkField(2, 0), "f4")
+        _columns2 = (BlockColumn(_cells),)
+        _working2 = ()
+        with np.errstate(all="ignore"):
+            for _n, health_points in table_blocks(_rows2.n, _columns2, _working2):
+                _value4_fold.add(_n, health_points)
+            _value4 = _value4_fold.result
+        self._write_line(
+            "outbreak", _rows.n, _value1, _value2, std_of(_value3), _value4
+        )
+
+    def _ill_line(self) -> None:
+        """Write a line for each row of `ill`; O(rows)."""
+        _rows = self._living_rows(
+            self.person, self.person.data._n, self.entities._is_clean
+        )
+        _where_fold = FoldedValues(_rows.n, np.bool_)
+        _columns = (BlockColumn(self.person.data._condition_column, _rows.members[0]),)
+        _working = (("?", (), False),)
+        with np.errstate(all="ignore"):
+            for _n, person_condition, _tmp in table_blocks(_rows.n, _columns, _working):
+                np.equal(person_condition, _1_u8_recorded, out=_tmp)
+                _where_fold.add(_n, _tmp)
+            _where = _where_fold.result
+        self._write_lines(
+            "ill",
+            _rows,
+            _where,
+            (self.person.data._entity_column, 0),
+            (self.person.data._condition_column, 0),
+            (self.person.data._exposed_column, 0),
+        )
+
     def frame(self, strength: float, dt: float, gravity: float, heat: float) -> None:
         """Run kernels one after the other.
 
@@ -1270,6 +1453,22 @@ class Game(SeededWorld, SignedWorld[Signature], ArchetypeWorld, SavedWorld):
         """
         _ORBIT_DT_GIVEN.one(dt)
         self.celestial_body._orbit_1(dt)
+
+    def watch(self) -> None:
+        """Run outbreak, ill, tick.
+
+        As if called in this order; all arguments are checked before the first one runs.
+
+        pass 1: outbreak writes a line; reads Person.condition, Person.exposed,
+        Position.value, Health.points.
+        pass 2: ill (at ticks 0, 7, …) writes a line; reads Person.condition,
+        Person.exposed.
+        pass 3: tick adds 1.
+        """
+        self._outbreak_line()
+        if self._is_due(7, 0):
+            self._ill_line()
+        self.tick += 1
 
     def carry(self, dt: float) -> None:
         """Take the place of what moves along with its point mass.

@@ -309,8 +309,26 @@ def _compare_world_calls(it: Comparison) -> None:
         it.places.world("schedule"),
         lambda name: it.places.world(f"schedule.{name}"),
     )
+    _compare_tables(it, old.records, new.records)
     _compare_lists(it, "queries", "the query", old.queries, new.queries, "E951")
     _compare_lists(it, "bundles", "the bundle", old.bundles, new.bundles, "E952")
+
+
+def _compare_tables(
+    it: Comparison, old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]
+) -> None:
+    """Report what happens to tables and their columns."""
+    for name, columns in old.items():
+        mark = it.places.world(f"records.{name}", "records")
+        if name not in new:
+            it.report.gone(f"the table {quote(name)}", mark)
+            continue
+        for column, was in columns.items():
+            what, is_ = f"the column {quote(column)} of {quote(name)}", new[name].get(column)
+            if is_ is None:
+                it.report.gone(what, mark)
+            elif is_ != _renamed(it, was):
+                it.report.changed(f"{what} is {quote(is_)}, and was {quote(was)}", mark)
 
 
 def _compare_component_calls(

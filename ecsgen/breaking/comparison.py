@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from ecsgen.breaking import Only
 from ecsgen.config import shown
 from ecsgen.diagnostics import Diagnostics, closest, quote
-from ecsgen.model import Component, Kernel, Mark, Marks, Project, Reduction
+from ecsgen.model import FLOATING, Component, Kernel, Mark, Marks, Project, Reduction, Table
 from ecsgen.model.history import History, Names
 from ecsgen.model.saved import Document, saved_schema
 from ecsgen.model.schedules import arguments_of, called
@@ -204,6 +204,8 @@ class Code:
     bundles: Mapping[str, tuple[str, ...]]
     """The components of each, those of bundles within it too."""
     schedules: Mapping[str, Arguments]
+    records: Mapping[str, Mapping[str, str]]
+    """The type of each column of tables."""
 
     @classmethod
     def of(cls, project: Project) -> Code:
@@ -216,6 +218,7 @@ class Code:
             {query.name: (*query.all, *query.optional) for query in project.world.queries},
             {name: tuple(member.name for member in members) for name, members in bundles},
             _schedules(project),
+            {table.name: _columns(table) for table in project.world.records},
         )
 
 
@@ -240,8 +243,13 @@ def _arguments(kernel: Kernel) -> dict[str, str]:
     }
 
 
+def _columns(table: Table) -> dict[str, str]:
+    found = {column.name: column.scalar for column in table.columns}
+    return found | {field.name: field.type.text for field in table.fields}
+
+
 def _returned(reduction: Reduction) -> str:
     if reduction.how == "count":
         return "int"
-    is_float = reduction.how == "mean" or reduction.program.value.type.is_float
+    is_float = reduction.how in FLOATING or reduction.program.value.type.is_float
     return "float" if is_float else "int"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from ecsgen.model.history import History
 from ecsgen.model.programs import NO_FOLDING, NO_PROGRAM, Folding, Program
@@ -140,18 +140,67 @@ class Fused:
     kernels: tuple[Kernel, ...]
 
 
+How = Literal["sum", "min", "max", "mean", "count", "std", "median", "gini"]
+HOWS: Final[tuple[How, ...]] = get_args(How)
+"""What is made of the values of all rows."""
+FLOATING: Final[tuple[How, ...]] = ("mean", "std", "median", "gini")
+"""What is a float whatever it is made of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reduction:
     """A reduction as written, and the value that it takes of each row."""
 
     name: str
-    how: Literal["sum", "min", "max", "mean", "count"]
+    how: How
     expression: str
     where: str = ""
     rows: str = ""
+    over: str = ""  # of a table's column: whose rows
     doc: str = ""
     program: Folding = NO_FOLDING
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def scalar(self) -> str:
+        """The type of a table's column of it."""
+        if self.how == "count":
+            return "i64"
+        scalar = self.program.value.type.scalar
+        is_whole = self.how == "sum" and scalar[0] != "f"
+        return f"{'u' if scalar[0] == 'u' else 'i'}64" if is_whole else "f64"
+
+
+class RecordedField(NamedTuple):
+    """A column of a table with a line for each row."""
+
+    owner: str  # the component
+    name: str
+    type: FieldType
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What the world records under a name: a line of columns each time, or one for each row."""
+
+    name: str
+    columns: tuple[Reduction, ...] = ()
+    rows: str = ""  # whose rows have a line each
+    fields: tuple[RecordedField, ...] = ()
+    program: Folding = NO_FOLDING  # of these: which rows
+    marks: Marks = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def over(self) -> tuple[str, ...]:
+        """The components, groups and queries that it looks at."""
+        return (self.rows,) if self.rows else tuple(dict.fromkeys(c.over for c in self.columns))
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The fields that it reads, with their components."""
+        own = [f"{one.owner}.{one.name}" for one in self.fields]
+        programs = [self.program, *(one.program for one in self.columns)]
+        return tuple(dict.fromkeys((*own, *(text for one in programs for text in one.reads))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +337,7 @@ class World:
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     kernels: tuple[Kernel, ...] = ()
     schedules: tuple[tuple[str, tuple[Entry, ...]], ...] = ()
+    records: tuple[Table, ...] = ()
     fused: tuple[Fused, ...] = ()  # their passes over groups and queries
     chunk: int = 262144
     archetypes: tuple[str, ...] = ()

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ecsgen.model import Component, Entry, Fused, Kernel, World
-from ecsgen.model.programs import Argument
+from ecsgen.model import Component, Entry, Fused, Kernel, Table, World
+from ecsgen.model.programs import Argument, Effects, Program
 
 TICK: Final = "tick"
 """The entry that moves the time."""
@@ -22,10 +22,11 @@ class Call:
     component: str  # whose kernel it is; empty for the world's
     every: int | None = None  # how many ticks apart it happens; None: always
     start: int = 0  # the first of them
+    is_table: bool = False  # whether it writes a line of one
 
     @property
     def over(self) -> str:
-        """What it runs over: a component, a group or a query."""
+        """What it runs over: a component, a group or a query; a table perhaps over several."""
         return self.component or self.kernel.over
 
     @property
@@ -72,15 +73,22 @@ def called(
     schedule: Iterable[Entry], components: Mapping[str, Component], world: World
 ) -> tuple[Call, ...]:
     """Return the entries of a schedule that has no mistake."""
-    own = {kernel.name: kernel for kernel in (Kernel(TICK, ()), *world.kernels)}
+    tables = {table.name: _as_kernel(table) for table in world.records}
+    own = {kernel.name: kernel for kernel in (Kernel(TICK, ()), *world.kernels)} | tables
     found = []
     for text, every, start in schedule:
         holder, _, name = text.rpartition(".")
         kernels = own
         if holder:
             kernels = {kernel.name: kernel for kernel in components[holder].kernels}
-        found.append(Call(text, kernels[name], holder, every, start))
+        found.append(Call(text, kernels[name], holder, every, start, text in tables))
     return tuple(found)
+
+
+def _as_kernel(table: Table) -> Kernel:
+    """What a table looks at, as if it were a kernel."""
+    program = Program(effects=Effects(reads=table.reads))
+    return Kernel(table.name, (), over=", ".join(table.over), program=program)
 
 
 def arguments_of(calls: Iterable[Call]) -> Iterator[tuple[Call, Argument]]:
@@ -135,8 +143,10 @@ def _why_not(call: Call, before: Pass, chunked: set[str]) -> str:
     """Why a kernel cannot join the pass before it; nothing if it can."""
     last = before.calls[-1]
     for one in (last, call):
-        if one.every or one.text == TICK:
-            return f"{one.text} {'happens at times' if one.every else 'moves the time'}"
+        if one.every:
+            return f"{one.text} happens at times"
+        if one.is_table or one.text == TICK:
+            return f"{one.text} {'writes lines' if one.is_table else 'moves the time'}"
     if call.over == last.over and call.component != last.component:
         return f"{call.text} is {'of a component' if call.component else 'of the world'}"
     if call.over != last.over:

@@ -63,6 +63,13 @@ def form_of_near(value: object) -> str:
     return form_of_number(value)
 
 
+def form_of_table(value: object) -> str:
+    """Of a table: columns under names, unless it says whose rows it has a line for."""
+    keys = value if isinstance(value, dict) else {}
+    is_of_rows = any(not isinstance(keys.get(key, {}), dict) for key in ("rows", "fields"))
+    return LONG if is_of_rows or isinstance(value, BaseModel) else NAMED
+
+
 def number_or_name(value: object) -> str:
     """The same where there is no long form."""
     return NUMBER if form_of_number(value) == NUMBER else WORD

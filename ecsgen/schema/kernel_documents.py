@@ -9,7 +9,7 @@ from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.scope import Scope
 from ecsgen.kernels.syntax import KernelError, Text
-from ecsgen.model import Base, Component, Kernel, Mark, Marks, NearKey, Reduction
+from ecsgen.model import HOWS, Base, Component, Kernel, Mark, Marks, NearKey, Reduction
 from ecsgen.model.programs import CELL_ID, ENTITY, HANDLE, ID_SLOT, OTHER, OWN, PARENT, FieldValue
 from ecsgen.model.types import Type
 from ecsgen.schema.drafts import Draft
@@ -25,7 +25,6 @@ from ecsgen.schema.language.kernel_keys import (
 from ecsgen.schema.names import check_member
 from ecsgen.schema.type_text import BadTypeError, Known, parse_type
 
-_HOWS = ("sum", "min", "max", "mean", "count")
 _VALUES = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 
 
@@ -138,10 +137,10 @@ def build_reduction(
     """A reduction as written; reports E303 and E401."""
     path = ("reductions", name)
     node = draft.node.at(*path)
-    given = [how for how in _HOWS if node is not None and how in node.keys]
+    given = [how for how in HOWS if node is not None and how in node.keys]
     if not given:
         if node is not None and node.complete:
-            message = f"the reduction {quote(name)} needs one of {', '.join(_HOWS)}"
+            message = f"the reduction {quote(name)} needs one of {', '.join(HOWS)}"
             diagnostics.add("E303", message, draft.key(*path))
         return None
     given.sort(key=lambda how: draft.key(*path, how).start)
@@ -158,7 +157,7 @@ def build_reduction(
     }
     return Reduction(
         name=name,
-        how=how,  # type: ignore[arg-type]  # one of _HOWS
+        how=how,
         expression=getattr(spec, how),
         where=spec.where,
         rows=spec.rows if draft.spec.start else "",

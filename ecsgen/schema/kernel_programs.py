@@ -272,6 +272,14 @@ def typed_reduction(
     reduction: Reduction, scope: Scope, reach: Reach, diagnostics: Diagnostics
 ) -> Reduction:
     """The reduction with the expression of one row's value."""
+    program = folded(reduction, scope, reach, diagnostics)
+    return reduction if program is None else replace(reduction, program=program)
+
+
+def folded(
+    reduction: Reduction, scope: Scope, reach: Reach, diagnostics: Diagnostics
+) -> Folding | None:
+    """The value of one row; None where there is none."""
     where = _condition(reduction, scope, reach, diagnostics)
     text = Text(reduction.expression, reduction.marks["expression"])
     try:
@@ -284,28 +292,29 @@ def typed_reduction(
             raise KernelError("E803", message, node, hint)
     except KernelError as error:
         text.report(error, diagnostics)
-        return reduction
+        return None
     reads = tuple(field.text for field in fields_in(where, value))
-    return replace(reduction, program=Folding(value, where, reads))
+    return Folding(value, where, reads)
 
 
 def check_schedules(
     world: World, components: Mapping[str, Component], whole: Set[str], diagnostics: Diagnostics
 ) -> None:
-    """Report E514 at entries that are no kernels, or whose arguments do not go together.
+    """Report E514 at entries that are no kernels or tables, or whose arguments do not go together.
 
     `whole`: components all of whose kernels could be read, and "" for those of the world.
     """
     for name, entries in world.schedules:
         types: dict[str, tuple[str, str]] = {}
         changed: set[str] = set()
+        tables = {table.name for table in world.records}
         for place, (entry, every, start) in enumerate(entries):
             mark = world.marks[f"schedule.{name}.{place}"]
             if start < 0 or (every is not None and every < 1):
                 message = f"{quote(entry)} happens every {every} ticks from {start}"
                 hint = "'every' is 1 or more, and 'from' 0 or more"
                 diagnostics.add("E514", message, mark, hint=hint)
-            if entry == TICK:
+            if entry == TICK or entry in tables:
                 continue
             kernel = _kernel(entry, world, components)
             holder = entry.rpartition(".")[0]
@@ -340,7 +349,7 @@ def _kernel(entry: str, world: World, components: Mapping[str, Component]) -> Ke
 def _no_kernel(entry: str, world: World, components: Mapping[str, Component]) -> tuple[str, str]:
     """What is wrong with an entry, and what may be meant."""
     holder, dot, name = entry.rpartition(".")
-    own = [kernel.name for kernel in world.kernels]
+    own = [*(one.name for one in world.kernels), *(one.name for one in world.records)]
     theirs = {f"{c.name}.{k.name}": k.name for c in components.values() for k in c.kernels}
     if dot and holder in components:
         component = components[holder]
@@ -352,7 +361,8 @@ def _no_kernel(entry: str, world: World, components: Mapping[str, Component]) ->
         return message, did_you_mean(entry, theirs)
     meant = [text for text, kernel in theirs.items() if kernel == name]
     hint = f"write {' or '.join(meant)}" if meant else did_you_mean(name, [*own, *theirs])
-    return f"{quote(entry)} is no kernel of the world", hint
+    what = "kernel or table" if world.records else "kernel"
+    return f"{quote(entry)} is no {what} of the world", hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,35 +448,61 @@ def with_world_programs(
 
     `sources` are the groups, queries and components that were read without a mistake.
     """
-    wrong = {f"{name}.{field}" for name, found in refused.items() for field in found.names}
-    may_lack = frozenset(name for name, found in refused.items() if found.more)
     kernels = []
     for kernel in world.kernels:
         if kernel.over not in sources:
             kernels.append(kernel)
             continue
-        members, absent = _members(world, kernel.over, components)
-        hidden = {f"{name}.{one.name}" for name, c in components.items() for one in c.apart}
-        bearer = bearer_of(members)
-        scope = Scope(
-            components=members,
-            absent=absent,
-            enums=known.sound_enums,
-            hidden=frozenset(hidden),
-            wrong=frozenset(wrong) | known.wrong_enums,
-            may_lack=may_lack,
-            bearer=bearer,
-            sender=_sender(next(iter(members.values())), next(iter(members))) if members else None,
-            may_be_dead=bearer is not None and world.query(kernel.over) is None,
-            has_tick=True,
-            standing={name: one for name, one in members.items() if one.on is not None},
-        )
+        scope = _world_scope(world, kernel.over, components, refused, known)
+        members = scope.components
+        scope.bearer = bearer_of(members)
+        scope.sender = next((_sender(one, name) for name, one in members.items()), None)
+        scope.may_be_dead = scope.bearer is not None and world.query(kernel.over) is None
+        scope.standing = {name: one for name, one in members.items() if one.on is not None}
         apart = _told_apart_over(kernel.over, members)
         reach = _reach(world, kernel, components, known)
         asked = partial(world_neighbours, world, components, sources)
         fates = _fates(world, kernel, components, reach)
         kernels.append(typed_kernel(kernel, scope, reach, apart, asked, fates, known, diagnostics))
     return replace(world, kernels=tuple(kernels))
+
+
+def _world_scope(
+    world: World,
+    over: str,
+    components: Mapping[str, Component],
+    refused: Mapping[str, Refused],
+    known: Known,
+) -> Scope:
+    """The names of what runs over a group, query or component of the world."""
+    members, absent = _members(world, over, components)
+    hidden = {f"{name}.{one.name}" for name, c in components.items() for one in c.apart}
+    wrong = {f"{name}.{field}" for name, found in refused.items() for field in found.names}
+    return Scope(
+        components=members,
+        absent=absent,
+        enums=known.sound_enums,
+        hidden=frozenset(hidden),
+        wrong=frozenset(wrong) | known.wrong_enums,
+        may_lack=frozenset(name for name, found in refused.items() if found.more),
+        has_tick=True,
+    )
+
+
+def folding_scope(
+    world: World,
+    over: str,
+    components: Mapping[str, Component],
+    refused: Mapping[str, Refused],
+    known: Known,
+) -> tuple[Scope, Reach]:
+    """The names of what a table makes of such rows, which leads to no others."""
+    scope = _world_scope(world, over, components, refused, known)
+    scope.is_reduction, scope.no_draws = True, _NO_REDUCTION
+    absent = scope.absent.items()
+    scope.absent = {name: why.replace("the kernel runs", "the column is") for name, why in absent}
+    refusal = "tables refer to no other rows"
+    return scope, Reach(components, known.components, refused=refusal, hint=_BY_A_KERNEL)
 
 
 def _sender(component: Component, named: str) -> FieldValue:

@@ -66,12 +66,17 @@ MODULES: Final = "packages have a module"
 TEST_PREFIX: Final = "test_"
 """Of further modules."""
 
-MODULE_NAMES: Final[Names] = {
-    **WORLD_NAMES,
-    MODULES: _words("entities enums world tests conftest"),
+DEVICES: Final[Names] = {
     "Windows has a device": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)
     ),
+}
+"""Of tables, which are folders."""
+
+MODULE_NAMES: Final[Names] = {
+    **WORLD_NAMES,
+    MODULES: _words("entities enums world tests conftest"),
+    **DEVICES,
 }
 """Of the modules of components, which are attributes of the world."""
 
@@ -82,6 +87,12 @@ MEMBER_NAMES: Final[Names] = {
     )
 }
 """Of members of enums."""
+
+COLUMN_NAMES: Final[Names] = {
+    "tables have": _words("tick entity id columns write clear to_arrow to_pandas"),
+    "tables of rows say": _words("rows fields where over"),
+}
+"""Of columns of tables."""
 
 QUERY_NAMES: Final[Names] = {"queries have": _words("chunks rows to_arrow")}
 GROUP_NAMES: Final[Names] = {"groups have": _words("entity n reorder sort to_arrow")}

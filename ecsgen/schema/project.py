@@ -24,6 +24,7 @@ from ecsgen.schema.names import (
     group_class,
     query_classes,
 )
+from ecsgen.schema.record_tables import TableBuilder, check_table_names
 from ecsgen.schema.schema_history import build_history
 from ecsgen.schema.sharding import check_neighbours, check_shard_names
 from ecsgen.schema.type_text import Known
@@ -51,11 +52,21 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
     worlds = [build_world(draft, components, known, diagnostics) for draft in drafts.worlds]
     for draft in drafts.worlds:
         check_shard_names(draft, components, drafts.enums, diagnostics)
+        check_table_names(draft, diagnostics)
     members = {component.name: component for component in built}
     faults = {draft.name: refused(draft, members[draft.name]) for draft in components.values()}
     worlds = [
         with_world_programs(
             world, sources_read(draft, components), members, faults, known, diagnostics
+        )
+        for draft, world in zip(drafts.worlds, worlds, strict=True)
+    ]
+    worlds = [
+        replace(
+            world,
+            records=TableBuilder(
+                draft, world, sources_read(draft, components), members, faults, known, diagnostics
+            ).tables,
         )
         for draft, world in zip(drafts.worlds, worlds, strict=True)
     ]
@@ -87,9 +98,10 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
 
 
 def _is_read(draft: Draft[Any]) -> bool:
-    """Whether all kernels could be read, so that none is missed that is in error already."""
-    kernels = draft.node.at("kernels")
-    return draft.node.complete and (kernels is None or kernels.complete)
+    """Whether all kernels, and tables, could be read, so that none is missed that is in error
+    already."""
+    parts = [draft.node.at(key) for key in ("kernels", "records")]
+    return draft.node.complete and all(part is None or part.complete for part in parts)
 
 
 def _in_world(component: Component, world: World, components: Mapping[str, Component]) -> Component:
@@ -116,6 +128,7 @@ def _joined(component: Component, world: World) -> tuple[str, ...]:
     used |= {program.bearer.text for program in programs if program.bearer is not None}
     used |= {near.place.text for program in programs for near in program.nears}
     used |= {program.who.text for program in programs if program.who is not None}
+    used |= {text for table in world.records for text in table.reads}
     names = (*KEPT_FIELDS, *(field.name for field in component.fields))
     return tuple(name for name in names if f"{component.name}.{name}" in used)
 

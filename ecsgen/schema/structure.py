@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, hint_at_comma, quote
 from ecsgen.model import Mark
-from ecsgen.schema.forms import LONG, NUMBER, SHORT, WORD, Strict
+from ecsgen.schema.forms import LONG, NAMED, NUMBER, SHORT, WORD, Strict
 from ecsgen.source import Node
 
 _KEYS: Final = {
@@ -71,6 +71,7 @@ def hint_of_value(location: tuple[str | int, ...], node: Node) -> str:
 
 Path = tuple[str | int, ...]
 
+_TAGS: Final = (SHORT, LONG, NUMBER, WORD, NAMED)
 _PASSES: Final = 12  # each cuts at least one level, and the language has fewer
 
 _WANTED: Final = {
@@ -132,7 +133,7 @@ def describe(node: Node) -> str:
 
 
 def _location(error: ErrorDetails) -> Path:
-    return tuple(step for step in error["loc"] if step not in (SHORT, LONG, NUMBER, WORD))
+    return tuple(step for step in error["loc"] if step not in _TAGS)
 
 
 def _path(error: ErrorDetails) -> Path:
@@ -237,18 +238,21 @@ def _keys(model: type[BaseModel]) -> dict[str, Any]:
 
 def _model_at(spec: type[BaseModel], location: Path) -> type[BaseModel] | None:
     """The model whose key the last step of `location` is."""
-    model: type[BaseModel] | None = spec
-    index = 0
-    while model is not None and index < len(location) - 1:
-        annotation = _keys(model).get(str(location[index]))
-        model = next(_models(annotation), None)
-        index += 2 if _is_by_name(annotation) else 1
-    return model
+    found: list[Any] = [spec]
+    for step in location[:-1]:
+        found = [inner for one in found for inner in _inside(one, step)]
+    return next((model for one in found for model in _models(one)), None)
 
 
-def _is_by_name(annotation: Any) -> bool:
-    """Whether a key takes a mapping whose keys are names."""
-    return get_origin(annotation) is dict or any(map(_is_by_name, get_args(annotation)))
+def _inside(annotation: Any, step: str | int) -> list[Any]:
+    """What a value may be annotated with that is a step inside of another one."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        key = _keys(annotation).get(str(step))
+        return [] if key is None else [key]
+    parts = get_args(annotation)
+    if get_origin(annotation) in (dict, list):
+        return [parts[-1]]
+    return [inner for part in parts for inner in _inside(part, step)]
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -167,7 +167,7 @@ class _Builder:
     def marks(self) -> dict[str, Mark]:
         """Of the top-level keys, and of entries as in "groups.bodies" and "entity.index_bits"."""
         marks = dict(self._draft.marks("world"))
-        for key in ("bundles", "queries", "groups", "kernels", "schedule"):
+        for key in ("bundles", "queries", "groups", "kernels", "schedule", "records"):
             for name in getattr(self._draft.spec, key):
                 marks[f"{key}.{name}"] = self._draft.key(key, name)
         marks |= {

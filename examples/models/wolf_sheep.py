@@ -39,15 +39,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     made = package("wolf_sheep")
     world = meadow(made, options.side, options.sheep, options.wolves, 20, options.seed)
-    history = [(len(world.sheep), len(world.wolf))]
+    population = world.records.population
+    population.write()
     for _ in range(options.days):
         day(world, 20, 0.2, 0.1)
-        history.append((len(world.sheep), len(world.wolf)))
+        population.write()
+    sheep, wolves = population.sheep.tolist(), population.wolves.tolist()
     print(" day   sheep   wolves")
     for number in range(0, options.days + 1, max(1, options.days // 10)):
-        sheep, wolves = history[number]
-        print(f"{number:4}  {sheep:6}   {wolves:6}")
-    drawn = curves([*zip(*history, strict=True)], ["#3f8f4f", "#b5482f"])
+        print(f"{number:4}  {sheep[number]:6}   {wolves[number]:6}")
+    drawn = curves([sheep, wolves], ["#3f8f4f", "#b5482f"])
     options.svg.write_text(drawn, encoding="utf-8")
 
 

@@ -131,6 +131,14 @@ class TestSchedules(world_kernels.ScheduleCases):
                 ),
             ],
         ),
+        "watch": world_kernels.Schedule(
+            {},
+            [
+                world_kernels.Call("", "outbreak", (), (), is_table=True),
+                world_kernels.Call("", "ill", (), (), 7, 0, is_table=True),
+                world_kernels.Call("", "tick", (), ()),
+            ],
+        ),
     }
 
 

@@ -139,14 +139,22 @@ def kind_of(field: FieldInfo) -> Kind:
     dtype = field.dtype
     if dtype is None:
         raise TypeError(f"{field.name}: objects have no type in Arrow")
-    if field.enum is not None and not issubclass(field.enum, IntFlag):
-        return _Members(field.enum, dtype)
-    if dtype.kind == "b":
-        return _Bits(pa.bool_())
     if dtype.kind == "S" and field.type.startswith("str"):
         return _Text(pa.string())
     if dtype.kind == "S":
         return PlainKind(pa.binary(dtype.itemsize))
+    return element_kind(dtype, field.enum)
+
+
+def element_kind(
+    dtype: np.dtype[Any], enum: type[IntEnum | IntFlag] | None = None
+) -> Kind:
+    """Return the kind of numbers, of flags, or of members of an enum."""
+    pa = pyarrow()
+    if enum is not None and not issubclass(enum, IntFlag):
+        return _Members(enum, dtype)
+    if dtype.kind == "b":
+        return _Bits(pa.bool_())
     return PlainKind(pa.from_numpy_dtype(dtype))
 
 

@@ -37,6 +37,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "one_at_a_time.py": ("--rows", "20", "--rounds", "1"),
     "others.py": ("--rows", "100", "--rounds", "1", "--without", "numba"),
     "policies.py": CALLS,
+    "records.py": ("--rows", "20", "--work", "1", "--rounds", "1", "--backends", "numpy"),
     "programs.py": ("--sizes", "40", "--rounds", "1"),
     "schedules.py": ("--rows", "20", "--work", "1", "--rounds", "1", "--backends", "numpy"),
     "shards_repast.py": ("--rows", "60", "--some", "20", "--rounds", "1"),

@@ -39,6 +39,10 @@ reductions:
   living: {{count: alive and hp > 3}}
   everyone: {{count: "True"}}
   ones: {{sum: "0.5"}}
+  spread: {{std: place}}
+  middle: {{median: parted, where: alive}}
+  unequal: {{gini: hp}}
+  even: {{gini: "2", where: alive}}
 """
 ROWS = 3_000
 
@@ -92,6 +96,24 @@ def test_sums(manager: Any) -> None:
     assert manager.tables() == tuple(map(tuple, tables.tolist()))
 
 
+def test_of_all_values(manager: Any) -> None:
+    rows = rows_of(manager)
+    places = np.array([row.place for row in rows], np.float64)
+    assert manager.spread() == pytest.approx(places.std(0).tolist(), rel=1e-12)
+    parted = np.array([row.parted for row in rows if row.alive])
+    assert manager.middle() == tuple(np.median(parted, 0).tolist())
+    hp = np.sort([row.hp for row in rows]).astype(np.float64)
+    n = len(hp)
+    gini = 2 * (np.arange(1, n + 1) * hp).sum() / (n * hp.sum()) - (n + 1) / n
+    assert manager.unequal() == pytest.approx(gini, rel=1e-12)
+    assert manager.even() == pytest.approx(0, abs=1e-12)
+    alive = next(m for m in map(manager.lookup, manager) if manager.row(m).alive)
+    manager.set_parted(alive, (math.nan, 0))
+    assert math.isnan(manager.middle()[0])
+    manager.set_place(alive, (math.nan, math.inf, 0))
+    assert np.isnan(manager.spread()).tolist() == [True, True, False]
+
+
 def test_smallest_and_largest(manager: Any) -> None:
     rows = rows_of(manager)
     assert manager.least() == min(row.mass for row in rows)
@@ -115,6 +137,8 @@ def test_no_rows(manager: Any) -> None:
     assert type(manager.weight()) is float
     assert manager.tables() == ((0, 0), (0, 0))
     assert manager.everyone() == 0
+    for found in (*manager.spread(), *manager.middle(), manager.unequal(), manager.even()):
+        assert math.isnan(found)
     for found in (manager.least(), manager.highest(), manager.mean_hp(), *manager.center()):
         assert math.isnan(found)
 

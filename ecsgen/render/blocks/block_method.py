@@ -172,6 +172,9 @@ class BlockFold(Folding):
         if self.how == "count":
             emit.write(f"_parts.append(np.count_nonzero({values}))")
             return
+        if self.is_of_all:
+            emit.run("_parts.append", f"np.array({values}, np.float64)")
+            return
         arguments = [values, "axis=-1"]
         if self.how in ("sum", "mean"):
             arguments.append(f"dtype={SCALARS[self.accumulator].numpy}")
@@ -180,6 +183,10 @@ class BlockFold(Folding):
     @property
     def _result(self) -> str:
         """The statements that put the parts together."""
+        if self.is_of_all:
+            given = ["_parts", f"{self.how}_of", literal(self.type.shape)]
+            line = call(f"_result: {self.returns} = of_lines", given, 8)
+            return for_macro(f"{line}\n        return _result")
         (ufunc, whole), by = _FOLDS[self.how], SCALARS[self.accumulator].numpy
         if self.how == "mean":
             by = "_matching" if self._counts else self.running

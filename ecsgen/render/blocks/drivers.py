@@ -36,7 +36,7 @@ def cut(method: Method, body: BlockBody, source: Source, has_owners: bool = Fals
     the owners of rows as well."""
     owners = ["self._entity_column[:n]"] if has_owners else []
     columns = [*owners, *(body.views.column(field, "n") for field in body.fields)]
-    arrays = {"columns": columns, "working": _cells(body.emit.working)}
+    arrays = {"columns": columns, "working": working_cells(body.emit.working)}
     given = ["n", *arrays, f"self._kernels.get({literal(method.name)})", *_shared(method)]
     first, kept = [f"        n = self.{method.rows}"], _beside_columns(method)
     good = f"good until they move or {source.good}"
@@ -55,7 +55,7 @@ def joined(method: Method, body: BlockBody, source: Source) -> Driver:
     found, variable = source.variable.removeprefix("_"), source.variable
     holders = list(dict.fromkeys(source.managers.data(field.owner) for field in body.fields))
     columns = [_column(body, field, source.rows(field.owner, found)) for field in body.fields]
-    arrays = {"columns": columns, "working": _cells(body.emit.working)}
+    arrays = {"columns": columns, "working": working_cells(body.emit.working)}
     given = [found, source.count.removeprefix("_"), *arrays, *_shared(method)]
     arrays["holders"] = holders
     kept = [call("return blocks.keep", [literal(method.name), "holders"], 8)]
@@ -75,7 +75,7 @@ def chunks(method: Method, body: BlockBody, source: ChunkSource) -> Driver:
     for value, field in zip(body.values, body.fields, strict=True):
         planes = [literal(field.type.shape)] if value.layout is Layout.PLANES else []
         fields.append(call("ChunkField", [*map(literal, source.place(field)), *planes], 0))
-    arrays = {"fields": fields, "working": _cells(body.emit.working)}
+    arrays = {"fields": fields, "working": working_cells(body.emit.working)}
     given, kept = [source.query, *arrays], [f"        return blocks.keep({name})"]
     making = _making(method, "ChunkBlocks", "these are kept", [], [], arrays, given, kept)
     lookup = [
@@ -97,7 +97,7 @@ def levels(method: Method, body: BlockBody) -> Driver:
         given += [_above_roots(method, body, field), place]
         above.append(call("ParentColumn", given, 12).lstrip())
     columns = [_column(body, field) for field in own]
-    arrays = {"columns": columns, "above": above, "working": _cells(body.emit.working)}
+    arrays = {"columns": columns, "above": above, "working": working_cells(body.emit.working)}
     parameters = ["levels: tuple[RowArray, ...]", "version: int"]
     given, good = ["levels", "self._parent_column", "version", *arrays], "good for one version"
     kept = _beside_columns(method)
@@ -124,7 +124,7 @@ def near(method: Method, body: BlockBody, asked: Asked) -> Driver:
         others.append(call("BlockColumn", given, 12).lstrip())
     own, paired = body.emit.working, body.pairs.working
     arrays = {"_columns": columns, "_others": others}
-    arrays |= {"_working": _cells(own), "_paired": _cells(paired)}
+    arrays |= {"_working": working_cells(own), "_paired": working_cells(paired)}
     made = [collection(f"{name} = ", items, 8) for name, items in arrays.items()]
     made.append(call("_blocks = NearBlocks", ["_search", *arrays], 8))
     lookup = [*_searching(method, body, asked, met), *chain(*map(method_lines, made))]
@@ -230,7 +230,7 @@ def _column(body: BlockBody, field: FieldValue, rows: str = "None", is_kept: boo
     return call("BlockColumn", given, 12).lstrip()
 
 
-def _cells(working: Working) -> list[str]:
+def working_cells(working: Working) -> list[str]:
     return [
         literal((SCALARS[one.scalar].code, one.shape, one.layout is Layout.TOGETHER))
         for one in working.slots

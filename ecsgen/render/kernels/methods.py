@@ -264,6 +264,9 @@ _SAYS: Final = {
     "min": "Return the smallest",
     "max": "Return the largest",
     "count": "Return in how many rows",
+    "std": "Return the standard deviation",
+    "median": "Return the median",
+    "gini": "Return the Gini coefficient",
 }
 
 
@@ -282,6 +285,8 @@ class Folding(Method):
         """Whether it is of the rows that match."""
         self.is_zero = self.how in ("sum", "count")
         """Whether it is 0 without rows, and not NaN."""
+        self.is_of_all = self.how in ("std", "median", "gini")
+        """Whether it needs all values at once."""
         joined = "" if self.how == "count" else " of"
         where = f" where `{reduction.where}`" if reduction.where else ""
         doc = reduction.doc or f"{_SAYS[self.how]}{joined} `{reduction.expression}`{where}"
@@ -323,4 +328,5 @@ class Folding(Method):
         added = f"Added in {self.accumulator}. " if self.how in ("sum", "mean") else ""
         if self.how in ("min", "max") and self.type.is_float:
             added = "NaN if one is NaN. "
-        return f"{read}{added}Without rows it is {without}. O(n){which}."
+        cost = "O(n log n)" if self.how == "gini" else "O(n)"
+        return f"{read}{added}Without rows it is {without}. {cost}{which}."

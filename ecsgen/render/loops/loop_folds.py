@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from math import inf
 
 from ecsgen.model import Component, Reduction
 from ecsgen.model.programs import OWN
 from ecsgen.model.types import FLOATS, SCALARS
-from ecsgen.render.calls import call
+from ecsgen.render.calls import call, method_lines
 from ecsgen.render.kernels.methods import Folding, Printed
 from ecsgen.render.loops.code import Code, Level, cut, infix, number, zero_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type
@@ -36,6 +37,9 @@ class LoopFold(Folding):
         self._is_wrapping = self.how == "sum" and self.accumulator == "i64"
         """Whether sums of integers wrap, as only unsigned ones do."""
         is_extreme = self.how in ("min", "max")
+        if self.is_of_all:
+            self._write_all()
+            return
         self._returned = self.type.scalar if is_extreme else self.accumulator
         """The type of the result, and, but for such sums, of the values that are folded."""
         self._tells_how_many = self.is_choosy and not self.is_zero
@@ -44,12 +48,47 @@ class LoopFold(Folding):
 
     @property
     def printed(self) -> Printed:
+        if self.is_of_all:
+            return self._printed_of_all
         returned = array_type(self._returned) if self.type.shape else self.returns
         returned = f"tuple[int, {returned}]" if self._tells_how_many else returned
         body = _indented(self._statements)
         given = self._frame.name, self._parameters, self.function_docstring, body
         method = self.text(["data = self.data"], "\n".join(_indented(self._run)))
         return Printed(method, function_text(*given, returns=returned))
+
+    # --- of all values at once -------------------------------------------------------------------
+
+    def _write_all(self) -> None:
+        """The values of one row behind those of the rows before it."""
+        emit, where = self._body, self.where
+        test = None if where is None else emit.value(where).at(0)
+        if self.source.has_holes:
+            present = self._present
+            test = present if test is None else infix("and", Level.AND, present, test)
+        with emit.block(f"if {test.text}") if test is not None else nullcontext():
+            self._write_values(self._count)
+            emit.write(f"{self._count} += 1")
+
+    @property
+    def _printed_of_all(self) -> Printed:
+        """A function that returns the values of each element, and the method that calls it."""
+        frame, n = self._frame, self._frame.count
+        body = [
+            *frame.setup,
+            f"{self._values} = np.empty(({self._lines}, {n}), np.float64)",
+            *self._body.arrays,
+            f"{self._count} = 0",
+            f"for {frame.row} in range({n}):",
+            *_indented(self._body.statements),
+            f"return {self._values}[:, :{self._count}]",
+        ]
+        given = frame.name, self._parameters, self.function_docstring, _indented(body)
+        function = function_text(*given, returns="NDArray[np.float64]")
+        made = [f"{self.how}_of", literal(self.type.shape)]
+        lines = call(f"_result: {self.returns} = of_lines", ["[_found]", *made], 8)
+        run = [*self._called("_found ="), *method_lines(lines), "return _result"]
+        return Printed(self.text(["data = self.data"], "\n".join(_indented(run))), function)
 
     @property
     def _parameters(self) -> list[Parameter]:
@@ -75,10 +114,10 @@ class LoopFold(Folding):
         with emit.looped(self._lines, value.is_split) as places:
             for place in places:
                 text = cut(value.at(place), self.type.scalar)
-                if self.source.has_holes and not self.is_choosy:
+                if self.source.has_holes and not (self.is_choosy or self.is_of_all):
                     sides = f"{text.within(Level.OR)} if {self._present.text} else {self._neutral}"
                     text = Code(sides)
-                line = f"{place}, " if self.type.shape else ""
+                line = f"{place}, " if self.type.shape else "0, " if self.is_of_all else ""
                 emit.write(f"{self._values}[{line}{column}] = {text.text}")
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 
 from ecsgen import world_features
 from ecsgen.config import Backend
-from ecsgen.model import Component, Project, World
+from ecsgen.model import Base, Component, Project, World
 from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
 from ecsgen.model.schedules import called
 from ecsgen.policies.unique import UNIQUE
@@ -22,6 +22,7 @@ from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import COMPILED, MARKER, SHARDS, origins, with_imports
 from ecsgen.render.step_texts import indented
 from ecsgen.render.world import kernel_tests
+from ecsgen.render.world.records import RecordSubject
 from ecsgen.render.world.world_members import bundles, chunk_queries, flags, groups, joined_queries
 from ecsgen.render.world.world_schedules import ScheduleSubject
 from ecsgen.schema.names import DERIVED_CLASSES, module_name
@@ -91,6 +92,7 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "groups": groups,
     "kernel_methods": KernelSubject.of,
     "queries": joined_queries,
+    "records": RecordSubject.of,
     "saving": lambda project: schema_fingerprint(schema_text(saved_schema(project))),
     "schedules": ScheduleSubject.of,
     "seeded": lambda project: drawing_lines(project.world.kernels, ""),
@@ -159,7 +161,7 @@ class Parts:
     exports: tuple[str, ...]
     """What the package has of `world.py` besides the world."""
     enums: tuple[str, ...]
-    """Those that arguments of methods are of."""
+    """Those that arguments of methods, and columns of tables, are of."""
 
     @classmethod
     def of(cls, project: Project) -> Self:
@@ -259,12 +261,16 @@ def _shapes(members: Iterable[Member]) -> tuple[str, ...]:
 
 
 def _argument_enums(project: Project) -> tuple[str, ...]:
-    """Return the enums in arguments of the world's kernels, and of those that schedules call."""
+    """Return the enums in arguments of the world's kernels, and of those that schedules call; and
+    of columns of tables."""
     world = project.world
     entries = tuple(entry for _, entries in world.schedules for entry in entries)
     kernels = [*world.kernels, *(one.kernel for one in called(entries, project.by_name, world))]
     given = (argument for kernel in kernels for argument in kernel.program.arguments)
-    return tuple(sorted(map(marked, {argument.type.enum for argument in given} - {""})))
+    found = {argument.type.enum for argument in given}
+    fields = (field for table in world.records for field in table.fields)
+    found |= {field.type.target for field in fields if field.type.base is Base.ENUM}
+    return tuple(sorted(map(marked, found - {""})))
 
 
 class Blocks:

@@ -141,7 +141,9 @@ class ScheduleMethod:
     def _entry(self, one: Call, given: list[str]) -> str:
         depth = 8 if one.every is None else 12
         line = "self.tick += 1"
-        if one.text != TICK:
+        if one.is_table:
+            line = f"self._{one.text}_line()"
+        elif one.text != TICK:
             line = self._called(one.component, one.kernel.name, given, depth)
         if one.every is None:
             return line
@@ -161,12 +163,14 @@ class ScheduleMethod:
     def _case(self, one: Call) -> list[str]:
         arguments = tuple(argument.name for argument in one.kernel.program.arguments)
         times = [] if one.every is None else [str(one.every), str(one.start)]
+        if one.is_table:
+            times += ["is_table=True"]
         if one.component:
             component = self._known[one.component]
             holder = component.module
             modules: tuple[str, ...] = (holder,) if component.owner == "entity" else ()
         else:
-            holder, modules = "", self._modules(one.over) if one.over else ()
+            holder, modules = "", () if one.is_table or not one.over else self._modules(one.over)
         given = (holder, one.kernel.name, arguments, modules)
         return [*(literal(each) for each in given), *times]
 
@@ -192,7 +196,7 @@ def _times(one: Call) -> str:
 
 def _effects(one: Call) -> str:
     """What a kernel reads, writes and sends, in words."""
-    said = ["adds 1"] if one.text == TICK else []
+    said = ["adds 1"] if one.text == TICK else ["writes a line"] if one.is_table else []
     if reads := [*one.reads, *(["random numbers"] if one.draws else [])]:
         said.append(f"reads {', '.join(reads)}")
     if others := one.reads_of_others:

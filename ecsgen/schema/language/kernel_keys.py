@@ -4,6 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
+from ecsgen.model import HOWS
 from ecsgen.schema.forms import (
     LONG,
     NAMED,
@@ -130,21 +131,29 @@ class WorldKernelSpec(BaseKernel):
     )
 
 
-class ReductionSpec(Strict):
-    """A method that returns one value computed from all rows: exactly one of the five ways."""
+class FoldSpec(Strict):
+    """One value of all rows: exactly one of the eight ways."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "oneOf": [{"required": [how]} for how in ("sum", "min", "max", "mean", "count")]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": [how]} for how in HOWS]})
 
     sum: Text = Field(default="", description="The sum of an expression; 0 without rows.")
     min: Text = Field(default="", description="The smallest value; NaN without rows.")
     max: Text = Field(default="", description="The largest value; NaN without rows.")
     mean: Text = Field(default="", description="The mean; NaN without rows.")
     count: Text = Field(default="", description="In how many rows the condition is true.")
+    std: Text = Field(
+        default="", description="The standard deviation of all values; NaN without rows."
+    )
+    median: Text = Field(default="", description="The median; NaN without rows, or if one is NaN.")
+    gini: Text = Field(
+        default="", description="The Gini coefficient, of how unequal they are; NaN without rows."
+    )
     where: Text = Field(default="", description="A condition: only rows for which it is true.")
+
+
+class ReductionSpec(FoldSpec):
+    """A method that returns one value computed from all rows: exactly one of the eight ways."""
+
     rows: Literal["active", "all"] = Field(
         default="active", description="Which rows, for a component with a `partition`."
     )

@@ -4,8 +4,17 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag
 
-from ecsgen.schema.forms import LONG, SHORT, ClassName, Strict, Text, form
-from ecsgen.schema.language.kernel_keys import WorldKernelSpec
+from ecsgen.schema.forms import (
+    LONG,
+    NAMED,
+    SHORT,
+    ClassName,
+    Strict,
+    Text,
+    form,
+    form_of_table,
+)
+from ecsgen.schema.language.kernel_keys import FoldSpec, WorldKernelSpec
 
 
 class EntitySpec(Strict):
@@ -68,13 +77,48 @@ class ArchetypesSpec(Strict):
 class EntrySpec(Strict):
     """An entry of a schedule that happens at some times only."""
 
-    run: Text = Field(description="The kernel, or `tick`.")
+    run: Text = Field(description="The kernel, the table, or `tick`.")
     every: int = Field(default=1, description="How many ticks apart it happens.")
     from_: int = Field(default=0, alias="from", description="The first tick at which it happens.")
 
 
 EntryForm: TypeAlias = Annotated[
     Annotated[EntrySpec, Tag(LONG)] | Annotated[Text, Tag(SHORT)], Discriminator(form)
+]
+
+
+class RecordColumnSpec(FoldSpec):
+    """A column of a table: one value of all living, active rows; exactly one of the eight ways.
+
+    `count: Sheep` counts all rows.
+    """
+
+    over: Text = Field(
+        default="",
+        description="The component, group or query whose rows these are; by default the only "
+        "component that is named.",
+    )
+
+
+class RecordRowsSpec(Strict):
+    """A table with a line for each living, active row, instead of columns under names."""
+
+    rows: Text = Field(description="The component, group or query.")
+    fields: list[Text] = Field(
+        default=[],
+        description="Fields, behind `tick` and `entity` (or `id`); of a group or query "
+        "`Component.field`.",
+    )
+    where: Text = Field(default="", description="A condition: only rows for which it is true.")
+
+
+RecordForm: TypeAlias = Annotated[
+    Annotated[RecordRowsSpec, Tag(LONG)]
+    | Annotated[
+        Annotated[dict[str, RecordColumnSpec], Field(min_length=1)],
+        Tag(NAMED),
+    ],
+    Discriminator(form_of_table),
 ]
 
 
@@ -110,7 +154,11 @@ class WorldSpec(Strict):
     schedule: dict[str, Annotated[list[EntryForm], Field(min_length=1)]] = Field(
         default={},
         description="Name → kernels, `Component.kernel` or the world's own by name: a method that "
-        "calls them in this order. `tick` adds 1 to the time.",
+        "calls them in this order. `tick` adds 1 to the time, a table's name writes a line.",
+    )
+    records: dict[str, RecordForm] = Field(
+        default={},
+        description="Name → table: name → column, or `rows` for a line of each row.",
     )
     archetypes: ArchetypesSpec | None = Field(
         default=None, description="Components that live in archetype chunks."

@@ -54,6 +54,7 @@ def _marked(function: FunctionType) -> FunctionType:
 CONSTANTS_OF: Final = (
     "handles.py",
     "kernels/chance.py",
+    "kernels/folds.py",
     "shards/handle_map.py",
     "spaces/cell_order.py",
 )

@@ -68,6 +68,10 @@ class ShardedWorld(WorldBase):
 
         return ShardedSaving()
 
+    def _record_folder(self, folder: str) -> str:
+        """Return where the tables of this rank go; without `Shards`, of this shard."""
+        return os.path.join(folder, str(vars(self).get("_rank", self.entities.shard)))
+
     def absorb(self, parcel: ParcelBase, /) -> EntityArray:
         """Put what a parcel has into this world; return its entities, in its order; O(bytes).
 
@@ -173,6 +177,7 @@ class ShardsBase(Generic[WorldT]):
         self._step = LockStep(transport)
         self._sent: SentGhosts | None = None
         self._next = self._introduce(check)
+        vars(world)["_rank"] = self.rank
         self._watch = Watch(world, self._step) if check and self.size > 1 else None
 
     def _introduce(self, check: bool) -> int:
@@ -361,11 +366,16 @@ class ShardsBase(Generic[WorldT]):
     # --- saving -----------------------------------------------------------------------------
 
     def save(
-        self, folder: str | os.PathLike[str], tick: int = 0, *, verify: bool = True
+        self,
+        folder: str | os.PathLike[str],
+        tick: int | None = None,
+        *,
+        verify: bool = True,
     ) -> None:
         """Save each rank's world, then a marker that all are there; files are replaced whole.
 
-        What one rank cannot save nobody does. `verify` is that of `World.save`.
+        What one rank cannot save nobody does. `tick` is the world's by default, 0 if it has
+        none. `verify` is that of `World.save`.
 
         Raises:
             ShardError: the ranks have not the same folder and tick; nothing is written.
@@ -376,6 +386,8 @@ class ShardsBase(Generic[WorldT]):
         from .sharded_saving import save_shard
 
         self._look_back("save")
+        if tick is None:
+            tick = vars(self.world).get("_tick", 0)
         self.tick = save_shard(self, folder, tick, verify)
 
     @classmethod

@@ -1,0 +1,550 @@
+"""Tables that the world records: their classes, and the methods that write lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Final, Self
+
+from ecsgen.config import Backend
+from ecsgen.kernels.form import Form
+from ecsgen.model import Base, Component, Project, Reduction, Table, World
+from ecsgen.model.programs import (
+    Argument,
+    Constant,
+    Expression,
+    FieldValue,
+    Local,
+    Program,
+    Step,
+    Tick,
+    changed,
+)
+from ecsgen.model.types import BOOL, FLOATS, SCALARS, Type
+from ecsgen.render.blocks.array_values import Constants
+from ecsgen.render.blocks.block_body import BlockBody
+from ecsgen.render.blocks.block_method import block_loop
+from ecsgen.render.blocks.drivers import Driver, working_cells
+from ecsgen.render.calls import call, collection, mapping, method_lines
+from ecsgen.render.giving_way import marked
+from ecsgen.render.kernels.sources import ChunkSource, Source, field_of, source_of
+from ecsgen.render.loops.code import Code, Level, cut, infix, number, spelled
+from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type
+from ecsgen.render.loops.function import function_text
+from ecsgen.render.loops.grid_near import Grids
+from ecsgen.render.loops.loop_body import LoopBody
+from ecsgen.render.loops.loop_fates import LoopFates
+from ecsgen.render.quoting import literal
+from ecsgen.schema.names import query_classes
+
+WHERE: Final = "where"
+"""Stands for how a table with a line for each row chooses these."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSubject:
+    """The tables of a project, and what they may be of."""
+
+    world: World
+    components: tuple[Component, ...]
+    backend: Backend
+
+    @classmethod
+    def of(cls, project: Project) -> Self:
+        """Return the tables of a project's world."""
+        return cls(project.world, project.components, project.backend)
+
+    @property
+    def tables(self) -> list[TableTexts]:
+        """All of them, made anew."""
+        known = {component.name: component for component in self.components}
+        return [TableTexts(table, self.world, known, self.backend) for table in self.world.records]
+
+
+class _Constants(Constants):
+    """Those of tables, which stand beside those of kernels."""
+
+    def named(self, name: str, array: str) -> str:
+        """Have an array under a name that no kernel's has."""
+        return super().named(f"{name}_recorded", array)
+
+
+class _NoArguments:
+    """What a loop is of that takes no arguments and asks nobody."""
+
+    asks = ()
+    arguments = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A value of all rows: what is made of them, as a variable of the method has it."""
+
+    how: str
+    value: Expression
+    where: Expression | None
+    variable: str
+
+    @property
+    def scalar(self) -> str:
+        """The type of one row's value."""
+        return self.value.type.scalar
+
+    @property
+    def is_float(self) -> bool:
+        """Whether a sum is one of floats."""
+        return self.scalar in FLOATS
+
+    @property
+    def total(self) -> str:
+        """The type that integers are added in."""
+        return "u64" if self.scalar[0] == "u" else "i64"
+
+    @property
+    def made(self) -> str:
+        """The expression for the value, once the variable has what a pass over the rows gives."""
+        return f"{self.how}_of({self.variable})" if self.is_of_all else self.variable
+
+    @property
+    def is_of_all(self) -> bool:
+        """Whether it needs all values at once."""
+        return self.how in ("std", "median", "gini")
+
+
+class TableTexts:
+    """A table as its template lays it out."""
+
+    def __init__(
+        self, table: Table, world: World, known: Mapping[str, Component], backend: Backend
+    ) -> None:
+        self.name = table.name
+        self.alone = _member(table.name)
+        self.kind = "_" + query_classes(table.name)[0].removesuffix("Query") + "Table"
+        self._table = table
+        self._world = world
+        self._known = known
+        self._backend = backend
+        self.functions: list[str] = []
+        self.constants: list[str] = []
+        self._named: dict[str, list[str]] = {}
+        """Statements that give cells a name, which stand before those that use it."""
+        lines = self._row_lines() if table.rows else self._column_lines()
+        said = "a line for each row" if table.rows else "a line"
+        self.method = "\n".join(
+            [
+                f"def _{self.name}_line(self) -> None:",
+                f'    """Write {said} of `{self.name}`; O(rows)."""',
+                *(f"    {line}" for line in lines),
+            ]
+        )
+
+    # --- the class -------------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """All columns, and the annotations of their arrays."""
+        return [(_member(name), array_type(scalar)) for name, scalar in self._scalars]
+
+    @property
+    def dtypes(self) -> str:
+        """The statement that has the dtype of each."""
+        codes = {name: literal(SCALARS[scalar].code) for name, scalar in self._scalars}
+        return mapping("_COLUMNS: ClassVar = ", codes, 4)
+
+    @property
+    def enums(self) -> str:
+        """The statement that has the enums of columns; nothing without such."""
+        found = {
+            one.name: marked(one.type.target)
+            for one in self._table.fields
+            if one.type.base is Base.ENUM
+        }
+        return mapping("_ENUMS: ClassVar = ", found, 4) if found else ""
+
+    @property
+    def _scalars(self) -> Iterator[tuple[str, str]]:
+        yield "tick", "i64"
+        if self._table.rows:
+            component = self._known.get(self._table.rows)
+            is_nobodys = component is not None and component.owner == "none"
+            yield "id" if is_nobodys else "entity", "u64"
+        for field in self._table.fields:
+            yield field.name, field.type.scalar
+        for column in self._table.columns:
+            yield column.name, column.scalar
+
+    # --- whose rows ------------------------------------------------------------------------------
+
+    def _source(self, over: str) -> Source | ChunkSource:
+        return source_of(self._world, over, self._known)
+
+    def _rows(self, over: str, source: Source | ChunkSource) -> list[str]:
+        """The statement that finds the rows."""
+        head = f"{self._rows_name(over)} ="
+        if isinstance(source, ChunkSource):
+            return [f"{head} leading_rows(len({source.query}))"]
+        if source.at is not None:
+            active = [
+                f"({source.at[name]}, self.{one.module}.data._n_active)"
+                for name, one in source.components.items()
+                if one.partition
+            ]
+            return method_lines(call(f"{head} matching_rows", [source.found, *active], 8))
+        names = [*source.components]
+        first = source.components[names[0]]
+        if first.owner == "none":
+            return [f"{head} leading_rows({source.found})"]
+        clean = [source.managers.clean(name) for name in names]
+        given = [source.managers.manager(names[0]), source.found]
+        given += [clean[0]] if all(clean) and first.lookup != "direct" else []
+        return method_lines(call(f"{head} self._living_rows", given, 8))
+
+    def _place(self, source: Source | ChunkSource, owner: str) -> int:
+        """Which of the rows' members a component is."""
+        return 0 if isinstance(source, ChunkSource) or source.at is None else source.at[owner]
+
+    def _chunk_field(self, source: ChunkSource, field: FieldValue, part: int | None) -> list[str]:
+        """What chunks are asked for a column, of a split field one part or all."""
+        component, first = source.place(field)
+        planes, found = [], field_of(source.components[field.owner], field.name)
+        if found.split and part is None:
+            planes = [literal(field.type.shape)]
+        given = [*map(str, (component, first + (part or 0))), *planes]
+        dtype = literal(SCALARS[field.type.scalar].code)
+        return [source.query, f"ChunkField({', '.join(given)})", dtype]
+
+    # --- a line of columns -----------------------------------------------------------------------
+
+    def _column_lines(self) -> list[str]:
+        """The statements that write a line."""
+        by_source: dict[str, list[Wanted]] = {}
+        values = {}
+        for place, column in enumerate(self._table.columns):
+            wanted = Wanted(
+                column.how, column.program.value, column.program.where, f"_value{place}"
+            )
+            ahead = by_source.setdefault(column.over, [])
+            if _is_whole(column):
+                values[place] = f"{self._rows_name(column.over)}.n"
+                continue
+            ahead.append(wanted)
+            values[place] = wanted.made
+        lines = []
+        for over, some in by_source.items():
+            source = self._source(over)
+            lines += self._rows(over, source)
+            if some:
+                lines += self._pass(over, source, some)
+        given = [literal(self.name), *(values[place] for place in sorted(values))]
+        return [*lines, *method_lines(call("self._write_line", given, 8))]
+
+    def _rows_name(self, over: str) -> str:
+        place = self._table.over.index(over)
+        return f"_rows{place or ''}"
+
+    def _pass(self, over: str, source: Source | ChunkSource, wanted: list[Wanted]) -> list[str]:
+        """The statements that go through rows once, for all columns of them."""
+        make = self._blocks if self._backend == "numpy" else self._loop
+        return make(over, source, wanted)
+
+    # --- a line for each row ---------------------------------------------------------------------
+
+    def _row_lines(self) -> list[str]:
+        over = self._table.rows
+        source, rows = self._source(over), self._rows_name(over)
+        lines = self._rows(over, source)
+        where, chosen = self._table.program.where, "None"
+        if where is not None:
+            chosen = "_where"
+            lines += self._pass(over, source, [Wanted(WHERE, where, None, chosen)])
+        columns = [self._bearer(source, rows)]
+        columns += [
+            self._recorded(source, FieldValue(Type(one.type.scalar), one.name, one.owner))
+            for one in self._table.fields
+        ]
+        given = [literal(self.name), rows, chosen, *columns]
+        return [*lines, *self._naming(), *method_lines(call("self._write_lines", given, 8))]
+
+    def _recorded(self, source: Source | ChunkSource, field: FieldValue) -> str:
+        """The pair of a field's cells and of the place of its rows."""
+        if isinstance(source, ChunkSource):
+            cells = self._cells("chunk_cells", self._chunk_field(source, field, None))
+        else:
+            cells = f"{source.managers.data(field.owner)}._{field.name}_column"
+        return f"({cells}, {self._place(source, field.owner)})"
+
+    def _cells(self, function: str, given: list[str]) -> str:
+        """The variable with cells that a function returns."""
+        name = f"_cells{len(self._named) or ''}"
+        self._named[name] = method_lines(call(f"{name} = {function}", given, 8))
+        return name
+
+    def _naming(self) -> list[str]:
+        """The statements that give cells names that nobody has written yet."""
+        found = [line for lines in self._named.values() for line in lines]
+        self._named = {name: [] for name in self._named}
+        return found
+
+    def _bearer(self, source: Source | ChunkSource, rows: str) -> str:
+        """The same of entities, or ids."""
+        over = self._table.rows
+        if isinstance(source, ChunkSource):
+            cells = self._cells("chunk_cells", [source.query, "ChunkField(-1, 0)", '"u8"'])
+            return f"({cells}, 0)"
+        if not source.components:  # a query that requires no component
+            return f"(self.{over}._join._owners({source.found}), -1)"
+        name = next(iter(source.components))
+        one, data = source.components[name], source.managers.data(name)
+        if one.grid is not None:
+            return f"({data}._cell_id_column, 0)"
+        if one.owner == "none":
+            slots = f"{data}._id_slot_column[: {source.found}]"
+            return f"({self._cells('ids_of', [slots, f'{data}._id_generation_column'])}, 0)"
+        return f"({data}._entity_column, {self._place(source, name)})"
+
+    # --- numpy: blocks of rows -------------------------------------------------------------------
+
+    def _blocks(
+        self, over: str, source: Source | ChunkSource, wanted: Sequence[Wanted]
+    ) -> list[str]:
+        """The statements that go through blocks of rows."""
+        rows = self._rows_name(over)
+        body = BlockBody(source, is_quiet=True, taken=["_tick", "_n"])
+        body.add(Form(Program(), (), None, ()), {"tick": "_tick"})
+        emit = body.emit
+        body.constants = emit.constants = _Constants()
+        lines = []
+        if any(_asks_time(one) for one in wanted):
+            lines.append("_tick = np.int64(self.tick)")
+        for one in wanted:
+            fold = f"{one.variable}_fold"
+            lines.append(f"{fold} = {_folding(one, rows)}")
+            where = None if one.where is None else emit.value(_timed(one.where))
+            value = emit.value(_timed(one.value))
+            given = ["_n", value.text, *([] if where is None else [where.text])]
+            emit.run(f"{fold}.add", *given)
+            emit.working.give_back(value, *([] if where is None else [where]))
+            emit.after.append(f"{one.variable} = {fold}.result")
+        columns = [self._block_column(body, source, field, rows) for field in body.fields]
+        cells, working = (f"_{name}{rows.removeprefix('_rows')}" for name in ("columns", "working"))
+        lines += [*self._naming(), *method_lines(collection(f"{cells} = ", columns, 8))]
+        lines += method_lines(collection(f"{working} = ", working_cells(emit.working), 8))
+        blocks = f"table_blocks({rows}.n, {cells}, {working})"
+        names = ["_n", *(v.text for v in body.values), *(s.text for s in emit.working.slots)]
+        loop = block_loop(Driver([], blocks, names), body)
+        self.constants += body.constants.lines
+        return [*lines, *(line.removeprefix("    ") for line in loop.split("\n"))]
+
+    def _block_column(
+        self, body: BlockBody, source: Source | ChunkSource, field: FieldValue, rows: str
+    ) -> str:
+        if isinstance(source, ChunkSource):
+            cells = self._cells("chunk_cells", self._chunk_field(source, field, None))
+            return f"BlockColumn({cells})"
+        place = self._place(source, field.owner)
+        return f"BlockColumn({body.views.column(field)}, {rows}.members[{place}])"
+
+    # --- numba: loops over rows ------------------------------------------------------------------
+
+    def _loop(self, over: str, source: Source | ChunkSource, wanted: Sequence[Wanted]) -> list[str]:
+        """The statements that call a compiled function, which this makes."""
+        rows = self._rows_name(over)
+        place = self._table.over.index(over) + 1
+        if isinstance(source, ChunkSource):
+            loop_source = Source(source.components, source.managers, source.whole, "", "")
+        else:
+            loop_source = source
+        loop = TableLoop(f"_{self.name}_table_{place}", loop_source, wanted)
+        self.functions.append(loop.text)
+        passed = [f"{rows}.n"]
+        for one in loop.own:
+            assert one.field is not None
+            if isinstance(source, ChunkSource):
+                given = self._chunk_field(source, one.field, one.part)
+                passed.append(self._cells("flat_chunk_cells", given))
+                continue
+            members = f"{rows}.members[{self._place(source, one.field.owner)}]"
+            size = [str(one.elements)] if one.elements > 1 else []
+            passed.append(f"recorded_cells({', '.join([one.passed, members, *size])})")
+        passed += [one.passed for one in loop.others]
+        variables = ", ".join(one.variable for one in wanted)
+        head = f"({variables},) =" if len(wanted) == 1 else f"{variables} ="
+        return [*self._naming(), *method_lines(call(f"{head} {loop.name}", passed, 8))]
+
+
+class TableLoop:
+    """A compiled function that goes through rows block by block, once for all columns."""
+
+    def __init__(self, name: str, source: Source, wanted: Sequence[Wanted]) -> None:
+        self.name = name
+        values = [one.value for one in wanted] + [one.where for one in wanted if one.where]
+        steps = tuple(Step(Local(one.type, "value"), one) for one in values)
+        self._frame = frame = LoopFrame(
+            name,
+            Program(steps=steps),
+            _NoArguments(),  # type: ignore[arg-type]  # all that it needs of a method
+            source,
+        )
+        frame.names.taken.discard("value")
+        take = frame.names.kept
+        self._start, self._size = take("start"), take("size")
+        self._setup: list[str] = []
+        self._loops: list[str] = []
+        self._returned: list[tuple[str, str]] = []
+        """The expressions for what is returned, and their annotations."""
+        for one in wanted:
+            self._add(one)
+        n, start = frame.count, self._start
+        own = [(one, replace(one, name=take(f"all_{one.name}"))) for one in frame.own.values()]
+        cut = [
+            f"{one.name} = {whole.between(start, f'{start} + {self._size}')}" for one, whole in own
+        ]
+        body = [
+            *frame.setup,
+            *self._setup,
+            f"for {start} in range(0, {n}, LANES):",
+            f"    {self._size} = min(LANES, {n} - {start})",
+            *(f"    {line}" for line in [*cut, *self._loops]),
+        ]
+        returned = [text for text, _ in self._returned]
+        end = f"({returned[0]},)" if len(returned) == 1 else ", ".join(returned)
+        body.append(f"return {end}")
+        kinds = ", ".join(kind for _, kind in self._returned)
+        self.own = [whole for _, whole in own]
+        """The parameters that are columns."""
+        self.others = [*frame.found.values()]
+        parameters = [Parameter(n, "int", ""), *self.own, *self.others]
+        said = "Go through the rows once, and return what is made of their values."
+        lines = [f"    {line}" for line in body]
+        self.text = function_text(name, parameters, said, lines, returns=f"tuple[{kinds}]")
+
+    def _body(self) -> LoopBody:
+        frame = self._frame
+        rows = dict.fromkeys(frame.source.components, frame.row)
+        return LoopBody(frame, rows, {}, Grids(frame), LoopFates(frame, ()))
+
+    def _add(self, one: Wanted) -> None:
+        """Add the loop of a column, what stands before all loops, and what it returns."""
+        body, frame = self._body(), self._frame
+        where = None if one.where is None else body.value(one.where).at(0)
+        value = cut(body.value(one.value).at(0), one.scalar)
+        take, n, lane = frame.names.kept, frame.count, frame.row
+        after: list[str] = []
+        match one.how:
+            case "count":
+                found = take("found")
+                self._setup.append(f"{found} = 0")
+                test = value if where is None else infix("and", Level.AND, where, value)
+                body.write(f"if {test.text}:", f"    {found} += 1")
+                self._returned.append((found, "int"))
+            case "where":
+                kept = take("kept")
+                self._setup.append(f"{kept} = np.empty({n}, np.bool_)")
+                body.write(f"{kept}[{self._start} + {lane}] = {value.text}")
+                self._returned.append((kept, "NDArray[np.bool_]"))
+            case "sum" if not one.is_float:
+                total = take("total")
+                self._setup.append(f"{total} = np.uint64(0)")
+                body.write(
+                    f"{total} += {_chosen(f'np.uint64({value.text})', where, 'np.uint64(0)')}"
+                )
+                whole = total if one.total == "u64" else f"np.int64({total})"
+                self._returned.append((f"int({whole})", "int"))
+            case "sum" | "mean":
+                lanes, whole = take("lanes"), take("whole")
+                zeros = f"np.zeros(min({n}, LANES), np.float64)"
+                self._setup += [f"{lanes} = {zeros}", f"{whole} = {zeros}"]
+                after = [f"carried({lanes}, {whole}, {self._start})"]
+                body.write(
+                    f"{lanes}[{lane}] += {_chosen(f'np.float64({value.text})', where, '0.0')}"
+                )
+                result = f"lane_sum({lanes}, {whole})"
+                if one.how == "mean":
+                    count = self._matching(body, where)
+                    result = f"{result} / {count} if {count} > 0 else np.nan"
+                self._returned.append((result, "float"))
+            case "min" | "max":
+                best, is_least = take("best"), one.how == "min"
+                none = number(_extremes(one)[is_least], one.scalar).text
+                dtype = SCALARS[one.scalar].numpy
+                self._setup.append(f"{best} = np.full(min({n}, LANES), {none}, {dtype})")
+                made = _chosen(value.text, where, none)
+                choose = "minimum" if is_least else "maximum"
+                given = f"{best}[{lane}], {made}"
+                body.write(f"{best}[{lane}] = {choose}({given})")
+                count = self._matching(body, where)
+                fold = "least_of" if is_least else "greatest_of"
+                result = f"np.float64({fold}({best}, len({best})))"
+                self._returned.append((f"{result} if {count} > 0 else np.nan", "float"))
+            case _:
+                kept, end = take("kept"), take("matching")
+                self._setup += [f"{kept} = np.empty({n}, np.float64)", f"{end} = 0"]
+                lines = [f"{kept}[{end}] = {value.text}", f"{end} += 1"]
+                if where is not None:
+                    lines = [f"if {where.text}:", *(f"    {line}" for line in lines)]
+                body.write(*lines)
+                self._returned.append((f"{kept}[:{end}]", "NDArray[np.float64]"))
+        self._setup += body.arrays
+        self._loops.append(f"for {frame.row} in range({self._size}):")
+        self._loops += [*(f"    {line}" for line in body.statements), *after]
+
+    def _matching(self, body: LoopBody, where: Code | None) -> str:
+        """The variable, or the number, that says how many rows match."""
+        if where is None:
+            return self._frame.count
+        count = self._frame.names.kept("matching")
+        self._setup.append(f"{count} = 0")
+        body.write(f"if {where.text}:", f"    {count} += 1")
+        return count
+
+
+def _member(name: str) -> str:
+    """A name as that of a property: parameters are called `self` and `n` in spite of it."""
+    return name if name in ("self", "n") else marked(name)
+
+
+def _chosen(value: str, where: Code | None, without: str) -> str:
+    """The expression for a value where a row matches."""
+    return value if where is None else f"{value} if {where.within(Level.OR)} else {without}"
+
+
+def _is_whole(column: Reduction) -> bool:
+    """Whether it counts all rows."""
+    is_true = column.program.value == Constant(BOOL, True)
+    return column.how == "count" and is_true and column.program.where is None
+
+
+def _asks_time(one: Wanted) -> bool:
+    return _timed(one.value) != one.value or (
+        one.where is not None and _timed(one.where) != one.where
+    )
+
+
+def _timed(node: Expression) -> Expression:
+    """The same with the time as an argument, which blocks know."""
+    return changed(node, lambda one: Argument(one.type, "tick") if isinstance(one, Tick) else one)
+
+
+def _extremes(one: Wanted) -> tuple[int | float, int | float]:
+    """The least and the greatest value of a type."""
+    return (-inf, inf) if one.is_float else SCALARS[one.scalar].range
+
+
+def _folding(one: Wanted, rows: str) -> str:
+    """The expression for what takes the values of blocks."""
+    match one.how:
+        case "count":
+            return "FoldedCount()"
+        case "where":
+            return f"FoldedValues({rows}.n, np.bool_)"
+        case "sum" if not one.is_float:
+            return f"FoldedWhole({SCALARS[one.total].numpy})"
+        case "sum" | "mean":
+            return f"Folded{one.how.capitalize()}()"
+        case "min" | "max":
+            without = _extremes(one)[one.how == "min"]
+            return (
+                f"FoldedExtreme(np.{one.how}imum, {SCALARS[one.scalar].numpy}({spelled(without)}))"
+            )
+    return f"FoldedValues({rows}.n)"

@@ -1,0 +1,265 @@
+"""Tables as files: in parts, each of which is complete or not there."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import inspect
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ecsgen_runtime import record_files
+
+from tests.support.thread_ranks import ThreadComm, run
+from tests.support.world_package import load, sources, world_package
+
+pq = pytest.importorskip("pyarrow.parquet")
+
+SCHEMA = """\
+enum: Kind
+values: {tame: 1, wild: 4}
+---
+enum: Mark
+flags: true
+values: [old, ill]
+---
+component: Sheep
+fields: {energy: f64, kind: Kind, mark: Mark, woolly: bool}
+---
+world: Farm
+SHARDS
+records:
+  population: {sheep: {count: Sheep}, energy: {sum: Sheep.energy}}
+  herd: {rows: Sheep, fields: [energy, kind, mark, woolly]}
+schedule: {step: [population, herd, tick]}
+"""
+SHARDED = SCHEMA.replace("SHARDS", "shards: {}")
+SCHEMA = SCHEMA.replace("SHARDS\n", "")
+
+
+@pytest.fixture
+def world() -> Any:
+    return filled(world_package(SCHEMA, "record_files"))
+
+
+def filled(package: Any) -> Any:
+    w = package.World()
+    kinds = {"kind": [1, 4, 4], "mark": [0, 3, 2], "woolly": [True, False, True]}
+    w.spawn(3, sheep={"energy": [0.5, 0.1, np.nan], **kinds})
+    return w
+
+
+def parts(folder: Path, table: str) -> list[str]:
+    return sorted(path.name for path in (folder / table).iterdir())
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_lines_become_files(world: Any, tmp_path: Path, format: str) -> None:
+    world.records.population.write()
+    world.records.open(tmp_path / "out", format, lines=7)
+    for _ in range(20):
+        world.step()
+    out = tmp_path / "out"
+    assert parts(out, "population") == [f"0000{k}.{format}" for k in range(3)]
+    assert parts(out, "herd") == [f"{k:05}.{format}" for k in range(6)]  # nine lines each
+    assert (len(world.records.population), len(world.records.herd)) == (0, 6)
+    world.records.flush()
+    world.records.flush()
+    assert parts(out, "herd")[-1] == f"00006.{format}"
+    world.step()
+    world.records.close()
+    world.step()
+    assert (len(world.records.population), len(parts(out, "population"))) == (1, 4)
+    found = [read(out / "herd" / name) for name in parts(out, "herd")]
+    assert [tick for one in found for tick in one["tick"]] == [str(k // 3) for k in range(63)]
+    assert found[0]["kind"] == ["tame", "wild", "wild"] * 3
+    assert found[0]["mark"][1] == "old|ill"
+    assert found[0]["energy"] == ["0.5", "0.1", "nan"] * 3
+    assert found[0]["woolly"] == ["True", "False", "True"] * 3
+    sheep = read(out / "population" / f"00000.{format}")
+    assert (sheep["tick"], sheep["sheep"]) == ([*"0012345"], ["3"] * 7)
+
+
+def read(path: Path) -> dict[str, list[str]]:
+    """The columns of a file, as text."""
+    if path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            head, *lines = csv.reader(file)
+        return dict(zip(head, map(list, zip(*lines, strict=True)), strict=True))
+    columns = pq.read_table(path).to_pydict()
+    return {name: [str(one) for one in cells] for name, cells in columns.items()}
+
+
+def test_parquet_has_the_types(world: Any, tmp_path: Path) -> None:
+    world.step()
+    world.records.open(tmp_path)
+    world.records.close()
+    types = {f.name: str(f.type) for f in pq.read_schema(tmp_path / "herd" / "00000.parquet")}
+    assert types.pop("kind").startswith("dictionary<values=string")
+    assert types.pop("mark").startswith("dictionary<values=string")
+    assert types == {"tick": "int64", "entity": "uint64", "energy": "double", "woolly": "bool"}
+    assert world.records.herd.to_arrow().num_rows == 0
+
+
+def test_what_is_there_is_not_written_over(world: Any, tmp_path: Path) -> None:
+    world.step()
+    world.records.open(tmp_path, "csv")
+    world.records.close()
+    world.step()
+    for format in record_files.FORMATS:
+        with pytest.raises(FileExistsError, match="population"):
+            world.records.open(tmp_path, format)
+    world.records.open(tmp_path, append=True)
+    with pytest.raises(ValueError, match="close"):
+        world.records.open(tmp_path / "other")
+    world.records.close()
+    assert parts(tmp_path, "population") == ["00000.csv", "00001.parquet"]
+    (tmp_path / "one" / "herd").mkdir(parents=True)
+    (tmp_path / "one" / "herd" / "notes.txt").touch()  # none of ours
+    world.records.open(tmp_path / "one")
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"format": "json"}, ValueError),
+        ({"lines": 0}, ValueError),
+        ({"lines": -3}, ValueError),
+        ({"lines": 1.5}, TypeError),
+        ({"lines": "many"}, TypeError),
+    ],
+)
+def test_what_is_refused(
+    world: Any, tmp_path: Path, given: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        world.records.open(tmp_path / "out", **given)
+    assert not (tmp_path / "out").exists()
+    world.records.open(tmp_path / "out")
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_no_room(world: Any, tmp_path: Path, format: str, monkeypatch: Any) -> None:
+    """The disk is full in the middle of a file: no file, and no line is lost."""
+    world.records.open(tmp_path, format, lines=2)
+    world.step()
+    left = [10]
+
+    class Full(io.BufferedWriter):
+        def write(self, data: Any) -> int:
+            left[0] -= len(data)
+            if left[0] < 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return super().write(data)
+
+    monkeypatch.setattr(io, "BufferedWriter", Full)
+    with pytest.raises(OSError, match="No space left"):
+        world.step()
+    assert (parts(tmp_path, "population"), len(world.records.population)) == ([], 2)
+    with pytest.raises(OSError, match="No space left"):
+        world.records.close()
+    monkeypatch.undo()
+    world.records.population.write()
+    assert (parts(tmp_path, "population"), len(world.records.population)) == (
+        [f"00000.{format}"],
+        0,
+    )
+    found = read(tmp_path / "population" / f"00000.{format}")
+    assert found["tick"] == ["0", "1", "1"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no limits")
+def test_a_write_that_is_cut_short_is_no_file(world: Any, tmp_path: Path) -> None:
+    code = f"""
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (3000, resource.RLIM_INFINITY))
+sys.path.insert(0, {str(Path(inspect.getfile(type(world))).parents[1])!r})
+from record_files import World
+w = World()
+w.spawn(3000, sheep={{"energy": 1.5}})
+w.records.open({str(tmp_path)!r}, "csv", lines=1)
+try:
+    w.records.herd.write()
+except OSError as error:
+    print(error.errno, len(w.records.herd))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(errno.EFBIG), "3000"]
+    assert parts(tmp_path, "herd") == []
+
+
+KILLED = """
+import sys
+sys.path.insert(0, {folder!r})
+from killed_records import World
+w = World()
+w.spawn(2000, sheep={{"energy": 1.5, "kind": 4}})
+w.records.open({out!r}, {format!r}, lines=1)
+w.step()
+print("begun", flush=True)
+while True:
+    w.step()
+"""
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_a_killed_process_leaves_whole_files(tmp_path: Path, format: str) -> None:
+    for path, text in sources(load(SCHEMA)).items():
+        file = tmp_path / "killed_records" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    out = tmp_path / "out"
+    code = KILLED.format(folder=str(tmp_path), out=str(out), format=format)
+    for turn in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", code.replace("lines=1", "lines=1, append=True")],
+            stdout=subprocess.PIPE,
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(0.05 + 0.037 * turn)
+            process.send_signal(signal.SIGKILL)
+    for table, lines in (("population", 1), ("herd", 2000)):
+        names = [name for name in parts(out, table) if not name.endswith(".new")]
+        assert names
+        assert names == [f"{k:05}.{format}" for k in range(len(names))]
+        for name in names:
+            assert {len(cells) for cells in read(out / table / name).values()} == {lines}
+
+
+def test_each_rank_has_its_own_folder(tmp_path: Path) -> None:
+    package = world_package(SHARDED, "sharded_record_files")
+
+    def rank(comm: ThreadComm) -> list[int]:
+        w = package.World()
+        with package.Shards(w, comm) as shards:
+            w.spawn(2 + comm.rank, sheep={})
+            w.records.open(tmp_path, "csv")
+            w.step()
+            w.step()
+            w.records.close()
+            shards.save(tmp_path / "saved")
+            shards.save(tmp_path / "saved", 7)
+        return [shards.tick]
+
+    assert run(2, rank) == [[7], [7]]
+    for number in range(2):
+        sheep = read(tmp_path / str(number) / "population" / "00000.csv")["sheep"]
+        assert sheep == [str(2 + number)] * 2
+    assert {"2.complete.json", "7.complete.json"} <= {
+        p.name for p in (tmp_path / "saved").iterdir()
+    }
+    alone = package.World(shard=3)
+    alone.records.open(tmp_path, "csv")
+    alone.step()
+    alone.records.close()
+    assert parts(tmp_path / "3", "population") == ["00000.csv"]

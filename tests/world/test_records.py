@@ -1,0 +1,421 @@
+"""Tables of worlds, against what plain Python makes of the same rows, one after the other."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from ecsgen_runtime.bulk import Sizes
+
+from ecsgen.config import BACKENDS
+from tests.support.world_package import world_package
+
+HOWS = ("sum", "min", "max", "mean", "std", "median", "gini")
+SCHEMA = """\
+enum: Kind
+values: {tame: 1, wild: 4}
+---
+component: Sheep
+fields: {energy: f64, weight: f32, age: i16, big: i64, vast: u64, woolly: bool, kind: Kind,
+  place: "f32[2]", parts: {type: "f64[2]", split: true}, friend: entity}
+---
+component: Wolf
+partition: {start: active}
+fields: {energy: f64}
+---
+component: Purse
+instances: many
+destroy: manual
+fields: {coins: f64}
+---
+component: Spark
+owner: none
+partition: {start: inactive}
+fields: {heat: f32}
+---
+component: Patch
+grid: {shape: [3, 4]}
+fields: {grass: f64}
+---
+component: Badge
+lookup: direct
+fields: {rank: i32}
+---
+component: Left
+fields: {x: f64}
+---
+component: Right
+fields: {y: f32}
+---
+component: Star
+fields: {mass: f32, at: "f64[2]", spun: {type: "f32[2]", split: true}}
+---
+component: Planet
+fields: {mass: f64}
+---
+world: Farm
+groups: {hands: [Left, Right]}
+queries: {hunted: {all: [Sheep, Wolf], none: [Badge]}, bodies: {all: [Star], any: [Planet]},
+  some: {any: [Sheep, Wolf]}}
+archetypes: {chunk: 1024, components: [Star, Planet]}
+records:
+  sheep:
+    all: {count: Sheep}
+    old: {count: Sheep.age > tick, where: Sheep.woolly}
+    wild: {count: Sheep.kind == Kind.wild}
+    ages: {sum: Sheep.age}
+    vast: {sum: Sheep.vast, where: Sheep.age > 3}
+    wrapped: {sum: Sheep.big * 2}
+    far: {max: Sheep.place.x + Sheep.parts.y}
+    light: {min: Sheep.weight, where: Sheep.woolly}
+    least: {min: Sheep.big}
+    none: {mean: Sheep.energy, where: "false"}
+    same: {sum: "0.25", over: Sheep, where: tick >= 0}
+HOWS  others:
+    wolves: {count: Wolf}
+    pack: {gini: Wolf.energy}
+    purses: {count: Purse, where: Purse.coins > 0}
+    coins: {std: Purse.coins}
+    heat: {mean: Spark.heat}
+    sparks: {count: Spark}
+    grass: {sum: Patch.grass + 1}
+    ranks: {sum: Badge.rank}
+    badges: {count: Badge}
+    mean: {mean: Left.x * Right.y, over: hands}
+    hands: {count: hands}
+    hunt: {sum: Sheep.energy - Wolf.energy, over: hunted}
+    hunted: {count: hunted}
+    mass: {sum: Star.mass * Star.at.y + Star.spun.x, over: bodies, where: Star.mass > 0.5}
+    bodies: {count: "true", over: bodies}
+    some: {count: some}
+  herd: {rows: Sheep, fields: [energy, weight, big, woolly, kind, friend], where: Sheep.age > tick}
+  chase: {rows: hunted, fields: [Wolf.energy, Sheep.age]}
+  held: {rows: hands, fields: [Right.y, x], where: Left.x > 0}
+  glow: {rows: Spark, fields: [heat]}
+  lawn: {rows: Patch, fields: [grass], where: Patch.grass < 0.5}
+  sky: {rows: bodies, fields: [Star.mass], where: Star.at.x > 0}
+  any: {rows: some}
+schedule: {step: [sheep, {run: herd, every: 2, from: 1}, tick, others]}
+"""
+SCHEMA = SCHEMA.replace("fields: [Right.y, x]", "fields: [Right.y, Left.x]")
+SCHEMA = SCHEMA.replace(
+    "HOWS",
+    "".join(
+        f"    {how}: {{{how}: Sheep.energy}}\n    some_{how}: {{{how}: Sheep.energy, "
+        f"where: Sheep.woolly}}\n"
+        for how in HOWS
+    ),
+)
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def package(request: pytest.FixtureRequest) -> Any:
+    return world_package(SCHEMA, f"records_{request.param}", request.param)
+
+
+def filled(package: Any, rows: int, seed: int, is_odd: bool = False) -> Any:
+    """A world with so many sheep, some of them dead; `is_odd`: NaN is among their energies."""
+    rng = np.random.default_rng(seed)
+    w = package.World()
+
+    def floats() -> Any:
+        return rng.normal(size=rows)
+
+    sheep = w.spawn(
+        rows,
+        sheep={
+            "energy": floats(),
+            "weight": floats(),
+            "age": rng.integers(-9, 99, rows),
+            "big": rng.integers(-(2**62), 2**62, rows),
+            "vast": rng.integers(0, 2**64, rows, np.uint64),
+            "woolly": rng.random(rows) < 0.6,
+            "kind": rng.choice([1, 4], rows),
+            "place": rng.normal(size=(rows, 2)),
+            "parts": rng.normal(size=(rows, 2)),
+        },
+    )
+    w.sheep.data.friend[:] = sheep[::-1]
+    if is_odd and rows:
+        w.sheep.data.energy[rng.integers(rows)] = math.nan
+    both = w.spawn(rows, sheep={"energy": floats()}, wolf={"energy": floats()})
+    w.spawn(rows // 2, wolf={"energy": floats()[: rows // 2]}, badge={})
+    w.wolf.deactivate_many(np.flatnonzero(rng.random(len(w.wolf)) < 0.3))
+    w.purse.create_many(np.repeat(sheep, 2), coins=np.abs(rng.normal(size=2 * rows)))
+    w.spark.create_many(rows, heat=floats())
+    if rows:
+        w.spark.activate_many(np.arange(rows - rows // 3))
+    w.patch.data.grass[:] = rng.random(12)
+    w.badge.create_many(both[: rows // 3], rank=rng.integers(0, 9, rows // 3))
+    w.spawn(rows, left={"x": floats()}, right={"y": floats()})
+    w.spawn(3, right={})
+    w.spawn(
+        rows,
+        star={"mass": rng.random(rows), "at": rng.normal(size=(rows, 2)), "spun": 0.5},
+        planet={},
+    )
+    w.spawn(2, star={})
+    everyone = w.entities.live()
+    dead = everyone[rng.random(len(everyone)) < 0.2]
+    w.entities.destroy_many(dead)
+    return w
+
+
+def numbers(w: Any, module: str, *fields: str) -> list[list[Any]]:
+    """What plain Python has of the rows that count: the fields of each."""
+    data, manager = getattr(w, module).data, getattr(w, module)
+    bound = manager.n_active if hasattr(manager, "n_active") else data.n
+    found = []
+    for row in range(bound):
+        if hasattr(data, "entity") and not w.entities.alive(int(data.entity[row])):
+            continue
+        found.append([getattr(data, name)[row] for name in fields])
+    return found
+
+
+def added(values: list[float]) -> float:
+    total = 0.0
+    for value in values:
+        total += float(value)
+    return total
+
+
+def of_all(how: str, values: list[float]) -> float:
+    """What a column has, as the words say."""
+    values = [float(value) for value in values]
+    n = len(values)
+    if how == "sum":
+        return added(values)
+    if not n:
+        return math.nan
+    if how in ("min", "max"):
+        is_odd = any(map(math.isnan, values))
+        return math.nan if is_odd else (min if how == "min" else max)(values)
+    mean = added(values) / n
+    if how == "mean":
+        return mean
+    if how == "std":
+        return math.sqrt(added([(one - mean) ** 2 for one in values]) / n)
+    if any(map(math.isnan, values)):
+        return math.nan
+    if how == "median":
+        return statistics.median(values)
+    ranked = sorted(values)
+    weighted = added([place * one for place, one in enumerate(ranked, 1)])
+    return 2 * weighted / (n * added(ranked)) - (n + 1) / n
+
+
+def same(a: Any, b: Any) -> bool:
+    return bool(a == b or (math.isnan(a) and math.isnan(b)))
+
+
+def wrapped(value: int) -> int:
+    return (value + 2**63) % 2**64 - 2**63
+
+
+@pytest.mark.parametrize("is_odd", [False, True])
+@pytest.mark.parametrize("rows", [0, 1, 7, 300])
+def test_columns_of_one_component(package: Any, rows: int, is_odd: bool) -> None:
+    w = filled(package, rows, rows, is_odd)
+    w.tick = 5
+    w.records.sheep.write()
+    line = {name: cells[0] for name, cells in w.records.sheep.columns.items()}
+    fields = ("energy", "weight", "age", "big", "vast", "woolly", "kind", "place")
+    sheep = numbers(w, "sheep", *fields, "parts_y")
+    assert (line["tick"], line["all"]) == (5, len(sheep))
+    assert line["old"] == sum(one[2] > 5 for one in sheep if one[5])
+    assert line["wild"] == sum(one[6] == 4 for one in sheep)
+    assert line["ages"] == sum(int(one[2]) for one in sheep)
+    assert line["vast"] == sum(int(one[4]) for one in sheep if one[2] > 3) % 2**64
+    assert line["wrapped"] == wrapped(sum(int(one[3]) * 2 for one in sheep))
+    far = [float(one[7][0]) + one[8] for one in sheep]
+    assert same(line["far"], of_all("max", far))
+    assert same(line["light"], of_all("min", [one[1] for one in sheep if one[5]]))
+    assert same(line["least"], of_all("min", [one[3] for one in sheep]))
+    assert math.isnan(line["none"])
+    assert line["same"] == len(sheep) / 4
+    for how in HOWS:
+        assert same(line[how], of_all(how, [one[0] for one in sheep])), how
+        some = [one[0] for one in sheep if one[5]]
+        assert same(line[f"some_{how}"], of_all(how, some)), how
+
+
+@pytest.mark.parametrize("rows", [0, 1, 40])
+def test_rows_of_whatever_there_is(package: Any, rows: int) -> None:
+    w = filled(package, rows, rows)
+    w.records.others.write()
+    line = {name: cells[0] for name, cells in w.records.others.columns.items()}
+    wolves = [one for (one,) in numbers(w, "wolf", "energy")]
+    assert line["wolves"] == len(wolves)
+    assert same(line["pack"], of_all("gini", wolves))
+    coins = [one for (one,) in numbers(w, "purse", "coins")]
+    assert line["purses"] == sum(one > 0 for one in coins)
+    assert same(line["coins"], of_all("std", coins))
+    heat = [one for (one,) in numbers(w, "spark", "heat")]
+    assert (line["sparks"], len(heat)) == (len(heat), w.spark.n_active)
+    assert same(line["heat"], of_all("mean", heat))
+    assert line["grass"] == added([one + 1 for one in w.patch.data.grass])
+    ranks = [int(one) for (one,) in numbers(w, "badge", "rank")]
+    assert (line["badges"], line["ranks"]) == (len(ranks), sum(ranks))
+    left = w.left.data
+    hands = [row for row in range(w.hands.n) if w.entities.alive(int(left.entity[row]))]
+    right = w.right.data.y
+    products = [left.x[row] * np.float64(right[row]) for row in hands]
+    assert line["hands"] == len(hands)
+    assert same(line["mean"], of_all("mean", products))
+    hunted = [
+        (w.sheep.data.energy[s] - w.wolf.data.energy[o])
+        for s, o in zip(w.hunted.rows().sheep, w.hunted.rows().wolf, strict=True)
+        if o < w.wolf.n_active
+    ]
+    assert line["hunted"] == len(hunted)
+    assert line["hunt"] == added(hunted)
+    stars = [
+        np.float64(chunk.star.mass[k]) * chunk.star.at[k][1] + np.float64(chunk.star.spun_x[k])
+        for chunk in w.bodies.chunks()
+        for k in range(chunk.n)
+        if chunk.star.mass[k] > 0.5
+    ]
+    assert line["mass"] == pytest.approx(added(stars), rel=1e-6)
+    assert line["bodies"] == len(w.bodies)
+    assert line["some"] == len(w.some)
+
+
+def lines(table: Any) -> list[tuple[Any, ...]]:
+    return [*zip(*(cells.tolist() for cells in table.columns.values()), strict=True)]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 60])
+def test_a_line_for_each_row(package: Any, rows: int) -> None:
+    w = filled(package, rows, rows)
+    w.tick = 20
+    for name in ("herd", "chase", "held", "glow", "lawn", "sky", "any"):
+        getattr(w.records, name).write()
+    fields = ("entity", "energy", "weight", "big", "woolly", "kind", "friend", "age")
+    sheep = numbers(w, "sheep", *fields)
+    assert lines(w.records.herd) == [(20, *one[:-1]) for one in sheep if one[-1] > 20]
+    wolf, other = w.wolf.data, w.sheep.data
+    assert lines(w.records.chase) == [
+        (20, wolf.entity[o], wolf.energy[o], other.age[s])
+        for s, o in zip(w.hunted.rows().sheep, w.hunted.rows().wolf, strict=True)
+        if o < w.wolf.n_active
+    ]
+    left, right = w.left.data, w.right.data
+    assert lines(w.records.held) == [
+        (20, left.entity[row], right.y[row], left.x[row])
+        for row in range(w.hands.n)
+        if w.entities.alive(int(left.entity[row])) and left.x[row] > 0
+    ]
+    sparks = range(w.spark.n_active)
+    heat = w.spark.data.heat
+    assert lines(w.records.glow) == [(20, w.spark.id_of(row), heat[row]) for row in sparks]
+    grass = w.patch.data.grass
+    assert lines(w.records.lawn) == [(20, 2**32 + k, grass[k]) for k in range(12) if grass[k] < 0.5]
+    assert lines(w.records.sky) == [
+        (20, chunk.entity[k], chunk.star.mass[k])
+        for chunk in w.bodies.chunks()
+        for k in range(chunk.n)
+        if chunk.star.at[k][0] > 0
+    ]
+    assert lines(w.records.any) == [(20, one) for one in w.some.rows().entity.tolist()]
+
+
+@pytest.mark.parametrize("rows", [511, 1300, 40_001])
+def test_blocks_and_backends_make_no_difference(rows: int) -> None:
+    found = set()
+    for backend in BACKENDS:
+        package = world_package(SCHEMA, f"records_{backend}", backend)
+        for sizes in ((1024, 65536), (8, 8), (512, 4096)):
+            w = filled(package, rows, rows)
+            with Sizes.of(block_rows=sizes):
+                w.records.sheep.write()
+                w.records.others.write()
+            tables = (w.records.sheep, w.records.others)
+            found.add(b"".join(c.tobytes() for one in tables for c in one.columns.values()))
+    assert len(found) == 1
+    energies = [one for (one,) in numbers(w, "sheep", "energy")]
+    for how in HOWS:
+        assert getattr(w.records.sheep, how)[0] == pytest.approx(of_all(how, energies), rel=1e-11)
+
+
+def test_tables_are_written_when_schedules_say_so(package: Any) -> None:
+    w = filled(package, 3, 3)
+    for _ in range(5):
+        w.step()
+    assert w.records.sheep.tick.tolist() == [0, 1, 2, 3, 4]
+    assert w.records.others.tick.tolist() == [1, 2, 3, 4, 5]
+    assert set(w.records.herd.tick.tolist()) <= {1, 3}
+    said = package.World.step.__doc__
+    assert "herd (at ticks 1, 3, …) writes a line; reads Sheep.energy," in said.replace("\n", " ")
+
+
+def test_lines_grow_and_stay_what_they_were(package: Any) -> None:
+    w = filled(package, 2, 1)
+    table = w.records.sheep
+    assert (len(table), table.columns["all"].dtype, table.all.shape) == (0, np.int64, (0,))
+    seen = []
+    for tick in range(300):
+        w.tick = tick
+        table.write()
+        if tick % 7 == 0:
+            seen.append(table.tick)
+    assert len(table) == 300
+    assert table.tick.tolist() == [*range(300)]
+    for k, before in enumerate(seen):
+        assert before.tolist() == [*range(7 * k + 1)]
+        assert not before.flags.writeable
+    table.clear()
+    assert (len(table), table.tick.tolist()) == (0, [])
+    w.tick = -1
+    table.write()
+    assert seen[-1][0] == 0  # not where the new line is
+    assert table.tick.tolist() == [-1]
+    with pytest.raises(ValueError, match="read-only"):
+        table.tick[0] = 3
+
+
+def test_types(package: Any) -> None:
+    w = filled(package, 4, 1)
+    for name in ("sheep", "herd", "glow"):
+        getattr(w.records, name).write()
+    sheep = {name: cells.dtype for name, cells in w.records.sheep.columns.items()}
+    wanted: dict[str, Any] = dict.fromkeys(sheep, np.float64)
+    wanted |= dict.fromkeys(("tick", "all", "old", "wild", "ages", "wrapped"), np.int64)
+    assert sheep == wanted | {"vast": np.uint64}
+    assert [cells.dtype for cells in w.records.herd.columns.values()] == [
+        *(np.int64, np.uint64, np.float64, np.float32, np.int64, np.bool_, np.uint8, np.uint64)
+    ]
+    assert [*w.records.glow.columns] == ["tick", "id", "heat"]
+    assert w.records.glow.id.tolist() == w.records.glow.columns["id"].tolist()
+
+
+COPIES: tuple[Callable[[Any], Any], ...] = (
+    copy.copy,
+    copy.deepcopy,
+    lambda w: pickle.loads(pickle.dumps(w)),
+    lambda w: type(w).load(w.to_bytes()),
+)
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_copies_have_no_lines(package: Any, copied: Callable[[Any], Any], tmp_path: Any) -> None:
+    w = filled(package, 4, 1)
+    w.records.open(tmp_path, format="csv")
+    w.step()
+    before = w.to_bytes()
+    w.records.sheep.write()
+    assert w.to_bytes() == before
+    twin = copied(w)
+    assert (len(w.records.sheep), len(twin.records.sheep), twin.tick) == (2, 0, 1)
+    twin.records.sheep.write()
+    twin.records.flush()  # nowhere
+    assert (len(w.records.sheep), len(twin.records.sheep)) == (2, 1)
+    assert not [*tmp_path.rglob("*.csv")]
+    with pytest.raises(AttributeError):
+        w.records = None
