@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
@@ -59,39 +60,42 @@ def test_a_pool_that_breaks_loses_what_is_not_back(tmp_path: Path) -> None:
     assert same(s, sweep(sweep_models.raises, parameters, path=path, progress=False))
 
 
-class Few(AtOnce):
-    """An executor that says how many it takes at a time, and forgets to do some."""
+class Picky(ThreadPoolExecutor):
+    """Takes not everything, and counts what it has at a time."""
 
     def __init__(self) -> None:
-        self._max_workers = 2
-        self.pending: list[tuple[Future[Any], Any, Any]] = []
-        self.most = 0
+        super().__init__(2)
+        self.has = self.most = 0
 
-    def submit(self, function: Any, /, *arguments: Any) -> Future[Any]:
+    def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
         if arguments[1]["x"] == 3:
             raise RuntimeError("no room for three")
-        future: Future[Any] = Future()
-        self.pending.append((future, function, arguments))
-        self.most = max(self.most, len(self.pending))
-        if len(self.pending) == 8 or arguments[1]["x"] == 20:
-            for ended, called, given in self.pending:
-                if given[1]["x"] == 5:
-                    ended.cancel()
-                    ended.set_running_or_notify_cancel()
-                else:
-                    ended.set_result(called(*given))
-            self.pending.clear()
+        future = super().submit(function, *arguments, **named)
+        if arguments[1]["x"] == 5:
+            future = Future()
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        self.has += 1
+        self.most = max(self.most, self.has)
+        future.add_done_callback(self._back)
         return future
+
+    def _back(self, future: Future[Any]) -> None:
+        self.has -= 1
 
 
 def test_what_an_executor_raises_is_the_error_of_a_run() -> None:
-    executor = Few()
-    s = sweep(sweep_models.line, {"x": range(21)}, executor=executor, progress=False)
-    assert executor.most == 8
+    def model(seed: int, x: int) -> dict[str, int]:
+        time.sleep(0.01)
+        return {"y": x}
+
+    with Picky() as executor:
+        s = sweep(model, {"x": range(40)}, executor=executor, progress=False)
+    assert 2 < executor.most <= 8
     assert [error.parameters["x"] for error in s.errors] == [3, 5]
     assert "RuntimeError: no room for three" in s.errors[0].traceback
     assert CancelledError.__name__ in s.errors[1].traceback
-    assert len(s) == 19
+    assert len(s) == 38
 
 
 class Stops(AtOnce):

@@ -201,7 +201,7 @@ def test_stopped_in_the_middle(tmp_path: Path, number: signal.Signals) -> None:
     path = tmp_path / "runs.jsonl"
     for goal in (15, 35):
         process = begun(tmp_path)
-        wait_for_lines(path, goal)
+        wait_for_lines(process, path, goal)
         (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
         _, err = process.communicate(timeout=DEADLINE)
         assert process.returncode
@@ -222,16 +222,17 @@ def test_stopped_in_the_middle(tmp_path: Path, number: signal.Signals) -> None:
     assert sum(done.values()) <= 60 + 2 * 2 * 4
 
 
-def wait_for_lines(path: Path, number: int) -> None:
+def wait_for_lines(process: subprocess.Popen[str], path: Path, number: int) -> None:
     limit = time.monotonic() + DEADLINE
     while not path.exists() or path.read_bytes().count(b"\n") < number:
+        assert process.poll() is None, process.communicate()
         assert time.monotonic() < limit
         time.sleep(0.005)
 
 
 def test_workers_end_with_whoever_began_them(tmp_path: Path) -> None:
     process = begun(tmp_path)
-    wait_for_lines(tmp_path / "runs.jsonl", 1)
+    wait_for_lines(process, tmp_path / "runs.jsonl", 1)
     process.kill()
     process.communicate(timeout=DEADLINE)
     limit = time.monotonic() + DEADLINE
