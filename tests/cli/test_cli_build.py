@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecsgen.cli import main
-from ecsgen.files.disk import Kind, Found
+from ecsgen.files.disk import Found, Kind
 from ecsgen.files.plan import Action, State, plan
 from tests.support import fake_generator
 from tests.support.command_project import MANIFEST, Project
