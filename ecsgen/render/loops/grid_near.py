@@ -175,10 +175,16 @@ class OnGrid(Neighbours):
         given = f"{self._axes}, {self.own_cell}, {on.hood.upper()}, {radius}, {self._center}"
         if not self._frame.is_plain:
             given += f", {self._ahead}"
+        found, count = (self._around, self._steps) if on.standing else (self.found, self.count)
         lines = [f"{self.own_cell} = {cell}"]
+        if self._frame.is_plain and not isinstance(near.radius, FieldValue):
+            given = f"{self._axes}, {on.hood.upper()}, {radius}, {self._center}"
+            reach = self._frame.ready("reach", f"reach_of({given})")
+            lines += [f"{found} = {reach}[{self.own_cell}]", f"{count} = len({found})"]
+        else:
+            lines += self._call("cells_near", given, found, count)
         if not on.standing:
-            return [*lines, *self._call("cells_near", given, self.found, self.count)]
-        lines += self._call("cells_near", given, self._around, self._steps)
+            return lines
         rows = f"rows_{self._grids.when}"
         steps = "" if self._frame.is_plain else f"{self._steps}, "
         crowds = self._grids.crowds(on.standing)

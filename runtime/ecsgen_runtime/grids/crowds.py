@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -28,10 +27,33 @@ _MOST_KNOWN: Final = 1 << 16
 """Of so many cells it is kept which ones are around them."""
 
 
+class Reach(dict[int, list[int]]):
+    """The cells in reach of each cell, by offset; none of what is none."""
+
+    __slots__ = ("_layout", "_steps")
+
+    def __init__(
+        self, layout: GridLayout, hood: str, radius: int, center: bool
+    ) -> None:
+        self._layout = layout
+        self._steps = offsets(layout, hood, radius, center) if radius >= 0 else None
+
+    def __missing__(self, cell: int) -> list[int]:
+        if cell < 0 or self._steps is None:
+            return []
+        if len(self) >= _MOST_KNOWN:
+            self.clear()
+        layout = self._layout
+        cells = layout.ravel(layout.unravel(np.array([cell])) + self._steps)
+        found: list[int] = cells[cells >= 0].tolist()
+        self[cell] = found
+        return found
+
+
 class Axes:
     """A grid as kernels take it: three axes, the first ones of one cell where there are fewer."""
 
-    __slots__ = ("_around", "_layout", "cells", "sizes", "strides", "wrap")
+    __slots__ = ("_layout", "_reach", "cells", "sizes", "strides", "wrap")
 
     def __init__(self, layout: GridLayout) -> None:
         more = 3 - len(layout.shape)
@@ -40,20 +62,14 @@ class Axes:
         self.wrap = (False,) * more + layout.wrap
         self.strides = (layout.cells,) * more + layout.strides
         self.cells = layout.cells
-        self._around: dict[tuple[int, str, int, bool], list[int]] = {}
+        self._reach: dict[tuple[str, int, bool], Reach] = {}
 
-    def around(self, cell: int, hood: str, radius: int, center: bool) -> list[int]:
-        """Return the cells in reach of one, by offset."""
-        key = cell, hood, radius, center
-        found = self._around.get(key)
-        if found is None:
-            if len(self._around) >= _MOST_KNOWN:
-                self._around.clear()
-            layout = self._layout
-            steps = offsets(layout, hood, radius, center)
-            cells = layout.ravel(layout.unravel(np.array([cell])) + steps)
-            found = self._around[key] = cells[cells >= 0].tolist()
-        return found
+    def reach(self, hood: str, radius: int, center: bool) -> Reach:
+        """Return the cells in reach of each, kept for the next call."""
+        key = hood, radius, center
+        if key not in self._reach:
+            self._reach[key] = Reach(self._layout, hood, radius, center)
+        return self._reach[key]
 
 
 def axes_of(grid: GridManager) -> Axes:
@@ -72,13 +88,16 @@ def refuse_radius(label: str, radius: int) -> None:
         raise ValueError(f"{label}: radius: wanted 0 or more, not {radius}")
 
 
+def reach_of(axes: Axes, hood: str, radius: Any, center: bool) -> Reach:
+    """Return the cells in reach of each cell."""
+    return axes.reach(hood, radius, center)
+
+
 def cells_near(
     axes: Axes, cell: int, hood: str, radius: Any, center: bool
 ) -> list[int]:
     """Return the cells in reach of a cell, none of one below 0."""
-    if cell < 0 or radius < 0:
-        return []
-    return axes.around(cell, hood, radius, center)
+    return axes.reach(hood, radius, center)[cell]
 
 
 def place_along(axes: Axes, cell: int, axis: int) -> int:
@@ -130,31 +149,33 @@ class Crowds:
 class CrowdsNow:
     """Who stands on each cell now, in the order in which they came there."""
 
-    __slots__ = ("_here", "_taken", "empty", "spots")
+    __slots__ = ("_cells", "_here", "_taken", "empty", "spots")
 
     def __init__(self, manager: Standing) -> None:
-        starts, rows = (each.tolist() for each in manager._occupants())
-        ends = pairwise(starts)
-        self._here = [dict.fromkeys(rows[start:end]) for start, end in ends]
+        self._cells = len(manager._grid)
+        self._here: dict[int, dict[int, None]] = {}
+        for row, cell in enumerate(manager._cells_now().tolist()):
+            if cell >= 0:
+                self._here.setdefault(cell, {})[row] = None
         self._taken: dict[int, int] = {}
         """How many newborn will come to a cell."""
         self.empty: list[int] | None = None
 
     def on(self, cell: int) -> Any:
         """Return the rows on a cell."""
-        return self._here[cell]
+        return self._here.get(cell, ())
 
     def count(self, cell: int) -> int:
         """Return how many there are, those among them who will be born there."""
-        return len(self._here[cell]) + self._taken.get(cell, 0)
+        return len(self.on(cell)) + self._taken.get(cell, 0)
 
     def first(self, cell: int) -> int:
         """Return who came first, or -1."""
-        return next(iter(self._here[cell]), -1)
+        return next(iter(self.on(cell)), -1)
 
     def enter(self, cell: int, row: int) -> None:
         """Let a row come to a cell."""
-        self._here[cell][row] = None
+        self._here.setdefault(cell, {})[row] = None
         self._fill(cell)
 
     def leave(self, cell: int, row: int) -> None:
@@ -172,7 +193,7 @@ class CrowdsNow:
     def empties(self) -> list[int]:
         """Return the cells on which nobody stands, in order at first."""
         if self.empty is None:
-            cells = range(len(self._here))
+            cells = range(self._cells)
             self.empty = [cell for cell in cells if self.count(cell) == 0]
             self.spots = {cell: place for place, cell in enumerate(self.empty)}
         return self.empty
