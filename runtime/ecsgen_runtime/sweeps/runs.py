@@ -7,6 +7,7 @@ import json
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum
+from functools import lru_cache
 from operator import index
 from typing import Any, Final, TypeAlias
 
@@ -49,12 +50,17 @@ class Run(NamedTuple):
 
 def seed_of(seed: int, text: str, replicate: int, common: bool) -> int:
     """Return the seed of a run, which depends on no other: 64 bits of the sweep's seed, of the
-    FNV-1a of its parameters, unless the seeds are common to all, and of the replicate.
-    """
+    hash of its parameters, unless the seeds are common to all, and of the replicate."""
+    return int(draw_key(seed, _hash("" if common else text), replicate + 1))
+
+
+@lru_cache(maxsize=16)  # replicates follow each other
+def _hash(text: str) -> int:
+    """Return the FNV-1a of 64 bits."""
     found = _BASIS
-    for byte in b"" if common else text.encode():
+    for byte in text.encode():
         found = (found ^ byte) * _PRIME & 0xFFFF_FFFF_FFFF_FFFF
-    return int(draw_key(seed, found, replicate + 1))
+    return found
 
 
 def json_text(plain: object) -> str:
