@@ -2,9 +2,9 @@
 
     python benchmarks/sweeps.py [--runs N] [--lines N] [--workers N] [--rounds N]
 
-The runs of a sweep come in turns with the same runs in a loop, and with those of a
-`ProcessPoolExecutor` of as many processes. What a sweep takes longer than the loop, divided by its
-processes, is its overhead; the beginning of processes is a part of it, and stands apart as well.
+The runs of a sweep come in turns with as many in processes that are there already, and with those
+of a `ProcessPoolExecutor`. What a sweep takes longer is its overhead; to begin processes is a part
+of it, and stands apart as well.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from _timing import machine
 from ecsgen_runtime import sweep
 
 LENGTH = 0.001  # s, of a short run
+IDEAL = "as many processes by hand, begun before"
 
 
 def short(seed: int, number: int) -> dict[str, int]:
@@ -47,44 +48,64 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
+def share(runs: int, gate: Any) -> None:
+    """Do some runs between two times at which all have come to a gate."""
+    gate.wait()
+    for number in range(runs):
+        short(0, number)
+    gate.wait()
+
+
+def by_hand(runs: int, workers: int) -> float:
+    """Return how long processes take that are there already, and that nobody talks to."""
+    spawned = multiprocessing.get_context("spawn")
+    gate = spawned.Barrier(workers + 1)
+    processes = [
+        spawned.Process(target=share, args=(runs // workers, gate)) for _ in range(workers)
+    ]
+    for process in processes:
+        process.start()
+    gate.wait()
+    taken = seconds(gate.wait)
+    for process in processes:
+        process.join()
+    return taken
+
+
 def short_runs(runs: int, workers: int, rounds: int) -> None:
     """Print what a sweep takes longer than its runs."""
     parameters = {"number": range(runs)}
-    spawned = multiprocessing.get_context("spawn")
 
     def in_a_pool() -> None:
-        with ProcessPoolExecutor(workers, spawned) as pool:
+        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
             sweep(short, parameters, executor=pool, progress=False)
 
+    def swept(**options: Any) -> Callable[[], float]:
+        options = {"workers": workers, "progress": False, **options}
+        return lambda: seconds(lambda: sweep(short, parameters, **options))
+
     with tempfile.TemporaryDirectory() as folder:
-        places = iter(range(10**6))
-        cases: dict[str, Callable[[], object]] = {
-            "loop": lambda: [short(0, number) for number in range(runs)],
-            "sweep, one run": lambda: sweep(short, {"number": [0]}, workers=1, progress=False),
-            "sweep": lambda: sweep(short, parameters, workers=workers, progress=False),
-            "sweep with a file": lambda: sweep(
-                *(short, parameters),
-                workers=workers,
-                path=Path(folder) / str(next(places)),
-                progress=False,
+        files = iter(Path(folder) / str(number) for number in range(rounds))
+        cases: dict[str, Callable[[], float]] = {
+            IDEAL: lambda: by_hand(runs, workers),
+            "a sweep of one run": lambda: seconds(
+                lambda: sweep(short, {"number": [0]}, workers=1, progress=False)
             ),
-            "sweep in a ProcessPoolExecutor": in_a_pool,
+            "a sweep": swept(),
+            "a sweep with a file": lambda: swept(path=next(files))(),
+            "a sweep in a ProcessPoolExecutor": lambda: seconds(in_a_pool),
         }
         times: dict[str, list[float]] = {name: [] for name in cases}
         for _ in range(rounds):
             for name, call in cases.items():
-                times[name].append(seconds(call))
-    ideal = min(times["loop"]) / workers
-    print(
-        f"| {runs:,} runs of 1 ms, {workers} processes | s: best | median | / ideal | ms over it |"
-    )
-    print("| --- | --- | --- | --- | --- |")
+                times[name].append(call())
+    print(f"| {runs:,} runs of 1 ms, {workers} processes | s: best | median | ms per run over it |")
+    print("| --- | --- | --- | --- |")
     for name, found in times.items():
-        best = min(found)
-        over = (
-            f"{best / ideal:.2f} | {1e3 * (best - ideal) / runs:.2f}" if "one" not in name else " |"
-        )
-        print(f"| {name} | {best:.2f} | {statistics.median(found):.2f} | {over} |")
+        best, median = min(found), statistics.median(found)
+        over = 1e3 * (median - statistics.median(times[IDEAL])) / runs
+        shown = f"{over:.2f}" if "one run" not in name and name != IDEAL else ""
+        print(f"| {name} | {best:.2f} | {median:.2f} | {shown} |")
 
 
 def many_lines(lines: int) -> None:
