@@ -76,42 +76,36 @@ def opened_journal(
     if path.is_file():
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                where = f"{path}, line {number}"
-                if not line.endswith(b"\n"):
-                    if not _BEGINS.startswith(line[: len(_BEGINS)]):
-                        raise ValueError(f"{where} is no line of a sweep")
+                if not line.endswith(b"\n") and _BEGINS.startswith(
+                    line[: len(_BEGINS)]
+                ):
                     break
+                key, result = _entry(line, f"{path}, line {number}", seed, common)
                 end += len(line)
-                try:
-                    entry = json.loads(line)
-                    key = json_text(entry["parameters"]), int(entry["replicate"])
-                    is_ours = seed_of(seed, *key, common) == entry["seed"]
-                    is_result = "error" not in entry
-                    if (
-                        is_ours
-                        and is_result
-                        and key in wanted
-                        and not entry["result"].keys() & taken
-                    ):
-                        found[key] = _result(entry)
-                except (
-                    AttributeError,
-                    KeyError,
-                    LookupError,
-                    TypeError,
-                    ValueError,
-                ) as error:
-                    raise ValueError(
-                        f"{where} is no line of a sweep: {error!r}"
-                    ) from None
-                if not is_ours:
-                    raise ValueError(
-                        f"{where} is of a sweep with another seed or common_seeds than {seed} and "
-                        f"{common}: give those, or another path"
-                    )
+                if key in wanted and result and not result.columns.keys() & taken:
+                    found[key] = result
     journal = Journal(path)
     journal.cut(end)
     return journal, found
+
+
+def _entry(
+    line: bytes, where: str, seed: int, common: bool
+) -> tuple[RunKey, Result | None]:
+    """Return which run a line is of, and what it gave, unless it raised; ValueError for others'."""
+    try:
+        entry = json.loads(line)
+        key = json_text(entry["parameters"]), int(entry["replicate"])
+        is_ours = seed_of(seed, *key, common) == entry["seed"]
+        result = None if "error" in entry else _result(entry)
+    except Exception as error:
+        raise ValueError(f"{where} is no line of a sweep: {error!r}") from None
+    if not is_ours:
+        raise ValueError(
+            f"{where} is of a sweep with another seed or common_seeds than {seed} and {common}: "
+            "give those, or another path"
+        )
+    return key, result
 
 
 def _line(run: Run, outcome: Outcome) -> str:
