@@ -56,7 +56,7 @@ class Entities(LivingEntities):
         super().__init__()
         self.dispatch = Dispatch(self._destroy_queued)
         self._callbacks = Deaths()
-        self._clean = -1
+        self._clean = 0
         """How many had died when no manager of the world that collects had rows of the dead."""
 
     @classmethod
@@ -346,6 +346,9 @@ class Entities(LivingEntities):
         self._n_used = n
         self._n_retired = n_retired
         self._free.push_many(free)
+        self._clean = (
+            -1
+        )  # there may be rows of the dead, whose indices others have again
 
     @property
     def _bits(self) -> tuple[int, int]:

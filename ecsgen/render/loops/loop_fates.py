@@ -47,7 +47,7 @@ class LoopFates:
             for bear in self._births
         )
         given = ["self", count, literal(rows), literal(births)]
-        return call(f"{_FATES} = Fates", given, 8).lstrip().replace("\n    ", "\n")
+        return call(f"{_FATES} = Fates.of", given, 8).lstrip().replace("\n    ", "\n")
 
     # --- parameters --------------------------------------------------------------------------
 

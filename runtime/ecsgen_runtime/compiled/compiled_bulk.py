@@ -44,7 +44,7 @@ def distinct_rows(rows: NDArray[np.intp], n: int) -> NDArray[np.intp]:
 # --- Lookups in one pass, which wait for memory alone, and rows in order, four times
 # as quick.
 
-_NIL: Final = 0xFFFF_FFFF
+NO_ROW: Final = 0xFFFF_FFFF
 _DENSE: Final = 16
 """Sets of more than one row in 16 are found through a mask, smaller ones by sorting."""
 
@@ -65,8 +65,8 @@ def sparse_lookup(
     for k in range(len(entities)):
         entity = entities[k]
         index = entity & mask
-        row = rows_of[index] if index < size else np.uint32(_NIL)
-        rows[k] = row if row < n and owners[row] == entity else _NIL
+        row = rows_of[index] if index < size else np.uint32(NO_ROW)
+        rows[k] = row if row < n and owners[row] == entity else NO_ROW
     return rows
 
 
@@ -81,7 +81,7 @@ def direct_lookup(
         entity = entities[k]
         index = entity & mask
         is_there = entity != 0 and index < n and owners[index] == entity
-        rows[k] = index if is_there else _NIL
+        rows[k] = index if is_there else NO_ROW
     return rows
 
 
@@ -103,7 +103,7 @@ _PLAIN: Final = {"packed", "sparse", "one", "standing"}
 
 
 @kernel()
-def _take_out(
+def take_out(
     dead: NDArray[np.uint64],
     rows_of: NDArray[np.uint32],
     owners: NDArray[np.uint64],
@@ -118,42 +118,45 @@ def _take_out(
     `befores`, `sizes`: the bytes of a row in front of each column and in it.
     """
     mask, size, kept = np.uint64(index_mask), np.uint64(len(rows_of)), n
-    gone = np.zeros(n, np.bool_)
+    gone = np.zeros((n >> 6) + 1, np.uint64)
     for entity in dead:
         index = entity & mask
         if index < size:
             row = np.int64(rows_of[index])
             if row < n and owners[row] == entity:
-                gone[row] = True
-                rows_of[index] = _NIL
+                gone[row >> 6] |= np.uint64(1) << np.uint64(row & 63)
+                rows_of[index] = NO_ROW
                 kept -= 1
-    if kept == n:
-        return n
     capacity, source = len(owners), kept
-    for hole in range(kept):
-        if not gone[hole]:
-            continue
-        while gone[source]:
+    for number in range(((kept - 1) >> 6) + 1 if kept < n else 0):
+        word = gone[number]
+        while word:
+            lowest = word & (~word + np.uint64(1))
+            word ^= lowest
+            hole = (number << 6) + _PLACES[lowest * _SPREAD >> np.uint64(58)]
+            if hole >= kept:
+                break
+            while gone[source >> 6] >> np.uint64(source & 63) & np.uint64(1):
+                source += 1
+            rows_of[owners[source] & mask] = hole
+            for column in range(len(sizes)):
+                start, width = befores[column] * capacity, sizes[column]
+                for k in range(width):
+                    moved = buffer[start + source * width + k]
+                    buffer[start + hole * width + k] = moved
             source += 1
-        rows_of[owners[source] & mask] = hole
-        for column in range(len(sizes)):
-            start, width = befores[column] * capacity, sizes[column]
-            for k in range(width):
-                moved = buffer[start + source * width + k]
-                buffer[start + hole * width + k] = moved
-        source += 1
     return kept
 
 
 @cache
-def _widths(rows: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def widths(kind: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the bytes of a row in front of each column, and in it."""
-    befores = [column.before for column in rows.LAYOUT]
-    return np.array(befores), np.array([column.nbytes for column in rows.LAYOUT])
+    befores = [column.before for column in kind.LAYOUT]
+    return np.array(befores), np.array([column.nbytes for column in kind.LAYOUT])
 
 
 @cache
-def _is_plain(kind: Any) -> bool:
+def is_plain(kind: Any) -> bool:
     """Whether rows of a manager are nothing but their columns and an entry of the map."""
     steps = {step for steps in kind._STEPS.values() for step in steps.split()}
     _, leaving, is_more = kind._REMOVAL
@@ -164,14 +167,14 @@ def _is_plain(kind: Any) -> bool:
 def remove_dead(manager: Any, dead: EntityArray) -> None:
     """Remove the rows of k distinct dead entities; O(n + k), without many steps."""
     kind: Any = type(manager)
-    if not _is_plain(kind):
+    if not is_plain(kind):
         manager.remove_many(dead)
         return
     data = manager.data
-    befores, sizes = _widths(kind._ROWS)
+    befores, sizes = widths(kind)
     mask = manager._entities._LAYOUT.INDEX_MASK
     try:
-        kept = _take_out(
+        kept = take_out(
             dead,
             manager._sparse,
             data._entity_column,

@@ -144,16 +144,48 @@ def _minus_log(x: Any) -> Any:
 # --- whose turn it is when -------------------------------------------------------------------
 
 
+_FEW: Final = 16_384
+"""So many rows are sorted in the nearest caches, in a loop; of more numpy sorts the words, whose
+lowest bits are rows."""
+
+
 def turn_order(who: NDArray[np.uint64], key: np.uint64) -> RowArray:
     """Return rows in the order of their first random words, equal ones in row order; `who`
-    tells them apart, shape (n,). O(n log n): numpy sorts words whose lowest bits are rows.
-    """
-    words, order = np.empty(len(who), np.uint64), np.empty(len(who), np.intp)
-    bits = np.uint64(max(1, len(who) - 1).bit_length())
+    tells them apart, shape (n,). O(n log n)."""
+    order = np.empty(len(who), np.intp)
+    if len(who) <= _FEW:
+        _few_turns(who, key, order)
+        return order
+    words, bits = np.empty(len(who), np.uint64), np.uint64(len(who).bit_length())
     _turn_words(who, key, bits, words)
     words.sort()
     _rows_of_turns(who, key, bits, words, order)
     return order
+
+
+@kernel()
+def _few_turns(who: NDArray[np.uint64], key: Any, order: RowArray) -> None:
+    """Sort rows by the upper bits of their words, then mend: hardly two have the same."""
+    count, bits = len(who), 1
+    while 1 << bits < count:
+        bits += 1
+    shift = np.uint64(64 - bits)
+    words, places = np.empty(count, np.uint64), np.zeros((1 << bits) + 1, np.int32)
+    for row in range(count):
+        words[row] = _word(_mix(who[row] ^ key), 0)
+        places[np.int64(words[row] >> shift) + 1] += 1
+    for part in range(1, 1 << bits):
+        places[part] += places[part - 1]
+    for row in range(count):
+        bucket = np.int64(words[row] >> shift)
+        order[places[bucket]] = row
+        places[bucket] += 1
+    for k in range(1, count):
+        turn, place = order[k], k
+        while place > 0 and words[order[place - 1]] > words[turn]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = turn
 
 
 @kernel()

@@ -3,6 +3,7 @@ it is now. The same under the same names as plain loops have it."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..grids.cells import GridManager
 from ..grids.crowds import empty_cells as plain_empty_cells
+from ..grids.grid_layout import GridLayout
 from ..grids.standing import Standing
 from ..policies.destroy import Callback, Gc
 from ..typed import NamedTuple
@@ -37,7 +39,12 @@ class Axes(NamedTuple):
 
 def axes_of(grid: GridManager) -> Axes:
     """Return a grid as kernels take it."""
-    layout, more = grid._layout, 3 - len(grid._layout.shape)
+    return _axes_of(grid._layout)
+
+
+@lru_cache(16)
+def _axes_of(layout: GridLayout) -> Axes:
+    more = 3 - len(layout.shape)
     sizes = (1,) * more + layout.shape
     (x, y, z), (a, b, c) = sizes, (False,) * more + layout.wrap
     return Axes(layout.cells, x, y, z, a, b, c)
@@ -279,7 +286,7 @@ _NOBODY: Final = np.empty(0, np.uint64)
 def _told(manager: Standing) -> tuple[_Handles, _Handles, _Handles, np.uint64]:
     """Return the cell of each row and its owner, who lives, and the bits of an entity's index."""
     data = manager.data
-    ids = data._place_column[: data._n]
+    ids = data._stand_ids[: data._n]
     entities = getattr(manager, "_entities", None)
     is_followed = isinstance(manager, (Gc, Callback))  # else rows of the dead stay
     if entities is None or (is_followed and entities._is_clean):

@@ -82,7 +82,7 @@ class StandingRows(Rows):
     _CELL_CAPACITY: ClassVar[int] = 0
     """How many rows may stand on a cell; 0: any number."""
     _crowd: Crowd
-    _place_column: NDArray[np.uint64]
+    _stand_ids: NDArray[np.uint64]
 
     def _start(self) -> None:
         super()._start()
@@ -90,7 +90,7 @@ class StandingRows(Rows):
 
     def _lie_in(self, buffer: NDArray[np.uint8], capacity: int) -> None:
         super()._lie_in(buffer, capacity)
-        self._place_column = getattr(self, f"_{self._PLACE}_column")
+        self._stand_ids = getattr(self, f"_{self._PLACE}_column")
 
     def _forget_rows(self) -> None:
         super()._forget_rows()
@@ -114,10 +114,10 @@ class StandingRows(Rows):
     def _move_to(self, rows: RowArray, ids: NDArray[np.uint64]) -> None:
         """Let rows stand elsewhere, or raise; they may exchange cells."""
         manager = self._crowd.manager
-        after = self._place_column[: self._n].copy()
+        after = self._stand_ids[: self._n].copy()
         after[rows] = ids
         manager._check_cells(after, rows)
-        self._place_column[rows] = ids
+        self._stand_ids[rows] = ids
         self._crowd.forget()
 
 
@@ -167,7 +167,7 @@ class Standing(Manager):
     def _cells_now(self, rows: slice | RowArray = slice(None)) -> RowArray:
         """Return the cell of each row, -1 of those that stand nowhere."""
         data = self.data
-        ids = data._place_column[: data._n][rows]
+        ids = data._stand_ids[: data._n][rows]
         cells = cells_of_ids(ids, len(self._grid))
         gone = self._nowhere(rows)
         if gone is not None:
@@ -246,7 +246,7 @@ class Standing(Manager):
         """Count a new row."""
         crowd = self.data._crowd
         if crowd.counts is not None:
-            place = int(self.data._place_column[row]) - FIRST_CELL
+            place = int(self.data._stand_ids[row]) - FIRST_CELL
             if place >= 0:
                 crowd.counts[place] += 1
 
@@ -256,7 +256,7 @@ class Standing(Manager):
         if crowd.forgets_the_dead:
             crowd.counts = None  # which of them were counted, nobody knows
         elif crowd.counts is not None:
-            place = int(self.data._place_column[row]) - FIRST_CELL
+            place = int(self.data._stand_ids[row]) - FIRST_CELL
             if place >= 0:
                 crowd.counts[place] -= 1
 
@@ -266,12 +266,12 @@ class Standing(Manager):
         if name != data._PLACE:
             super()._set_value(name, row, value)  # type: ignore[misc]  # of a unique one
             return
-        before = int(data._place_column[row])
+        before = int(data._stand_ids[row])
         if value == before:
             return
         self._admit_move(row, value)
         self._leave(row)
-        data._place_column[row] = value
+        data._stand_ids[row] = value
         self._stand(row)
         data._crowd.move()
 
@@ -343,7 +343,7 @@ class Standing(Manager):
 
     def _misfit(self) -> tuple[str, int, str] | None:
         data, name = self.data, type(self._grid).__name__
-        ids = data._place_column[: data._n]
+        ids = data._stand_ids[: data._n]
         strange = (cells_of_ids(ids, len(self._grid)) < 0) & (ids != 0)
         if strange.any():
             row = int(strange.argmax())
@@ -369,7 +369,7 @@ class Standing(Manager):
     def _count_many(self, rows: RowArray, by: int) -> None:
         counts = self.data._crowd.counts
         if counts is not None:
-            cells = cells_of_ids(self.data._place_column[rows], len(self._grid))
+            cells = cells_of_ids(self.data._stand_ids[rows], len(self._grid))
             np.add.at(counts, cells[cells >= 0], by)
 
     def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,18 +26,22 @@ _Share = tuple[_Places, _Places]
 class Births:
     """What one statement of a kernel brings into the world."""
 
-    __slots__ = ("at", "columns", "newborn")
+    __slots__ = ("at", "cells", "columns", "newborn")
 
-    def __init__(self, world: Any, newborn: Newborn, most: int) -> None:
+    def __init__(self, world: Any, newborn: Newborn, room: int) -> None:
         self.newborn = newborn
-        self.at = np.empty(most, np.int64)
+        self.at = np.empty(room, np.int64)
         """Whose turn it was, by number."""
         self.columns: dict[tuple[str, str], NDArray[Any]] = {}
+        self.cells: dict[str, NDArray[np.uint8]] = {}
+        """What these columns lie in, by manager."""
         for name, fields in newborn:
-            for field in fields:
-                converter, _ = getattr(world, name)._CONVERTERS[field]
-                shape = (most, *converter.shape)
-                self.columns[name, field] = np.empty(shape, converter.dtype)
+            kind: Any = type(getattr(world, name))
+            columns, size = _columns_of(kind, fields)
+            cells = self.cells[name] = np.empty(size * room, np.uint8)
+            for field, dtype, shape, before in columns:
+                column = np.ndarray((room, *shape), dtype, cells, before * room)
+                self.columns[name, field] = column
 
     def flat(self, manager: str, field: str) -> NDArray[Any]:
         """Return the values of a field, as loops write them."""
@@ -45,6 +50,17 @@ class Births:
 
 class Fates:
     """Who dies and who is born in one call of a kernel."""
+
+    @classmethod
+    def of(
+        cls,
+        world: Any,
+        count: int,
+        rows: tuple[str, ...] = (),
+        births: tuple[Newborn, ...] = (),
+    ) -> Fates:
+        """Return one; compiled ones may have another call's arrays."""
+        return cls(world, count, rows, births)
 
     def __init__(
         self,
@@ -58,10 +74,7 @@ class Fates:
         Raises:
             StructureLockedError, BrokenManagerError: a manager is locked or broken.
         """
-        for manager in world._all_managers():
-            if manager._locks:
-                manager._refuse_locked()
-        self._world = world
+        self._begin(world)
         self.gone = np.zeros(len(world.entities._handles), np.bool_)
         """Which entities have died, by index."""
         self.dead: EntityArray = np.empty(len(self.gone), np.uint64)
@@ -72,9 +85,16 @@ class Fates:
         self.dead_rows = {
             n: np.empty(len(g), np.int64) for n, g in self.gone_rows.items()
         }
-        self.births = [Births(world, newborn, count) for newborn in births]
+        self._room = -(-count // 8) * 8  # so that columns begin where their cells may
+        self.births = [Births(world, newborn, self._room) for newborn in births]
         self.tally = np.zeros(1 + len(rows) + len(births), np.int64)
         """How many died, of each kind, and were born, by each statement."""
+
+    def _begin(self, world: Any) -> None:
+        for manager in world._all_managers():
+            if manager._locks:
+                manager._refuse_locked()
+        self._world = world
 
     def end(self) -> None:
         """Let the dead go, and then the others come."""
@@ -215,7 +235,7 @@ class Fates:
         """Return the values of all who get rows of a manager, by field; of fields that only some
         are given the others have the default."""
         kind: Any = type(getattr(self._world, name))
-        columns = dict(_defaults(kind))
+        columns = dict(defaults(kind))
         for number, (mine, place) in shares.items():
             for (of, field), values in self.births[number].columns.items():
                 if of != name:
@@ -230,7 +250,20 @@ class Fates:
 
 
 @cache
-def _defaults(kind: Any) -> Columns:
+def _columns_of(
+    kind: Any, fields: tuple[str, ...]
+) -> tuple[list[tuple[str, Any, tuple[int, ...], int]], int]:
+    """Return the types and shapes of fields, with the bytes of a row before each and in all."""
+    found, before = [], 0
+    for name in fields:
+        field, _ = kind._CONVERTERS[name]
+        found.append((name, field.dtype, field.shape, before))
+        before += field.dtype.itemsize * prod(field.shape)
+    return found, before
+
+
+@cache
+def defaults(kind: Any) -> Columns:
     """Return the default of each field of a manager, shape (1, *shape)."""
     return {
         name: np.broadcast_to(field.many(default, 1), (1, *field.shape))
