@@ -163,3 +163,29 @@ def test_draws_begin_with_the_second_number() -> None:
             world.node.lucky()
         columns.append(world.node.data.value.tobytes())
     assert columns[0] == columns[1]
+
+
+def _unmixed(word: int) -> int:
+    """The number of which SplitMix64's mixer makes a word."""
+    all_ = (1 << 64) - 1
+    for shift, factor in ((31, 0x94D0_49BB_1331_11EB), (27, 0xBF58_476D_1CE4_E5B9), (30, 1)):
+        found = word
+        for _ in range(64 // shift):
+            found = word ^ found >> shift
+        word = found * pow(factor, -1, 1 << 64) & all_
+    return word
+
+
+def test_turns_of_almost_the_same_words() -> None:
+    """The last bits decide, in whose place compiled loops have rows; of equal words rows."""
+    pytest.importorskip("numba")
+    from ecsgen_runtime.compiled.compiled_chance import turn_order
+    from ecsgen_runtime.kernels.chance import turn_order as plain
+
+    key, step = 0x1234_5678_9ABC, 0x9E37_79B9_7F4A_7C15
+    for count in (1, 2, 3, 100, 5000):
+        words = np.arange(count) * 7919 % 61 + (np.arange(count) % 3 << 40)
+        who = [_unmixed((_unmixed(word) - step) % 2**64) ^ key for word in words.tolist()]
+        order = turn_order(np.array(who, np.uint64), np.uint64(key))
+        assert order.tolist() == plain(np.array(who, np.uint64), np.uint64(key)).tolist()
+        assert order.tolist() == words.argsort(kind="stable").tolist()

@@ -334,9 +334,16 @@ class LoopBody(Emitter):
         chosen, frame = one.chosen, self.frame
         component = frame.source.managers.components[chosen.component]
         manager, module = frame.source.managers.manager(component.name), component.module
+        row = ""
         if chosen.how == "empty" and self.grids.is_now:
             crowds = self.grids.crowds(component.name)
             count, found = f"count_empty({crowds})", f"id_of_cell(empty_cell({crowds}, {{}}))"
+        elif chosen.how == "any" and self.lookups.tells_rows(component.name):
+            table, row = f"_{module}_living", self.names.take("picked_row")
+            frame.tables[table] = f"choosable_rows({manager})"
+            count = frame.parameter(f"{module}_count", "int", f"{table}[0]")
+            rows = frame.parameter(f"{module}_living", "RowArray", f"{table}[1]")
+            found = f"row_at({rows}, {{}})"
         else:
             kind = "empty" if chosen.how == "empty" else "living"
             table = f"_{module}_{kind}"
@@ -351,11 +358,18 @@ class LoopBody(Emitter):
         held = self.variables(one.to.type, "picked")
         there = held.at(0).text
         self.write(f"{there} = {frame.zero(one.to.type).text}")
+        if row:
+            self.write(f"{self.lookups.declared(row)} = NIL")
         with self.block(f"if {count} > 0"):
             drawn = f"range_at({self.stem}, {chosen.number}, {count})"
+            if row:
+                self.write(f"{row} = {found.format(drawn)}")
+                found = self.lookups.owner_of(component.name, row)
             self.write(f"{there} = {found.format(drawn)}")
             if chosen.how == "any":
                 self.lookups.keep_living(component.name, there)
+        if row:
+            self.lookups.known[there] = component.name, row
         return held
 
     def _go(self, one: form.Go) -> None:
@@ -406,10 +420,15 @@ class LoopBody(Emitter):
 
     def _set(self, one: form.Set) -> None:
         name = one.to.name
+        known = self.lookups.known
         if one.is_new:
-            self.locals_[name] = self.stored(self.value(one.value), self.names.released(name))
+            value = self.value(one.value)
+            self.locals_[name] = held = self.stored(value, self.names.released(name))
+            if isinstance(one.value, Local) and value.at(0).text in known:
+                known[held.at(0).text] = known[value.at(0).text]
         else:
             self.store(self._apart(one.value, one.to, one.to.type), self.locals_[name])
+            known.pop(self.locals_[name].at(0).text, None)
 
     def _store(self, one: form.Store) -> None:
         place: Expression = Element(one.type, one.to, one.index) if one.index else one.to

@@ -117,21 +117,16 @@ class LoopKernel(Method):
         if not self.function.is_ordered:
             return []
         source, who = self.source, self._program.who
-        rows = f"np.arange({source.count})"
-        if not source.is_world:
-            rows = f"{rows} if _chosen is None else _chosen.rows"
         if self.kernel.turns == "rows":
-            return [f"_order = {rows}"]
+            some = "" if source.is_world else " if _chosen is None else _chosen.rows"
+            return [f"_order = np.arange({source.count}){some}"]
         assert who is not None  # that tells rows apart where their order is drawn
         holder = source.managers.data(who.owner)
-        picked = source.picked(who.owner) if source.is_world else "[_rows]"
+        picked = source.picked(who.owner) if source.is_world else f"[: {source.count}]"
         keys = f"{holder}._{who.name}_column{picked}"
         if who.name == ID_SLOT:
             keys = f"ids_of({keys}, {holder}._id_generation_column)"
-        drawn = f"turn_order({keys}, _key)"
-        if source.is_world:
-            return [f"_order = {drawn}"]
-        return [f"_rows = {rows}", f"_order = _rows[{drawn}]"]
+        return [f"_order = turn_order({keys}, _key{'' if source.is_world else ', _chosen'})"]
 
     @property
     def _call(self) -> str:

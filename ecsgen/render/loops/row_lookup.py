@@ -22,6 +22,8 @@ class Lookups:
         self.managers = frame.source.managers
         self._frame = frame
         self._emit = emit
+        self.known: dict[str, tuple[str, str]] = {}
+        """The component and the row of variables whose handle was that of a living row."""
 
     def alive(self, entity: str) -> Code:
         """Whether an entity is alive, perhaps after statements."""
@@ -65,6 +67,11 @@ class Lookups:
         """Set the variable `row` to the row that a handle leads to, or to NIL: by tables where
         entities and ids may come from elsewhere."""
         way, component = self.managers.way(one), one.component
+        if self.known.get(handle, ("", ""))[0] == component:
+            self._emit.write(f"{self.declared(row)} = {self.known[handle][1]}")
+            if test := self._fates.lives(handle, self.mask):
+                self._keep_if(f"{handle} != 0 and {test}", row)
+            return
         if self.managers.is_sharded:
             way = "any" if one.handle.type.kind == "entity" else "any_id"
         match way:
@@ -78,6 +85,16 @@ class Lookups:
                 self._by_id(way, component, row, handle)
             case _:
                 self._in_table(way, component, row, handle)
+
+    def tells_rows(self, component: str) -> bool:
+        """Whether whoever chooses among all rows knows the row of the entity that is chosen."""
+        found = self.managers.components[component]
+        is_one = (found.owner, found.instances) == ("entity", "one")
+        return is_one and not (self._frame.is_plain or self.managers.is_sharded)
+
+    def owner_of(self, component: str, row: str) -> str:
+        """The expression for the entity that has a row."""
+        return f"{self._owners(component)}[{row}]"
 
     def of_entity(self, component: str, row: str, entity: str) -> None:
         """Set the variable `row` to that of an entity that is known to be alive, or to NIL."""
@@ -103,7 +120,7 @@ class Lookups:
     def _by_cell(self, component: str, row: str, handle: str) -> None:
         """Of a cell the id says which one it is."""
         emit, axes = self._emit, self.grids.axes(component)
-        emit.write(f"{self._declared(row)} = cell_of({handle})")
+        emit.write(f"{self.declared(row)} = cell_of({handle})")
         self._keep_if(f"0 <= {row} < {axes}.cells", row)
 
     def _by_place(self, component: str, row: str, handle: str) -> None:
@@ -111,14 +128,14 @@ class Lookups:
         grids = self.grids
         crowds, cells = grids.crowds(component), grids.cells(grids.of(component))
         found = f"first_{grids.when}({crowds}, {handle}, {cells})"
-        self._emit.write(f"{self._declared(row)} = {found}")
+        self._emit.write(f"{self.declared(row)} = {found}")
         self._keep_if(f"{row} >= 0", row)
 
     def _by_index(self, is_sparse: bool, component: str, row: str, handle: str) -> None:
         """The index is the row, or a sparse array tells the row; whose it is decides."""
         emit, owners = self._emit, self._owners(component)
         number = self._frame.number
-        emit.write(f"{self._declared(row)} = {number(f'{handle} & {self.mask}')}")
+        emit.write(f"{self.declared(row)} = {number(f'{handle} & {self.mask}')}")
         if is_sparse:
             rows = self._array(component, "rows", "u32", "{manager}._sparse")
             emit.write(f"{row} = {number(f'{rows}[{row}]')} if {row} < len({rows}) else NIL")
@@ -165,7 +182,7 @@ class Lookups:
         lower, upper = "0xFFFFFFFF", "32"
         if not self._frame.is_plain:
             lower, upper = f"np.uint64({lower})", f"np.uint64({upper})"
-        emit.write(f"{self._declared(row)} = {number(f'{handle} & {lower}')}")
+        emit.write(f"{self.declared(row)} = {number(f'{handle} & {lower}')}")
         is_there = f"{row} < len({cells}) and {generations}[{row}] == {handle} >> {upper}"
         if way == "direct_id":
             living = self.living_in(component, f"{cells}[{row}]")
@@ -185,7 +202,7 @@ class Lookups:
         with self._emit.block(f"if not ({test})"):
             self._emit.write(f"{row} = NIL")
 
-    def _declared(self, row: str) -> str:
+    def declared(self, row: str) -> str:
         """The variable of a row where it is set; mypy refuses a second annotation."""
         if row in self._frame.annotated:
             return row

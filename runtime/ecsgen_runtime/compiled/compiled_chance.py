@@ -144,72 +144,63 @@ def _minus_log(x: Any) -> Any:
 # --- whose turn it is when -------------------------------------------------------------------
 
 
-_FEW: Final = 16_384
-"""So many rows are sorted in the nearest caches, in a loop; of more numpy sorts the words, whose
-lowest bits are rows."""
-
-
-def turn_order(who: NDArray[np.uint64], key: np.uint64) -> RowArray:
-    """Return rows in the order of their first random words, equal ones in row order; `who`
-    tells them apart, shape (n,). O(n log n)."""
+def turn_order(who: NDArray[np.uint64], key: np.uint64, chosen: Any = None) -> RowArray:
+    """Return rows, or those of them that a call names, in the order of their first random words,
+    equal ones in the order given; `who` tells them apart, shape (n,). O(n)."""
+    if chosen is not None:
+        some: RowArray = chosen.rows[turn_order(who[chosen.rows], key)]
+        return some
     order = np.empty(len(who), np.intp)
-    if len(who) <= _FEW:
-        _few_turns(who, key, order)
-        return order
-    words, bits = np.empty(len(who), np.uint64), np.uint64(len(who).bit_length())
-    _turn_words(who, key, bits, words)
-    words.sort()
-    _rows_of_turns(who, key, bits, words, order)
+    _write_turns(who, key, order)
     return order
 
 
 @kernel()
-def _few_turns(who: NDArray[np.uint64], key: Any, order: RowArray) -> None:
-    """Sort rows by the upper bits of their words, then mend: hardly two have the same."""
-    count, bits = len(who), 1
-    while 1 << bits < count:
-        bits += 1
-    shift = np.uint64(64 - bits)
-    words, places = np.empty(count, np.uint64), np.zeros((1 << bits) + 1, np.int32)
+def _write_turns(who: NDArray[np.uint64], key: Any, order: RowArray) -> None:
+    """Sort words, whose lowest bits are rows instead, by their highest bits in two rounds, and then
+    by insertion: hardly two have the same."""
+    count, bits = len(who), np.uint64(1)
+    while 1 << bits <= count:
+        bits += np.uint64(1)
+    half = min(np.uint64(11), bits // np.uint64(2) + np.uint64(2))
+    upper, lower = np.uint64(64) - half, np.uint64(64) - half - half
+    digit, row_mask = np.uint64((1 << half) - 1), np.uint64((1 << bits) - 1)
+    words, others = np.empty(count, np.uint64), np.empty(count, np.uint64)
+    firsts, seconds = np.zeros(1 << half, np.int32), np.zeros(1 << half, np.int32)
     for row in range(count):
-        words[row] = _word(_mix(who[row] ^ key), 0)
-        places[np.int64(words[row] >> shift) + 1] += 1
-    for part in range(1, 1 << bits):
-        places[part] += places[part - 1]
-    for row in range(count):
-        bucket = np.int64(words[row] >> shift)
-        order[places[bucket]] = row
-        places[bucket] += 1
-    for k in range(1, count):
-        turn, place = order[k], k
-        while place > 0 and words[order[place - 1]] > words[turn]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = turn
-
-
-@kernel()
-def _turn_words(who: NDArray[np.uint64], key: Any, bits: Any, words: Any) -> None:
-    for row in range(len(who)):
         word = _word(_mix(who[row] ^ key), 0)
         words[row] = word >> bits << bits | np.uint64(row)
-
-
-@kernel()
-def _rows_of_turns(
-    who: NDArray[np.uint64], key: Any, bits: Any, words: Any, order: RowArray
-) -> None:
-    """Write the rows; those whose upper bits are the same by all of them."""
-    mask, count = (np.uint64(1) << bits) - np.uint64(1), len(words)
-    for k in range(count):
-        order[k] = np.intp(words[k] & mask)
+        firsts[word >> lower & digit] += 1
+        seconds[word >> upper] += 1
+    first = second = 0
+    for k in range(1 << half):
+        firsts[k], first = first, first + firsts[k]
+        seconds[k], second = second, second + seconds[k]
+    for word in words:
+        place = firsts[word >> lower & digit]
+        others[place] = word
+        firsts[word >> lower & digit] = place + 1
+    for word in others:
+        place = seconds[word >> upper]
+        words[place] = word
+        seconds[word >> upper] = place + 1
     for k in range(1, count):
-        place = k
-        while place > 0 and words[place - 1] >> bits == words[k] >> bits:
-            one, other = order[place - 1], order[place]
-            first = _word(_mix(who[one] ^ key), 0)
-            second = _word(_mix(who[other] ^ key), 0)
-            if first < second or (first == second and one < other):
-                break
-            order[place - 1], order[place] = other, one
+        word, place = words[k], k
+        while place > 0 and _comes_later(words[place - 1], word, who, key, bits):
+            words[place] = words[place - 1]
             place -= 1
+        words[place] = word
+    for k in range(count):
+        order[k] = np.intp(words[k] & row_mask)
+
+
+@kernel(forceinline=True)
+def _comes_later(one: Any, other: Any, who: Any, key: Any, bits: Any) -> Any:
+    """Return whether a row is behind another; where what is left of their words is the same, the
+    rest of these decides."""
+    if one >> bits != other >> bits:
+        return one > other
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    first = _word(_mix(who[one & mask] ^ key), 0)
+    second = _word(_mix(who[other & mask] ^ key), 0)
+    return one > other if first == second else first > second

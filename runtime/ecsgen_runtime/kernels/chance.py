@@ -108,9 +108,12 @@ def draw_range(
         np.right_shift(word, _HALF, out=cells.view(np.uint64))
 
 
-def turn_order(who: NDArray[np.uint64], key: np.uint64) -> RowArray:
-    """Return rows in the order of their first random words, equal ones in row order; `who`
-    tells them apart, shape (n,). O(n log n)."""
+def turn_order(who: NDArray[np.uint64], key: np.uint64, chosen: Any = None) -> RowArray:
+    """Return rows, or those of them that a call names, in the order of their first random words,
+    equal ones in the order given; `who` tells them apart, shape (n,). O(n log n)."""
+    if chosen is not None:
+        some: RowArray = chosen.rows[turn_order(who[chosen.rows], key)]
+        return some
     stem, word, bits = (np.empty(len(who), np.uint64) for _ in range(3))
     draw_stems(who, key, stem, bits)
     draw_words(stem, 0, word, bits, bits)

@@ -13,7 +13,7 @@ GROUPS = (
         Mutant("the dead are heard", r"_heard = _where & .*$", "_heard = _where"),
         Mutant("nobody hears of held messages", r"_to_\w+\.arrive\(\)$", "pass"),
         Mutant("all are there", r"(_exists\d* = _theirs\d* != )NIL", r"\1-1"),
-        Mutant("turns are in row order", r"_rows\[turn_order\(.*\)\]", "_rows"),
+        Mutant("turns are in row order", r"turn_order\(.*\)$", "np.arange(data._n)"),
         Mutant("the dead are heard in their turn", r"is_heard = handles\[.*", "is_heard = True"),
         Mutant("of those in turn nobody is heard", r"is_heard = handles\[.*", "is_heard = False"),
     ),
