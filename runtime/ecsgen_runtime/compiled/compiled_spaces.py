@@ -270,7 +270,7 @@ def cells_around(
 
 
 @kernel(inline="always")
-def _moved(number: int, count: int) -> int:
+def _moved(number: Any, count: Any) -> Any:
     """Return a number one beyond the border as it is on the other side."""
     if count > 0:
         if number < 0:
@@ -327,8 +327,9 @@ _FACTORS: Final = (
 class TurnCells(NamedTuple):
     """Members by the cells in which they are, those of one cell in the order in which they came."""
 
-    places: Places
-    """Where members are now, shape (axes, members); NaN of those who are in no cell."""
+    frame: NDArray[np.float64]
+    """The edges of cells along three axes, and how many of them are around a wrapped axis: 0 of an
+    open one, 1 along one more; shape (2, 3)."""
     sizes: NDArray[Any]
     """The size of each axis, and half of it: 1 and infinity where it is open; shape (2, axes)."""
     reach: Any
@@ -336,21 +337,22 @@ class TurnCells(NamedTuple):
     """Which member each row of the manager is; -1 for none."""
     own_names: PlaceNames
     names: PlaceNames
-    edges: NDArray[np.float64]
-    counts: CellNumbers
-    """Cells around a wrapped axis, 0 where it is open: of three axes, 1 along one more."""
     cells: CellNumbers
-    """The cell of each member, shape (members, 3)."""
-    is_in: NDArray[np.bool_]
-    """Whether it is in any."""
-    before: CellNumbers
-    """Who came into the bucket before each, -1 for nobody, and who after it."""
-    behind: CellNumbers
-    first: CellNumbers
-    """Who came first into each bucket, -1 for nobody, and who last; shape (buckets,)."""
-    last: CellNumbers
+    """The cell of each member along the axes, and its bucket, -1 of those in none; shape (members,
+    4)."""
+    buckets: CellNumbers
+    """Where each begins among the slots, how many are in it, and for how many it has room; at last
+    where there are free slots. Shape (buckets + 1, 3)."""
+    members: PlaceNumbers
+    """Who is in each slot."""
+    places: Places
+    """And where; shape (slots, axes)."""
     is_dense: bool
     """Whether each cell has a bucket of its own."""
+
+
+_SPARE: Final = 2
+"""For how many more than there are a bucket has room at first."""
 
 
 def turn_cells(
@@ -368,70 +370,131 @@ def turn_cells(
     is_dense = 0 < cells_in_all <= 2 * buckets  # 0 of an open axis
     if is_dense:
         buckets = cells_in_all
-    before, behind = np.full(count, -1), np.full(count, -1)
-    first, last = np.full(buckets, -1), np.full(buckets, -1)
+    slots = 4 * count + 2 * _SPARE * (buckets + 1)  # twice those at first, and a move's
     cells = TurnCells(
-        places,
+        np.array([[np.inf] * more + [*grid.edges], [1] * more + [*grid.counts]]),
         grid.sizes,
         grid.reach,
         numbers,
         names,
         other_names,
-        np.array([np.inf] * more + list(grid.edges)),
-        np.array([1] * more + list(grid.counts)),
-        np.zeros((count, 3), np.int64),
-        np.zeros(count, np.bool_),
-        before,
-        behind,
-        first,
-        last,
+        np.empty((count, 4), np.int64),
+        np.zeros((buckets + 1, 3), np.int64),
+        np.empty(slots, np.uint32),
+        np.empty((slots, len(wrap)), places.dtype),
         is_dense,
     )
-    _enter_all(cells)
+    _enter_all(cells, places)
     return cells
 
 
 @kernel()
-def _enter_all(cells: TurnCells) -> None:
-    axes = len(cells.places)
-    for member in range(cells.places.shape[1]):
-        is_known = True
+def _enter_all(cells: TurnCells, places: Places) -> None:
+    axes, buckets = len(places), cells.buckets
+    place = np.empty(axes, places.dtype)
+    for member in range(places.shape[1]):
         for axis in range(axes):
-            x = cells.places[axis, member]
-            is_known = is_known and np.isfinite(x)
-            if is_known:
-                place = 3 - axes + axis
-                cells.cells[member, place] = _cell_along(
-                    cells.edges[place], cells.counts[place], x
-                )
-        if is_known:
-            _link(cells, member)
+            place[axis] = places[axis, member]
+        cells.cells[member, 3] = bucket = _find_cell(cells, member, place)
+        if bucket >= 0:
+            buckets[bucket, 2] += 1
+    start = 0
+    for bucket in range(len(buckets)):
+        buckets[bucket, 0], buckets[bucket, 2] = start, buckets[bucket, 2] + _SPARE
+        start += buckets[bucket, 2]
+    for member in range(places.shape[1]):
+        bucket = cells.cells[member, 3]
+        if bucket >= 0:
+            slot = buckets[bucket, 0] + buckets[bucket, 1]
+            buckets[bucket, 1] += 1
+            cells.members[slot] = member
+            for axis in range(axes):
+                cells.places[slot, axis] = places[axis, member]
+
+
+@kernel(forceinline=True)
+def _find_cell(cells: Any, member: Any, place: Any) -> Any:
+    """Write the cell of a member's place; return its bucket, or -1 of one that is not finite."""
+    axes, frame = len(place), cells.frame
+    for axis in range(axes):
+        if not np.isfinite(place[axis]):
+            return -1
+    x = _cell_along(frame[0, 0], np.int64(frame[1, 0]), place[0]) if axes == 3 else 0
+    y = _cell_along(frame[0, 1], np.int64(frame[1, 1]), place[axes - 2])
+    z = _cell_along(frame[0, 2], np.int64(frame[1, 2]), place[axes - 1])
+    cell = cells.cells[member]
+    cell[0], cell[1], cell[2] = x, y, z
+    if cells.is_dense:
+        return (x * np.int64(frame[1, 1]) + y) * np.int64(frame[1, 2]) + z
+    return _bucket(len(cells.buckets) - 1, x, y, z)
 
 
 @kernel()
 def move_to(cells: TurnCells, row: int, place: Sequence[Any]) -> None:
     """Let a row, which has another place now, go to its cell; to the end if that is another."""
     member = cells.numbers[row]
-    if member >= 0:
-        axes = len(place)
-        is_known = True
-        for axis in range(axes):
-            is_known = is_known and np.isfinite(place[axis])
-        for axis in range(axes):
-            cells.places[axis, member] = place[axis] if is_known else np.nan
-        x = y = z = 0
-        if is_known:
-            if axes == 3:
-                x = _cell_along(cells.edges[0], cells.counts[0], place[0])
-            y = _cell_along(cells.edges[1], cells.counts[1], place[axes - 2])
-            z = _cell_along(cells.edges[2], cells.counts[2], place[axes - 1])
-        cell, is_in = cells.cells[member], cells.is_in[member]
-        is_same = is_known and cell[0] == x and cell[1] == y and cell[2] == z
-        if is_in and not is_same:
-            _unlink(cells, member)
-        if is_known and not (is_in and is_same):
-            cell[0], cell[1], cell[2] = x, y, z
-            _link(cells, member)
+    if member < 0:
+        return
+    cell, members, buckets = cells.cells[member], cells.members, cells.buckets
+    x, y, z, old = cell
+    new = cell[3] = _find_cell(cells, member, place)
+    if new == old >= 0 and cell[0] == x and cell[1] == y and cell[2] == z:
+        slot = _slot_of(buckets, members, old, member)
+    else:
+        if old >= 0:
+            _take_from(cells, old, member)
+        if new < 0:
+            return
+        if buckets[new, 1] == buckets[new, 2]:
+            _make_room(cells, new)
+        slot = buckets[new, 0] + buckets[new, 1]
+        buckets[new, 1] += 1
+        members[slot] = member
+    for axis in range(len(place)):
+        cells.places[slot, axis] = place[axis]
+
+
+@kernel(forceinline=True)
+def _slot_of(buckets: Any, members: Any, bucket: Any, member: Any) -> Any:
+    slot = buckets[bucket, 0]
+    while members[np.uintp(slot)] != member:
+        slot += 1
+    return slot
+
+
+@kernel()
+def _take_from(cells: TurnCells, bucket: int, member: int) -> None:
+    """Let a member be in a bucket no more; those behind it close up."""
+    buckets, members, places = cells.buckets, cells.members, cells.places
+    buckets[bucket, 1] -= 1
+    end = buckets[bucket, 0] + buckets[bucket, 1]
+    for slot in range(_slot_of(buckets, members, bucket, member), end):
+        members[slot] = members[slot + 1]
+        for axis in range(places.shape[1]):
+            places[slot, axis] = places[slot + 1, axis]
+
+
+@kernel()
+def _make_room(cells: TurnCells, bucket: int) -> None:
+    """Let a full bucket go to free slots, twice as many; without them let all close up."""
+    buckets, members, places = cells.buckets, cells.members, cells.places
+    free, last = buckets[-1, 0], len(buckets) - 1
+    room = 2 * buckets[bucket, 1] + _SPARE
+    if free + room <= len(members):
+        low = buckets[bucket, 0]
+        high = low + buckets[bucket, 1]
+        members[free : free + high - low] = members[low:high]
+        places[free : free + high - low] = places[low:high]
+        buckets[bucket, 0], buckets[bucket, 2], buckets[-1, 0] = free, room, free + room
+        return
+    some, where, free = members.copy(), places.copy(), 0
+    for one in range(last):
+        low, count = buckets[one, 0], buckets[one, 1]
+        members[free : free + count] = some[low : low + count]
+        places[free : free + count] = where[low : low + count]
+        buckets[one, 0], buckets[one, 2] = free, count + _SPARE
+        free += count + _SPARE
+    buckets[last, 0] = free
 
 
 @kernel()
@@ -439,8 +502,8 @@ def leave_space(cells: TurnCells, row: int) -> None:
     """Let a row be nowhere from now on."""
     member = cells.numbers[row]
     if member >= 0:
-        if cells.is_in[member]:
-            _unlink(cells, member)
+        if cells.cells[member, 3] >= 0:
+            _take_from(cells, cells.cells[member, 3], member)
         cells.numbers[row] = -1
 
 
@@ -453,49 +516,51 @@ def near_now(
 
     No arrays are passed on: that would take longer than the search.
     """
-    axes = len(place)
-    counts, edges = cells.counts, cells.edges
-    first, behind, cell_of = cells.first, cells.behind, cells.cells
-    places, sizes, names = cells.places, cells.sizes, cells.names
-    reach, is_dense, buckets = cells.reach, cells.is_dense, len(first)
-    name, met = cells.own_names[own], 0
+    axes, frame, sizes, reach = len(place), cells.frame, cells.sizes, cells.reach
+    buckets, members, cell_of = cells.buckets, cells.members, cells.cells
+    places, names, is_dense = cells.places, cells.names, cells.is_dense
+    name, met = cells.own_names[own], np.uintp(
+        0
+    )  # numbers without a sign, as slots are
+    counts = np.int64(frame[1, 0]), np.int64(frame[1, 1]), np.int64(frame[1, 2])
     is_known = True
     for axis in range(axes):
         is_known = is_known and np.isfinite(place[axis])
     x = y = z = 0
     if is_known:
         if axes == 3:
-            x = _cell_along(edges[0], counts[0], place[0])
-        y = _cell_along(edges[1], counts[1], place[axes - 2])
-        z = _cell_along(edges[2], counts[2], place[axes - 1])
+            x = _cell_along(frame[0, 0], counts[0], place[0])
+        y = _cell_along(frame[0, 1], counts[1], place[axes - 2])
+        z = _cell_along(frame[0, 2], counts[2], place[axes - 1])
     for i in range(_begin(counts[0]), _end(counts[0]) if is_known else -1):
         a = _moved(x + i, counts[0])
         for j in range(_begin(counts[1]), _end(counts[1])):
             b = _moved(y + j, counts[1])
             for k in range(_begin(counts[2]), _end(counts[2])):
                 c = _moved(z + k, counts[2])
-                if is_dense:
-                    member = first[(a * counts[1] + b) * counts[2] + c]
-                else:
-                    member = first[_bucket(buckets, a, b, c)]
-                while member >= 0:
-                    if is_dense or (
+                bucket = (a * counts[1] + b) * counts[2] + c
+                if not is_dense:
+                    bucket = _bucket(len(buckets) - 1, a, b, c)
+                low, count = np.uintp(buckets[bucket, 0]), np.uintp(buckets[bucket, 1])
+                for slot in range(low, low + count):
+                    member = members[slot]
+                    square = place[0] - place[0]
+                    for axis in range(axes):
+                        apart = places[slot, axis] - place[axis]
+                        if abs(apart) > sizes[1, axis]:
+                            size = sizes[0, axis]
+                            apart = apart - size * np.rint(apart / size)
+                        square = square + apart * apart
+                        ways[axis, met] = apart
+                    found[met] = member
+                    is_here = is_dense or (
                         cell_of[member, 1] == b
                         and cell_of[member, 2] == c
                         and cell_of[member, 0] == a
-                    ):
-                        square = place[0] - place[0]
-                        for axis in range(axes):
-                            apart = places[axis, member] - place[axis]
-                            if abs(apart) > sizes[1, axis]:
-                                size = sizes[0, axis]
-                                apart = apart - size * np.rint(apart / size)
-                            square = square + apart * apart
-                            ways[axis, met] = apart
-                        found[met] = member
-                        met += (square <= reach) & (names[member] != name)
-                    member = behind[member]
-    return met
+                    )
+                    is_met = (square <= reach) & (names[member] != name) & is_here
+                    met += np.uintp(is_met)
+    return int(np.int64(met))
 
 
 @kernel(forceinline=True)
@@ -523,40 +588,3 @@ def _bucket(buckets: Any, x: Any, y: Any, z: Any) -> Any:
     mixed = np.uint64(np.int64(x)) * _FACTORS[0] ^ np.uint64(np.int64(y)) * _FACTORS[1]
     mixed = (mixed ^ np.uint64(np.int64(z)) * _FACTORS[2]) * _FACTORS[0]
     return np.int64((mixed >> np.uint64(32)) & np.uint64(buckets - 1))
-
-
-@kernel()
-def _bucket_of(cells: TurnCells, member: int) -> int:
-    cell, counts = cells.cells[member], cells.counts
-    if cells.is_dense:
-        return int((cell[0] * counts[1] + cell[1]) * counts[2] + cell[2])
-    return int(_bucket(len(cells.first), cell[0], cell[1], cell[2]))
-
-
-@kernel()
-def _link(cells: TurnCells, member: int) -> None:
-    """Put a member to the end of those in its cell's bucket."""
-    bucket = _bucket_of(cells, member)
-    last = cells.last[bucket]
-    cells.before[member], cells.behind[member] = last, -1
-    if last >= 0:
-        cells.behind[last] = member
-    else:
-        cells.first[bucket] = member
-    cells.last[bucket] = member
-    cells.is_in[member] = True
-
-
-@kernel()
-def _unlink(cells: TurnCells, member: int) -> None:
-    bucket = _bucket_of(cells, member)
-    before, behind = cells.before[member], cells.behind[member]
-    if before >= 0:
-        cells.behind[before] = behind
-    else:
-        cells.first[bucket] = behind
-    if behind >= 0:
-        cells.before[behind] = before
-    else:
-        cells.last[bucket] = before
-    cells.is_in[member] = False

@@ -7,6 +7,7 @@ wrapped. Cells have keys: those side by side along the last axis follow each oth
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 from math import floor, inf, isfinite, isinf, prod
 from typing import Any, Final
@@ -94,7 +95,12 @@ class Lattice(NamedTuple):
 
 
 def grid_of(radius: float, wrap: Sequence[float], kind: Any) -> Grid:
-    """Return the cells for a radius in a space; `wrap` has 0 for open axes."""
+    """Return the cells for a radius in a space, for all to read; `wrap` has 0 for open axes."""
+    return _grid_of(radius, tuple(wrap), kind)
+
+
+@lru_cache(16)
+def _grid_of(radius: float, wrap: tuple[float, ...], kind: Any) -> Grid:
     edge = WIDER * radius
     with np.errstate(all="ignore"):
         reach = np.square(kind(radius))

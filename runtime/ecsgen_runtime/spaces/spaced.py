@@ -177,14 +177,16 @@ def checked_wrap(owner: Spaced, wrap: Sequence[float]) -> tuple[float, ...]:
 
 def checked_radius(label: str, radius: SupportsFloat) -> float:
     """Return a radius as a float, or raise ValueError."""
-    try:
-        number: float = FloatField(f"{label}: radius", "f64").one(radius)
-    except (TypeError, OverflowError) as error:
-        raise ValueError(str(error)) from None
+    number: Any = radius
+    if not isinstance(radius, float):
+        try:
+            number = FloatField(f"{label}: radius", "f64").one(radius)
+        except (TypeError, OverflowError) as error:
+            raise ValueError(str(error)) from None
     if not (isfinite(number) and number > 0):
         wanted = "wanted a finite number above 0"
         raise ValueError(f"{label}: radius: {wanted}, not {shown(radius)}")
-    return number
+    return float(number)
 
 
 # --- who asks whom: rows of a kernel ---------------------------------------------------------
@@ -227,9 +229,12 @@ def joined_given(
 def turn_given(kernel: str, manager: Spaced, radius: SupportsFloat) -> TurnGiven:
     """Return where the rows of a manager are, who ask each other; ValueError for the radius."""
     n = manager.data._n
-    _, seen, reach, wrap = manager._near_given(kernel, radius, n)
+    places, seen, reach, wrap = manager._near_given(kernel, radius, n)
     names = np.arange(seen.shape[1], dtype=np.uint64)
-    return seen, _numbers(manager, np.arange(n)), names[:n], names, reach, wrap
+    numbers = np.arange(n)
+    if seen is not places:
+        numbers = _numbers(manager, numbers)
+    return seen, numbers, names[:n], names, reach, wrap
 
 
 def joined_turn_given(

@@ -1,0 +1,54 @@
+"""Cells from which members go and to which they come: compiled ones against dicts of Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+COUNT = 60
+WRAPS = [(9.0, 7.0), (0.0, 0.0), (9.0, 0.0), (6.0, 7.0, 5.0), (2.0, 0.0, 9.0)]
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+def test_moves(wrap: tuple[float, ...]) -> None:
+    """All wander and gather in a few cells, which get full; some are nowhere, or leave."""
+    pytest.importorskip("numba")
+    from ecsgen_runtime.compiled import compiled_spaces as compiled
+    from ecsgen_runtime.spaces import cell_order as plain
+
+    kind: Any = (np.float64, np.float32)[len(wrap) == 3]
+    rng = np.random.default_rng(len(wrap))
+    axes = len(wrap)
+    places = (rng.random((axes, COUNT)) * 9).astype(kind)
+    places[0, 3] = np.nan
+    names = np.arange(COUNT, dtype=np.uint64) // 2
+    rows = np.arange(COUNT)
+    given = names, names, 1.3, wrap
+    fast = compiled.turn_cells(places.copy(), rows.copy(), *given)
+    slow = plain.turn_cells(places.copy(), rows.copy(), *given)
+    lists = [np.empty(COUNT + 1, np.intp) for _ in range(2)]
+    ways = np.empty((axes, COUNT + 1), kind)
+    middle = rng.random(axes) * 9
+    met = 0
+    for step in range(1500):
+        row = int(rng.integers(COUNT))
+        if step % 300 == 0:
+            middle = rng.random(axes) * 9
+        spread = 0.4 if step % 600 < 450 else 9.0
+        place = tuple((middle + rng.normal(0, spread, axes)).astype(kind))
+        if step % 50 == 7:
+            place = (kind(np.inf), *place[1:])
+        if step in (700, 900):
+            compiled.leave_space(fast, row)
+            slow.leave(row)
+        else:
+            compiled.move_to(fast, row, place)
+            slow.move(row, place)
+        asked = tuple((middle + rng.normal(0, 1, axes)).astype(kind))
+        count = compiled.near_now(fast, row, asked, lists[0], ways)
+        assert count == slow.find(row, asked, lists[1])
+        assert lists[0][:count].tolist() == lists[1][:count].tolist()
+        met += count
+    assert met > 1500
