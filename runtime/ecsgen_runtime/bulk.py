@@ -78,11 +78,6 @@ class Bulk:
     direct_lookup = staticmethod(direct_lookup)
     distinct = staticmethod(distinct)
 
-    @staticmethod
-    def remove_dead(manager: Any, dead: EntityArray) -> None:
-        """Remove the rows of k distinct dead entities; O(k)."""
-        manager.remove_many(dead)
-
 
 # --- From how many rows on something is done in another way, and how many are done at
 # once.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -10,73 +9,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..entity_manager import Entities
-from ..handles import EntityArray
+from ..handles import NIL, EntityArray
 from ..locks import break_down
 from ..policies.maps import grown_map
 from ..typed import NamedTuple
 from ..world.fates import Fates as PlainFates
-from ..world.fates import Newborn, defaults
-from .compiled_bulk import NO_ROW, is_plain, take_out, widths
+from ..world.fates import defaults
 from .kernel import kernel
 
 _KEPT: Final = 4096
 """Of up to so many rows and indices the arrays are kept from call to call."""
 
-_Tables = tuple[NDArray[np.intp], ...]
-
-
-class _Births(NamedTuple):
-    """What one statement brings: to which managers, and where the bytes of each field are."""
-
-    homes: tuple[int, ...] = (0,)
-    places: _Tables = (np.empty((3, 0), np.intp),)
-    cells: tuple[str, ...] = ()
-    others: tuple[tuple[int, str, Any], ...] = ()
-    """Columns that are not given, and their defaults."""
+_PLAIN: Final = {"packed", "sparse", "one", "standing"}
+"""Policies whose columns and map are all that there is of a row."""
 
 
 class _Plan(NamedTuple):
     """How a kernel ends whose entities and rows are plain."""
 
     numbers: NDArray[np.uint64]
-    """What loops know of handles."""
-    widths: tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]
-    births: tuple[_Births | None, ...]
-
-
-_NOBODY: Final = _Births()
-_NO_CELLS: Final[tuple[NDArray[np.uint8], ...]] = (np.empty(0, np.uint8),)
+    """The bits of an index, the first generation and the last one."""
+    columns: tuple[NDArray[np.intp], ...]
+    """Of each manager, the bytes of a row in front of each column, and in it: (2, columns)."""
+    births: tuple[Any, ...]
+    """Of each statement: its managers by name and number, with where the bytes of each field are;
+    and the defaults of others. None if there is more to it."""
 
 
 class Fates(PlainFates):
     """Who dies and who is born in one call of a kernel."""
 
     @classmethod
-    def of(
-        cls,
-        world: Any,
-        count: int,
-        rows: tuple[str, ...] = (),
-        births: tuple[Newborn, ...] = (),
-    ) -> Fates:
+    def of(cls, world: Any, count: int, *kinds: Any) -> Fates:
         """Return one whose arrays may have been another call's."""
-        kept: Fates | None
-        kept = vars(world.entities).get("_fates", {}).pop((rows, births), None)
-        if kept is None or not kept._has_room(world, count):
-            return cls(world, count, rows, births)
+        kept: Fates | None = vars(world.entities).get("_fates", {}).pop(kinds, None)
+        indices = len(world.entities._handles)
+        if kept is None or count > kept._room or indices != len(kept.gone):
+            return cls(world, count, *kinds)
         kept._begin(world)
         kept.tally.fill(0)
         return kept
 
     def __init__(
-        self,
-        world: Any,
-        count: int,
-        rows: Sequence[str] = (),
-        births: Sequence[Newborn] = (),
+        self, world: Any, count: int, rows: Any = (), births: Any = ()
     ) -> None:
         super().__init__(world, count, rows, births)
-        self._key = rows, births
+        self._kinds = rows, births
         kinds = tuple(map(type, world._collecting))
         given = tuple(
             tuple((type(getattr(world, name)), name, fields) for name, fields in one)
@@ -88,126 +66,125 @@ class Fates(PlainFates):
         """What the loop leaves: how many indices were freed, how many new ones taken, how many are
         born, and the rows of each manager."""
 
-    def _has_room(self, world: Any, count: int) -> bool:
-        return len(world.entities._handles) == len(self.gone) and count <= self._room
-
     def end(self) -> None:
         """Let the dead go, and then the others come."""
-        tally = self.tally.tolist()
-        if any(tally) and (
-            self._plan is None or not self._end_plainly(self._plan, tally)
-        ):
+        plan, tally = self._plan, self.tally.tolist()
+        if any(tally) and (plan is None or not self._end_plainly(plan, tally)):
             super().end()
             return
-        if self._plan is not None and max(self._room, len(self.gone)) <= _KEPT:
-            vars(self._world.entities).setdefault("_fates", {})[self._key] = self
-        self._world = None  # for it may be kept by what it is kept by itself
+        if plan is not None and max(self._room, len(self.gone)) <= _KEPT:
+            vars(self._world.entities).setdefault("_fates", {})[self._kinds] = self
+        self._world = None  # which may be kept by what this is kept by
 
     def _end_plainly(self, plan: _Plan, tally: list[int]) -> bool:
         """Do all at once, or return False, and nothing has changed, if there is more to it."""
-        world, n_dead = self._world, tally[0]
-        entities, managers = world.entities, world._collecting
-        some = [number for number, count in enumerate(tally[1:]) if count]
-        born, n_born, cells = _NOBODY, 0, _NO_CELLS
-        if some:
-            births, given = self.births[some[0]], plan.births[some[0]]
-            if given is None or len(some) > 1:
-                return False
-            born, n_born = given, tally[1 + some[0]]
-            cells = tuple([births.cells[name] for name in born.cells])
-        if entities._callbacks.entries or entities.dispatch.depth:
+        entities, managers = self._world.entities, self._world._collecting
+        dead, some = tally[0], [k for k, count in enumerate(tally[1:]) if count]
+        is_plain = len(some) < 2 and (not some or plan.births[some[0]] is not None)
+        if not is_plain or entities._callbacks.entries or entities.dispatch.depth:
             return False
-        free, used, layout = entities._free, entities._n_used, entities._LAYOUT
-        free.reserve(free.count + n_dead)
-        if n_born:
-            most = min(used + n_born, layout.INDEX_COUNT)
-            entities.reserve(most)
-            for home in born.homes:
-                _make_room(managers[home], n_born, most)
-        was_clean = entities._is_clean
+        free, used, most = (
+            entities._free,
+            entities._n_used,
+            entities._LAYOUT.INDEX_COUNT,
+        )
+        free.reserve(free.count + dead)
+        others: tuple[tuple[int, str, Any], ...] = ()
+        born, parts = 0, _NOBODY
+        if some:
+            born, cells = tally[1 + some[0]], self.births[some[0]].cells
+            homes, others = plan.births[some[0]]
+            entities.reserve(min(used + born, most))
+            for _, home, _ in homes:
+                _make_room(managers[home], born, min(used + born, most))
+            parts = tuple([(home, places, cells[name]) for name, home, places in homes])
+        data = [one.data for one in managers]
+        rows = [
+            (one._sparse, own._entity_column, own._buffer, own._n, columns)
+            for one, own, columns in zip(managers, data, plan.columns, strict=True)
+        ]
+        indices = free._head, free.count, used, entities._LAYOUT.MIN_FREE, most
+        handles, was_clean = (entities._handles, free._ring), entities._is_clean
+        notes = self.dead[:dead], self.gone, self._left
         try:
             _end_all(
-                self.dead[:n_dead],
-                self.gone,
+                *notes,
                 plan.numbers,
-                entities._handles,
-                free._ring,
-                free._head,
-                free.count,
-                used,
-                layout.MIN_FREE,
-                layout.INDEX_COUNT,
-                tuple([one._sparse for one in managers]),
-                tuple([one.data._entity_column for one in managers]),
-                tuple([one.data._buffer for one in managers]),
-                tuple([one.data._n for one in managers]),
-                plan.widths,
-                n_born,
-                born.homes,
-                born.places,
-                cells,
+                handles,
+                indices,
+                tuple(rows),
+                born,
+                parts,
                 self._room,
-                self._left,
             )
-            freed, fresh, n_new, *kept = self._left.tolist()
-            entities._n_retired += n_dead - freed
+            freed, fresh, new, *kept = self._left.tolist()
+            entities._n_retired += dead - freed
             free.count += freed
-            free.drop(n_new - fresh)
+            free.drop(new - fresh)
             entities._n_used += fresh
-            if was_clean:
-                entities._clean += n_dead
-            for manager, n in zip(managers, kept, strict=True):
-                _set_count(manager.data, n)
-            if n_new:
-                for home in born.homes:
-                    data = managers[home].data
-                    for index, name, default in born.others:
-                        if index == home:
-                            column = getattr(data, f"_{name}_column")
-                            column[data._n : data._n + n_new] = default
-                    _set_count(data, data._n + n_new)
+            entities._clean += dead if was_clean else 0
+            for own, n in zip(data, kept, strict=True):
+                _set_count(own, n)
+            for home, name, default in others if new else ():
+                n = data[home]._n
+                getattr(data[home], f"_{name}_column")[n : n + new] = default
+            for home, *_ in parts if new else ():
+                _set_count(data[home], data[home]._n + new)
         except BaseException:
             break_down(entities)
             for manager in managers:
                 manager._break()
             raise
-        if n_new < n_born:
+        if new < born:
             self.tally[0] = 0
             self._bear()
         return True
+
+
+_NOBODY: Final[Any] = ((0, np.empty((3, 0), np.intp), np.empty(0, np.uint8)),)
 
 
 @cache
 def _plan(entities: Any, kinds: tuple[Any, ...], given: Any) -> _Plan | None:
     """Return how a kernel ends in a world of such managers; None if there is more to it."""
     is_known = (entities._kill, entities._slots) == (Entities._kill, Entities._slots)
-    if not is_known or not all(map(is_plain, kinds)):
+    if not is_known or not all(map(_is_plain, kinds)):
         return None
     layout = entities._LAYOUT
     ends = layout.INDEX_MASK, layout.ONE_GENERATION, layout.LAST_GENERATION
-    births = tuple(_births_of(kinds, one) for one in given)
-    return _Plan(np.array(ends, np.uint64), tuple(map(widths, kinds)), births)
+    columns = [[(c.before, c.nbytes) for c in kind.LAYOUT] for kind in kinds]
+    return _Plan(
+        np.array(ends, np.uint64),
+        tuple(np.array(one, np.intp).T.copy() for one in columns),
+        tuple(_births_of(kinds, one) for one in given),
+    )
 
 
-def _births_of(kinds: tuple[Any, ...], newborn: Any) -> _Births | None:
-    homes: list[int] = []
-    places: list[NDArray[np.intp]] = []
-    others: list[tuple[int, str, Any]] = []
-    for kind, _, fields in newborn:
+def _is_plain(kind: Any) -> bool:
+    """Whether rows of a manager are nothing but their columns and an entry of the map."""
+    steps = {step for steps in kind._STEPS.values() for step in steps.split()}
+    _, leaving, is_more = kind._REMOVAL
+    is_by_index = "sparse" in steps and kind._MAY_BE_IN_C  # and not by visitors' slots
+    return steps <= _PLAIN and is_by_index and not (leaving or is_more)
+
+
+def _births_of(kinds: tuple[Any, ...], newborn: Any) -> Any:
+    homes, others = [], []
+    for kind, name, fields in newborn:
         columns = {column.name: column for column in kind.LAYOUT}
+        is_split = not kind._CONVERTERS.keys() <= columns.keys()
         if (
             kind not in kinds
-            or not kind._CONVERTERS.keys() <= columns.keys()
+            or is_split
             or getattr(kind._ROWS, "_CELL_CAPACITY", False)
         ):
             return None
-        home, sizes = kinds.index(kind), [columns[name].nbytes for name in fields]
-        befores = [columns[name].before for name in fields]
-        homes.append(home)
-        places.append(np.array([befores, sizes, np.cumsum(sizes) - sizes], np.intp))
+        home, sizes = kinds.index(kind), [columns[field].nbytes for field in fields]
+        befores = [columns[field].before for field in fields]
+        places = np.array([befores, sizes, np.cumsum(sizes) - sizes], np.intp)
+        homes.append((name, home, places))
         others += [(home, n, d) for n, d in defaults(kind).items() if n not in fields]
-    names = tuple(name for _, name, _ in newborn)
-    return _Births(tuple(homes), tuple(places), names, tuple(others))
+    return tuple(homes), tuple(others)
 
 
 def _make_room(manager: Any, count: int, most: int) -> None:
@@ -226,40 +203,42 @@ def _set_count(data: Any, n: int) -> None:
         data._forget_rows()
 
 
+# --- loops -------------------------------------------------------------------------------
+
+_NO_ROW: Final = np.uint32(NIL)
+
+
 @kernel()
 def _end_all(
     dead: EntityArray,
     gone: NDArray[np.bool_],
-    numbers: NDArray[np.uint64],
-    handles: EntityArray,
-    ring: NDArray[np.uint32],
-    head: int,
-    n_free: int,
-    used: int,
-    min_free: int,
-    most: int,
-    rows_of: tuple[NDArray[np.uint32], ...],
-    owners: tuple[EntityArray, ...],
-    buffers: tuple[NDArray[np.uint8], ...],
-    counts: tuple[int, ...],
-    widths: tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...],
-    n_born: int,
-    homes: tuple[int, ...],
-    places: _Tables,
-    cells: tuple[NDArray[np.uint8], ...],
-    room: int,
     left: NDArray[np.int64],
+    numbers: NDArray[np.uint64],
+    entities: Any,
+    indices: Any,
+    managers: Any,
+    n_born: int,
+    parts: Any,
+    room: int,
 ) -> None:
-    """Let the dead go, then the others come, whose values lie in `cells`, each for `room` rows."""
-    mask = numbers[0]
-    freed = _free(dead, gone, numbers, handles, ring, head + n_free)
+    """Let the dead go, then the others come, whose values lie in cells, each for `room` rows."""
+    (handles, ring), (head, n_free, used, min_free, most) = entities, indices
+    mask, freed = numbers[0], 0
+    for entity in dead:
+        index = entity & mask
+        gone[index] = False
+        if entity >= numbers[2]:  # it has no further generation
+            handles[index] = index ^ np.uint64(1)
+        else:
+            ring[(head + n_free + freed) & (len(ring) - 1)] = index
+            handles[index] = (entity + numbers[1]) ^ np.uint64(1)
+            freed += 1
+    for k in range(len(managers)):
+        left[3 + k] = _take_out(dead, mask, managers[k])
     n_free += freed
-    for k in range(len(counts)):
-        befores, sizes = widths[k]
-        left[3 + k] = take_out(
-            dead, rows_of[k], owners[k], mask, counts[k], buffers[k], befores, sizes
-        )
-    early = min(n_born, max(0, n_free - min_free))
+    early = min(
+        n_born, max(0, n_free - min_free)
+    )  # so many of freed indices, then fresh ones
     fresh = min(n_born - early, most - used)
     left[0], left[1], left[2] = freed, 0, 0
     if n_born == 0 or n_born - fresh > n_free:
@@ -269,66 +248,57 @@ def _end_all(
         if early <= k < early + fresh:
             born[k] = numbers[1] | np.uint64(used + k - early)
         else:
-            index = np.uint64(ring[head & (len(ring) - 1)])
-            born[k] = handles[index] ^ np.uint64(1)
+            born[k] = handles[np.uint64(ring[head & (len(ring) - 1)])] ^ np.uint64(1)
             head += 1
-        for p in range(len(homes)):
-            if rows_of[homes[p]][born[k] & mask] != NO_ROW:  # of one who is dead
+        for p in range(len(parts)):
+            if (
+                managers[parts[p][0]][0][born[k] & mask] != _NO_ROW
+            ):  # of one who is dead
                 return
     left[1], left[2] = fresh, n_born
-    for k in range(n_born):
-        handles[born[k] & mask] = born[k]
-    for p in range(len(homes)):
-        home = homes[p]
-        _append(
-            born,
-            rows_of[home],
-            owners[home],
-            mask,
-            left[3 + home],
-            buffers[home],
-            places[p],
-            cells[p],
-            room,
-        )
+    for entity in born:
+        handles[entity & mask] = entity
+    for p in range(len(parts)):
+        home = parts[p][0]
+        _append(born, mask, left[3 + home], managers[home], parts[p], room)
 
 
 @kernel()
-def _free(
-    dead: EntityArray,
-    gone: NDArray[np.bool_],
-    numbers: NDArray[np.uint64],
-    handles: EntityArray,
-    ring: NDArray[np.uint32],
-    end: int,
-) -> int:
-    """Let entities be dead, and their indices wait at the end of a ring; return how many do."""
-    freed = 0
+def _take_out(dead: EntityArray, mask: np.uint64, manager: Any) -> int:
+    """Let the dead have no row, and the last of the n rows fill the holes; return how many stay."""
+    rows_of, owners, buffer, n, columns = manager
+    size, kept = np.uint64(len(rows_of)), n
+    gone = np.zeros((n >> 6) + 1, np.uint64)
     for entity in dead:
-        index = entity & numbers[0]
-        gone[index] = False
-        if entity >= numbers[2]:
-            handles[index] = index ^ np.uint64(1)
-        else:
-            ring[(end + freed) & (len(ring) - 1)] = index
-            handles[index] = (entity + numbers[1]) ^ np.uint64(1)
-            freed += 1
-    return freed
+        row = np.int64(rows_of[entity & mask]) if entity & mask < size else n
+        if row < n and owners[row] == entity:
+            gone[row >> 6] |= np.uint64(1) << np.uint64(row & 63)
+            rows_of[entity & mask] = _NO_ROW
+            kept -= 1
+    source = kept
+    for number in range((kept >> 6) + 1 if kept < n else 0):
+        word = gone[number]
+        for hole in range(number << 6, min((number + 1) << 6, kept) if word else 0):
+            if not word >> np.uint64(hole & 63) & np.uint64(1):
+                continue
+            while gone[source >> 6] >> np.uint64(source & 63) & np.uint64(1):
+                source += 1
+            rows_of[owners[source] & mask] = hole
+            for column in range(columns.shape[1]):
+                start, width = columns[0, column] * len(owners), columns[1, column]
+                for k in range(start, start + width):
+                    buffer[k + hole * width] = buffer[k + source * width]
+            source += 1
+    return int(kept)
 
 
 @kernel()
 def _append(
-    born: EntityArray,
-    rows_of: NDArray[np.uint32],
-    owners: EntityArray,
-    mask: np.uint64,
-    n: int,
-    buffer: NDArray[np.uint8],
-    places: NDArray[np.intp],
-    cells: NDArray[np.uint8],
-    room: int,
+    born: EntityArray, mask: np.uint64, n: int, manager: Any, part: Any, room: int
 ) -> None:
     """Write the rows of entities behind the n first ones."""
+    rows_of, owners, buffer, _, _ = manager
+    _, places, cells = part
     for k in range(len(born)):
         owners[n + k] = born[k]
         rows_of[born[k] & mask] = n + k

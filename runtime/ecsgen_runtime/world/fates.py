@@ -52,15 +52,9 @@ class Fates:
     """Who dies and who is born in one call of a kernel."""
 
     @classmethod
-    def of(
-        cls,
-        world: Any,
-        count: int,
-        rows: tuple[str, ...] = (),
-        births: tuple[Newborn, ...] = (),
-    ) -> Fates:
+    def of(cls, world: Any, count: int, *kinds: Any) -> Fates:
         """Return one; compiled ones may have another call's arrays."""
-        return cls(world, count, rows, births)
+        return cls(world, count, *kinds)
 
     def __init__(
         self,
@@ -130,7 +124,7 @@ class Fates:
         self._world.entities._destroy_distinct(dead)
         for manager in self._world._collecting:
             if manager.data._n:
-                manager.data._BULK.remove_dead(manager, dead)
+                manager.remove_many(dead)
 
     # --- births --------------------------------------------------------------------------
 
