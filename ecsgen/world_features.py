@@ -106,6 +106,7 @@ FEATURES: Final = (
         applies=lambda project: bool(project.world.records),
         base=lambda project: "RecordingWorld",
         attributes=lambda project: ("_recorded",),
+        test_support=("kernels", "world_kernels"),
     ),
     # Schedules: methods of the world that call kernels one after the other.
     WorldFeature(

@@ -24,6 +24,7 @@ from ecsgen_runtime.field_types import FloatField
 from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ecsgen_runtime.interchange import GivenTable
+from ecsgen_runtime.kernels.blocks import JoinedRows
 from ecsgen_runtime.policies.destroy import Gc
 from ecsgen_runtime.policies.instances import MappedOne
 from ecsgen_runtime.policies.maps import Sparse, grown_map
@@ -75,10 +76,16 @@ class EnergyColumns(QueryColumns):
     """Used up by living and moving. Shape (n,)."""
 
 
-class EnergyData(OwnedRows, HotColumns):
+class EnergyData(OwnedRows, JoinedRows, HotColumns):
     """The columns of a EnergyManager: views of the rows in use."""
 
-    __slots__ = ("_entity_cells", "_entity_column", "_stored_cells", "_stored_column")
+    __slots__ = (
+        "_entity_cells",
+        "_entity_column",
+        "_joined",
+        "_stored_cells",
+        "_stored_column",
+    )
     MANAGER: ClassVar = "EnergyManager"
     LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager

@@ -31,8 +31,11 @@ from ecsgen_runtime.kernels.chance import (
 )
 from ecsgen_runtime.kernels.folds import (
     FoldedCount,
+    FoldedExtreme,
     FoldedMean,
+    FoldedSum,
     FoldedValues,
+    FoldedWhole,
     std_of,
     table_blocks,
 )
@@ -42,7 +45,13 @@ from ecsgen_runtime.policies.groups import Group, Grouped
 from ecsgen_runtime.policies.ids import ids_of
 from ecsgen_runtime.queries.query import QueriedRows, QueryMatch
 from ecsgen_runtime.queries.query_rows import joined_rows
-from ecsgen_runtime.records import RecordedTable, RecordingWorld, Records, leading_rows
+from ecsgen_runtime.records import (
+    RecordedTable,
+    RecordingWorld,
+    Records,
+    leading_rows,
+    matching_rows,
+)
 from ecsgen_runtime.saved_world import SavedWorld
 from ecsgen_runtime.spaces.cell_order import TurnCells, move_to, near_now, turn_cells
 from ecsgen_runtime.spaces.search import NearBlocks, NearSearch
@@ -153,6 +162,8 @@ from .villager import (
 from .weapon import Weapon, WeaponFields, WeaponRef
 
 _1_u8_recorded: Final = np.array(1, np.uint8)
+_9_u16_recorded: Final = np.array(9, np.uint16)
+_0_0_f32_recorded: Final = np.array(0.0, np.float32)
 
 
 class _OutbreakTable(RecordedTable):
@@ -166,6 +177,10 @@ class _OutbreakTable(RecordedTable):
         "persons": "i8",
         "infectious": "i8",
         "exposed": "i8",
+        "days": "u8",
+        "longest": "f8",
+        "fed": "f8",
+        "strength": "f8",
         "spread": "f8",
         "health": "f8",
     }
@@ -187,12 +202,28 @@ class _OutbreakTable(RecordedTable):
         return self._column(3)
 
     @property
-    def spread(self) -> NDArray[np.float64]:
+    def days(self) -> NDArray[np.uint64]:
         return self._column(4)
 
     @property
-    def health(self) -> NDArray[np.float64]:
+    def longest(self) -> NDArray[np.float64]:
         return self._column(5)
+
+    @property
+    def fed(self) -> NDArray[np.float64]:
+        return self._column(6)
+
+    @property
+    def strength(self) -> NDArray[np.float64]:
+        return self._column(7)
+
+    @property
+    def spread(self) -> NDArray[np.float64]:
+        return self._column(8)
+
+    @property
+    def health(self) -> NDArray[np.float64]:
+        return self._column(9)
 
 
 class _IllTable(RecordedTable):
@@ -1345,8 +1376,11 @@ class Game(
         )
         _value1_fold = FoldedCount()
         _value2_fold = FoldedCount()
+        _value3_fold = FoldedWhole(np.uint64)
+        _value4_fold = FoldedExtreme(np.maximum, np.uint16(0))
         _columns = (
             BlockColumn(self.person.data._condition_column, _rows.members[0]),
+            BlockColumn(self.person.data._days_column, _rows.members[0]),
             BlockColumn(self.person.data._exposed_column, _rows.members[0]),
         )
         _working = (("?", (), False),)
@@ -1354,37 +1388,72 @@ class Game(
             for (
                 _n,
                 person_condition,
+                person_days,
                 person_exposed,
                 _tmp,
             ) in table_blocks(_rows.n, _columns, _working):
                 np.equal(person_condition, _1_u8_recorded, out=_tmp)
                 _value1_fold.add(_n, _tmp)
-                _value2_fold.add(_n, person_exposed)
+                np.less(person_days, _9_u16_recorded, out=_tmp)
+                _value2_fold.add(_n, person_exposed, _tmp)
+                _value3_fold.add(_n, person_days, person_exposed)
+                _value4_fold.add(_n, person_days)
             _value1 = _value1_fold.result
             _value2 = _value2_fold.result
-        _rows1 = self._living_rows(
+            _value3 = _value3_fold.result
+            _value4 = _value4_fold.result
+        _rows1 = matching_rows(self.grazers._join.match())
+        _value5_fold = FoldedSum()
+        _value6_fold = FoldedMean()
+        _columns1 = (
+            BlockColumn(rows_last(self.velocity.data._value_column), _rows1.members[1]),
+            BlockColumn(self.energy.data._stored_column, _rows1.members[2]),
+        )
+        _working1 = (("?", (), False),)
+        with np.errstate(all="ignore"):
+            for (
+                _n,
+                velocity_value,
+                energy_stored,
+                _tmp,
+            ) in table_blocks(_rows1.n, _columns1, _working1):
+                np.greater(velocity_value[0], _0_0_f32_recorded, out=_tmp)
+                _value5_fold.add(_n, energy_stored, _tmp)
+                _value6_fold.add(_n, energy_stored)
+            _value5 = _value5_fold.result
+            _value6 = _value6_fold.result
+        _rows2 = self._living_rows(
             self.position, self.bodies.n, self.entities._is_clean
         )
-        _value3_fold = FoldedValues(_rows1.n)
-        _columns1 = (
-            BlockColumn(rows_last(self.position.data._value_column), _rows1.members[0]),
+        _value7_fold = FoldedValues(_rows2.n)
+        _columns2 = (
+            BlockColumn(rows_last(self.position.data._value_column), _rows2.members[0]),
         )
-        _working1 = ()
-        with np.errstate(all="ignore"):
-            for _n, position_value in table_blocks(_rows1.n, _columns1, _working1):
-                _value3_fold.add(_n, position_value[0])
-            _value3 = _value3_fold.result
-        _rows2 = leading_rows(len(self.ablaze))
-        _value4_fold = FoldedMean()
-        _cells = chunk_cells(self.ablaze, ChunkField(2, 0), "f4")
-        _columns2 = (BlockColumn(_cells),)
         _working2 = ()
         with np.errstate(all="ignore"):
-            for _n, health_points in table_blocks(_rows2.n, _columns2, _working2):
-                _value4_fold.add(_n, health_points)
-            _value4 = _value4_fold.result
+            for _n, position_value in table_blocks(_rows2.n, _columns2, _working2):
+                _value7_fold.add(_n, position_value[0])
+            _value7 = _value7_fold.result
+        _rows3 = leading_rows(len(self.ablaze))
+        _value8_fold = FoldedMean()
+        _cells = chunk_cells(self.ablaze, ChunkField(2, 0), "f4")
+        _columns3 = (BlockColumn(_cells),)
+        _working3 = ()
+        with np.errstate(all="ignore"):
+            for _n, health_points in table_blocks(_rows3.n, _columns3, _working3):
+                _value8_fold.add(_n, health_points)
+            _value8 = _value8_fold.result
         self._write_line(
-            "outbreak", _rows.n, _value1, _value2, std_of(_value3), _value4
+            "outbreak",
+            _rows.n,
+            _value1,
+            _value2,
+            _value3,
+            _value4,
+            _value5,
+            _value6,
+            std_of(_value7),
+            _value8,
         )
 
     def _ill_line(self) -> None:
@@ -1459,8 +1528,8 @@ class Game(
 
         As if called in this order; all arguments are checked before the first one runs.
 
-        pass 1: outbreak writes a line; reads Person.condition, Person.exposed,
-        Position.value, Health.points.
+        pass 1: outbreak writes a line; reads Person.condition, Person.days,
+        Person.exposed, Velocity.value, Energy.stored, Position.value, Health.points.
         pass 2: ill (at ticks 0, 7, …) writes a line; reads Person.condition,
         Person.exposed.
         pass 3: tick adds 1.

@@ -90,6 +90,120 @@ class TestSeeds(kernel_inputs.WorldSeededCases):
     world = Game
 
 
+def outbreak__persons_of_one(row: kernels.Row) -> kernels.Value:
+    """What `outbreak__persons` takes of one row."""
+    return kernels.number("?", True)
+
+
+def outbreak__infectious_of_one(row: kernels.Row) -> kernels.Value:
+    """What `outbreak__infectious` takes of one row."""
+    _1 = kernels.number("u1", 1)
+    return kernels.apply("==", row["Person.condition"], _1)
+
+
+def outbreak__exposed_of_one(row: kernels.Row) -> kernels.Value:
+    """What `outbreak__exposed` takes of one row."""
+    _1 = kernels.number("u2", 9)
+    _2 = kernels.apply("<", row["Person.days"], _1)
+    if not _2[0]:
+        return []
+    return row["Person.exposed"]
+
+
+def outbreak__days_of_one(row: kernels.Row) -> kernels.Value:
+    """What `outbreak__days` takes of one row."""
+    if not row["Person.exposed"][0]:
+        return []
+    return row["Person.days"]
+
+
+def outbreak__longest_of_one(row: kernels.Row) -> kernels.Value:
+    """What `outbreak__longest` takes of one row."""
+    return row["Person.days"]
+
+
+def outbreak__fed_of_one(row: kernels.Row) -> kernels.Value:
+    """What `outbreak__fed` takes of one row."""
+    _1 = kernels.element(row["Velocity.value"], (3,), 0)
+    _2 = kernels.number("f4", 0.0)
+    _3 = kernels.apply(">", _1, _2)
+    if not _3[0]:
+        return []
+    return row["Energy.stored"]
+
+
+def outbreak__strength_of_one(row: kernels.Row) -> kernels.Value:
+    """What `outbreak__strength` takes of one row."""
+    return row["Energy.stored"]
+
+
+def outbreak__spread_of_one(row: kernels.Row) -> kernels.Value:
+    """What `outbreak__spread` takes of one row."""
+    return kernels.element(row["Position.value"], (3,), 0)
+
+
+def ill___of_one(row: kernels.Row) -> kernels.Value:
+    """What `ill__` takes of one row."""
+    _1 = kernels.number("u1", 1)
+    return kernels.apply("==", row["Person.condition"], _1)
+
+
+class TestRecords(world_kernels.RecordCases):
+    world = Game
+    subjects: ClassVar = SUBJECTS | UNOWNED
+    tables: ClassVar = {
+        ("outbreak", "persons"): world_kernels.Told(
+            "person", {"Person": "person"}, outbreak__persons_of_one, how="count"
+        ),
+        ("outbreak", "infectious"): world_kernels.Told(
+            "person", {"Person": "person"}, outbreak__infectious_of_one, how="count"
+        ),
+        ("outbreak", "exposed"): world_kernels.Told(
+            "person", {"Person": "person"}, outbreak__exposed_of_one, how="count"
+        ),
+        ("outbreak", "days"): world_kernels.Told(
+            "person", {"Person": "person"}, outbreak__days_of_one, how="sum"
+        ),
+        ("outbreak", "longest"): world_kernels.Told(
+            "person", {"Person": "person"}, outbreak__longest_of_one, how="max"
+        ),
+        ("outbreak", "fed"): world_kernels.Told(
+            "grazers",
+            {
+                "Position": "position",
+                "Velocity": "velocity",
+                "Energy": "energy",
+                "Kin": "kin",
+            },
+            outbreak__fed_of_one,
+            how="sum",
+        ),
+        ("outbreak", "strength"): world_kernels.Told(
+            "grazers",
+            {
+                "Position": "position",
+                "Velocity": "velocity",
+                "Energy": "energy",
+                "Kin": "kin",
+            },
+            outbreak__strength_of_one,
+            how="mean",
+        ),
+        ("outbreak", "spread"): world_kernels.Told(
+            "bodies",
+            {"Position": "position", "Velocity": "velocity"},
+            outbreak__spread_of_one,
+            how="std",
+        ),
+        ("ill", ""): world_kernels.Told(
+            "person",
+            {"Person": "person"},
+            ill___of_one,
+            fields=["Person.condition", "Person.exposed"],
+        ),
+    }
+
+
 class TestSchedules(world_kernels.ScheduleCases):
     world = Game
     subjects: ClassVar = SUBJECTS

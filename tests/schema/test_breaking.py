@@ -377,6 +377,35 @@ WORLDS: list[Case] = [
         MOVED + "schedule:\n  day: [Body.age, Body.tire, Body.rest]\n",
         MOVED + "schedule:\n  day: [Body.age, Body.rest, Body.tire]\n",
     ),
+    Case(
+        "table gone",
+        MOVED + "records: {all: {n: {count: Body}}}\n",
+        MOVED + "records: {some: {n: {count: Body}}}\n",
+        code="E951:10",
+    ),
+    Case(
+        "records gone",
+        MOVED + "records: {all: {n: {count: Body}}}\n",
+        MOVED,
+        code="E951:9",
+    ),
+    Case(
+        "column gone, one of another type, and one more",
+        MOVED + "records: {all: {n: {count: Body}, x: {sum: Body.kept}}}\n",
+        MOVED + "records:\n  all: {x: {mean: Body.kept}, more: {count: Body}}\n",
+        code="E951:11 E952:11",
+    ),
+    Case(
+        "column of a line for each row gone",
+        MOVED + "records: {all: {rows: Body, fields: [kept]}}\n",
+        MOVED + "records: {all: {rows: Body}}\n",
+        code="E951:10",
+    ),
+    Case(
+        "table in another order, of other rows",
+        MOVED + "records: {all: {n: {count: Body}, x: {sum: Body.kept}}}\n",
+        MOVED + "records: {all: {x: {sum: Body.kept, where: tick > 3}, n: {count: Body}}}\n",
+    ),
     Case("world renamed", component() + WORLD, component() + "---\nworld: Town\n"),
     Case(
         "world of a name of its own renamed",

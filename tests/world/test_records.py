@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import re
 import statistics
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,22 @@ import pytest
 from ecsgen_runtime.bulk import Sizes
 
 from ecsgen.config import BACKENDS
-from tests.support.world_package import world_package
+from tests.support.world_package import load, sources, world_package
 
+USER = """\
+from typed_records import World
+
+w = World()
+reveal_type(w.records.sheep.old)
+reveal_type(w.records.sheep.mean)
+reveal_type(w.records.glow.id)
+reveal_type(w.records.herd.woolly)
+w.records.open("out", format="csv", lines=3, append=True)
+w.records.open("out", format="json")  # wrong
+w.records.sheep.goats  # wrong
+w.records.wolves  # wrong
+count: int = len(w.records.herd) + len(w.records.herd.columns["kind"])
+"""
 HOWS = ("sum", "min", "max", "mean", "std", "median", "gini")
 SCHEMA = """\
 enum: Kind
@@ -419,3 +435,21 @@ def test_copies_have_no_lines(package: Any, copied: Callable[[Any], Any], tmp_pa
     assert not [*tmp_path.rglob("*.csv")]
     with pytest.raises(AttributeError):
         w.records = None
+
+
+def test_types_to_mypy(tmp_path: Path) -> None:
+    api = pytest.importorskip("mypy.api")
+    for path, text in sources(load(SCHEMA)).items():
+        file = tmp_path / "typed_records" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    user = tmp_path / "user.py"
+    user.write_text(USER, encoding="utf-8")
+    said, _, _ = api.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(user)])
+    revealed = re.findall(r'user.py:(\d+): note: Revealed type is "(.*)"', said)
+    array = r"numpy.ndarray\[.*numpy.dtype\[numpy.%s"
+    wanted = ("signedinteger", "float64|numpy.floating", "unsignedinteger", "bool")
+    for (_, shown), scalar in zip(revealed, wanted, strict=True):
+        assert re.match(array % f"({scalar})", shown), shown
+    wrong = re.findall(r"user.py:(\d+): error", said)
+    assert wrong == [str(k) for k, line in enumerate(USER.split("\n"), 1) if "wrong" in line], said

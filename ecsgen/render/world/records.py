@@ -15,6 +15,7 @@ from ecsgen.model.programs import (
     Constant,
     Expression,
     FieldValue,
+    Folding,
     Local,
     Program,
     Step,
@@ -28,6 +29,7 @@ from ecsgen.render.blocks.block_method import block_loop
 from ecsgen.render.blocks.drivers import Driver, working_cells
 from ecsgen.render.calls import call, collection, mapping, method_lines
 from ecsgen.render.giving_way import marked
+from ecsgen.render.kernels.oracle import ReductionCheck
 from ecsgen.render.kernels.sources import ChunkSource, Source, field_of, source_of
 from ecsgen.render.loops.code import Code, Level, cut, infix, number, spelled
 from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type
@@ -36,7 +38,7 @@ from ecsgen.render.loops.grid_near import Grids
 from ecsgen.render.loops.loop_body import LoopBody
 from ecsgen.render.loops.loop_fates import LoopFates
 from ecsgen.render.quoting import literal
-from ecsgen.schema.names import query_classes
+from ecsgen.schema.names import module_name, query_classes
 
 WHERE: Final = "where"
 """Stands for how a table with a line for each row chooses these."""
@@ -173,6 +175,18 @@ class TableTexts:
             yield field.name, field.type.scalar
         for column in self._table.columns:
             yield column.name, column.scalar
+
+    @property
+    def cases(self) -> list[RecordCase]:
+        """What generated tests compare: all but what grids and chunks have, and the time."""
+        table = self._table
+        if table.rows:
+            value = table.program.where or Constant(BOOL, True)
+            lines = Reduction("", "count", "", over=table.rows, program=Folding(value))
+            found = [RecordCase(table, lines, self._world)]
+        else:
+            found = [RecordCase(table, column, self._world) for column in table.columns]
+        return [case for case in found if case.can_be_told(self._known)]
 
     # --- whose rows ------------------------------------------------------------------------------
 
@@ -371,6 +385,44 @@ class TableTexts:
         variables = ", ".join(one.variable for one in wanted)
         head = f"({variables},) =" if len(wanted) == 1 else f"{variables} ="
         return [*self._naming(), *method_lines(call(f"{head} {loop.name}", passed, 8))]
+
+
+class RecordCase:
+    """A column, or lines of rows, as tests know it."""
+
+    def __init__(self, table: Table, column: Reduction, world: World) -> None:
+        self.key = f"({literal(table.name)}, {literal(column.name)})"
+        self.function = f"{table.name}__{column.name}_of_one"
+        self._table = table
+        self._column = column
+        self._members = world.members_of(column.over)
+
+    def can_be_told(self, known: Mapping[str, Component]) -> bool:
+        """Whether tests can make up rows for it."""
+        program = self._column.program
+        times = (one for one in (program.value, program.where) if one is not None)
+        parts = [known[name] for name in self._members]
+        is_plain = all(not one.chunk and one.grid is None and one.on is None for one in parts)
+        return is_plain and bool(parts) and all(_timed(one) == one for one in times)
+
+    @property
+    def oracle(self) -> str:
+        """The function of one row."""
+        name = self.function.removesuffix("_of_one")
+        return ReductionCheck(replace(self._column, name=name)).function
+
+    @property
+    def told(self) -> str:
+        """The item of the dict of all."""
+        modules = [f"{literal(n)}: {literal(module_name(n))}" for n in self._members]
+        over, column = module_name(self._column.over), self._column
+        given = [literal(over), f"{{{', '.join(modules)}}}", self.function]
+        if column.name:
+            given.append(f"how={literal(column.how)}")
+        else:
+            fields = [literal(f"{one.owner}.{one.name}") for one in self._table.fields]
+            given.append(f"fields=[{', '.join(fields)}]")
+        return call(f"{self.key}: world_kernels.Told", given, 8, ",")
 
 
 class TableLoop:

@@ -402,17 +402,18 @@ def check_reduction(
 
     found = values()
     matching = [one for one in found if one]
-    _compare_reduction(run(manager, name, {}), matching, how)
+    compare_reduction(run(manager, name, {}), matching, how)
     for choose in (max, min) if matching else ():
         found = values()
         places = [k for k in range(len(found)) if found[k]]
         last = choose(places, key=lambda k: found[k][0])
         _rotate(subject, manager, len(found) - 1 - last)
         matching = [one for one in values() if one]
-        _compare_reduction(run(manager, name, {}), matching, how)
+        compare_reduction(run(manager, name, {}), matching, how)
 
 
-def _compare_reduction(found: Any, values: list[Value], how: str) -> None:
+def compare_reduction(found: Any, values: list[Value], how: str) -> None:
+    """Compare what is made of the values of all rows with what Python makes of them."""
     if how == "count":
         assert found == sum(bool(one[0]) for one in values)
     elif not values:

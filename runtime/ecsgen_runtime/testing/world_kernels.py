@@ -31,7 +31,16 @@ from .kernel_inputs import (
     same_cells,
     used_rows,
 )
-from .kernels import Asked, Others, Row, handles, in_turns, link
+from .kernels import (
+    Asked,
+    Others,
+    Row,
+    Value,
+    compare_reduction,
+    handles,
+    in_turns,
+    link,
+)
 from .spaces import Crowd, Members, Rows
 from .subject import Roomy, refuses, same, skipped_if_full
 
@@ -115,6 +124,10 @@ class Place(Row):
     def place(self, name: str) -> int:
         """Return which row of a field's column it is."""
         return self._rows[name.partition(".")[0]]
+
+    def of(self, name: str) -> Any:
+        """Return a field as Python has it."""
+        return self[name][0].item()
 
 
 def flat_names(whole: Whole) -> dict[str, NDArray[Any]]:
@@ -657,3 +670,95 @@ class ScheduleCases(Roomy):
                 given = {**schedule.arguments, wrong: "wrong"}
                 refuses((TypeError, ValueError), getattr(w, name), **given)
                 assert self.columns(w) == before
+
+
+# --- Tables have what plain Python makes of the same rows, one after the other --------
+
+
+class Told(NamedTuple):
+    """A column of a table, or a table with a line for each row."""
+
+    over: str
+    modules: Mapping[str, str]
+    """The components that its rows have: the attributes of the world."""
+    value: Callable[[Row], Value]
+    """What a row has for it, nothing if it does not match; of lines whether it has one."""
+    how: str = ""
+    """What is made of the values of all rows; nothing: a line for each."""
+    fields: Sequence[str] = ()
+    """What lines have of a row, behind whose it is."""
+
+    @property
+    def every(self) -> Mapping[str, str]:
+        """All components that it has to do with."""
+        return self.modules
+
+    @property
+    def kinds(self) -> Sequence[tuple[str, ...]]:
+        """What entities have."""
+        return [tuple(sorted(self.modules.values()))]
+
+
+class RecordCases(WorldKernelStepsCases):
+    """The tables of a world."""
+
+    kernels: ClassVar[Mapping[str, Case]] = {}
+    tables: ClassVar[Mapping[tuple[str, str], Told]]
+    """By table and column; lines of rows have none."""
+
+    def peopled(self, told: Any, seed: int) -> Any:
+        """Return a world of entities, some of them dead, with values that can be added."""
+        w, rng = self.filled(told, seed), np.random.default_rng(seed)
+        for module in told.modules.values():
+            manager, subject = getattr(w, module), self.subjects[module]
+            columns = columns_of(subject, manager)
+            for name, column in columns.items():
+                if name != "entity" and column.dtype.kind in "biuf":
+                    column[...] = random_cells(
+                        column.dtype, column.shape, rng, tame=True
+                    )
+            choose_members(subject, columns, rng)
+            put_columns(subject, manager, columns)
+        w.entities.destroy_many(w.entities.live()[::5])
+        return w
+
+    def places(self, w: Any, told: Told) -> list[Place]:
+        """Return the rows that count, in order: of the living, active ones."""
+        managers = {name: getattr(w, module) for name, module in told.modules.items()}
+        columns = flat_names(
+            {
+                name: columns_of(self.subjects[told.modules[name]], manager)
+                for name, manager in managers.items()
+            }
+        )
+        return [
+            Place(columns, rows)
+            for rows in self.rows_of(w, told.over, told.modules)
+            if all(
+                row < running(managers[name])
+                and w.entities.alive(columns.get(f"{name}.entity", {row: -1})[row])
+                for name, row in rows.items()
+            )
+        ]
+
+    @pytest.mark.parametrize("seed", [0, 1, 2])
+    def test_lines(self, seed: int) -> None:
+        """Each table has what it should, of a third of the columns at a time."""
+        for (name, column), told in [*self.tables.items()][seed::3]:
+            w = self.peopled(told, seed)
+            w.tick = 7 + seed
+            table = getattr(w.records, name)
+            table.write()
+            places = self.places(w, told)
+            with np.errstate(all="ignore"):
+                values = [told.value(one) for one in places]
+            assert set(table.tick) <= {7 + seed}
+            if told.how:
+                found = [one for one in values if one]
+                compare_reduction(table.columns[column][0].item(), found, told.how)
+                continue
+            some = [one for one, is_in in zip(places, values, strict=True) if is_in[0]]
+            assert len(table) == len(some)
+            for field in told.fields:
+                cells = table.columns[field.partition(".")[2]]
+                assert cells.tolist() == [one.of(field) for one in some]

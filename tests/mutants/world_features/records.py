@@ -1,0 +1,52 @@
+"""Ways to break what the world records."""
+
+from tests.mutants._base import Mutant, module, world
+
+WORLD = ("test_world.py",)
+
+GROUPS = (
+    world(
+        "records_numpy",
+        Mutant("all rows match", r"(_fold\.add\(_n, \w+), \w+\)$", r"\1)"),
+        Mutant("a column beside", r"^( +)\(self\.person\.data\._exposed_column, 0\),$", ""),
+        Mutant("lines of all rows", r"(_rows,\s+)_where,$", r"\1None,"),
+        Mutant("rows of another component", r"_rows(\d?)\.members\[1\]", r"_rows\1.members[0]"),
+        Mutant("the mean is the sum", r"FoldedMean\(\)", "FoldedSum()"),
+        Mutant("the largest is the smallest", r"np\.maximum, np\.uint16\(0\)", "np.minimum, 65535"),
+    ),
+    world(
+        "records_numba",
+        Mutant("the first row is left out", r"for i in range\(size\):", "for i in range(1, size):"),
+        Mutant("all rows are added", r"(\+= .*) if .* else (0\.0|np\.uint64\(0\))$", r"\1"),
+        Mutant("rows do not count", r"^( +)matching\d? \+= 1$", r"\1pass"),
+        Mutant("the largest is the smallest", r"= maximum\(best", "= minimum(best"),
+    ),
+    module(
+        "_runtime/records.py",
+        WORLD,
+        Mutant("the dead count", r"if not alive\.all\(\):", "if False:"),
+        Mutant("new lines do not count", r"used \+ k, count \+ k", "used + k, count"),
+        Mutant("rows that match are the first", r"np\.flatnonzero\(where\)", "np.arange(k)"),
+        Mutant("lines have no time", r"columns\[0\]\[place : place \+ k\] = tick", "pass"),
+        Mutant("a line has no time", r"\(self\.tick, \*values\)", "(0, *values)"),
+    ),
+    module(
+        "_runtime/kernels/folds.py",
+        WORLD,
+        Mutant("floats that do not match", r"if where is not None:  # all bits", "if False:  #"),
+        Mutant(
+            "integers that do not match", r"cells if where is None else cells \* where", "cells"
+        ),
+        Mutant("the mean is of all rows", r"self\._matching \+= _matching\(n, where\)$", "pass"),
+        Mutant("the variance", r"return sqrt\((in_order\(apart \* apart\) / n)\)", r"return \1"),
+        Mutant("as of a sample", r"apart \* apart\) / n\)", "apart * apart) / (n - 1))"),
+    ),
+    module(
+        "_runtime/compiled/compiled_folds.py",
+        WORLD,
+        Mutant("lanes are left out", r"total \+= whole\[place\] \+ lanes\[place\]", "pass"),
+        Mutant("places begin with 0", r"\(place \+ 1\) \* ", "place * "),
+        Mutant("values are not in order", r"ranked = np\.sort\(values\)", "ranked = values"),
+        Mutant("squares of values", r"apart = value - mean", "apart = value"),
+    ),
+)
