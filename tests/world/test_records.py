@@ -88,6 +88,8 @@ records:
     ages: {sum: Sheep.age}
     vast: {sum: Sheep.vast, where: Sheep.age > 3}
     wrapped: {sum: Sheep.big * 2}
+    doubled: {sum: Sheep.energy * 2}
+    trebled: {mean: Sheep.energy * 3}
     far: {max: Sheep.place.x + Sheep.parts.y}
     light: {min: Sheep.weight, where: Sheep.woolly}
     least: {min: Sheep.big}
@@ -250,6 +252,9 @@ def test_columns_of_one_component(package: Any, rows: int, is_odd: bool) -> None
     assert line["ages"] == sum(int(one[2]) for one in sheep)
     assert line["vast"] == sum(int(one[4]) for one in sheep if one[2] > 3) % 2**64
     assert line["wrapped"] == wrapped(sum(int(one[3]) * 2 for one in sheep))
+    energies = [one[0] for one in sheep]
+    assert same(line["doubled"], of_all("sum", [one * 2 for one in energies]))
+    assert same(line["trebled"], of_all("mean", [one * 3 for one in energies]))
     far = [float(one[7][0]) + one[8] for one in sheep]
     assert same(line["far"], of_all("max", far))
     assert same(line["light"], of_all("min", [one[1] for one in sheep if one[5]]))

@@ -45,9 +45,13 @@ def table_blocks(
         BlockColumn(c.cells[..., c.rows]) if isinstance(c.rows, slice) else c
         for c in columns
     ]
+    gathered = [column.rows is not None for column in columns]
+    if 0 < count <= BLOCK and not any(gathered):  # few rows have to be quick
+        memory = [working_memory(kind, count) for kind in working]
+        yield (count, *(column.cells for column in columns), *memory)
+        return
     kinds = (*[column.memory for column in columns], *working)
     size = min(count, BLOCK) or 1
-    gathered = [column.rows is not None for column in columns]
     rooms = [
         *(size if one else 0 for one in gathered),
         *(size for _ in working),
@@ -132,8 +136,9 @@ class FoldedSum(Fold):
 
     __slots__ = ("_lanes", "_seen")
 
+    _lanes: NDArray[np.float64]
+
     def __init__(self) -> None:
-        self._lanes = np.zeros(LANES)
         self._seen = 0
 
     def add(self, n: int, values: Any, where: Where = None) -> None:
@@ -147,15 +152,18 @@ class FoldedSum(Fold):
         if n > rest:
             lanes = np.add.reduce(cells[: n - rest].reshape(-1, LANES))
             lanes[:rest] += cells[n - rest :]
-            self._lanes += lanes
         else:
-            self._lanes[:rest] += cells
+            lanes = cells.copy()  # of memory that others write to
+        if self._seen:
+            self._lanes[: len(lanes)] += lanes
+        else:
+            self._lanes = lanes
         self._seen += n
 
     @property
     def result(self) -> float:
         """The sum; 0 of none."""
-        return in_order(self._lanes[: self._seen])
+        return in_order(self._lanes) if self._seen else 0.0
 
 
 class FoldedMean(FoldedSum):
