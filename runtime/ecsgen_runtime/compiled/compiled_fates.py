@@ -17,7 +17,7 @@ from ..world.fates import Fates as PlainFates
 from ..world.fates import defaults
 from .kernel import kernel
 
-_KEPT: Final = 4096
+_KEPT: Final = 16_384
 """Of up to so many rows and indices the arrays are kept from call to call."""
 
 _PLAIN: Final = {"packed", "sparse", "one", "standing"}
@@ -267,6 +267,7 @@ def _end_all(
 def _take_out(dead: EntityArray, mask: np.uint64, manager: Any) -> int:
     """Let the dead have no row, and the last of the n rows fill the holes; return how many stay."""
     rows_of, owners, buffer, n, columns = manager
+    cells = buffer, buffer.view(np.uint64)
     size, kept = np.uint64(len(rows_of)), n
     gone = np.zeros((n >> 6) + 1, np.uint64)
     for entity in dead:
@@ -286,8 +287,7 @@ def _take_out(dead: EntityArray, mask: np.uint64, manager: Any) -> int:
             rows_of[owners[source] & mask] = hole
             for column in range(columns.shape[1]):
                 start, width = columns[0, column] * len(owners), columns[1, column]
-                for k in range(start, start + width):
-                    buffer[k + hole * width] = buffer[k + source * width]
+                _copy(cells, start + source * width, cells, start + hole * width, width)
             source += 1
     return int(kept)
 
@@ -299,6 +299,7 @@ def _append(
     """Write the rows of entities behind the n first ones."""
     rows_of, owners, buffer, _, _ = manager
     _, places, cells = part
+    given, to = (cells, cells.view(np.uint64)), (buffer, buffer.view(np.uint64))
     for k in range(len(born)):
         owners[n + k] = born[k]
         rows_of[born[k] & mask] = n + k
@@ -306,5 +307,15 @@ def _append(
         width = places[1, column]
         source = places[2, column] * room
         target = places[0, column] * len(owners) + n * width
-        for k in range(width * len(born)):
-            buffer[target + k] = cells[source + k]
+        _copy(given, source, to, target, width * len(born))
+
+
+@kernel(forceinline=True)
+def _copy(given: Any, source: Any, to: Any, target: Any, count: Any) -> None:
+    """Copy bytes, eight at a time where they lie so; both are given as bytes and as words."""
+    if (source | target | count) & 7 == 0:
+        for k in range(count >> 3):
+            to[1][(target >> 3) + k] = given[1][(source >> 3) + k]
+    else:
+        for k in range(count):
+            to[0][target + k] = given[0][source + k]

@@ -40,6 +40,9 @@ class Axes(NamedTuple):
     wraps_x: bool
     wraps_y: bool
     wraps_z: bool
+    per_y: float
+    """1 / y; multiplied in a fraction of the time that a division takes."""
+    per_z: float
 
 
 def axes_of(grid: GridManager) -> Axes:
@@ -52,7 +55,7 @@ def _axes_of(layout: GridLayout) -> Axes:
     more = 3 - len(layout.shape)
     sizes = (1,) * more + layout.shape
     (x, y, z), (a, b, c) = sizes, (False,) * more + layout.wrap
-    return Axes(layout.cells, x, y, z, a, b, c)
+    return Axes(layout.cells, x, y, z, a, b, c, 1 / y, 1 / z)
 
 
 @kernel()
@@ -82,14 +85,14 @@ def _moved(place: Any, size: Any) -> Any:
 
 @kernel(forceinline=True)
 def _places(axes: Any, cell: Any) -> Any:
-    """Return where a cell is along each axis; 32 bits are divided in a third of the time."""
-    strip, line = np.uint32(cell), np.uint32(axes.z)
-    z = strip % line
-    strip = strip // line
+    """Return where a cell is along each axis. Exact: below 2^31 the error of a quotient is less
+    than half a step is of it."""
+    strip = np.int64((np.float64(cell) + 0.5) * axes.per_z)
+    z = np.int64(cell) - strip * axes.z
     if axes.x == 1:
-        return 0, np.int64(strip), np.int64(z)
-    y = strip % np.uint32(axes.y)
-    return np.int64(strip // np.uint32(axes.y)), np.int64(y), np.int64(z)
+        return 0, strip, z
+    plane = np.int64((np.float64(strip) + 0.5) * axes.per_y)
+    return plane, strip - plane * axes.y, z
 
 
 @kernel(forceinline=True)
