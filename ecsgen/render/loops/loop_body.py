@@ -35,7 +35,7 @@ from ecsgen.render.loops.elements import element_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type, cells_of
 from ecsgen.render.loops.grid_near import Grids, OnGrid
 from ecsgen.render.loops.loop_fates import LoopFates
-from ecsgen.render.loops.near import Neighbours, Now, Questions, sums_together
+from ecsgen.render.loops.near import Neighbours, Now, Questions
 from ecsgen.render.loops.row_lookup import Lookups
 from ecsgen.render.loops.stencil import Stencil, StencilQuestions
 from ecsgen.render.loops.values import (
@@ -277,8 +277,7 @@ class LoopBody(Emitter):
 
     def run(self, statements: Sequence[form.Statement]) -> None:
         """Write what statements do."""
-        answered: set[str] = set()
-        for number, one in enumerate(statements):
+        for one in statements:
             match one:
                 case form.Say():
                     if not self.is_flat:
@@ -294,22 +293,14 @@ class LoopBody(Emitter):
                     self._fetch(one)
                 case form.List():
                     self.write(*self._nears[one.near].listed(self))
-                case form.Ask(to=to) if to.name not in answered:
+                case form.Ask():
                     near = self._nears[one.question.near]
-                    several = sums_together(statements[number:]) if near.ways else []
-                    if len(several) > 1:
-                        for each, held in zip(
-                            several, Questions(self, near).sums(several), strict=True
-                        ):
-                            self.locals_[each.to.name] = held
-                            answered.add(each.to.name)
-                        continue
                     asking = (
                         StencilQuestions(self, near)
                         if isinstance(near, Stencil)
                         else Questions(self, near)
                     )
-                    self.locals_[to.name] = asking.answer(one)
+                    self.locals_[one.to.name] = asking.answer(one)
                 case form.Pick():
                     self.locals_[one.to.name] = self._pick(one)
                 case form.Set():

@@ -4,12 +4,12 @@ before the kernel, or as it is now; and questions, for each of which there is a 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from ecsgen.kernels.form import Ask, Say, Set, Statement
-from ecsgen.model.programs import Distance, Expression, Local, Offset, OtherField, Question, walk
+from ecsgen.kernels.form import Ask
+from ecsgen.model.programs import Distance, Expression, Offset, OtherField, Question, walk
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernels.sources import Asked
 from ecsgen.render.loops.code import Code, Level, called, cut
@@ -430,26 +430,8 @@ class Questions:
             self._emit.write(f"{held.at(0).text} += 1 if {test.within(Level.OR)} else 0")
         return held
 
-    def sums(self, nodes: Sequence[Ask]) -> list[Value]:
-        """The statements of several questions, and the answers: sums of which one loop adds all."""
-        emit = self._emit
-        sums = [self._sum(one.to.type, one.how, value_of(one)) for one in nodes]
-        asked = [(value_of(one), one.question.where) for one in nodes]
-        with self._each(*(each for both in asked for each in both if each is not None)):
-            for (held, add, _), (value, where) in zip(sums, asked, strict=True):
-                test = "" if where is None else f"if {emit.value(where).at(0).text}"
-                with emit.block(test) if test else nullcontext():
-                    emit.change(held, emit.value(value), add)
-        return [answer() for _, _, answer in sums]
-
     def _added(self, type_: Type, how: str, value: Expression) -> Value:
-        held, add, answer = self._sum(type_, how, value)
-        with self._each(value):
-            self._emit.change(held, self._emit.value(value), add)
-        return answer()
-
-    def _sum(self, type_: Type, how: str, value: Expression) -> _Sum:
-        """What is added to, how, and what comes of it: floats in f64, one after the other."""
+        """Floats in f64, one after the other."""
         is_float = type_.is_float
         total = type_.of_scalar("f64") if is_float else type_
         one = Type(total.scalar)
@@ -461,13 +443,16 @@ class Questions:
                 code = called(SCALARS[total.scalar].numpy, code)
             return arithmetic("+", one, there, code).text
 
+        with self._each(value):
+            self._emit.change(held, self._emit.value(value), add)
+
         def at(place: Place) -> Code:
             code = held.at(place)
             if how == "mean":
                 code = Code(f"{code.text} / {self._count}", Level.PRODUCT)
             return code if type_.scalar == "f64" or not is_float else called("np.float32", code)
 
-        return held, add, lambda: self._emit.stored(Value(type_, at), "asked")
+        return self._emit.stored(Value(type_, at), "asked")
 
     def _extreme(self, type_: Type, how: str, value: Expression) -> Value:
         nan = Code(f"{SCALARS[type_.scalar].numpy}(np.nan)")
@@ -498,41 +483,6 @@ class Questions:
             self._meet(self._which(first), value)
             emit.store(emit.value(value), held)
         return held
-
-
-_Sum = tuple[Value, Callable[[Code, Code], str], Callable[[], Value]]
-
-
-def value_of(node: Ask) -> Expression:
-    """What is asked of each."""
-    assert node.value is not None
-    return node.value
-
-
-def sums_together(statements: Sequence[Statement]) -> list[Ask]:
-    """Return the first statement, which asks, with those behind it that may be answered by the same
-    loop: sums over the same neighbours, of what nothing between them changes."""
-    found: list[Ask] = []
-    made = set[str]()
-    for one in statements:
-        match one:
-            case Ask(to=to, question=question):
-                parts = [part for part in (question.value, question.where) if part is not None]
-                used = {n.name for part in parts for n in walk(part) if isinstance(n, Local)}
-                is_sum = one.how == "sum" and one.value is not None
-                is_near = not found or question.near == found[0].question.near
-                if is_sum and is_near and not used & made:
-                    found.append(one)
-                elif not found:
-                    break
-                made.add(to.name)
-            case Set(to=to):
-                made.add(to.name)
-            case Say():
-                continue
-            case _:
-                break
-    return found
 
 
 def _is_far(value: Expression) -> bool:
