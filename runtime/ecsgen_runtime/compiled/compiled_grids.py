@@ -16,7 +16,6 @@ from ..grids.crowds import rows_alive
 from ..grids.grid_layout import GridLayout
 from ..grids.standing import Standing
 from ..handles import RowArray
-from ..kernels.blocks import ALL_ROWS
 from ..policies.destroy import Callback, Gc
 from ..policies.packed import Packed
 from ..typed import NamedTuple
@@ -287,12 +286,15 @@ def crowds_of(manager: Standing) -> Crowds:
     return crowd.order[1]
 
 
+_ALL_ROWS: Final = np.zeros(1, np.intp)
+
+
 def choosable_rows(manager: Any) -> tuple[int, RowArray]:
     """Return how many rows of living entities there are, active ones, and these, of which only the
     first is there if they follow each other; O(1) if nobody is dead, else O(n)."""
     data = manager.data
     if _has_no_dead(manager, manager._entities) and isinstance(manager, Packed):
-        return getattr(data, "_n_active", data._n), ALL_ROWS
+        return getattr(data, "_n_active", data._n), _ALL_ROWS
     rows = rows_alive(manager)
     return len(rows), rows
 
