@@ -10,8 +10,8 @@ GROUPS = (
         Mutant("all rows match", r"(_fold\.add\(_n, \w+), \w+\)$", r"\1)"),
         Mutant("a column beside", r"^( +)\(self\.person\.data\._exposed_column, 0\),$", ""),
         Mutant("lines of all rows", r"(_rows,\s+)_where,$", r"\1None,"),
-        Mutant("rows of another component", r"_rows(\d?)\.members\[1\]", r"_rows\1.members[0]"),
-        Mutant("the mean is the sum", r"FoldedMean\(\)", "FoldedSum()"),
+        Mutant("rows of another component", r"_rows(\d?)\.members\[2\]", r"_rows\1.members[0]"),
+        Mutant("the mean is the sum", r"(_value6_fold = )FoldedMean\(\)", r"\1FoldedSum()"),
         Mutant("the largest is the smallest", r"np\.maximum, np\.uint16\(0\)", "np.minimum, 65535"),
     ),
     world(
