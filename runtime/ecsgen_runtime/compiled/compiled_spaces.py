@@ -436,7 +436,7 @@ def move_to(cells: TurnCells, row: int, place: Sequence[Any]) -> None:
     if member < 0:
         return
     cell, members, buckets = cells.cells[member], cells.members, cells.buckets
-    x, y, z, old = cell
+    x, y, z, old = cell[0], cell[1], cell[2], cell[3]
     new = cell[3] = _find_cell(cells, member, place)
     if new == old >= 0 and cell[0] == x and cell[1] == y and cell[2] == z:
         slot = _slot_of(buckets, members, old, member)
@@ -478,23 +478,42 @@ def _take_from(cells: TurnCells, bucket: int, member: int) -> None:
 def _make_room(cells: TurnCells, bucket: int) -> None:
     """Let a full bucket go to free slots, twice as many; without them let all close up."""
     buckets, members, places = cells.buckets, cells.members, cells.places
-    free, last = buckets[-1, 0], len(buckets) - 1
-    room = 2 * buckets[bucket, 1] + _SPARE
+    last = len(buckets) - 1
+    free, room = buckets[last, 0], 2 * buckets[bucket, 1] + _SPARE
     if free + room <= len(members):
-        low = buckets[bucket, 0]
-        high = low + buckets[bucket, 1]
-        members[free : free + high - low] = members[low:high]
-        places[free : free + high - low] = places[low:high]
-        buckets[bucket, 0], buckets[bucket, 2], buckets[-1, 0] = free, room, free + room
+        _move_bucket(buckets, bucket, members, places, free, members, places)
+        buckets[bucket, 2], buckets[last, 0] = room, free + room
         return
-    some, where, free = members.copy(), places.copy(), 0
+    some, where = np.empty_like(members), np.empty_like(places)
+    for slot in range(len(members)):
+        some[slot] = members[slot]
+        for axis in range(places.shape[1]):
+            where[slot, axis] = places[slot, axis]
+    free = 0
     for one in range(last):
-        low, count = buckets[one, 0], buckets[one, 1]
-        members[free : free + count] = some[low : low + count]
-        places[free : free + count] = where[low : low + count]
-        buckets[one, 0], buckets[one, 2] = free, count + _SPARE
-        free += count + _SPARE
+        _move_bucket(buckets, one, some, where, free, members, places)
+        buckets[one, 2] = buckets[one, 1] + _SPARE
+        free += buckets[one, 2]
     buckets[last, 0] = free
+
+
+@kernel(forceinline=True)
+def _move_bucket(
+    buckets: Any,
+    bucket: Any,
+    members: Any,
+    places: Any,
+    start: Any,
+    to: Any,
+    where: Any,
+) -> None:
+    """Copy what is in a bucket to other slots; it begins there from now on."""
+    for k in range(buckets[bucket, 1]):
+        slot = buckets[bucket, 0] + k
+        to[start + k] = members[slot]
+        for axis in range(places.shape[1]):
+            where[start + k, axis] = places[slot, axis]
+    buckets[bucket, 0] = start
 
 
 @kernel()
