@@ -1,10 +1,10 @@
-"""Kernels, reductions and schedules to typed programs, once all components are known."""
+"""Kernels and reductions to typed programs, once all components are known."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -44,7 +44,6 @@ from ecsgen.model.programs import (
     expressions_of,
     fields_in,
 )
-from ecsgen.model.schedules import TICK
 from ecsgen.model.types import Number, Type
 from ecsgen.schema.kernel_documents import key_of, told_apart
 from ecsgen.schema.names import check_member
@@ -295,74 +294,6 @@ def folded(
         return None
     reads = tuple(field.text for field in fields_in(where, value))
     return Folding(value, where, reads)
-
-
-def check_schedules(
-    world: World, components: Mapping[str, Component], whole: Set[str], diagnostics: Diagnostics
-) -> None:
-    """Report E514 at entries that are no kernels or tables, or whose arguments do not go together.
-
-    `whole`: components all of whose kernels could be read, and "" for those of the world.
-    """
-    for name, entries in world.schedules:
-        types: dict[str, tuple[str, str]] = {}
-        changed: set[str] = set()
-        tables = {table.name for table in world.records}
-        for place, (entry, every, start) in enumerate(entries):
-            mark = world.marks[f"schedule.{name}.{place}"]
-            if start < 0 or (every is not None and every < 1):
-                message = f"{quote(entry)} happens every {every} ticks from {start}"
-                hint = "'every' is 1 or more, and 'from' 0 or more"
-                diagnostics.add("E514", message, mark, hint=hint)
-            if entry == TICK or entry in tables:
-                continue
-            kernel = _kernel(entry, world, components)
-            holder = entry.rpartition(".")[0]
-            if kernel is None and holder in components.keys() - whole | {""} - whole:
-                continue  # what is missed may be in error
-            if kernel is None:
-                message, hint = _no_kernel(entry, world, components)
-                diagnostics.add("E514", message, mark, hint=hint)
-                continue
-            if kernel.each and changed.intersection(world.members_of(holder or kernel.over)):
-                message = f"{quote(entry)} has a value for each row, and an entry before it"
-                diagnostics.add("E514", f"{message} changes which rows there are", mark)
-            changed.update(kernel.program.effects.spawns)
-            if kernel.program.effects.destroys:
-                changed.update(name for name, one in components.items() if one.grid is None)
-            for argument, text, _ in kernel.args:
-                shown = f"{text} of each row" if argument in kernel.each else text
-                first, where = types.setdefault(argument, (shown, entry))
-                if first != shown:
-                    message = f"{quote(argument)} is {first} in {quote(where)}"
-                    message += f" and {shown} in {quote(entry)}"
-                    diagnostics.add("E514", message, mark, hint="give one of them another name")
-
-
-def _kernel(entry: str, world: World, components: Mapping[str, Component]) -> Kernel | None:
-    holder, dot, name = entry.rpartition(".")
-    component = components.get(holder)
-    kernels = world.kernels if not dot else component.kernels if component else ()
-    return next((kernel for kernel in kernels if kernel.name == name), None)
-
-
-def _no_kernel(entry: str, world: World, components: Mapping[str, Component]) -> tuple[str, str]:
-    """What is wrong with an entry, and what may be meant."""
-    holder, dot, name = entry.rpartition(".")
-    own = [*(one.name for one in world.kernels), *(one.name for one in world.records)]
-    theirs = {f"{c.name}.{k.name}": k.name for c in components.values() for k in c.kernels}
-    if dot and holder in components:
-        component = components[holder]
-        what = "a reduction" if name in {one.name for one in component.reductions} else "no kernel"
-        hint = did_you_mean(name, [kernel.name for kernel in component.kernels])
-        return f"{quote(name)} is {what} of {quote(holder)}", hint
-    if dot:
-        message = f"{quote(entry)} is no kernel: there is no component {quote(holder)}"
-        return message, did_you_mean(entry, theirs)
-    meant = [text for text, kernel in theirs.items() if kernel == name]
-    hint = f"write {' or '.join(meant)}" if meant else did_you_mean(name, [*own, *theirs])
-    what = "kernel or table" if world.records else "kernel"
-    return f"{quote(entry)} is no {what} of the world", hint
 
 
 @dataclass(frozen=True, slots=True)

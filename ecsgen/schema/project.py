@@ -14,7 +14,7 @@ from ecsgen.schema.components import build_component, check_chunk, refused
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
 from ecsgen.schema.forms import Strict
-from ecsgen.schema.kernel_programs import check_schedules, with_programs, with_world_programs
+from ecsgen.schema.kernel_programs import with_programs, with_world_programs
 from ecsgen.schema.language.component_keys import ComponentSpec
 from ecsgen.schema.names import (
     CLASS_NAMES,
@@ -25,6 +25,7 @@ from ecsgen.schema.names import (
     query_classes,
 )
 from ecsgen.schema.record_tables import TableBuilder, check_table_names
+from ecsgen.schema.schedule_checks import check_schedules
 from ecsgen.schema.schema_history import build_history
 from ecsgen.schema.sharding import check_neighbours, check_shard_names
 from ecsgen.schema.type_text import Known
