@@ -481,72 +481,82 @@ class TableLoop:
         body, frame = self._body(), self._frame
         where = None if one.where is None else body.value(one.where).at(0)
         value = cut(body.value(one.value).at(0), one.scalar)
-        take, n, lane = frame.names.kept, frame.count, frame.row
         after: list[str] = []
         match one.how:
             case "count":
-                found = take("found")
-                self._setup.append(f"{found} = 0")
-                test = value if where is None else infix("and", Level.AND, where, value)
-                body.write(f"if {test.text}:", f"    {found} += 1")
-                self._returned.append((found, "int"))
+                self._count(body, value if where is None else infix("and", Level.AND, where, value))
             case "where":
-                kept = take("kept")
-                self._setup.append(f"{kept} = np.empty({n}, np.bool_)")
-                body.write(f"{kept}[{self._start} + {lane}] = {value.text}")
+                kept = self._before("kept", f"np.empty({frame.count}, np.bool_)")
+                body.write(f"{kept}[{self._start} + {frame.row}] = {value.text}")
                 self._returned.append((kept, "NDArray[np.bool_]"))
             case "sum" if not one.is_float:
-                total = take("total")
-                self._setup.append(f"{total} = np.uint64(0)")
-                body.write(
-                    f"{total} += {_chosen(f'np.uint64({value.text})', where, 'np.uint64(0)')}"
-                )
+                total = self._before("total", "np.uint64(0)")
+                given = _chosen(f"np.uint64({value.text})", where, "np.uint64(0)")
+                body.write(f"{total} += {given}")
                 whole = total if one.total == "u64" else f"np.int64({total})"
                 self._returned.append((f"int({whole})", "int"))
             case "sum" | "mean":
-                lanes, whole = take("lanes"), take("whole")
-                zeros = f"np.zeros(min({n}, LANES), np.float64)"
-                self._setup += [f"{lanes} = {zeros}", f"{whole} = {zeros}"]
-                after = [f"carried({lanes}, {whole}, {self._start})"]
-                body.write(
-                    f"{lanes}[{lane}] += {_chosen(f'np.float64({value.text})', where, '0.0')}"
-                )
-                result = f"lane_sum({lanes}, {whole})"
-                if one.how == "mean":
-                    count = self._matching(body, where)
-                    result = f"{result} / {count} if {count} > 0 else np.nan"
-                self._returned.append((result, "float"))
+                after = self._add_lanes(body, one, value, where)
             case "min" | "max":
-                best, is_least = take("best"), one.how == "min"
-                none = number(_extremes(one)[is_least], one.scalar).text
-                dtype = SCALARS[one.scalar].numpy
-                self._setup.append(f"{best} = np.full(min({n}, LANES), {none}, {dtype})")
-                made = _chosen(value.text, where, none)
-                choose = "minimum" if is_least else "maximum"
-                given = f"{best}[{lane}], {made}"
-                body.write(f"{best}[{lane}] = {choose}({given})")
-                count = self._matching(body, where)
-                fold = "least_of" if is_least else "greatest_of"
-                result = f"np.float64({fold}({best}, len({best})))"
-                self._returned.append((f"{result} if {count} > 0 else np.nan", "float"))
+                self._choose(body, one, value, where)
             case _:
-                kept, end = take("kept"), take("matching")
-                self._setup += [f"{kept} = np.empty({n}, np.float64)", f"{end} = 0"]
-                lines = [f"{kept}[{end}] = {value.text}", f"{end} += 1"]
-                if where is not None:
-                    lines = [f"if {where.text}:", *(f"    {line}" for line in lines)]
-                body.write(*lines)
-                self._returned.append((f"{kept}[:{end}]", "NDArray[np.float64]"))
+                self._keep(body, value, where)
         self._setup += body.arrays
         self._loops.append(f"for {frame.row} in range({self._size}):")
         self._loops += [*(f"    {line}" for line in body.statements), *after]
+
+    def _before(self, name: str, made: str) -> str:
+        """A variable that is set before all loops."""
+        name = self._frame.names.kept(name)
+        self._setup.append(f"{name} = {made}")
+        return name
+
+    def _count(self, body: LoopBody, test: Code) -> None:
+        found = self._before("found", "0")
+        body.write(f"if {test.text}:", f"    {found} += 1")
+        self._returned.append((found, "int"))
+
+    def _add_lanes(self, body: LoopBody, one: Wanted, value: Code, where: Code | None) -> list[str]:
+        """Floats in lanes, as numpy's blocks add them; returns what follows each block."""
+        zeros = f"np.zeros(min({self._frame.count}, LANES), np.float64)"
+        lanes, whole = self._before("lanes", zeros), self._before("whole", zeros)
+        given = _chosen(f"np.float64({value.text})", where, "0.0")
+        body.write(f"{lanes}[{self._frame.row}] += {given}")
+        result = f"lane_sum({lanes}, {whole})"
+        if one.how == "mean":
+            count = self._matching(body, where)
+            result = f"{result} / {count} if {count} > 0 else np.nan"
+        self._returned.append((result, "float"))
+        return [f"carried({lanes}, {whole}, {self._start})"]
+
+    def _choose(self, body: LoopBody, one: Wanted, value: Code, where: Code | None) -> None:
+        """The least or the greatest in each lane, and of these at last."""
+        lane, is_least = self._frame.row, one.how == "min"
+        none = number(_extremes(one)[is_least], one.scalar).text
+        dtype = SCALARS[one.scalar].numpy
+        best = self._before("best", f"np.full(min({self._frame.count}, LANES), {none}, {dtype})")
+        choose = "minimum" if is_least else "maximum"
+        body.write(f"{best}[{lane}] = {choose}({best}[{lane}], {_chosen(value.text, where, none)})")
+        count = self._matching(body, where)
+        fold = "least_of" if is_least else "greatest_of"
+        result = f"np.float64({fold}({best}, len({best})))"
+        self._returned.append((f"{result} if {count} > 0 else np.nan", "float"))
+
+    def _keep(self, body: LoopBody, value: Code, where: Code | None) -> None:
+        """All values, for what needs them at once."""
+        kept = self._before("kept", f"np.empty({self._frame.count}, np.float64)")
+        end = self._before("matching", "0")
+        lines = [f"{kept}[{end}] = {value.text}", f"{end} += 1"]
+        if where is not None:
+            lines = [f"if {where.text}:", *(f"    {line}" for line in lines)]
+        body.write(*lines)
+        self._returned.append((f"{kept}[:{end}]", "NDArray[np.float64]"))
 
     def _matching(self, body: LoopBody, where: Code | None) -> str:
         """The variable, or the number, that says how many rows match."""
         if where is None:
             return self._frame.count
-        count = self._frame.names.kept("matching")
-        self._setup.append(f"{count} = 0")
+        count = self._before("matching", "0")
         body.write(f"if {where.text}:", f"    {count} += 1")
         return count
 
