@@ -1369,7 +1369,7 @@ class Game(
         """The tables: each an attribute, `open` for the folder that their lines go to."""
         return _Records(self)
 
-    def _outbreak_line(self) -> None:
+    def _line_of_outbreak(self) -> None:
         """Write a line of `outbreak`; O(rows)."""
         _rows = self._living_rows(
             self.person, self.person.data._n, self.entities._is_clean
@@ -1456,7 +1456,7 @@ class Game(
             _value8,
         )
 
-    def _ill_line(self) -> None:
+    def _line_of_ill(self) -> None:
         """Write a line for each row of `ill`; O(rows)."""
         _rows = self._living_rows(
             self.person, self.person.data._n, self.entities._is_clean
@@ -1534,9 +1534,9 @@ class Game(
         Person.exposed.
         pass 3: tick adds 1.
         """
-        self._outbreak_line()
+        self._line_of_outbreak()
         if self._is_due(7, 0):
-            self._ill_line()
+            self._line_of_ill()
         self.tick += 1
 
     def carry(self, dt: float) -> None:

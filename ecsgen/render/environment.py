@@ -15,7 +15,7 @@ from jinja2.ext import Extension
 
 from ecsgen.files.fingerprint import templates_folder
 from ecsgen.render.calls import call, collection, disjunction, tuple_item
-from ecsgen.render.giving_way import marked
+from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.quoting import WIDTH, comment_text, docstring_text, literal
 
 
@@ -41,7 +41,7 @@ def environment() -> Environment:
         autoescape=False,  # Python, not HTML; schema text only comes through the filters below
     )
     env.filters |= {"doc": doc, "comment": comment_text, "literal": literal}
-    env.filters |= {"deeper": deeper, "marked": marked}
+    env.filters |= {"deeper": deeper, "marked": marked, "marked_class": marked_class}
     env.globals |= {"call": call, "collection": collection, "disjunction": disjunction}
     env.globals["tuple_item"] = tuple_item
     return env

@@ -159,7 +159,7 @@ class TableBuilder:
         """Whether something has rows of its own; reports E520 if not."""
         if name in self.world.archetypes:
             message = f"{quote(name)} lives in archetypes: there are no rows of it alone"
-            self._report(message, mark, f"take a query, as in `all: [{name}]`: `over:`")
+            self._report(message, mark, f"take a query, as in `all: [{name}]`")
             return False
         if name not in self._sources:
             nodes = [self.draft.node.at(key) for key in ("groups", "queries")]
@@ -240,7 +240,7 @@ class TableBuilder:
             return None
         if field.type.base not in _RECORDED or field.type.shape:
             message = f"{quote(text)} is of type {field.type.text}"
-            self._report(f"{message}: columns are numbers, enums or handles without shape", mark)
+            self._report(f"{message}: columns are numbers, bools, enums or handles without shape", mark)
             return None
         if field in component.apart:
             self._report(f"{quote(text)} is in the second, cold buffer: not every row has it", mark)

@@ -88,6 +88,6 @@ def _no_kernel(entry: str, world: World, components: Mapping[str, Component]) ->
         message = f"{quote(entry)} is no kernel: there is no component {quote(holder)}"
         return message, did_you_mean(entry, theirs)
     meant = [text for text, kernel in theirs.items() if kernel == name]
-    hint = f"write {' or '.join(meant)}" if meant else did_you_mean(name, [*own, *theirs])
+    hint = f"write {' or '.join(meant)}" if meant else did_you_mean(name, [*own, *theirs, TICK])
     what = "kernel or table" if world.records else "kernel"
     return f"{quote(entry)} is no {what} of the world", hint

@@ -58,9 +58,14 @@ class RecordFiles:
             os.makedirs(os.path.join(folder, name), exist_ok=True)
 
     def write(self, table: RecordedTable) -> None:
-        """Make a file of a table's lines; O(lines). Whatever raises leaves no file."""
+        """Make a file of a table's lines; O(lines). Whatever raises leaves no file, and those that
+        are there."""
         number = self._next[table._NAME]
         path = os.path.join(self._folder, table._NAME, f"{number:05}.{self._format}")
+        if os.path.exists(path):
+            raise FileExistsError(
+                f"{path}: somebody else's lines go to this folder too"
+            )
         with replacing(path, sync=False) as raw:
             file = io.BufferedWriter(raw)  # which writes all, or raises
             if self._format == "csv":

@@ -195,6 +195,9 @@ class Records:
     def __init__(self, world: RecordingWorld) -> None:
         self._world = world
 
+    def __repr__(self) -> str:
+        return f"{type(self._world).__name__}.records({', '.join(self._world._TABLES)})"
+
     def open(
         self,
         folder: str | os.PathLike[str],
@@ -273,7 +276,7 @@ class RecordingWorld(TickingWorld):
 
     def _write(self, name: str) -> None:
         """Write a line of a table, or one for each row."""
-        getattr(self, f"_{name}_line")()
+        getattr(self, f"_line_of_{name}")()
 
     def _write_line(self, name: str, *values: Any) -> None:
         """Add a line of values behind the time."""

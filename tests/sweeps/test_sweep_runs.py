@@ -6,7 +6,7 @@ import json
 import math
 import re
 from concurrent.futures import Future, ThreadPoolExecutor
-from datetime import time
+from datetime import time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -177,9 +177,14 @@ KINDS: dict[str, tuple[list[Any], str, list[Any]]] = {
         ["12:30:00", "2026-01-02T03:04:05", ""],
     ),
     "durations": (
-        [np.timedelta64(-1500, "ms"), np.timedelta64(2, "h")],
+        [np.timedelta64(-1500, "ms"), np.timedelta64(2, "h"), np.timedelta64("NaT")],
         "str",
-        ["-PT1.5S", "PT7200S"],
+        ["-PT1.5S", "PT7200S", ""],
+    ),
+    "long_durations": (
+        [np.timedelta64(10**18 + 1, "ns"), timedelta(days=-1, microseconds=5)],
+        "str",
+        ["PT1000000000.000000001S", "-PT86399.999995S"],
     ),
     "texts_and_others": (["a", 1, 1.5, True], "str", ["a", "1", "1.5", "True"]),
     "scalar_arrays": ([np.array(1.5), np.array(2)], "float64", [1.5, 2.0]),

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,19 @@ def test_what_is_there_is_not_written_over(world: Any, tmp_path: Path) -> None:
     (tmp_path / "one" / "herd").mkdir(parents=True)
     (tmp_path / "one" / "herd" / "notes.txt").touch()  # none of ours
     world.records.open(tmp_path / "one")
+
+
+def test_two_worlds_in_a_folder_do_not_write_over_each_other(world: Any, tmp_path: Path) -> None:
+    other = deepcopy(world)
+    for one in (world, other):
+        one.records.open(tmp_path, "csv")
+        one.records.population.write()
+    world.records.flush()
+    before = (tmp_path / "population" / "00000.csv").read_bytes()
+    with pytest.raises(FileExistsError, match="folder"):
+        other.records.flush()
+    assert (tmp_path / "population" / "00000.csv").read_bytes() == before
+    assert len(other.records.population) == 1
 
 
 @pytest.mark.parametrize(

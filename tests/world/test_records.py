@@ -458,3 +458,28 @@ def test_types_to_mypy(tmp_path: Path) -> None:
         assert re.match(array % f"({scalar})", shown), shown
     wrong = re.findall(r"user.py:(\d+): error", said)
     assert wrong == [str(k) for k, line in enumerate(USER.split("\n"), 1) if "wrong" in line], said
+
+
+def test_tables_whose_names_are_alike() -> None:
+    """Or like what generated code has; and a component whose flag is called like it."""
+    made = world_package(
+        """\
+component: S
+---
+world: Alike
+records:
+  write: {n: {count: S}}
+  t_1: {a: {count: S}, b: {count: S}}
+  t1: {c: {count: S}}
+schedule: {step: [write, t_1, t1, tick]}
+""",
+        "alike",
+    )
+    world = made.Alike()
+    world.spawn(2, s={})
+    world.step()
+    tables = {name: [*getattr(world.records, name).columns] for name in ("write", "t_1", "t1")}
+    assert tables == {"write": ["tick", "n"], "t_1": ["tick", "a", "b"], "t1": ["tick", "c"]}
+    assert world.records.write.n.tolist() == world.records.t1.c.tolist() == [2]
+    assert made.Signature.S == 1
+    assert repr(world.records) == "Alike.records(write, t_1, t1)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -38,7 +39,7 @@ from ecsgen.render.loops.grid_near import Grids
 from ecsgen.render.loops.loop_body import LoopBody
 from ecsgen.render.loops.loop_fates import LoopFates
 from ecsgen.render.quoting import literal
-from ecsgen.schema.names import module_name, query_classes
+from ecsgen.schema.names import module_name
 
 WHERE: Final = "where"
 """Stands for how a table with a line for each row chooses these."""
@@ -122,7 +123,8 @@ class TableTexts:
     ) -> None:
         self.name = table.name
         self.alone = _member(table.name)
-        self.kind = "_" + query_classes(table.name)[0].removesuffix("Query") + "Table"
+        stem = re.sub("(?:^|_)([a-z])", lambda found: found[1].upper(), table.name)
+        self.kind = f"_{stem}Table"
         self._table = table
         self._world = world
         self._known = known
@@ -135,7 +137,7 @@ class TableTexts:
         said = "a line for each row" if table.rows else "a line"
         self.method = "\n".join(
             [
-                f"def _{self.name}_line(self) -> None:",
+                f"def _line_of_{self.name}(self) -> None:",
                 f'    """Write {said} of `{self.name}`; O(rows)."""',
                 *(f"    {line}" for line in lines),
             ]

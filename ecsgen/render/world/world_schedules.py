@@ -142,7 +142,7 @@ class ScheduleMethod:
         depth = 8 if one.every is None else 12
         line = "self.tick += 1"
         if one.is_table:
-            line = f"self._{one.text}_line()"
+            line = f"self._line_of_{one.text}()"
         elif one.text != TICK:
             line = self._called(one.component, one.kernel.name, given, depth)
         if one.every is None:

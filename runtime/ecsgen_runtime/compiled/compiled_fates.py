@@ -222,7 +222,7 @@ def _end_all(
     room: int,
 ) -> None:
     """Let the dead go, then the others come, whose values lie in cells, each for `room` rows."""
-    (handles, ring), (head, n_free, used, min_free, most) = entities, indices
+    (handles, waiting), (head, n_free, used, min_free, most) = entities, indices
     mask, freed = numbers[0], 0
     for entity in dead:
         index = entity & mask
@@ -230,7 +230,7 @@ def _end_all(
         if entity >= numbers[2]:  # it has no further generation
             handles[index] = index ^ np.uint64(1)
         else:
-            ring[(head + n_free + freed) & (len(ring) - 1)] = index
+            waiting[(head + n_free + freed) & (len(waiting) - 1)] = index
             handles[index] = (entity + numbers[1]) ^ np.uint64(1)
             freed += 1
     for k in range(len(managers)):
@@ -248,7 +248,7 @@ def _end_all(
         if early <= k < early + fresh:
             born[k] = numbers[1] | np.uint64(used + k - early)
         else:
-            born[k] = handles[np.uint64(ring[head & (len(ring) - 1)])] ^ np.uint64(1)
+            born[k] = handles[np.uint64(waiting[head & (len(waiting) - 1)])] ^ np.uint64(1)
             head += 1
         for p in range(len(parts)):
             if (

@@ -6,7 +6,7 @@ The types are few so that columns can be written as JSON, read again, and be the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from enum import Enum
 from typing import Any, Final, Protocol, TypeAlias, cast
 
@@ -31,6 +31,19 @@ TYPE_NAMES: Final[Mapping[str, str]] = {
     np.dtype(kind).kind: name for name, kind in COLUMN_TYPES.items()
 }
 """By the kind of a dtype."""
+_NANOSECONDS: Final = {
+    "W": 604_800 * 10**9,
+    "D": 86_400 * 10**9,
+    "h": 3_600 * 10**9,
+    "m": 60 * 10**9,
+    "s": 10**9,
+    "ms": 10**6,
+    "us": 10**3,
+    "ns": 1,
+}
+"""How many there are in each of numpy's units of time."""
+_NO_TIME: Final = -(2**63)
+"""What stands for no time in numpy."""
 _PLAIN: Final = (bool, int, float, str)
 
 
@@ -138,13 +151,24 @@ def _one_nan(array: Column) -> Column:
 
 
 def _durations(array: Column) -> Column:
-    """Return times between times as ISO text: `PT1.5S`."""
-    seconds = array / np.timedelta64(1, "s")
-    texts = [np.format_float_positional(abs(one), trim="-") for one in seconds.tolist()]
-    signs = np.where(seconds < 0, "-PT", "PT")
+    """Return times between times as ISO text: `PT1.5S`; TypeError for months and years."""
+    unit, step = np.datetime_data(array.dtype)
+    if unit not in _NANOSECONDS and not np.isnat(array).all():
+        raise TypeError(f"times in {unit!r} have no length in seconds")
+    factor = step * _NANOSECONDS.get(unit, 1)
     return np.array(
-        [f"{sign}{text}S" for sign, text in zip(signs, texts, strict=True)], np.str_
+        [
+            "NaT" if one == _NO_TIME else _duration(one * factor)
+            for one in array.astype(np.int64).tolist()
+        ],
+        np.str_,
     )
+
+
+def _duration(nanoseconds: int) -> str:
+    seconds, rest = divmod(abs(nanoseconds), 10**9)
+    text = f"{seconds}.{rest:09}".rstrip("0").rstrip(".")
+    return f"{'-' if nanoseconds < 0 else ''}PT{text}S"
 
 
 def cells_column(values: Sequence[object]) -> Column:
@@ -174,6 +198,8 @@ def _cell(value: object) -> object:
     """Return one value as a bool, int, float or str."""
     if isinstance(value, Enum):
         return enum_name(value)
+    if isinstance(value, timedelta):
+        value = np.timedelta64(value)
     if isinstance(value, np.generic):
         return _typed(np.asarray(value).reshape(1)).tolist()[0]
     if isinstance(value, (datetime, date, time)):
