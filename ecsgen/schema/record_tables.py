@@ -239,8 +239,10 @@ class TableBuilder:
         if not check_member(name, "a column", mark, self.diagnostics, taken=COLUMN_NAMES):
             return None
         if field.type.base not in _RECORDED or field.type.shape:
-            message = f"{quote(text)} is of type {field.type.text}"
-            self._report(f"{message}: columns are numbers, bools, enums or handles without shape", mark)
+            message = (
+                f"{quote(text)} is of type {field.type.text}: columns are numbers, bools, enums "
+            )
+            self._report(f"{message}or handles without shape", mark)
             return None
         if field in component.apart:
             self._report(f"{quote(text)} is in the second, cold buffer: not every row has it", mark)
