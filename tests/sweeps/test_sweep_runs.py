@@ -98,6 +98,14 @@ def test_parameters_reach_the_model_as_they_are() -> None:
     assert found[0]["seed"] == plain[0]["seed"]
 
 
+def test_what_a_model_does_to_its_parameters_is_its_own_affair() -> None:
+    def model(seed: int, cells: list[int]) -> dict[str, int]:
+        cells.append(seed)
+        return {"n": len(cells)}
+
+    assert swept(model, {"cells": [[1, 2]]}, replicates=3).columns["n"].tolist() == [3, 3, 3]
+
+
 def test_parameters_as_columns() -> None:
     given = [
         {"mode": Mode.FAST, "shape": [1, 2], "n": 1},

@@ -6,6 +6,7 @@ import itertools
 import json
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from copy import deepcopy
 from enum import Enum
 from functools import lru_cache
 from operator import index
@@ -142,9 +143,10 @@ def perform(
     seed: int,
     taken: Collection[str],
 ) -> Outcome:
-    """Call a model, wherever this is; what it raises becomes the text of its traceback."""
+    """Call a model, wherever this is; what it raises becomes the text of its traceback. What it
+    does to lists among its parameters is no other run's affair."""
     try:
-        return result_of(model(seed=seed, **given), taken)
+        return result_of(model(seed=seed, **deepcopy(dict(given))), taken)
     except (Exception, SystemExit) as error:
         return error_text(error, given, replicate, seed)
 
