@@ -40,6 +40,7 @@ from ecsgen.model.programs import (
     Local,
     Referred,
     Step,
+    Tick,
 )
 from ecsgen.model.types import BOOL, FLOATS, SCALARS, Type
 
@@ -402,6 +403,8 @@ def _what(found: Expression) -> str:
             return "a constant"
         case Local():
             return f"an element of the local {quote(found.name)}"
+        case Tick():
+            return "the time, to which an entry of a schedule adds"
         case Element():
             return _what(found.base)
         case Argument(each=True):

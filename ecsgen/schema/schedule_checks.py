@@ -21,11 +21,13 @@ def check_schedules(
     for name, entries in world.schedules:
         kernels = _Kernels(world, components, diagnostics)
         for place, (entry, every, start) in enumerate(entries):
-            mark = world.marks[f"schedule.{name}.{place}"]
-            if start < 0 or (every is not None and every < 1):
+            written = f"schedule.{name}.{place}"
+            mark = world.marks.get(f"{written}.run", world.marks[written])
+            wrong = "from" if start < 0 else "every" if every is not None and every < 1 else ""
+            if wrong:
                 message = f"{quote(entry)} happens every {every} ticks from {start}"
                 hint = "'every' is 1 or more, and 'from' 0 or more"
-                diagnostics.add("E514", message, mark, hint=hint)
+                diagnostics.add("E514", message, world.marks[f"{written}.{wrong}"], hint=hint)
             if entry == TICK or entry in tables:
                 continue
             kernel = _kernel(entry, world, components)
