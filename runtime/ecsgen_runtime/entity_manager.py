@@ -346,9 +346,8 @@ class Entities(LivingEntities):
         self._n_used = n
         self._n_retired = n_retired
         self._free.push_many(free)
-        self._clean = (
-            -1
-        )  # there may be rows of the dead, whose indices others have again
+        # there may be rows of the dead, whose indices others have again
+        self._clean = -1
 
     @property
     def _bits(self) -> tuple[int, int]:

@@ -228,6 +228,16 @@ class EntityCases(_Tested):
             waiting = waiting[count:]
             alive += made
 
+    def test_many_reuse_early_ones_first_and_all_once_no_index_is_left(self) -> None:
+        if self.layout.INDEX_COUNT < 4 or self.layout.GENERATION_BITS < 2:
+            pytest.skip("an index, or its generations, would run out")
+        em = self.manager()
+        with handles_with(self.manager, MIN_FREE=1, INDEX_COUNT=4):
+            em.destroy_many(em.create_many(3))
+            again = em.create_many(4)
+        assert [em.index(e) for e in again.tolist()] == [0, 1, 3, 2]
+        assert [em.generation(e) for e in again.tolist()] == [2, 2, 1, 2]
+
     def test_who_is_alive_among_many(self) -> None:
         em = self.manager()
         es = em.create_many(self.most(40_000))
