@@ -248,7 +248,9 @@ def _end_all(
         if early <= k < early + fresh:
             born[k] = numbers[1] | np.uint64(used + k - early)
         else:
-            born[k] = handles[np.uint64(waiting[head & (len(waiting) - 1)])] ^ np.uint64(1)
+            born[k] = handles[
+                np.uint64(waiting[head & (len(waiting) - 1)])
+            ] ^ np.uint64(1)
             head += 1
         for p in range(len(parts)):
             if (
