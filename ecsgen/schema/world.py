@@ -178,10 +178,9 @@ class _Builder:
         marks |= {
             f"schedule.{name}.{place}.{key}": self._draft.value("schedule", name, place, key)
             for name, entries in self._draft.spec.schedule.items()
-            for place, entry in enumerate(entries)
-            if not isinstance(entry, str)
-            for key in ("run", "every", "from")
-            if key in entry.model_dump(exclude_unset=True, by_alias=True)
+            for place in range(len(entries))
+            if (node := self._draft.node.at("schedule", name, place)) is not None
+            for key in node.keys
         }
         marks |= {
             f"entity.{key}": self._draft.key("entity", key) for key in _BITS if self._written(key)

@@ -142,17 +142,18 @@ class LoopFrame:
 
     def handles(self, name: str, passed: str, scalar: str = "u64") -> str:
         """The parameter for handles of others, or for where they are."""
-        annotation = array_type(scalar)
-        if self.is_plain:
-            annotation, passed = "memoryview[int]", f"{passed}.data"
-        return self.parameter(name, annotation, passed)
+        return self.parameter(name, *self._taken(scalar, passed, True))
 
-    def _taken(self, type_: Type, passed: str) -> tuple[str, str]:
-        """The annotation of a column, and what is passed. Of handles plain Python takes the cells
+    def _taken(self, scalar: str, passed: str, are_handles: bool) -> tuple[str, str]:
+        """The annotation of an array, and what is passed. Of handles plain Python takes the cells
         as its own numbers, with which it is several times as quick: nothing of them wraps."""
-        if self.is_plain and type_.is_handle and not type_.shape:
+        if self.is_plain and are_handles:
             return "memoryview[int]", f"{passed}.data"
-        return array_type(type_.scalar), passed
+        return array_type(scalar), passed
+
+    def _column(self, type_: Type, passed: str) -> tuple[str, str]:
+        """The same of a column."""
+        return self._taken(type_.scalar, passed, type_.is_handle and not type_.shape)
 
     def number(self, code: str) -> str:
         """A handle's part, or a row, as an index: numba would make a float of two kinds."""
@@ -170,7 +171,7 @@ class LoopFrame:
         columns, field = self._columns_of(node), FieldValue(node.type, node.name, node.owner)
         elements = node.type.elements // len(columns)
         return [
-            self.array(Parameter(name, *self._taken(node.type, passed), elements, field, part))
+            self.array(Parameter(name, *self._column(node.type, passed), elements, field, part))
             for part, (name, passed) in enumerate(columns)
         ]
 
@@ -187,7 +188,7 @@ class LoopFrame:
             if is_bytes:  # which loops add many of at once
                 passed = f"{passed}.view(np.uint8)"
             passed = f"{passed}[: {end}].copy()" if is_written else passed
-            annotation, passed = self._taken(node.type, passed)
+            annotation, passed = self._column(node.type, passed)
             annotation = array_type("u8") if is_bytes else annotation
             found.append(self.parameter(f"other_{name}", annotation, passed))
         return found
@@ -204,7 +205,7 @@ class LoopFrame:
             wish = f"{stem}_{column}"
             if before:
                 wish, passed = f"{wish}_before", f"{passed}[: {end}].copy()"
-            found.append(self.parameter(wish, *self._taken(place.type, passed)))
+            found.append(self.parameter(wish, *self._column(place.type, passed)))
         return cells_of(found, place.type, row)
 
     def _columns_of(self, node: FieldValue | OtherField) -> list[tuple[str, str]]:

@@ -231,12 +231,9 @@ class NearPairs:
 
     def _given(self, values: Any, shape: tuple[int, ...] = ()) -> NDArray[Any]:
         """Return the values of these pairs, shape (*shape, pairs)."""
-        if self._kept is None:
-            return np.broadcast_to(values, (*shape, len(self.who)))
         given = np.asarray(values)
-        if given.shape[-1:] in ((), (1,)):
-            return np.broadcast_to(given, (*shape, len(self.who)))
-        given = given[..., self._kept]
+        if self._kept is not None and given.shape[-1:] not in ((), (1,)):
+            given = given[..., self._kept]
         return np.broadcast_to(given, (*shape, len(self.who)))
 
     def choice(self, which: RowArray, values: Any, out: NDArray[Any]) -> None:
