@@ -33,30 +33,37 @@ def call(head: str, arguments: list[str], indent: int, end: str = "", taken: int
     return lead + exploded(head, arguments, indent).lstrip() + end
 
 
-def exploded(head: str, arguments: list[str], indent: int) -> str:
+def exploded(head: str, arguments: list[str], indent: int, brackets: str = "()") -> str:
     """Return `head(arguments)` with one argument per line, as black keeps it at any depth."""
     pad = " " * indent
     body = "".join(f"{_item(argument, indent + 4)}\n" for argument in arguments)
-    return f"{pad}{head}(\n{body}{pad})"
+    return f"{pad}{head}{brackets[0]}\n{body}{pad}{brackets[1]}"
 
 
 def _item(item: str, indent: int) -> str:
-    """Return one argument or element on its own line; a tuple that is too long in several."""
+    """Return one argument or element on its own line; a tuple or dict too long for it in several."""
     line = f"{' ' * indent}{item},"
     name, equals, value = item.partition("=") if _KEYWORD.match(item) else ("", "", item)
-    if len(line) <= WIDTH or not value.startswith("("):
+    if len(line) <= WIDTH or not value.startswith(("(", "{")):
         return line
     items = _elements(value)
-    return line if items is None else exploded(name + equals, items, indent) + ","
+    brackets = value[0] + value[-1]
+    return line if items is None else exploded(name + equals, items, indent, brackets) + ","
 
 
 def _elements(text: str) -> list[str] | None:
-    """Return the elements of a tuple's text, which is one line, or None for what is no tuple."""
+    """Return the elements of a tuple's or dict's text, one line, or None for what is neither."""
     display = ast.parse(text, mode="eval").body
-    if not isinstance(display, ast.Tuple):
-        return None
     line = text.encode()  # offsets are of bytes
-    return [line[one.col_offset : one.end_col_offset].decode() for one in display.elts]
+    if isinstance(display, ast.Tuple):
+        ends = [(one.col_offset, one.end_col_offset) for one in display.elts]
+    elif isinstance(display, ast.Dict):
+        keys = (one for one in display.keys if one is not None)
+        values = (one.end_col_offset for one in display.values)
+        ends = [(key.col_offset, end) for key, end in zip(keys, values, strict=True)]
+    else:
+        return None
+    return [line[first:last].decode() for first, last in ends]
 
 
 def keywords(named: list[str]) -> list[str]:
