@@ -41,7 +41,7 @@ def exploded(head: str, arguments: list[str], indent: int, brackets: str = "()")
 
 
 def _item(item: str, indent: int) -> str:
-    """Return one argument or element on its own line; a tuple or dict too long for it in several."""
+    """Return one argument or element on a line; a tuple or dict that is too long in several."""
     line = f"{' ' * indent}{item},"
     name, equals, value = item.partition("=") if _KEYWORD.match(item) else ("", "", item)
     if len(line) <= WIDTH or not value.startswith(("(", "{")):
