@@ -13,7 +13,7 @@ from hypothesis import settings
 
 SOAK = {
     "test_benchmarks.py": "",
-    "test_black.py": r"random_m.*[1-4]-|with_shards|shipped.*numba|alone\[(?!tests.test_world)[f-z]",
+    "test_black.py": r"random_m.*[1-4]-|with_shards|shipped.*numba|alone\[(?!tests.test_w)[f-z]",
     "test_both_ways.py": "unshipped|compiled|imports_differs.*(shipped|numba)",
     "test_chunk_kernels.py": "compiled|large",
     "test_combinations.py": r"every_combination.*\[[2-9]",
