@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.model import Project
-from ecsgen.model.schedules import TICK
+from ecsgen.model.schedules import asks_for_time
 from ecsgen.schema.names import group_class
 
 Names = Callable[[Project], tuple[str, ...]]
@@ -59,16 +59,6 @@ def _draws(project: Project) -> bool:
     return any(kernel.program.who for kernel in (*kernels, *project.world.kernels))
 
 
-def _ticks(project: Project) -> bool:
-    entries = [entry for _, entries in project.world.schedules for entry in entries]
-    is_timed = any(entry.every or entry.run == TICK for entry in entries)
-    return (
-        is_timed
-        or bool(project.world.records)
-        or any(one.program.ticks for one in project.world.kernels)
-    )
-
-
 def _signature_base(project: Project) -> str:
     fits = len(project.having_owners) <= _WORD_BITS
     return "SignedWorld[Signature]" if fits else "WideSignedWorld[Signature]"
@@ -96,7 +86,7 @@ FEATURES: Final = (
     # The time, where kernels ask for it, or schedules.
     WorldFeature(
         name="ticking",
-        applies=_ticks,
+        applies=lambda project: bool(project.world.records) or asks_for_time(project.world),
         base=lambda project: "" if project.world.records else "TickingWorld",
         attributes=lambda project: ("_tick",),
     ),

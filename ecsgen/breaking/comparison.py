@@ -13,7 +13,7 @@ from ecsgen.diagnostics import Diagnostics, closest, quote
 from ecsgen.model import FLOATING, Component, Kernel, Mark, Marks, Project, Reduction, Table
 from ecsgen.model.history import History, Names
 from ecsgen.model.saved import Document, saved_schema
-from ecsgen.model.schedules import arguments_of, called
+from ecsgen.model.schedules import arguments_of, asks_for_time, called
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +206,8 @@ class Code:
     schedules: Mapping[str, Arguments]
     records: Mapping[str, Mapping[str, str]]
     """The type of each column of tables."""
+    has_time: bool
+    """Whether kernels or schedules have; tables have theirs."""
 
     @classmethod
     def of(cls, project: Project) -> Code:
@@ -219,6 +221,7 @@ class Code:
             {name: tuple(member.name for member in members) for name, members in bundles},
             _schedules(project),
             {table.name: _columns(table) for table in project.world.records},
+            asks_for_time(project.world),
         )
 
 

@@ -83,10 +83,17 @@ class Diagnostics:
         self._found: dict[Diagnostic, None] = {}  # the same thing is told once
         self._sources: dict[str, str] = {}
         self._lines: dict[str, list[str]] = {}
+        self._code = ""
 
     def add(self, code: str, message: str, mark: Mark, *, hint: str = "") -> None:
         """Report `message` at `mark`."""
-        self._found[Diagnostic(code, message, mark, hint)] = None
+        self._found[Diagnostic(self._code or code, message, mark, hint)] = None
+
+    def all_as(self, code: str) -> Diagnostics:
+        """Return the same collection, in which whatever is reported through it has this code."""
+        other = self.emptied()
+        other._found, other._code = self._found, code
+        return other
 
     def add_source(self, path: str, text: str) -> None:
         """Remember a file's text, to show its lines."""

@@ -13,6 +13,13 @@ TICK: Final = "tick"
 """The entry that moves the time."""
 
 
+def asks_for_time(world: World) -> bool:
+    """Return whether a schedule or kernel does; tables do as well."""
+    entries = [entry for _, entries in world.schedules for entry in entries]
+    is_timed = any(entry.every or entry.run == TICK for entry in entries)
+    return is_timed or any(one.program.ticks for one in world.kernels)
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One entry of a schedule."""

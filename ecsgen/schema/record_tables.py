@@ -45,7 +45,7 @@ def check_table_names(draft: Draft[WorldSpec], diagnostics: Diagnostics) -> None
 
 @dataclass(frozen=True, slots=True)
 class TableBuilder:
-    """Makes tables of what is written; reports E520, E112 and E80x."""
+    """Makes tables of what is written; reports E520, and E102 for names of columns."""
 
     draft: Draft[WorldSpec]
     world: World
@@ -115,7 +115,7 @@ class TableBuilder:
             try:
                 node = text.expression()
             except KernelError as error:
-                text.report(error, self.diagnostics)
+                text.report(error, self.diagnostics.all_as("E520"))
                 return None
             if text is texts[0] and column.how == "count" and isinstance(node, ast.Name):
                 whole = node.id if node.id in self._sources else ""
@@ -173,7 +173,7 @@ class TableBuilder:
         scope, reach = folding_scope(
             self.world, column.over, self.components, self.refused, self.known
         )
-        program = folded(column, scope, reach, self.diagnostics)
+        program = folded(column, scope, reach, self.diagnostics.all_as("E520"))
         if program is None:
             return None
         type_ = program.value.type

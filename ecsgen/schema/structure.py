@@ -149,6 +149,8 @@ def _report(
     node = document.at(*_path(error))
     if node is None:
         return
+    if location[:1] == ("records",) and location[1:]:
+        diagnostics = diagnostics.all_as("E520")  # a bad table, whatever is wrong with it
     kind = error["type"]
     if kind == "missing":
         if node.complete:

@@ -6,12 +6,12 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum, IntFlag
 from importlib import import_module
+from operator import index
 from typing import Any, Final, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .arrow_tables import BadCellError, element_kind
@@ -38,11 +38,13 @@ class RecordFiles:
             raise ValueError(
                 f"format {format!r}, wanted {' or '.join(map(repr, FORMATS))}"
             )
-        if lines < 1:
+        if isinstance(lines, bool):
+            raise TypeError(f"lines={lines}, wanted a number")
+        if index(lines) < 1:
             raise ValueError(f"lines={lines}, wanted 1 or more")
         if format == "parquet":
             _parquet()  # so that who has none learns it now
-        self.lines = lines
+        self.lines = index(lines)
         """How many a table has when they become a file."""
         self._folder = folder
         self._format = format
@@ -93,60 +95,51 @@ def _parquet() -> Any:
 
 def arrow_table(table: RecordedTable) -> Any:
     """Return a table's lines as a pyarrow.Table, which shares their memory."""
-    pa = pyarrow()
-    arrays, fields = [], []
-    for name, cells in table.columns.items():
-        enum = table._ENUMS.get(name)
-        try:
-            if enum is not None and issubclass(enum, IntFlag):
-                arrays.append(_flags(cells, enum))
-            else:
-                arrays.append(element_kind(cells.dtype, enum).array(cells))
-        except BadCellError as error:
-            place = f"{table._NAME}.{name}: line {error.place}"
-            raise ValueError(f"{place}: {error}") from None
-        fields.append(pa.field(name, arrays[-1].type))
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
+    def array(cells: NDArray[Any], enum: _Enum | None) -> Any:
+        if enum is not None and issubclass(enum, IntFlag):
+            return pa.array(_names(cells, enum), pa.string()).dictionary_encode()
+        return element_kind(cells.dtype, enum).array(cells)
 
-def _flags(cells: NDArray[Any], enum: type[IntFlag]) -> Any:
-    """Return flags by the names of those that are set."""
     pa = pyarrow()
-    names, places = _member_names(cells, enum)
-    return pa.DictionaryArray.from_arrays(
-        pa.array(places), pa.array(names, pa.string())
-    )
+    return pa.Table.from_arrays(_made(table, array), names=[*table._COLUMNS])
 
 
 def _write_csv(table: RecordedTable, file: io.BufferedIOBase) -> None:
     """Write a head and all lines, enums by name."""
+
+    def shown(cells: NDArray[Any], enum: _Enum | None) -> Any:
+        return cells.tolist() if enum is None else _names(cells, enum)
+
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table._COLUMNS)
-    columns = [
-        _shown(cells, table._ENUMS.get(name)) for name, cells in table.columns.items()
-    ]
-    writer.writerows(zip(*columns, strict=True))
+    writer.writerows(zip(*_made(table, shown), strict=True))
     file.write(text.getvalue().encode())
 
 
-def _shown(cells: NDArray[Any], enum: _Enum | None) -> list[Any]:
-    """Return what stands in a column's lines."""
-    if enum is None:
-        return cells.tolist()  # type: ignore[no-any-return]
-    names, places = _member_names(cells, enum)
-    return [names[place] for place in places.tolist()]
+def _made(
+    table: RecordedTable, make: Callable[[NDArray[Any], _Enum | None], Any]
+) -> list[Any]:
+    """Return what is made of each column; ValueError names the line of a bad cell."""
+    found = []
+    for name, cells in table.columns.items():
+        try:
+            found.append(make(cells, table._ENUMS.get(name)))
+        except BadCellError as error:
+            place = f"{table._NAME}.{name}: line {error.place}"
+            raise ValueError(f"{place}: {error}") from None
+    return found
 
 
-def _member_names(
-    cells: NDArray[Any], enum: _Enum
-) -> tuple[list[str], NDArray[np.int32]]:
-    """Return the names that occur, of flags those of several, and the place of each cell's."""
-    numbers, places = np.unique(cells, return_inverse=True)
-    names = [_name_of(enum, number) for number in numbers.tolist()]
-    return names, places.astype(np.int32)
-
-
-def _name_of(enum: _Enum, number: int) -> str:
-    """Return the name of a member, of flags those of several; ValueError without one."""
-    return enum(number).name or str(number)
+def _names(cells: NDArray[Any], enum: _Enum) -> list[str]:
+    """Return the names of members, of flags those of several; BadCellError without one."""
+    numbers = cells.tolist()
+    names: dict[int, str] = {}
+    for number in dict.fromkeys(numbers):
+        try:
+            names[number] = enum(number).name or str(number)
+        except ValueError:
+            message = f"{number} is no member of {enum.__name__}"
+            raise BadCellError(message, numbers.index(number)) from None
+    return [names[number] for number in numbers]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from enum import IntEnum, IntFlag
-from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
@@ -229,7 +228,7 @@ class Records:
             )
         folder = world._record_folder(os.fsdecode(folder))
         names = [*world._TABLES]
-        world._record.files = RecordFiles(folder, format, index(lines), names, append)
+        world._record.files = RecordFiles(folder, format, lines, names, append)
         for name in names:
             world._pass_on(name)
 

@@ -60,3 +60,26 @@ def test_files_with_another_are_refused(package: Any, tick: object) -> None:
     vars(wood)["_tick"] = tick
     with pytest.raises(SnapshotError, match=r"state\.world\.tick: .*, wanted -9"):
         loaded(wood)
+
+
+@pytest.fixture(scope="module")
+def timeless() -> Any:
+    return built(SCHEMA.replace("Bear.wakes <= tick", "Bear.wakes <= 3"), "timeless_bears").package
+
+
+def test_a_world_without_time_takes_none(timeless: Any) -> None:
+    wood = timeless.World()
+    assert not hasattr(wood, "tick")
+    with pytest.raises(AttributeError, match=r"Wood has no time: nothing in its schemas asks"):
+        wood.tick = 4
+    assert "tick" not in vars(wood)
+
+
+def test_a_time_that_is_gone_is_not_lost_in_silence(package: Any, timeless: Any) -> None:
+    wood = package.World()
+    timeless.World.load(wood.to_bytes())  # it is 0
+    wood.tick = 7
+    with pytest.raises(SnapshotError, match=r"Wood has no time, which is 7 here; drop=.*world.tick"):
+        timeless.World.load(wood.to_bytes())
+    wood.spawn(2)
+    assert len(timeless.World.load(wood.to_bytes(), drop=["world.tick"]).entities) == 2

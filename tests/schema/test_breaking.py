@@ -406,6 +406,18 @@ WORLDS: list[Case] = [
         MOVED + "records: {all: {n: {count: Body}, x: {sum: Body.kept}}}\n",
         MOVED + "records: {all: {x: {sum: Body.kept, where: tick > 3}, n: {count: Body}}}\n",
     ),
+    Case(
+        "time gone",
+        MOVED + "schedule: {day: [Body.age, tick]}\n",
+        MOVED + "schedule: {day: [Body.age]}\n",
+        "E901:10",
+        "E951:10",
+    ),
+    Case(
+        "time left to tables",
+        MOVED + "schedule: {day: [Body.age, tick]}\n",
+        MOVED + "schedule: {day: [Body.age]}\nrecords: {all: {n: {count: Body}}}\n",
+    ),
     Case("world renamed", component() + WORLD, component() + "---\nworld: Town\n"),
     Case(
         "world of a name of its own renamed",
@@ -709,7 +721,10 @@ def filled(text: str) -> Any:
 )
 def test_loading_does_as_it_says(name: str, old: str, new: str, data: str) -> None:
     codes = {found.partition(":")[0] for found in data.split()}
-    saved = filled(old).to_bytes(codecs={"*": (bytes, bytes)})
+    town = filled(old)
+    if name.startswith("time"):
+        town.tick = 3
+    saved = town.to_bytes(codecs={"*": (bytes, bytes)})
     kind = package(new).World
     options: dict[str, Any] = {"codecs": {"*": (bytes, bytes)}}
     if name == "nothing to owner: none":

@@ -50,6 +50,21 @@ def test_a_line_for_each_run(tmp_path: Path) -> None:
     assert last["error"] == s.errors[0].traceback
 
 
+def test_infinite_parameters(tmp_path: Path) -> None:
+    """They are strict JSON and not run again; NaN is no parameter, for it equals nothing."""
+    path = tmp_path / "runs.jsonl"
+    parameters = {"x": [np.inf, 1.5, -np.inf], "y": ["Infinity", [np.inf, '"Infinity']]}
+    fresh = swept(line, parameters, path)
+    assert entries(path)[3]["parameters"] == {"x": 1.5, "y": [np.inf, '"Infinity']}
+    assert same(swept(pytest.fail, parameters, path), fresh)
+    assert len(entries(path)) == len(fresh) == 6
+    assert fresh.columns["x"].tolist() == [np.inf, np.inf, 1.5, 1.5, -np.inf, -np.inf]
+    with pytest.raises(
+        ValueError, match=r"parameter 'x': .*nan is no number of JSON; None may stand"
+    ):
+        swept(line, {"x": [[1, np.nan]]}, path)
+
+
 def test_runs_that_ended_are_not_repeated(tmp_path: Path) -> None:
     path, folder = tmp_path / "runs.jsonl", tmp_path / "logs"
     folder.mkdir()

@@ -141,10 +141,22 @@ def test_two_worlds_in_a_folder_do_not_write_over_each_other(world: Any, tmp_pat
     assert len(other.records.population) == 1
 
 
+def test_numbers_that_no_member_has_are_told_where_they_are(world: Any, tmp_path: Path) -> None:
+    world.records.open(tmp_path, "csv")
+    world.step()
+    world.sheep.data.kind[1] = 7
+    world.step()
+    for write in (world.records.flush, world.records.herd.to_arrow):
+        with pytest.raises(ValueError, match=r"^herd\.kind: line 4: 7 is no member of Kind$"):
+            write()
+    assert (parts(tmp_path, "herd"), len(world.records.herd)) == ([], 6)
+
+
 @pytest.mark.parametrize(
     ("given", "error"),
     [
         ({"format": "json"}, ValueError),
+        ({"lines": True}, TypeError),
         ({"lines": 0}, ValueError),
         ({"lines": -3}, ValueError),
         ({"lines": 1.5}, TypeError),

@@ -520,7 +520,6 @@ def check_state(saved: Saved, saving: Saving) -> None:
         notes = state[WORLD]
         check.keys(f"state.{WORLD}", notes, [], (*_NOTES, "tick"))
         _check_notes(check, f"state.{WORLD}", notes)
-        check.number(f"state.{WORLD}.tick", notes.get("tick", 0), ~_MOST, _MOST)
     check.keys("state.entities", state["entities"], saving.ENTITY_NUMBERS)
     for name in saving.ENTITY_NUMBERS:  # `shard` has `shard_bits`
         most = (1 << schema["entity"].get(f"{name}_bits", 63)) - 1

@@ -217,17 +217,23 @@ def attribute_columns(saved: Saved) -> list[str]:
     return [tensor for tensor in saved.arrays if tensor.startswith(ATTRIBUTE)]
 
 
+_TIME: Final = f"{ATTRIBUTE}tick"
+
+
 def without_attributes(saved: Saved, drop: AbstractSet[str]) -> Saved:
-    """Return a snapshot without the attributes that the caller drops: `world.name`."""
+    """Return a snapshot without the attributes that the caller drops: `world.name`, or its time."""
     kept = {
         name: value
         for name, value in saved.state["attributes"].items()
         if ATTRIBUTE + name not in drop
     }
     dropped = drop & {*attribute_columns(saved)}
+    notes = dict(saved.state.get(WORLD, {}))
+    if _TIME in drop:
+        notes.pop("tick", None)
     return replace(
         saved,
-        state={**saved.state, "attributes": kept},
+        state={**saved.state, WORLD: notes, "attributes": kept},
         arrays={name: it for name, it in saved.arrays.items() if name not in dropped},
     )
 
@@ -235,11 +241,15 @@ def without_attributes(saved: Saved, drop: AbstractSet[str]) -> Saved:
 def load_attributes(world: Any, saved: Saved, codecs: Codecs) -> None:
     """Set a world's own attributes.
 
-    SnapshotError for names that are no user's; it has the `drop` that loads without them.
+    SnapshotError for names that are no user's, or a time that the world has not; it has the `drop`
+    that loads without them.
     """
     values: dict[str, Any] = dict(saved.state["attributes"])
     names = [column.removeprefix(ATTRIBUTE) for column in attribute_columns(saved)]
     wrong = {it: why for it in (*values, *names) if (why := _why_not(world, it))}
+    tick = saved.state.get(WORLD, {}).get("tick", 0)
+    if tick and not hasattr(world, "tick"):
+        wrong["tick"] = f"{type(world).__name__} has no time, which is {tick} here"
     if wrong:
         wanted = ", ".join(f'"{ATTRIBUTE}{attribute}"' for attribute in wrong)
         saved.refuse(f"{'; '.join(wrong.values())}; drop=[{wanted}] loads without")

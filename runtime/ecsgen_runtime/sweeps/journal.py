@@ -7,6 +7,7 @@ an interrupt it is taken away.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,8 @@ from .results import COLUMN_TYPES, TYPE_NAMES, Column, Result
 from .runs import Outcome, Run, RunKey, json_text, seed_of
 
 _BEGINS: Final = b'{"parameters": '
+_INFINITE: Final = re.compile(r'("(?:[^"\\]|\\.)*")|Infinity')
+"""What stands for no finite number in a text of JSON, and not within quotes."""
 
 
 class Journal:
@@ -109,9 +112,10 @@ def _entry(
 
 
 def _line(run: Run, outcome: Outcome) -> str:
-    """Return the line of a run, which any reader of JSON understands."""
+    """Return the line of a run, which any reader of JSON understands: it has no NaN, which becomes
+    null, and no infinity, which is a number that is too large."""
     parts = {
-        "parameters": run.text,
+        "parameters": _INFINITE.sub(lambda found: found[1] or "1e999", run.text),
         "replicate": str(run.replicate),
         "seed": str(run.seed),
     }
@@ -138,8 +142,7 @@ def _mapping_text(parts: Mapping[str, str]) -> str:
 
 
 def _column_text(column: Column) -> str:
-    """Return a column as a list. JSON has no NaN, which becomes null, and no infinity, which is a
-    number that is too large."""
+    """Return a column as a list."""
     text = json.dumps(column.tolist())
     if column.dtype.kind != "f" or np.isfinite(column).all():
         return text

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from enum import Enum
 from functools import lru_cache
+from math import isnan
 from operator import index
 from typing import Any, Final, TypeAlias
 
@@ -131,6 +132,8 @@ def _plain(value: object) -> object:
         return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
+    if isinstance(value, float) and isnan(value):  # which equals nothing, nor itself
+        raise ValueError("nan is no number of JSON; None may stand for it")
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise TypeError(f"{shown(value)} is nothing that JSON can hold")

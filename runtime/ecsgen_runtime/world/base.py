@@ -275,6 +275,15 @@ class WorldBase(DeferredDeaths):
             own = _own_managers(cls.__name__, cls._KINDS, managers)
             cls._OWN = {**cls._OWN, **own}
 
+    if not TYPE_CHECKING:  # to checkers there is nothing of this name
+
+        def _no_time(self, *_):
+            name = type(self).__name__
+            why = f"{name} has no time: nothing in its schemas asks for `tick`"
+            raise AttributeError(why, name="tick", obj=self)
+
+        tick = property(_no_time, _no_time)  # else it would be an attribute of a user's
+
     def __getstate__(self) -> Any:
         """Attributes and slots, for pickle and deepcopy: nothing that names the library."""
         return object.__getstate__(self)
