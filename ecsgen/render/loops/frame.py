@@ -223,6 +223,11 @@ class LoopFrame:
         flat = "column.reshape(-1)" if self.is_plain else "flat"
         return [(field.name, f"{holder}._{field.name}_{flat if type_.shape else 'column'}")]
 
+    def column_passed(self, field: FieldValue) -> str:
+        """The expression for what its rows have in a scalar field, shape (n,)."""
+        ((_, passed),) = self._columns_of(field)
+        return f"{passed}[: {self.source.managers.data(field.owner)}._n]"
+
     def _side(self, node: FieldValue | OtherField) -> Source:
         """Whose field it is: of the rows, or of others that they ask."""
         return self.asks[node.near].other if isinstance(node, OtherField) else self.source
@@ -236,6 +241,10 @@ class LoopFrame:
         return self.parameter(wish, "RowArray", passed, self.numbers)
 
     # --- arguments -------------------------------------------------------------------------------
+
+    def passed(self, argument: Argument) -> str:
+        """What an argument is called in the method."""
+        return self._spellings[argument.name].text
 
     def argument(self, argument: Argument) -> str:
         """What an argument is called in the function."""

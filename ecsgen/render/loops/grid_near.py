@@ -18,6 +18,7 @@ from ecsgen.model.programs import (
     Occupied,
     Offset,
     OtherField,
+    walk,
 )
 from ecsgen.model.types import Type
 from ecsgen.render.kernels.sources import Asked
@@ -25,6 +26,7 @@ from ecsgen.render.loops.code import Code, Level, called
 from ecsgen.render.loops.frame import LoopFrame, array_type, cells_of
 from ecsgen.render.loops.near import Neighbours
 from ecsgen.render.loops.values import Place, Value, uniform
+from ecsgen.render.quoting import literal
 
 if TYPE_CHECKING:
     from ecsgen.render.loops.loop_body import LoopBody
@@ -123,8 +125,36 @@ class OnGrid(Neighbours):
     def _take(self) -> None:
         kept, self.is_python = self.kept, self._frame.is_plain
         self.own_cell, self._around, self._steps = kept("cell"), kept("around"), kept("cells_met")
-        self._ahead = kept("steps")
         self._axes = self._grids.axes(self.on.grid)
+        self._reach = self._told_reach()
+        if self._reach and not self.is_python and not self.on.standing and self._is_far:
+            self.ways = kept("steps")
+
+    def _told_reach(self) -> str:
+        """The parameter with the cells in reach of any cell, if that can be known before."""
+        frame, radius = self._frame, self.asked.near.radius
+        function, text = "reach_of", str(radius)
+        if isinstance(radius, Argument):
+            text = frame.passed(radius)
+        elif isinstance(radius, FieldValue):
+            effects = frame.program.effects
+            changed = {one.rpartition(".")[2] for one in (*effects.writes, *effects.sends)}
+            if self.is_python or radius.name in changed:
+                return ""
+            function, text = "reach_within", frame.column_passed(radius)
+        manager, table = frame.source.managers.manager(self.on.grid), f"_reach{self.asked.tag}"
+        given = f"{manager}, {literal(self.on.hood)}, {text}, {self._center}"
+        frame.tables[table] = f"{function}({given})"
+        return frame.parameter(f"reach{self.asked.tag}", "Reach", table)
+
+    @property
+    def _is_far(self) -> bool:
+        """Whether it matters how far neighbours are."""
+        nodes = (node for one in self._frame.program.expressions for node in walk(one))
+        return any(
+            isinstance(node, Offset | Distance) and node.near == self.asked.near.name
+            for node in nodes
+        )
 
     @property
     def axes_name(self) -> str:
@@ -132,57 +162,39 @@ class OnGrid(Neighbours):
         return self._axes
 
     def setup(self) -> list[str]:
-        if self._frame.is_plain:
+        if self.is_python:
             return []
-        radius = self._radius_before
-        ahead = "np.empty(0, np.int32)"
-        if not isinstance(self.asked.near.radius, FieldValue):
-            given = f"{self._axes}, {self.on.hood.upper()}, {radius}, {self._center}"
-            ahead = f"steps_around({given})"
-        cells = f"np.empty(most_in_reach({self._axes}, {radius}), np.int32)"
-        lines = [f"{self._ahead} = {ahead}"]
+        most = f"{self._reach}.shape[1]" if self._reach else f"{self._axes}.cells + 1"
+        cells = f"np.empty({most}, np.int32)"
         if not self.on.standing:
-            return [*lines, f"{self.found} = {cells}"]
+            lines = [f"{self.found} = {cells}"]
+            if self.ways:
+                lines.append(f"{self.ways} = np.empty_like({self.found})")
+            return lines
         crowd = self._grids.crowds(self.on.standing)
         most = f"most_standing({crowd}, {self._axes}.cells)"
-        found = f"{self.found} = np.empty({most} + 1, np.int32)"
-        return [*lines, f"{self._around} = {cells}", found]
+        return [f"{self._around} = {cells}", f"{self.found} = np.empty({most} + 1, np.int32)"]
 
     @property
     def _center(self) -> str:
         return str(bool(self.on.center or self.on.standing))
 
-    @property
-    def _radius_before(self) -> str:
-        """The expression for the greatest radius of all."""
-        radius = self.asked.near.radius
-        match radius:
-            case FieldValue():
-                return f"{self._axes}.cells"
-            case Argument():
-                return self._frame.argument(radius)
-        return str(radius)
-
     def listed(self, body: LoopBody) -> list[str]:
         """The statements that list those in reach of the row."""
         near, on = self.asked.near, self.on
-        cell = body.cell_of_row(near.place)
-        match near.radius:
-            case FieldValue() | Argument():
-                radius = body.value(near.radius).at(0).text
-            case _:
-                radius = str(near.radius)
-        given = f"{self._axes}, {self.own_cell}, {on.hood.upper()}, {radius}, {self._center}"
-        if not self._frame.is_plain:
-            given += f", {self._ahead}"
         found, count = (self._around, self._steps) if on.standing else (self.found, self.count)
-        lines = [f"{self.own_cell} = {cell}"]
-        if self._frame.is_plain and not isinstance(near.radius, FieldValue):
-            given = f"{self._axes}, {on.hood.upper()}, {radius}, {self._center}"
-            reach = self._frame.ready("reach", f"reach_of({given})")
-            lines += [f"{found} = {reach}[{self.own_cell}]", f"{count} = len({found})"]
-        else:
+        lines = [f"{self.own_cell} = {body.cell_of_row(near.place)}"]
+        radius = ""
+        if isinstance(near.radius, FieldValue):
+            radius = body.value(near.radius).at(0).text
+        if not self._reach:
+            given = f"{self._axes}, {self.own_cell}, {on.hood.upper()}, {radius}, {self._center}"
             lines += self._call("cells_near", given, found, count)
+        elif self.is_python:
+            lines += [f"{found} = {self._reach}[{self.own_cell}]", f"{count} = len({found})"]
+        else:
+            given = f"{self._axes}, {self.own_cell}, {self._reach}"
+            lines += self._call("reached_cells", given, found, count, radius)
         if not on.standing:
             return lines
         rows = f"rows_{self._grids.when}"
@@ -191,11 +203,15 @@ class OnGrid(Neighbours):
         given = f"{crowds}, {self._around}, {steps}{', '.join(self._own(body))}"
         return [*lines, *self._call(rows, given, self.found, self.count), *self._members_alone()]
 
-    def _call(self, function: str, given: str, found: str, count: str) -> list[str]:
+    def _call(
+        self, function: str, given: str, found: str, count: str, radius: str = ""
+    ) -> list[str]:
         """The statements that make a list: of Python, or in an array."""
-        if self._frame.is_plain:
+        if self.is_python:
             return [f"{found} = {function}({given})", f"{count} = len({found})"]
-        return [f"{count} = {function}({given}, {found})"]
+        ways = self.ways or ("None" if radius else "")
+        more = "".join(f", {one}" for one in (ways, radius) if one)
+        return [f"{count} = {function}({given}, {found}{more})"]
 
     def _own(self, body: LoopBody) -> list[str]:
         """The row that does not meet itself, or the entity that does not, and whose rows are."""
@@ -226,7 +242,7 @@ class OnGrid(Neighbours):
         given += [asked.other_rows(self.on.owner), *filter(None, [asked.hidden])]
         self._frame.tables[f"_{name}"] = f"member_numbers({', '.join(given)})"
         numbers = self._frame.parameter(name, array_type("i64"), f"_{name}")
-        if self._frame.is_plain:
+        if self.is_python:
             kept = f"[{numbers}[r] for r in {self.found} if {numbers}[r] >= 0]"
             return [f"{self.found} = {kept}", f"{self.count} = len({self.found})"]
         return [f"{self.count} = members_alone({numbers}, {self.found}, {self.count})"]
@@ -271,6 +287,12 @@ class OnGrid(Neighbours):
         return uniform(node.type, Code(f"is_on_{self._grids.when}({crowds}, {self.place})"))
 
     def way(self, crosses: bool = True) -> list[str]:
+        first = 3 - self.on.axes
+        if self.ways:
+            return [
+                f"{apart} = np.int64({self._reach}[{1 + first + axis}, {self.ways}[{self.at}]])"
+                for axis, apart in enumerate(self.offsets)
+            ]
         lines, other = [], self.place
         if self.on.standing:
             member = self._member(self.on.owner, other) if self._is_several else other
@@ -279,8 +301,7 @@ class OnGrid(Neighbours):
             (array,) = self._frame.met_arrays(column)
             other = f"cell_of({array}[{member}])"
         for axis, apart in enumerate(self.offsets):
-            place = 3 - self.on.axes + axis
-            given = f"{self._axes}, {self.own_cell}, {other}, {place}"
+            given = f"{self._axes}, {self.own_cell}, {other}, {first + axis}"
             lines.append(f"{apart} = apart_along({given})")
         return lines
 

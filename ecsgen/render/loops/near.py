@@ -42,7 +42,7 @@ class Neighbours(ABC):
     is_python = False
     """Whether lists are Python's own, made for each row."""
     ways = ""
-    """The array with the way to each in the list, if there is one."""
+    """The array that tells the way to each in the list, if there is one."""
     at = ""
     """Which of the list the neighbour is, if so."""
 

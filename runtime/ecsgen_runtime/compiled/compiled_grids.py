@@ -13,7 +13,7 @@ from ..entity_manager import Entities
 from ..grids.cells import GridManager
 from ..grids.crowds import empty_cells as plain_empty_cells
 from ..grids.crowds import rows_alive
-from ..grids.grid_layout import GridLayout
+from ..grids.grid_layout import GridLayout, offsets
 from ..grids.standing import Standing
 from ..handles import RowArray
 from ..policies.destroy import Callback, Gc
@@ -57,12 +57,34 @@ def _axes_of(layout: GridLayout) -> Axes:
     return Axes(layout.cells, x, y, z, a, b, c, 1 / y, 1 / z)
 
 
-@kernel()
-def most_in_reach(axes: Axes, radius: int) -> int:
-    """Return how many cells there may be in reach of one, itself among them."""
-    span = 2 * max(radius, 0) + 1
-    most: int = min(axes.x, span) * min(axes.y, span) * min(axes.z, span)
-    return most
+Reach = NDArray[np.int32]
+"""Those in reach of any cell, by offset: how many cells further on each is where no end of an axis
+is in reach, its offset along three axes, and the least radius that it takes. The first column has
+the greatest one. Shape (5, 1 + k)."""
+
+
+def reach_of(grid: GridManager, hood: str, radius: int, center: bool) -> Reach:
+    """Return the offsets of the cells in reach."""
+    return _reach_of(grid._layout, hood, radius, center)
+
+
+def reach_within(
+    grid: GridManager, hood: str, radii: NDArray[Any], center: bool
+) -> Reach:
+    """Return the same for any of the radii, shape (n,); O(n)."""
+    return reach_of(grid, hood, int(radii.max()) if len(radii) else -1, center)
+
+
+@lru_cache(64)
+def _reach_of(layout: GridLayout, hood: str, radius: int, center: bool) -> Reach:
+    steps = offsets(layout, hood, radius, center)
+    far = np.abs(steps)
+    reach = np.zeros((5, 1 + len(steps)), np.int32)
+    reach[0, 0] = min(radius, layout.cells)
+    reach[0, 1:] = steps @ np.array(layout.strides)
+    reach[4 - steps.shape[1] : 4, 1:] = steps.T
+    reach[4, 1:] = far.sum(axis=1) if hood == "von_neumann" else far.max(axis=1)
+    return reach
 
 
 @kernel(forceinline=True)
@@ -76,10 +98,14 @@ def _high(place: Any, size: Any, wraps: Any, radius: Any) -> Any:
 
 
 @kernel(forceinline=True)
-def _moved(place: Any, size: Any) -> Any:
-    if place < 0:
-        return place + size
-    return place - size if place >= size else place
+def _moved(place: Any, size: Any, wraps: Any) -> Any:
+    """Return a place on an axis that is less than its size outside of it; below 0 if it does not go
+    around."""
+    if wraps:
+        if place < 0:
+            return place + size
+        return place - size if place >= size else place
+    return place if place < size else -1
 
 
 @kernel(forceinline=True)
@@ -100,107 +126,86 @@ def _is_amid(place: Any, size: Any, radius: Any) -> Any:
     return size == 1 or radius <= place < size - radius
 
 
-@kernel()
-def steps_around(axes: Axes, hood: int, radius: int, center: bool) -> CellArray:
-    """Return how many cells further on those in reach are of one that has no end of an axis in
-    reach; nothing where there is no such cell."""
-    sizes = (axes.x, axes.y, axes.z)
-    spans = [0 if size == 1 else radius for size in sizes]
-    for size in sizes:
-        if radius < 0 or (size > 1 and size <= 2 * radius):
-            return np.empty(0, np.int32)
-    steps = np.empty(most_in_reach(axes, radius), np.int32)
-    amid = (spans[0] * axes.y + spans[1]) * axes.z + spans[2]
-    if hood == AXES:
-        met = _along_axes(axes, amid, radius, center, steps)
-    else:
-        met = _walk(axes, amid, hood, radius, center, steps)
-    return (steps[:met] - amid).astype(np.int32)
-
-
 @kernel(forceinline=True)
+def reached_cells(
+    axes: Axes,
+    cell: int,
+    reach: Reach,
+    found: CellArray,
+    steps: Any = None,
+    radius: Any = None,
+) -> int:
+    """Write the cells in reach of a cell, by offset, none of one below 0; return how many.
+
+    `steps`: which columns they are of `reach`, too. `radius`: its own, if each has one.
+    """
+    if cell < 0:
+        return 0
+    x, y, z = _places(axes, cell)
+    most, met = reach[0, 0], 0
+    if (
+        _is_amid(z, axes.z, most)
+        and _is_amid(y, axes.y, most)
+        and _is_amid(x, axes.x, most)
+    ):
+        for k in range(1, reach.shape[1]):
+            found[met] = cell + reach[0, k]
+            if steps is not None:
+                steps[met] = k
+            met += 1 if radius is None else reach[4, k] <= radius
+        return met
+    for k in range(1, reach.shape[1]):
+        i = _moved(x + reach[1, k], axes.x, axes.wraps_x)
+        j = _moved(y + reach[2, k], axes.y, axes.wraps_y)
+        place = _moved(z + reach[3, k], axes.z, axes.wraps_z)
+        found[met] = (i * axes.y + j) * axes.z + place
+        if steps is not None:
+            steps[met] = k
+        is_met = (i | j | place) >= 0
+        met += is_met if radius is None else is_met & (reach[4, k] <= radius)
+    return met
+
+
+@kernel()
 def cells_near(
     axes: Axes,
     cell: int,
     hood: int,
     radius: int,
     center: bool,
-    steps: CellArray,
     found: CellArray,
 ) -> int:
-    """Write the cells in reach of a cell, by offset, none of one below 0; return how many.
-
-    `steps`: those of `steps_around`, or nothing where each cell has its radius.
-    """
+    """Write the same of a radius that is not known before."""
     if cell < 0 or radius < 0:
         return 0
-    if len(steps) > 0:
-        x, y, z = _places(axes, cell)
-        if (
-            _is_amid(z, axes.z, radius)
-            and _is_amid(y, axes.y, radius)
-            and _is_amid(x, axes.x, radius)
-        ):
-            for k in range(len(steps)):
-                found[k] = cell + steps[k]
-            return len(steps)
-    if hood == AXES:
-        return int(_along_axes(axes, cell, radius, center, found))
-    return int(_walk(axes, cell, hood, radius, center, found))
-
-
-@kernel()
-def _along_axes(
-    axes: Axes, cell: int, radius: int, center: bool, found: CellArray
-) -> int:
-    """Write the cells that are in reach along one axis."""
-    x, y, z = _places(axes, cell)
-    line, plane = axes.z, axes.y * axes.z
-    met = 0
-    for i in range(_low(x, axes.x, axes.wraps_x, radius), 0):
-        found[met] = cell + (_moved(x + i, axes.x) - x) * plane
-        met += 1
-    for j in range(_low(y, axes.y, axes.wraps_y, radius), 0):
-        found[met] = cell + (_moved(y + j, axes.y) - y) * line
-        met += 1
-    low = _low(z, axes.z, axes.wraps_z, radius)
-    for k in range(low, _high(z, axes.z, axes.wraps_z, radius) + 1):
-        found[met] = cell + _moved(z + k, axes.z) - z
-        met += center or k != 0
-    for j in range(1, _high(y, axes.y, axes.wraps_y, radius) + 1):
-        found[met] = cell + (_moved(y + j, axes.y) - y) * line
-        met += 1
-    for i in range(1, _high(x, axes.x, axes.wraps_x, radius) + 1):
-        found[met] = cell + (_moved(x + i, axes.x) - x) * plane
-        met += 1
-    return met
-
-
-@kernel()
-def _walk(
-    axes: Axes, cell: int, hood: int, radius: int, center: bool, found: CellArray
-) -> int:
-    """Write the cells that are in reach of one anywhere."""
     x, y, z = _places(axes, cell)
     met = 0
     for i in range(
         _low(x, axes.x, axes.wraps_x, radius),
         _high(x, axes.x, axes.wraps_x, radius) + 1,
     ):
-        left = radius - abs(i) if hood == VON_NEUMANN else radius
-        strip = _moved(x + i, axes.x) * axes.y
+        left = _left(hood, radius, i)
+        strip = _moved(x + i, axes.x, axes.wraps_x) * axes.y
         for j in range(
             _low(y, axes.y, axes.wraps_y, left),
             _high(y, axes.y, axes.wraps_y, left) + 1,
         ):
-            rest = left - abs(j) if hood == VON_NEUMANN else left
-            line = (strip + _moved(y + j, axes.y)) * axes.z
+            rest = _left(hood, left, j)
+            line = (strip + _moved(y + j, axes.y, axes.wraps_y)) * axes.z
             low = _low(z, axes.z, axes.wraps_z, rest)
             high = _high(z, axes.z, axes.wraps_z, rest)
             for k in range(low, high + 1):
-                found[met] = line + _moved(z + k, axes.z)
+                found[met] = line + _moved(z + k, axes.z, axes.wraps_z)
                 met += center or i != 0 or j != 0 or k != 0
     return met
+
+
+@kernel(forceinline=True)
+def _left(hood: Any, radius: Any, step: Any) -> Any:
+    """Return how far it goes along the other axes after a step along one."""
+    if hood == AXES:
+        return radius if step == 0 else 0
+    return radius - abs(step) if hood == VON_NEUMANN else radius
 
 
 NO_STRIP: Final = -(1 << 62)
@@ -221,7 +226,8 @@ def strip_shift(axes: Axes, strip: int, i: int, j: int, radius: int) -> int:
             return NO_STRIP
     elif not 0 <= y + j < axes.y:
         return NO_STRIP
-    other: int = _moved(x + i, axes.x) * axes.y + _moved(y + j, axes.y)
+    plane, line = _moved(x + i, axes.x, axes.wraps_x), y + j
+    other: int = plane * axes.y + _moved(line, axes.y, axes.wraps_y)
     return (other - strip) * axes.z
 
 

@@ -88,9 +88,9 @@ def refuse_radius(label: str, radius: int) -> None:
         raise ValueError(f"{label}: radius: wanted 0 or more, not {radius}")
 
 
-def reach_of(axes: Axes, hood: str, radius: Any, center: bool) -> Reach:
+def reach_of(grid: GridManager, hood: str, radius: int, center: bool) -> Reach:
     """Return the cells in reach of each cell."""
-    return axes.reach(hood, radius, center)
+    return axes_of(grid).reach(hood, radius, center)
 
 
 def cells_near(

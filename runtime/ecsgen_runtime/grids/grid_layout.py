@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import product
 from math import prod
 from operator import index
 from typing import Any, Final, SupportsIndex
@@ -80,17 +79,18 @@ def offsets(
         low, high = (
             (-((size - 1) // 2), size // 2) if goes_around else (1 - size, size - 1)
         )
-        spans.append(range(max(-radius, low), min(radius, high) + 1))
-    found = [o for o in product(*spans) if _is_in_reach(o, hood, radius)]
-    if not center:
-        found = [o for o in found if any(o)]
-    return np.array(found, np.int64).reshape(len(found), len(spans))
-
-
-def _is_in_reach(offset: tuple[int, ...], hood: str, radius: int) -> bool:
+        spans.append(np.arange(max(-radius, low), min(radius, high) + 1))
+    places = np.meshgrid(*spans, indexing="ij")
+    found = np.stack([each.ravel() for each in places], axis=-1)
+    far = np.abs(found)
+    is_met = np.ones(len(found), np.bool_)
     if hood == "von_neumann":
-        return sum(map(abs, offset)) <= radius
-    return hood == "moore" or sum(map(bool, offset)) <= 1
+        is_met = far.sum(axis=1) <= radius
+    elif hood == "axes":
+        is_met = (far > 0).sum(axis=1) <= 1
+    if not center:
+        is_met &= far.any(axis=1)
+    return found[is_met]
 
 
 def checked_shape(
