@@ -367,73 +367,67 @@ def with_programs(
     return replace(component, kernels=tuple(kernels), reductions=tuple(reductions))
 
 
-def with_world_programs(
-    world: World,
-    sources: frozenset[str],
-    components: Mapping[str, Component],
-    refused: Mapping[str, Refused],
-    known: Known,
-    diagnostics: Diagnostics,
-) -> World:
-    """The world with compiled kernels; reports as `with_programs`.
+@dataclass(frozen=True, slots=True)
+class WorldNames:
+    """What kernels and tables of a world may name."""
 
-    `sources` are the groups, queries and components that were read without a mistake.
-    """
+    world: World
+    sources: frozenset[str]
+    """The groups, queries and components that were read without a mistake."""
+    components: Mapping[str, Component]
+    refused: Mapping[str, Refused]
+    known: Known
+
+    def over(self, over: str) -> Scope:
+        """The names of what runs over a group, query or component."""
+        members, absent = _members(self.world, over, self.components)
+        hidden = {f"{name}.{one.name}" for name, c in self.components.items() for one in c.apart}
+        refused = self.refused.items()
+        wrong = {f"{name}.{field}" for name, found in refused for field in found.names}
+        return Scope(
+            components=members,
+            absent=absent,
+            enums=self.known.sound_enums,
+            hidden=frozenset(hidden),
+            wrong=frozenset(wrong) | self.known.wrong_enums,
+            may_lack=frozenset(name for name, found in refused if found.more),
+            has_tick=True,
+        )
+
+    def folded(self, column: Reduction, diagnostics: Diagnostics) -> Folding | None:
+        """The value of one row for a table, which leads to no others; None where there is none."""
+        scope = self.over(column.over)
+        scope.is_reduction, scope.no_draws = True, _NO_REDUCTION
+        absent = scope.absent.items()
+        scope.absent = {
+            name: why.replace("the kernel runs", "the column is") for name, why in absent
+        }
+        refusal = "tables refer to no other rows"
+        reach = Reach(self.components, self.known.components, refused=refusal, hint=_BY_A_KERNEL)
+        return folded(column, scope, reach, diagnostics)
+
+
+def with_world_programs(names: WorldNames, diagnostics: Diagnostics) -> World:
+    """The world with compiled kernels; reports as `with_programs`."""
+    world, components = names.world, names.components
     kernels = []
     for kernel in world.kernels:
-        if kernel.over not in sources:
+        if kernel.over not in names.sources:
             kernels.append(kernel)
             continue
-        scope = _world_scope(world, kernel.over, components, refused, known)
+        scope = names.over(kernel.over)
         members = scope.components
         scope.bearer = bearer_of(members)
         scope.sender = next((_sender(one, name) for name, one in members.items()), None)
         scope.may_be_dead = scope.bearer is not None and world.query(kernel.over) is None
         scope.standing = {name: one for name, one in members.items() if one.on is not None}
         apart = _told_apart_over(kernel.over, members)
-        reach = _reach(world, kernel, components, known)
-        asked = partial(world_neighbours, world, components, sources)
+        reach = _reach(world, kernel, components, names.known)
+        asked = partial(world_neighbours, world, components, names.sources)
         fates = _fates(world, kernel, components, reach)
-        kernels.append(typed_kernel(kernel, scope, reach, apart, asked, fates, known, diagnostics))
+        typed = typed_kernel(kernel, scope, reach, apart, asked, fates, names.known, diagnostics)
+        kernels.append(typed)
     return replace(world, kernels=tuple(kernels))
-
-
-def _world_scope(
-    world: World,
-    over: str,
-    components: Mapping[str, Component],
-    refused: Mapping[str, Refused],
-    known: Known,
-) -> Scope:
-    """The names of what runs over a group, query or component of the world."""
-    members, absent = _members(world, over, components)
-    hidden = {f"{name}.{one.name}" for name, c in components.items() for one in c.apart}
-    wrong = {f"{name}.{field}" for name, found in refused.items() for field in found.names}
-    return Scope(
-        components=members,
-        absent=absent,
-        enums=known.sound_enums,
-        hidden=frozenset(hidden),
-        wrong=frozenset(wrong) | known.wrong_enums,
-        may_lack=frozenset(name for name, found in refused.items() if found.more),
-        has_tick=True,
-    )
-
-
-def folding_scope(
-    world: World,
-    over: str,
-    components: Mapping[str, Component],
-    refused: Mapping[str, Refused],
-    known: Known,
-) -> tuple[Scope, Reach]:
-    """The names of what a table makes of such rows, which leads to no others."""
-    scope = _world_scope(world, over, components, refused, known)
-    scope.is_reduction, scope.no_draws = True, _NO_REDUCTION
-    absent = scope.absent.items()
-    scope.absent = {name: why.replace("the kernel runs", "the column is") for name, why in absent}
-    refusal = "tables refer to no other rows"
-    return scope, Reach(components, known.components, refused=refusal, hint=_BY_A_KERNEL)
 
 
 def _sender(component: Component, named: str) -> FieldValue:

@@ -14,7 +14,7 @@ from ecsgen.schema.components import build_component, check_chunk, refused
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
 from ecsgen.schema.forms import Strict
-from ecsgen.schema.kernel_programs import with_programs, with_world_programs
+from ecsgen.schema.kernel_programs import WorldNames, with_programs, with_world_programs
 from ecsgen.schema.language.component_keys import ComponentSpec
 from ecsgen.schema.names import (
     CLASS_NAMES,
@@ -56,21 +56,10 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
         check_table_names(draft, diagnostics)
     members = {component.name: component for component in built}
     faults = {draft.name: refused(draft, members[draft.name]) for draft in components.values()}
-    worlds = [
-        with_world_programs(
-            world, sources_read(draft, components), members, faults, known, diagnostics
-        )
-        for draft, world in zip(drafts.worlds, worlds, strict=True)
-    ]
-    worlds = [
-        replace(
-            world,
-            records=TableBuilder(
-                draft, world, sources_read(draft, components), members, faults, known, diagnostics
-            ).tables,
-        )
-        for draft, world in zip(drafts.worlds, worlds, strict=True)
-    ]
+    for place, draft in enumerate(drafts.worlds):
+        names = WorldNames(worlds[place], sources_read(draft, components), members, faults, known)
+        tables = TableBuilder(draft, names, diagnostics).tables
+        worlds[place] = replace(with_world_programs(names, diagnostics), records=tables)
     whole = {name for name, draft in components.items() if _is_read(draft)}
     for draft, world in zip(drafts.worlds, worlds, strict=True):
         own = {""} if _is_read(draft) else set()

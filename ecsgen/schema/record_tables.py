@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.syntax import KernelError, Text
-from ecsgen.model import HOWS, Base, Component, Mark, RecordedField, Reduction, Table, World
+from ecsgen.model import HOWS, Base, Mark, RecordedField, Reduction, Table
 from ecsgen.model.programs import Folding
 from ecsgen.model.schedules import TICK
 from ecsgen.schema.drafts import Claims, Draft
-from ecsgen.schema.kernel_programs import Refused, folded, folding_scope
+from ecsgen.schema.kernel_programs import WorldNames
 from ecsgen.schema.language.world_keys import RecordColumnSpec, RecordRowsSpec, WorldSpec
 from ecsgen.schema.names import COLUMN_NAMES, DEVICES, check_member
-from ecsgen.schema.type_text import Known
 
 _TAKEN: Final = {
     **dict.fromkeys(("open", "flush", "close"), "a method of `records`"),
@@ -48,12 +47,7 @@ class TableBuilder:
     """Makes tables of what is written; reports E520, and E102 for names of columns."""
 
     draft: Draft[WorldSpec]
-    world: World
-    sources: frozenset[str]
-    """The components, groups and queries that were read without a mistake."""
-    components: Mapping[str, Component]
-    refused: Mapping[str, Refused]
-    known: Known
+    names: WorldNames
     diagnostics: Diagnostics
 
     @property
@@ -63,26 +57,22 @@ class TableBuilder:
             (
                 self._of_rows(name, spec)
                 if isinstance(spec, RecordRowsSpec)
-                else Table(
-                    name,
-                    tuple(self._columns(name, spec)),
-                    marks={"": self.draft.key("records", name)},
-                )
+                else self._of_columns(name, spec)
             )
             for name, spec in self.draft.spec.records.items()
         )
-
-    def _columns(self, table: str, spec: dict[str, RecordColumnSpec]) -> Iterator[Reduction]:
-        for name, column in spec.items():
-            written = self._written(table, name, column)
-            made = None if written is None else self._judged(written)
-            if made is not None:
-                yield made
 
     def _report(self, message: str, mark: Mark, hint: str = "") -> None:
         self.diagnostics.add("E520", message, mark, hint=hint)
 
     # --- columns of reductions -------------------------------------------------------------------
+
+    def _of_columns(self, table: str, spec: dict[str, RecordColumnSpec]) -> Table:
+        written = (self._written(table, name, column) for name, column in spec.items())
+        over = (self._with_over(column) for column in written if column is not None)
+        typed = (self._typed(column) for column in over if column is not None)
+        columns = tuple(column for column in typed if column is not None)
+        return Table(table, columns, marks={"": self.draft.key("records", table)})
 
     def _written(self, table: str, name: str, spec: RecordColumnSpec) -> Reduction | None:
         """The column as written; None without exactly one way to make a value of all."""
@@ -105,59 +95,50 @@ class TableBuilder:
         text = getattr(spec, given[0])
         return Reduction(name, given[0], text, spec.where, over=spec.over, marks=marks)
 
-    def _judged(self, column: Reduction) -> Reduction | None:
-        """The column with its program; None where that can't be told."""
-        texts = [Text(column.expression, column.marks["expression"])]
+    def _with_over(self, column: Reduction) -> Reduction | None:
+        """The column with whose rows it is of; None where that can't be told."""
+        mark = column.marks["expression"]
+        texts = [Text(column.expression, mark)]
         texts += [Text(column.where, column.marks["where"])] if column.where else []
-        named: dict[str, None] = {}
-        whole = ""
+        nodes = []
         for text in texts:
             try:
-                node = text.expression()
+                nodes.append(text.expression())
             except KernelError as error:
                 text.report(error, self.diagnostics.all_as("E520"))
                 return None
-            if text is texts[0] and column.how == "count" and isinstance(node, ast.Name):
-                whole = node.id if node.id in self._sources else ""
-            named |= dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
-        if not self._find_over(column, whole, [*named]):
-            return None
-        over = column.over or whole or next(name for name in named if name in self.components)
-        if over not in self.sources:
-            return None  # in error before
-        column = replace(column, over=over)
-        if whole == over:
-            column = replace(column, expression="true")
-        return self._typed(column)
+        if isinstance(nodes[0], ast.Name) and column.how == "count":
+            name = nodes[0].id
+            if name in self._sources and column.over in ("", name):
+                column = replace(column, expression="true", over=name)
+        over, mark = column.over, column.marks.get("over", mark)
+        if not over:
+            over = self._only_one(column, [n.id for node in nodes for n in _names_in(node)])
+        return replace(column, over=over) if over and self._has_rows(over, mark) else None
 
-    def _find_over(self, column: Reduction, whole: str, named: list[str]) -> bool:
-        """Whether it says whose rows it is of; reports E520 if not."""
-        mark = column.marks["expression"]
-        if column.over:
-            return self._check_source(column.over, column.marks["over"])
-        if whole:
-            return self._check_source(whole, mark)
-        found = [name for name in named if name in self.components]
+    def _only_one(self, column: Reduction, named: list[str]) -> str:
+        """The component that a column names; nothing, and E520, for none or several."""
+        components = self.names.components
+        found = [*dict.fromkeys(name for name in named if name in components)]
         if len(found) == 1:
-            return self._check_source(found[0], mark)
-        message = f"the column {quote(column.name)} names no component"
-        if found:
-            several = " and ".join(map(quote, found[:2]))
-            message = f"the column {quote(column.name)} names {several}"
-        hints = [hint for name in named if (hint := did_you_mean(name, self.components))]
-        hint = "" if found or not hints else hints[0]
-        self._report(message, mark, hint or "say whose rows it is of: `over:`")
-        return False
+            return found[0]
+        what = "no component" if not found else " and ".join(map(quote, found[:2]))
+        hints = [hint for name in named if (hint := did_you_mean(name, components))]
+        hint = "say whose rows it is of: `over:`" if found or not hints else hints[0]
+        message = f"the column {quote(column.name)} names {what}"
+        self._report(message, column.marks["expression"], hint)
+        return ""
 
     @property
     def _sources(self) -> list[str]:
         """All that has rows by name, in error or not."""
-        groups = (name for name, _ in self.world.groups)
-        return [*self.components, *groups, *(query.name for query in self.world.queries)]
+        world = self.names.world
+        groups = (name for name, _ in world.groups)
+        return [*self.names.components, *groups, *(query.name for query in world.queries)]
 
-    def _check_source(self, name: str, mark: Mark) -> bool:
-        """Whether something has rows of its own; reports E520 if not."""
-        if name in self.world.archetypes:
+    def _has_rows(self, name: str, mark: Mark) -> bool:
+        """Whether something has rows of its own; reports E520 if not, unless it was in error."""
+        if name in self.names.world.archetypes:
             message = f"{quote(name)} lives in archetypes: there are no rows of it alone"
             self._report(message, mark, f"take a query, as in `all: [{name}]`")
             return False
@@ -166,14 +147,10 @@ class TableBuilder:
             if all(node is None or node.complete for node in nodes):
                 message = f"unknown component, group or query {quote(name)}"
                 self._report(message, mark, did_you_mean(name, self._sources))
-            return False
-        return True
+        return name in self.names.sources
 
     def _typed(self, column: Reduction) -> Reduction | None:
-        scope, reach = folding_scope(
-            self.world, column.over, self.components, self.refused, self.known
-        )
-        program = folded(column, scope, reach, self.diagnostics.all_as("E520"))
+        program = self.names.folded(column, self.diagnostics.all_as("E520"))
         if program is None:
             return None
         type_ = program.value.type
@@ -190,36 +167,29 @@ class TableBuilder:
         marks = {"": self.draft.key(*path)}
         table = Table(name, rows=spec.rows, marks=marks)
         mark = self.draft.value(*path, "rows")
-        if not self._check_source(spec.rows, mark) or spec.rows not in self.sources:
+        if not self._has_rows(spec.rows, mark):
             return table
-        fields = [
-            self._field(spec.rows, text, self.draft.value(*path, "fields", place))
-            for place, text in enumerate(spec.fields)
-        ]
-        self._check_different(name, fields)
-        program: Folding | None = Folding()
+        fields: list[RecordedField] = []
+        for place, text in enumerate(spec.fields):
+            mark_of_one = self.draft.value(*path, "fields", place)
+            field = self._field(spec.rows, text, mark_of_one)
+            if field is None:
+                continue
+            if field.name in [one.name for one in fields]:
+                self._report(f"two columns would be called {quote(field.name)}", mark_of_one)
+            fields.append(field)
+        program: Folding | None = None
         if spec.where:
             marks = {**marks, "expression": mark, "where": self.draft.value(*path, "where")}
             written = Reduction(name, "count", "true", spec.where, over=spec.rows, marks=marks)
             typed = self._typed(written)
             program = None if typed is None else typed.program
-        found = tuple(one for one in fields if one is not None)
-        return replace(table, fields=found, program=program or Folding())
-
-    def _check_different(self, table: str, fields: list[RecordedField | None]) -> None:
-        names = ["" if one is None else one.name for one in fields]
-        for place, name in enumerate(names):
-            if name and name in names[:place]:
-                mark = self.draft.value("records", table, "fields", place)
-                self._report(f"two columns would be called {quote(name)}", mark)
+        return replace(table, fields=tuple(fields), program=program or Folding())
 
     def _field(self, over: str, text: str, mark: Mark) -> RecordedField | None:
         """A field of these rows without shape, as a column has it."""
-        members = {
-            name: self.components[name]
-            for name in self.world.members_of(over)
-            if name in self.components
-        }
+        names = self.names.world.members_of(over)
+        members = {n: self.names.components[n] for n in names if n in self.names.components}
         owner, dot, name = text.rpartition(".")
         if not dot and over in members:
             owner = over
@@ -229,7 +199,7 @@ class TableBuilder:
             hint = f"name its component, as in {holders[0]}.{name}" if holders and not dot else ""
             self._report(message, mark, hint or did_you_mean(owner, members))
             return None
-        component, refused = members[owner], self.refused.get(owner)
+        component, refused = members[owner], self.names.refused.get(owner)
         field = next((one for one in component.fields if one.name == name), None)
         if field is None:
             if refused is None or not (refused.more or name in refused.names):
@@ -239,12 +209,14 @@ class TableBuilder:
         if not check_member(name, "a column", mark, self.diagnostics, taken=COLUMN_NAMES):
             return None
         if field.type.base not in _RECORDED or field.type.shape:
-            message = (
-                f"{quote(text)} is of type {field.type.text}: columns are numbers, bools, enums "
-            )
-            self._report(f"{message}or handles without shape", mark)
+            what = "columns are numbers, bools, enums or handles without shape"
+            self._report(f"{quote(text)} is of type {field.type.text}: {what}", mark)
             return None
         if field in component.apart:
             self._report(f"{quote(text)} is in the second, cold buffer: not every row has it", mark)
             return None
         return RecordedField(owner, name, field.type)
+
+
+def _names_in(node: ast.expr) -> Iterator[ast.Name]:
+    return (found for found in ast.walk(node) if isinstance(found, ast.Name))
