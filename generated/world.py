@@ -1436,8 +1436,7 @@ class Game(
             _value7 = _value7_fold.result
         _rows3 = leading_rows(len(self.ablaze))
         _value8_fold = FoldedMean()
-        _cells = chunk_cells(self.ablaze, ChunkField(2, 0), "f4")
-        _columns3 = (BlockColumn(_cells),)
+        _columns3 = (BlockColumn(chunk_cells(self.ablaze, ChunkField(2, 0), "f4")),)
         _working3 = ()
         with np.errstate(all="ignore"):
             for _n, health_points in table_blocks(_rows3.n, _columns3, _working3):

@@ -25,8 +25,7 @@ TableRowsOrSlice: TypeAlias = slice | RowArray
 
 
 class TableLines:
-    """The lines of a table in memory: blocks of columns, each as long as all before it, so that no
-    line is copied when there is no room; once somebody asks for columns, one block."""
+    """The lines of a table in memory: columns with room for twice as many whenever it is full."""
 
     __slots__ = ("_dtypes", "_state")
 
@@ -36,40 +35,31 @@ class TableLines:
 
     def clear(self) -> None:
         """Forget all lines; what anybody has of them stays as it is."""
-        full: tuple[list[NDArray[Any]], ...] = ()
-        last: list[NDArray[Any]] = []
-        # Full blocks, the last one, its lines, all lines: in one, for an interrupt may come
-        # between two assignments.
-        self._state = full, last, 0, 0
+        # Columns and lines in one, for an interrupt may come between two assignments.
+        self._state = [np.empty(0, dtype) for dtype in self._dtypes], 0
 
     @property
     def count(self) -> int:
         """How many lines there are."""
-        return self._state[3]
+        return self._state[1]
 
     def _room(self, k: int) -> tuple[list[NDArray[Any]], int]:
         """Return columns with room for k lines, and where."""
-        full, last, used, count = self._state
-        if last and used + k <= len(last[0]):
-            return last, used
-        if used:
-            full = (*full, [column[:used] for column in last])
-        size = max(k, count, _LEAST)
-        last = [np.empty(size, dtype) for dtype in self._dtypes]
-        self._state = full, last, 0, count
-        return last, 0
-
-    def _add(self, k: int) -> None:
-        """Let k lines count that were written where there was room."""
-        full, last, used, count = self._state
-        self._state = full, last, used + k, count + k
+        columns, count = self._state
+        if count + k > len(columns[0]):
+            size = max(count + k, 2 * count, _LEAST)
+            larger = [np.empty(size, dtype) for dtype in self._dtypes]
+            for whole, cells in zip(larger, columns, strict=True):
+                whole[:count] = cells[:count]
+            columns = larger
+        return columns, count
 
     def add_line(self, values: Sequence[Any]) -> None:
         """Add a line; O(columns), amortised."""
         columns, place = self._room(1)
         for column, value in zip(columns, values, strict=True):
             column[place] = value
-        self._add(1)
+        self._state = columns, place + 1
 
     def add_lines(
         self, k: int, tick: int, cells: Sequence[tuple[NDArray[Any], TableRowsOrSlice]]
@@ -83,24 +73,12 @@ class TableLines:
                 lines[...] = given[rows]
             else:
                 given.take(rows, out=lines, mode="clip")
-        self._add(k)
+        self._state = columns, place + k
 
     def columns(self) -> list[NDArray[Any]]:
-        """Return all columns, read-only; O(columns), O(lines) after lines found no room."""
-        full, last, used, count = self._state
-        if full:
-            whole = [np.empty(2 * count, dtype) for dtype in self._dtypes]
-            start = 0
-            for block in (*full, [column[:used] for column in last]):
-                end = start + len(block[0])
-                for column, cells in zip(whole, block, strict=True):
-                    column[start:end] = cells
-                start = end
-            last = whole
-            self._state = (), whole, count, count
-        elif not last:
-            last = [np.empty(0, dtype) for dtype in self._dtypes]
-        return [_read_only(column[:count]) for column in last]
+        """Return all columns, read-only; O(columns)."""
+        columns, count = self._state
+        return [_read_only(column[:count]) for column in columns]
 
 
 def _read_only(view: NDArray[Any]) -> NDArray[Any]:
@@ -152,7 +130,7 @@ class RecordedTable:
 
     @property
     def columns(self) -> dict[str, NDArray[Any]]:
-        """The lines in memory, by column; O(columns), amortised."""
+        """The lines in memory, by column; O(columns)."""
         return dict(zip(self._COLUMNS, self._lines.columns(), strict=True))
 
     def _column(self, place: int) -> NDArray[Any]:
@@ -164,7 +142,7 @@ class RecordedTable:
         OSError, if files are open and the line that fills one finds no room: then all lines
         are still in memory, this one too.
         """
-        self._world._write(self._NAME)
+        getattr(self._world, f"_line_of_{self._NAME}")()
 
     def clear(self) -> None:
         """Forget the lines in memory; arrays that somebody has stay as they are. O(1)."""
@@ -272,10 +250,6 @@ class RecordingWorld(TickingWorld):
         if name not in tables:
             tables[name] = TableLines([*self._TABLES[name]._COLUMNS.values()])
         return tables[name]
-
-    def _write(self, name: str) -> None:
-        """Write a line of a table, or one for each row."""
-        getattr(self, f"_line_of_{name}")()
 
     def _write_line(self, name: str, *values: Any) -> None:
         """Add a line of values behind the time."""

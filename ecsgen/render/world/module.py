@@ -22,15 +22,15 @@ from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import COMPILED, MARKER, SHARDS, origins, with_imports
 from ecsgen.render.step_texts import indented
 from ecsgen.render.world import kernel_tests
-from ecsgen.render.world.records import RecordSubject
+from ecsgen.render.world.records import TableTexts
 from ecsgen.render.world.world_members import bundles, chunk_queries, flags, groups, joined_queries
-from ecsgen.render.world.world_schedules import ScheduleSubject
+from ecsgen.render.world.world_schedules import ScheduleMethod
 from ecsgen.schema.names import DERIVED_CLASSES, module_name
 
 
 @dataclass(frozen=True, slots=True)
-class KernelSubject:
-    """What they are made from."""
+class WorldSubject:
+    """What the world's kernels, tables and schedules are made from."""
 
     world: World
     components: tuple[Component, ...]
@@ -39,13 +39,32 @@ class KernelSubject:
 
     @classmethod
     def of(cls, project: Project) -> Self:
-        """Return the kernels of a project's world."""
+        """Return those of a project's world."""
         return cls(project.world, project.components, project.backend)
 
     @property
+    def _known(self) -> dict[str, Component]:
+        return {component.name: component for component in self.components}
+
+    @property
+    def tables(self) -> list[TableTexts]:
+        """All tables, made anew."""
+        world, known = self.world, self._known
+        return [TableTexts(table, world, known, self.backend) for table in world.records]
+
+    @property
+    def schedules(self) -> list[ScheduleMethod]:
+        """All schedules, made anew."""
+        world, known = self.world, self._known
+        return [
+            ScheduleMethod(world, name, called(entries, known, world), known)
+            for name, entries in world.schedules
+        ]
+
+    @property
     def texts(self) -> Texts:
-        """All of them, made anew."""
-        world, known = self.world, {component.name: component for component in self.components}
+        """All kernels and passes, made anew."""
+        world, known = self.world, self._known
         methods = []
         for kernel in world.kernels:
             source = source_of(world, kernel.over, known)
@@ -90,11 +109,11 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "chunk_kernels": kernel_tests.chunked_cases,
     "chunk_queries": chunk_queries,
     "groups": groups,
-    "kernel_methods": KernelSubject.of,
+    "kernel_methods": WorldSubject.of,
     "queries": joined_queries,
-    "records": RecordSubject.of,
+    "records": WorldSubject.of,
     "saving": lambda project: schema_fingerprint(schema_text(saved_schema(project))),
-    "schedules": ScheduleSubject.of,
+    "schedules": WorldSubject.of,
     "seeded": lambda project: drawing_lines(project.world.kernels, ""),
     "shards": shard_names,
     "signature": flags,

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Final, Self
+from typing import Final
 
 from ecsgen.config import Backend
 from ecsgen.kernels.form import Form
-from ecsgen.model import Base, Component, Project, Reduction, Table, World
+from ecsgen.model import Base, Component, Reduction, Table, World
 from ecsgen.model.programs import (
     Argument,
     Constant,
@@ -43,26 +43,6 @@ from ecsgen.schema.names import module_name
 
 WHERE: Final = "where"
 """Stands for how a table with a line for each row chooses these."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordSubject:
-    """The tables of a project, and what they may be of."""
-
-    world: World
-    components: tuple[Component, ...]
-    backend: Backend
-
-    @classmethod
-    def of(cls, project: Project) -> Self:
-        """Return the tables of a project's world."""
-        return cls(project.world, project.components, project.backend)
-
-    @property
-    def tables(self) -> list[TableTexts]:
-        """All of them, made anew."""
-        known = {component.name: component for component in self.components}
-        return [TableTexts(table, self.world, known, self.backend) for table in self.world.records]
 
 
 class _Constants(Constants):
@@ -131,8 +111,6 @@ class TableTexts:
         self._backend = backend
         self.functions: list[str] = []
         self.constants: list[str] = []
-        self._named: dict[str, list[str]] = {}
-        """Statements that give cells a name, which stand before those that use it."""
         lines = self._row_lines() if table.rows else self._column_lines()
         said = "a line for each row" if table.rows else "a line"
         self.method = "\n".join(
@@ -220,15 +198,15 @@ class TableTexts:
         """Which of the rows' members a component is."""
         return 0 if isinstance(source, ChunkSource) or source.at is None else source.at[owner]
 
-    def _chunk_field(self, source: ChunkSource, field: FieldValue, part: int | None) -> list[str]:
-        """What chunks are asked for a column, of a split field one part or all."""
+    def _chunk_cells(self, source: ChunkSource, field: FieldValue, part: int | None = None) -> str:
+        """The expression for a column of chunks, of a split field for one part or all."""
         component, first = source.place(field)
         planes, found = [], field_of(source.components[field.owner], field.name)
         if found.split and part is None:
             planes = [literal(field.type.shape)]
         given = [*map(str, (component, first + (part or 0))), *planes]
-        dtype = literal(SCALARS[field.type.scalar].code)
-        return [source.query, f"ChunkField({', '.join(given)})", dtype]
+        dtype, flat = literal(SCALARS[field.type.scalar].code), "" if part is None else "flat_"
+        return f"{flat}chunk_cells({source.query}, ChunkField({', '.join(given)}), {dtype})"
 
     # --- a line of columns -----------------------------------------------------------------------
 
@@ -274,40 +252,27 @@ class TableTexts:
         if where is not None:
             chosen = "_where"
             lines += self._pass(over, source, [Wanted(WHERE, where, None, chosen)])
-        columns = [self._bearer(source, rows)]
+        columns = [self._bearer(source)]
         columns += [
             self._recorded(source, FieldValue(Type(one.type.scalar), one.name, one.owner))
             for one in self._table.fields
         ]
         given = [literal(self.name), rows, chosen, *columns]
-        return [*lines, *self._naming(), *method_lines(call("self._write_lines", given, 8))]
+        return [*lines, *method_lines(call("self._write_lines", given, 8))]
 
     def _recorded(self, source: Source | ChunkSource, field: FieldValue) -> str:
         """The pair of a field's cells and of the place of its rows."""
         if isinstance(source, ChunkSource):
-            cells = self._cells("chunk_cells", self._chunk_field(source, field, None))
+            cells = self._chunk_cells(source, field)
         else:
             cells = f"{source.managers.data(field.owner)}._{field.name}_column"
         return f"({cells}, {self._place(source, field.owner)})"
 
-    def _cells(self, function: str, given: list[str]) -> str:
-        """The variable with cells that a function returns."""
-        name = f"_cells{len(self._named) or ''}"
-        self._named[name] = method_lines(call(f"{name} = {function}", given, 8))
-        return name
-
-    def _naming(self) -> list[str]:
-        """The statements that give cells names that nobody has written yet."""
-        found = [line for lines in self._named.values() for line in lines]
-        self._named = {name: [] for name in self._named}
-        return found
-
-    def _bearer(self, source: Source | ChunkSource, rows: str) -> str:
+    def _bearer(self, source: Source | ChunkSource) -> str:
         """The same of entities, or ids."""
         over = self._table.rows
         if isinstance(source, ChunkSource):
-            cells = self._cells("chunk_cells", [source.query, "ChunkField(-1, 0)", '"u8"'])
-            return f"({cells}, 0)"
+            return f'(chunk_cells({source.query}, ChunkField(-1, 0), "u8"), 0)'
         if not source.components:  # a query that requires no component
             return f"(self.{over}._join._owners({source.found}), -1)"
         name = next(iter(source.components))
@@ -316,7 +281,7 @@ class TableTexts:
             return f"({data}._cell_id_column, 0)"
         if one.owner == "none":
             slots = f"{data}._id_slot_column[: {source.found}]"
-            return f"({self._cells('ids_of', [slots, f'{data}._id_generation_column'])}, 0)"
+            return f"(ids_of({slots}, {data}._id_generation_column), 0)"
         return f"({data}._entity_column, {self._place(source, name)})"
 
     # --- numpy: blocks of rows -------------------------------------------------------------------
@@ -331,7 +296,8 @@ class TableTexts:
         emit = body.emit
         body.constants = emit.constants = _Constants()
         lines = []
-        if any(_asks_time(one) for one in wanted):
+        nodes = [node for one in wanted for node in (one.value, one.where) if node is not None]
+        if any(_timed(node) != node for node in nodes):
             lines.append("_tick = np.int64(self.tick)")
         for one in wanted:
             fold = f"{one.variable}_fold"
@@ -344,7 +310,7 @@ class TableTexts:
             emit.after.append(f"{one.variable} = {fold}.result")
         columns = [self._block_column(body, source, field, rows) for field in body.fields]
         cells, working = (f"_{name}{rows.removeprefix('_rows')}" for name in ("columns", "working"))
-        lines += [*self._naming(), *method_lines(collection(f"{cells} = ", columns, 8))]
+        lines += method_lines(collection(f"{cells} = ", columns, 8))
         lines += method_lines(collection(f"{working} = ", working_cells(emit.working), 8))
         blocks = f"table_blocks({rows}.n, {cells}, {working})"
         names = ["_n", *(v.text for v in body.values), *(s.text for s in emit.working.slots)]
@@ -356,8 +322,7 @@ class TableTexts:
         self, body: BlockBody, source: Source | ChunkSource, field: FieldValue, rows: str
     ) -> str:
         if isinstance(source, ChunkSource):
-            cells = self._cells("chunk_cells", self._chunk_field(source, field, None))
-            return f"BlockColumn({cells})"
+            return f"BlockColumn({self._chunk_cells(source, field)})"
         place = self._place(source, field.owner)
         return f"BlockColumn({body.views.column(field)}, {rows}.members[{place}])"
 
@@ -377,8 +342,7 @@ class TableTexts:
         for one in loop.own:
             assert one.field is not None
             if isinstance(source, ChunkSource):
-                given = self._chunk_field(source, one.field, one.part)
-                passed.append(self._cells("flat_chunk_cells", given))
+                passed.append(self._chunk_cells(source, one.field, one.part))
                 continue
             members = f"{rows}.members[{self._place(source, one.field.owner)}]"
             size = [str(one.elements)] if one.elements > 1 else []
@@ -386,7 +350,7 @@ class TableTexts:
         passed += [one.passed for one in loop.others]
         variables = ", ".join(one.variable for one in wanted)
         head = f"({variables},) =" if len(wanted) == 1 else f"{variables} ="
-        return [*self._naming(), *method_lines(call(f"{head} {loop.name}", passed, 8))]
+        return method_lines(call(f"{head} {loop.name}", passed, 8))
 
 
 class RecordCase:
@@ -486,7 +450,8 @@ class TableLoop:
         after: list[str] = []
         match one.how:
             case "count":
-                self._count(body, value if where is None else infix("and", Level.AND, where, value))
+                test = value if where is None else infix("and", Level.AND, where, value)
+                self._returned.append((self._matching(body, test), "int"))
             case "where":
                 kept = self._before("kept", f"np.empty({frame.count}, np.bool_)")
                 body.write(f"{kept}[{self._start} + {frame.row}] = {value.text}")
@@ -512,11 +477,6 @@ class TableLoop:
         name = self._frame.names.kept(name)
         self._setup.append(f"{name} = {made}")
         return name
-
-    def _count(self, body: LoopBody, test: Code) -> None:
-        found = self._before("found", "0")
-        body.write(f"if {test.text}:", f"    {found} += 1")
-        self._returned.append((found, "int"))
 
     def _add_lanes(self, body: LoopBody, one: Wanted, value: Code, where: Code | None) -> list[str]:
         """Floats in lanes, as numpy's blocks add them; returns what follows each block."""
@@ -577,12 +537,6 @@ def _is_whole(column: Reduction) -> bool:
     """Whether it counts all rows."""
     is_true = column.program.value == Constant(BOOL, True)
     return column.how == "count" and is_true and column.program.where is None
-
-
-def _asks_time(one: Wanted) -> bool:
-    return _timed(one.value) != one.value or (
-        one.where is not None and _timed(one.where) != one.where
-    )
 
 
 def _timed(node: Expression) -> Expression:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
-
-from ecsgen.model import Component, Project, World
+from ecsgen.model import Component, World
 from ecsgen.model.programs import Argument
-from ecsgen.model.schedules import TICK, Call, arguments_of, called, fused_passes, passes
+from ecsgen.model.schedules import TICK, Call, arguments_of, fused_passes, passes
 from ecsgen.render.calls import call, for_macro
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.arguments import ArgumentSpelling
@@ -15,28 +12,6 @@ from ecsgen.render.kernels.methods import kernel_of
 from ecsgen.render.kernels.sources import Source, source_of
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 from ecsgen.render.world.kernel_tests import sample
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleSubject:
-    """What the methods of schedules are made from."""
-
-    world: World
-    components: tuple[Component, ...]
-
-    @classmethod
-    def of(cls, project: Project) -> Self:
-        """Return the schedules of a project, and whatever their kernels may be of."""
-        return cls(project.world, project.components)
-
-    @property
-    def methods(self) -> list[ScheduleMethod]:
-        """The schedules, made anew."""
-        known = {component.name: component for component in self.components}
-        return [
-            ScheduleMethod(self.world, name, called(entries, known, self.world), known)
-            for name, entries in self.world.schedules
-        ]
 
 
 class ScheduleMethod:

@@ -8,7 +8,6 @@ up to LANES rows are added in their order.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from math import nan, sqrt
 from typing import Any, Final
@@ -64,19 +63,8 @@ def table_blocks(
         yield (min(size, count - start), *views)
 
 
-class Fold(ABC):
-    """Takes the values of all rows, some at a time."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def add(self, n: int, values: Any, where: Where = None) -> None:
-        """Take the values of n rows, or one that they all have; of those that match."""
-
-    @property
-    @abstractmethod
-    def result(self) -> Any:
-        """What is made of them."""
+# --- Folds: `add` takes the values of n rows, or one that they all have, of those that match;
+# `result` is what is made of all.
 
 
 def _cells(n: int, values: Any, where: Where, without: Any) -> NDArray[Any]:
@@ -93,25 +81,20 @@ def _matching(n: int, where: Where) -> int:
     return n if where is None or where else 0
 
 
-class FoldedCount(Fold):
+class FoldedCount:
     """In how many rows something is true."""
 
-    __slots__ = ("_found",)
+    __slots__ = ("result",)
 
     def __init__(self) -> None:
-        self._found = 0
+        self.result = 0
 
     def add(self, n: int, values: Any, where: Where = None) -> None:
         """Take whether it is true in n rows."""
-        self._found += int(np.count_nonzero(_cells(n, values, where, False)))
-
-    @property
-    def result(self) -> int:
-        """How many."""
-        return self._found
+        self.result += int(np.count_nonzero(_cells(n, values, where, False)))
 
 
-class FoldedWhole(Fold):
+class FoldedWhole:
     """The sum of integers, which wraps."""
 
     __slots__ = ("_total",)
@@ -131,7 +114,7 @@ class FoldedWhole(Fold):
         return int(self._total[0])
 
 
-class FoldedSum(Fold):
+class FoldedSum:
     """The sum of floats."""
 
     __slots__ = ("_lanes", "_seen")
@@ -186,7 +169,7 @@ class FoldedMean(FoldedSum):
         return super().result / self._matching if self._matching else nan
 
 
-class FoldedExtreme(Fold):
+class FoldedExtreme:
     """The smallest value, or the largest; NaN if one is."""
 
     __slots__ = ("_choose", "_found", "_matching", "_without")
@@ -211,7 +194,7 @@ class FoldedExtreme(Fold):
         return float(self._found) if self._matching else nan
 
 
-class FoldedValues(Fold):
+class FoldedValues:
     """The values themselves, as floats, for what needs all of them."""
 
     __slots__ = ("_end", "_values")
