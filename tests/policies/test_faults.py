@@ -12,7 +12,7 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -40,6 +40,7 @@ from tests.support.faults import (
 from tests.support.policies_package import MANAGERS, ROOT, filled, package
 
 STEP = int(os.environ.get("ECSGEN_FAULTS", "3"))
+INTERRUPTS = int(os.environ.get("ECSGEN_INTERRUPTS", "600"))
 SHARE = 0.8
 """Of the failures of each manager, so many leave everything as it was at least; of all, 0.95."""
 
@@ -117,7 +118,7 @@ def test_taking_back_takes_no_memory(kind: str) -> None:
 def test_signals_leave_nothing_that_answers_wrongly(is_pure: str) -> None:
     if is_pure == "0":
         need_layer()
-    seconds = os.environ.get("ECSGEN_SIGNALS", "2")
+    seconds = os.environ.get("ECSGEN_SIGNALS", "1")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "tests.signalled", seconds],
         env={**os.environ, "ECSGEN_PURE": is_pure},
@@ -129,14 +130,17 @@ def test_signals_leave_nothing_that_answers_wrongly(is_pure: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def interrupted(scenes: Iterable[Scene], operations: dict[str, Operation], few: bool) -> None:
-    step = int(os.environ.get("ECSGEN_INTERRUPTS", "1200" if few else "600"))
+def interrupted(scenes: list[Scene], operations: dict[str, Operation]) -> None:
+    """Interrupt what changes structure: with few interrupts each operation in one of the scenes."""
     tally = Tally()
-    for number, scene in enumerate(scenes):
-        error = (KeyboardInterrupt, SystemExit, Signalled)[number % 3]
-        for title, operation in operations.items():
-            if not title.startswith(("set_", "data.")):  # values are no change of structure
-                tally.add(interrupt_everywhere(scene, title, operation, step, error))
+    for number, (title, operation) in enumerate(operations.items()):
+        if title.startswith(("set_", "data.")):
+            continue
+        for place, scene in enumerate(scenes):
+            if "ECSGEN_INTERRUPTS" not in os.environ and place != number % len(scenes):
+                continue
+            error = (KeyboardInterrupt, SystemExit, Signalled)[place]
+            tally.add(interrupt_everywhere(scene, title, operation, INTERRUPTS, number, error))
     assert tally.tried
     assert not tally.wrong, tally.wrong[:5]
 
@@ -148,13 +152,13 @@ class Signalled(BaseException):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", MANAGERS)
 def test_interrupted_managers_are_as_they_were_or_broken(name: str) -> None:
-    interrupted(manager_scenes(name), manager_operations(name), few=True)
+    interrupted([*manager_scenes(name)], manager_operations(name))
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", OTHERS)
 def test_interrupted_others_are_as_they_were_or_broken(name: str) -> None:
-    interrupted(*OTHERS[name](), few=False)
+    interrupted(*OTHERS[name]())
 
 
 def broken(name: str) -> Any:

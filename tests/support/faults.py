@@ -307,6 +307,8 @@ def _about(error: BaseException | None) -> BaseException | None:
     return error
 
 
+GOLDEN = (5**0.5 - 1) / 2
+"""The multiples of this lie evenly between whole numbers."""
 LOOKS = {op for op, name in enumerate(dis.opname) if name.startswith("CALL") or "JUMP_BACK" in name}
 """Behind these Python looks for interrupts, as it does when a function begins."""
 PASSED = re.compile(r"\s*(return \w+|self\.\w+(, self\.\w+)* = [\w., ]+)$")
@@ -397,15 +399,23 @@ def traced(events: Events, act: Callable[[], object]) -> BaseException | None:
 
 
 def interrupt_everywhere(
-    scene: Scene, title: str, operation: Operation, step: int, error: type[BaseException]
+    scene: Scene,
+    title: str,
+    operation: Operation,
+    step: int,
+    number: int,
+    error: type[BaseException],
 ) -> Tally:
-    """Run an operation with an interrupt at every `step`-th place."""
+    """Run an operation with an interrupt at every `step`-th place, at one at least; the first one
+    is early, late or between, as the number has it."""
     trial, tally = Trial(scene, title, operation), Tally()
     events = Events()
     failed = traced(events, partial(operation, scene.load()))
     if failed is not None:
         raise failed
-    for at in events.times()[len(title) % step :: step]:
+    times = events.times()
+    first = int(number * GOLDEN % 1 * min(step, len(times)))
+    for at in times[first::step]:
         tally.add(_interrupted(trial, Events(at, error)))
     return tally
 
