@@ -7,8 +7,8 @@ It shares no code with the generator, nor with what it calls: a value is a scala
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from functools import cache, reduce
+from collections.abc import Callable, Mapping
+from functools import cache, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -29,50 +29,62 @@ from tests.models.kernel_scalars import (
 )
 
 Value = Any
+Row = Mapping[str, Value]
 
 
-def assigned(text: str, row: Mapping[str, Value], where: str, before: Value) -> Value:
+def assigned(text: str, row: Row, where: str, before: Value) -> Value:
     """What is in a place to which an expression is assigned, where a condition holds."""
-    with np.errstate(all="ignore"):
-        if where and not _value(_parsed(where), row):
-            return before
-        return converted(_value(_parsed(text), row), type(before))
+    if where and not _parsed(where)(row):
+        return before
+    return converted(_parsed(text)(row), type(before))
 
 
 @cache
-def _parsed(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+def _parsed(text: str) -> Callable[[Row], Value]:
+    return _function(ast.parse(text, mode="eval").body)
 
 
-def _value(node: ast.expr, row: Mapping[str, Value]) -> Value:
+def _function(node: ast.expr) -> Callable[[Row], Value]:
+    """What gives the value of an expression for a row."""
     match node:
-        case ast.Constant():
-            return np.bool_(node.value) if isinstance(node.value, bool) else node.value
-        case ast.Name():
-            return row[node.id] if node.id in row else NAMES[node.id]
+        case ast.Constant(value=literal):
+            value = np.bool_(literal) if isinstance(literal, bool) else literal
+            return lambda row: value
+        case ast.Name(id=name):
+            return lambda row: row[name] if name in row else NAMES[name]
         case ast.UnaryOp():
-            return UNARY[type(node.op)](_value(node.operand, row))
+            return _applied(UNARY[type(node.op)], [node.operand])
         case ast.BinOp():
-            return BINARY[type(node.op)](_value(node.left, row), _value(node.right, row))
+            return _applied(BINARY[type(node.op)], [node.left, node.right])
         case ast.BoolOp():
             all_or_any = both if isinstance(node.op, ast.And) else either
-            return reduce(all_or_any, [_value(one, row) for one in node.values])
+            return _applied(lambda *values: reduce(all_or_any, values), node.values)
         case ast.Compare():
-            values = [_value(one, row) for one in (node.left, *node.comparators)]
-            pairs = zip(node.ops, values, values[1:], strict=False)
-            return reduce(both, [compared(type(sign))(a, b) for sign, a, b in pairs])
+            signs = [compared(type(sign)) for sign in node.ops]
+            return _applied(partial(_in_a_row, signs), [node.left, *node.comparators])
         case ast.IfExp():
-            return chosen(*(_value(part, row) for part in (node.test, node.body, node.orelse)))
+            return _applied(chosen, [node.test, node.body, node.orelse])
         case ast.Call(func=ast.Name(id=name)):
-            return _called(name, [_value(argument, row) for argument in node.args])
+            return _applied(_called(name), node.args)
     raise TypeError(ast.dump(node))
 
 
-def _called(name: str, values: list[Value]) -> Value:
+def _applied(function: Callable[..., Value], operands: list[ast.expr]) -> Callable[[Row], Value]:
+    of_row = [_function(one) for one in operands]
+    return lambda row: function(*[one(row) for one in of_row])
+
+
+def _in_a_row(signs: list[Callable[[Value, Value], Any]], *values: Value) -> Any:
+    """Whether all comparisons of a chain hold."""
+    pairs = zip(signs, values, values[1:], strict=False)
+    return reduce(both, [sign(a, b) for sign, a, b in pairs])
+
+
+def _called(name: str) -> Callable[..., Value]:
     if name in SCALARS:
-        return converted(values[0], SCALARS[name])
+        return lambda value: converted(value, SCALARS[name])
     if name in ("min", "max"):
-        return reduce(smaller if name == "min" else larger, values)
+        return lambda *values: reduce(smaller if name == "min" else larger, values)
     if name == "clip":
-        return smaller(larger(*values[:2]), values[2])
-    return FUNCTIONS[name](*values)
+        return lambda value, low, high: smaller(larger(value, low), high)
+    return FUNCTIONS[name]

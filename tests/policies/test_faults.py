@@ -12,7 +12,7 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -45,12 +45,13 @@ SHARE = 0.8
 """Of the failures of each manager, so many leave everything as it was at least; of all, 0.95."""
 
 
-def run(scenes: list[Scene], operations: dict[str, Operation], step: int = 1) -> None:
+def run(
+    scenes: list[Scene], operations: dict[str, Operation], step: int = 1, in_one: bool = False
+) -> None:
     tally = Tally()
     with patched():
-        for scene in scenes:
-            for title, operation in operations.items():
-                tally.add(fail_everywhere(scene, title, operation, step * STEP))
+        for _, scene, title, operation in trials(scenes, operations, in_one and STEP > 1):
+            tally.add(fail_everywhere(scene, title, operation, step * STEP))
     assert tally.tried
     assert not tally.wrong, tally.wrong[:5]
     if STEP == 1:  # else too few of all places were tried
@@ -58,12 +59,21 @@ def run(scenes: list[Scene], operations: dict[str, Operation], step: int = 1) ->
         assert kept >= SHARE, tally.broke
 
 
+def trials(
+    scenes: list[Scene], operations: dict[str, Operation], in_one: bool
+) -> Iterator[tuple[int, Scene, str, Operation]]:
+    """Yield each operation with its number in each scene, or in one of them by turns."""
+    for number, (title, operation) in enumerate(operations.items()):
+        for scene in [scenes[number % len(scenes)]] if in_one else scenes:
+            yield number, scene, title, operation
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", MANAGERS)
 def test_managers_are_as_they_were_or_broken(name: str) -> None:
     few, *others = manager_scenes(name)
     run([few], manager_operations(name))
-    run(others, manager_operations(name), step=5)
+    run(others, manager_operations(name), step=5, in_one=True)
 
 
 OTHERS: dict[str, Callable[[], tuple[list[Scene], dict[str, Operation]]]] = {
@@ -131,15 +141,10 @@ def test_signals_leave_nothing_that_answers_wrongly(is_pure: str) -> None:
 
 
 def interrupted(scenes: list[Scene], operations: dict[str, Operation]) -> None:
-    """Interrupt what changes structure: with few interrupts each operation in one of the scenes."""
-    tally = Tally()
-    for number, (title, operation) in enumerate(operations.items()):
-        if title.startswith(("set_", "data.")):
-            continue
-        for place, scene in enumerate(scenes):
-            if "ECSGEN_INTERRUPTS" not in os.environ and place != number % len(scenes):
-                continue
-            error = (KeyboardInterrupt, SystemExit, Signalled)[place]
+    tally, in_one = Tally(), "ECSGEN_INTERRUPTS" not in os.environ
+    for number, scene, title, operation in trials(scenes, operations, in_one):
+        if not title.startswith(("set_", "data.")):  # values are no change of structure
+            error = (KeyboardInterrupt, SystemExit, Signalled)[number % 3]
             tally.add(interrupt_everywhere(scene, title, operation, INTERRUPTS, number, error))
     assert tally.tried
     assert not tally.wrong, tally.wrong[:5]

@@ -25,7 +25,7 @@ SOAK = {
     "test_generated.py": "every_policy|(compiled|vendored)_packages|broken_managers",
     "test_grids_generated.py": "numba",
     "test_init.py": "test_what_it_writes_works",
-    "test_kernel_forms.py": r"see_others\[[12]",
+    "test_random_others.py": r"see_others\[[12]",
     "test_kernels_edges.py": "numba-((pairs|one|literals)_0_[1-9]|two_steps)",
     "test_kernels_exact.py": "random_compiled_kernels",
     "test_kernels_valid.py": "test_valid_kernels_run",
@@ -53,7 +53,7 @@ SOAK = {
 DEAREST = (
     *("test_faults.py", "test_kernels_edges.py", "test_world.py", "test_snapshot_policies.py"),
     *("test_examples.py", "test_cli.py", "test_inspector_page.py", "test_aliases.py"),
-    *("test_model_examples.py", "test_docs.py", "test_first_calls.py", "test_kernel_forms.py"),
+    *("test_model_examples.py", "test_docs.py", "test_first_calls.py", "test_random_others.py"),
     *("test_references.py", "test_kernels_exact.py", "test_fast_outcomes.py", "test_black.py"),
     *("test_generated.py", "test_shards_mpi.py", "test_schedules.py", "test_older_packages.py"),
     *("test_turns.py", "test_kernels_valid.py", "test_chunk_kernels.py", "test_fast_generated.py"),

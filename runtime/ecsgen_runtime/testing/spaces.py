@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ class Space:
     def __init__(self, radius: float, wrap: Sequence[float], dtype: Any) -> None:
         self._kind = np.dtype(dtype).type
         self._reach = self._kind(radius) * self._kind(radius)
-        self._wrap = wrap
+        self._wrap = [self._kind(size) for size in wrap]
         edge = 1.001 * float(radius)
         self._counts = [max(1, math.floor(size / edge)) if size else 0 for size in wrap]
         sizes = zip(wrap, self._counts, strict=True)
@@ -35,7 +35,7 @@ class Space:
     def offset(self, place: Any, other: Any) -> list[Any]:
         """Return the way from a place to another."""
         found = []
-        for x, y, size in zip(place, other, map(self._kind, self._wrap), strict=True):
+        for x, y, size in zip(place, other, self._wrap, strict=True):
             apart = y - x
             if size and abs(apart) > size / 2:
                 apart = apart - size * np.rint(apart / size)
@@ -48,11 +48,6 @@ class Space:
         for apart in offset[1:]:
             total = total + apart * apart
         return total
-
-    def in_reach(self, place: Any, other: Any) -> bool:
-        """Return whether two places are."""
-        known = bool(np.isfinite(place).all() and np.isfinite(other).all())
-        return known and bool(self.square(self.offset(place, other)) <= self._reach)
 
     def cell(self, place: Any) -> Cell:
         """Return the cell of a finite place."""
@@ -70,6 +65,22 @@ class Space:
         ]
         return list(dict.fromkeys(met))
 
+    def met(
+        self, by_cell: Mapping[Cell, Sequence[int]], point: Any, places: NDArray[Any]
+    ) -> Iterator[tuple[int, list[Any], Any]]:
+        """Yield the rows in reach of a point, cell by cell: the way there, its square.
+
+        The cells have rows with finite places alone.
+        """
+        if not np.isfinite(point).all():
+            return
+        for cell in self.around(self.cell(point)):
+            for row in by_cell.get(cell, ()):
+                offset = self.offset(point, places[row])
+                square = self.square(offset)
+                if square <= self._reach:
+                    yield row, offset, square
+
 
 def neighbours(
     space: Space, points: NDArray[Any], places: NDArray[Any], seen: Sequence[bool]
@@ -83,21 +94,8 @@ def neighbours(
         for row, place in enumerate(places):
             if seen[row] and np.isfinite(place).all():
                 by_cell.setdefault(space.cell(place), []).append(row)
-        return [_in_reach(space, by_cell, point, places) for point in points]
-
-
-def _in_reach(
-    space: Space,
-    by_cell: Mapping[Cell, Sequence[int]],
-    point: Any,
-    places: NDArray[Any],
-) -> list[int]:
-    """Return the rows in reach of a point, cell by cell."""
-    if not np.isfinite(point).all():
-        return []
-    cells = space.around(space.cell(point))
-    rows = (row for cell in cells for row in by_cell.get(cell, ()))
-    return [row for row in rows if space.in_reach(point, places[row])]
+        met = (space.met(by_cell, point, places) for point in points)
+        return [[row for row, *_ in one] for one in met]
 
 
 Rows = Mapping[str, int]
@@ -162,24 +160,29 @@ class Crowd:
         self._rows = {row: of_one for row, of_one in rows.items() if seen[row]}
         self._cells: dict[Cell, list[int]] = {}
         self._cell_of: dict[int, Cell | None] = {}
+        self._found: dict[int, list[Neighbour]] = {}
         for row in self._rows:
             self._enter(row)
 
     def moved(self, column: NDArray[Any], row: int) -> None:
         """Let a row go to another cell if its place was written, and it is seen."""
-        if self._in_turns and column is self._places and row in self._rows:
-            self._enter(row)
+        if self._in_turns and column is self._places:
+            self._found.clear()
+            if row in self._rows:
+                self._enter(row)
 
     def around(self, row: int) -> list[Neighbour]:
-        """Return the neighbours of a row, in order."""
-        places, found = self._places, []
-        for one in _in_reach(self._space, self._cells, places[row], places):
-            if self._names[one] != self._names[row]:
-                offset = self._space.offset(places[row], places[one])
-                square = self._space.square(offset)
-                rows = self._rows[one]
-                found.append(Neighbour(self._columns, one, rows, offset, square))
-        return found
+        """Return the neighbours of a row, in order: looked for once until somebody moves."""
+        if row not in self._found:
+            places, name = self._places, self._names[row]
+            self._found[row] = [
+                Neighbour(self._columns, one, self._rows[one], offset, square)
+                for one, offset, square in self._space.met(
+                    self._cells, places[row], places
+                )
+                if self._names[one] != name
+            ]
+        return self._found[row]
 
     def _enter(self, row: int) -> None:
         place, before = self._places[row], self._cell_of.get(row)

@@ -1,24 +1,16 @@
-"""Forms mean what kernels mean: run statement by statement they give what the texts say."""
+"""Random kernels that refer to others, send to them and ask neighbours, at once and in turns."""
 
 from __future__ import annotations
 
 import re
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
 
 from ecsgen.kernels.form import Fetch, Find, Send
 from ecsgen.kernels.lower import lowered
-from ecsgen.model import Project
-from tests.judge.kernels import call
-from tests.judge.mirror import mirrored, stacked
-from tests.kernels import test_near_others
-from tests.models.form_interpreter import FormInterpreter
-from tests.support.kernel_package import differing
-from tests.support.kernel_package import schema as random_schema
-from tests.support.others_package import filled, randomize
+from tests.support.others_package import check, filled
 from tests.support.world_package import load, world_package
 
 BALL = """\
@@ -106,55 +98,20 @@ def valid(wanted: int, first: int) -> list[str]:
     return found
 
 
-def check(world: Any, project: Project, text: str, given: dict[str, Any]) -> None:
-    """Every kernel's form does what the judge makes of its text."""
-    kernels = [(f"{part.name}.", one) for part in project.components for one in part.kernels]
-    for home, kernel in [*kernels, *(("", one) for one in project.world.kernels)]:
-        name = home + kernel.name
-        values = {one: given[one] for one, _, _ in kernel.args}
-        expected, found = mirrored(world, text), mirrored(world, text)
-        call(expected, name, **values)
-        with np.errstate(all="ignore"):
-            FormInterpreter(found, name, kernel.program, values).run()
-        for part, component in expected.schema.components.items():
-            for field in component.fields:
-                columns = [stacked(one, part, field) for one in (found, expected)]
-                assert not differing(*columns).any(), (
-                    f"{part}.{field} of {name} where {kernel.where!r}: {kernel.steps}\n"
-                    + "\n".join(map(repr, lowered(kernel.program, home[:-1]).statements))
-                )
-
-
 @pytest.mark.parametrize("first", [0, 1000, 2000])
 def test_random_kernels_that_see_others(first: int) -> None:
     """Lookups are forgotten in time, messages wait where somebody would notice."""
     schema = kernels_of(valid(30, first))
-    module, project = world_package(schema, f"form_balls_{first}"), load(schema)
+    module, project = world_package(schema, f"random_others_{first}"), load(schema)
+    names = [*(f"Ball.{one.name}" for one in project.components[0].kernels)]
+    names += [one.name for one in project.world.kernels]
     for count in (0, 1, 9, 26):
         random = np.random.default_rng(count + first)
-        world = filled(module, project, count, random)
-        world.ball.data.at = random.uniform(0, 5, world.ball.data.at.shape)
-        world.ball.data.f = random.uniform(-1, 1, world.ball.data.n)
-        check(world, project, schema, {})
-
-
-@pytest.mark.parametrize("count", [2, 40])
-def test_kernels_between_components(count: int) -> None:
-    """With every policy, over groups and queries, with values for each row."""
-    schema = test_near_others.SCHEMA
-    module, project = world_package(schema, "near_others_numpy", "numpy"), load(schema)
-    world = test_near_others.crowded(module, project, count, count)
-    gains = np.random.default_rng(count).normal(size=4 * count)
-    check(world, project, schema, {"reach": 3.0, "scale": 0.5, "gain": gains})
-
-
-def test_kernels_without_others() -> None:
-    text = random_schema("", 60, 0)
-    project, world = load(text), world_package(text, "form_texts").World()
-    es = world.entities.create_many(40)
-    world.body.create_many(es)
-    randomize(world, project, es, np.random.default_rng(0))
-    check(world, project, text, {"dt": 0.25, "shift": -3, "gain": (0.5, -2.0, 0.0)})
+        for name in names:
+            world = filled(module, project, count, random)
+            world.ball.data.at = random.uniform(0, 5, world.ball.data.at.shape)
+            world.ball.data.f = random.uniform(-1, 1, world.ball.data.n)
+            check(world, schema, name, {})
 
 
 FOLLOWING = """\
