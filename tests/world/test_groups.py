@@ -76,69 +76,6 @@ def aligned(w: Any) -> bool:
     return parts == [owners, owners] and values[0] == values[1]
 
 
-def test_who_has_all_is_in_front() -> None:
-    w = game()
-    es = bodies(w, 3, extra=2)
-    assert w.bodies.n == len(w.bodies) == 3
-    assert w.bodies.entity.tolist() == es.tolist()
-    assert w.bodies.position.n == 3
-    assert aligned(w)
-    assert [e in w.bodies for e in w.entities] == [False, False, True, True, True, False, False]
-    assert "nobody" not in w.bodies
-    assert not w.bodies.entity.flags.writeable
-
-
-def test_columns_are_slices_that_can_be_assigned_to() -> None:
-    w = game()
-    bodies(w, 3, extra=2)
-    part = w.bodies.velocity
-    assert np.shares_memory(part.value, w.velocity.data.buffer)
-    assert part.value.base is not None
-    assert part.value.flags.c_contiguous
-    part.value = [1, 2, 3]
-    part.value *= 2
-    part.speed = [7, 8, 9]
-    part.name = "fast"
-    w.bodies.position.value += part.value * 0.5
-    assert w.velocity.data.value.tolist() == [[2, 4, 6]] * 3 + [[0, 0, 0]] * 2
-    assert w.velocity.data.speed.tolist() == [7, 8, 9, -2, -1]
-    assert w.velocity.data.name.tolist() == [b"fast"] * 3 + [b""] * 2
-    assert w.bodies.position.value.tolist() == [[1, 2, 3]] * 3
-    assert w.position.data.value[3:].tolist() == [[0, 0, 0]] * 2
-    with pytest.raises(ValueError, match=r"Velocity\.speed"):
-        part.speed = [1, 2]
-
-
-@pytest.mark.parametrize("call", ["create", "ensure"])
-def test_the_last_missing_component_joins(call: str) -> None:
-    w = game()
-    bodies(w, 2, extra=2)
-    first, _, last = (int(w.position.data.entity[k]) for k in (2, 0, 3))
-    versions = w.position.version, w.velocity.version
-    row = getattr(w.velocity, call)(last, speed=-1)
-    assert row == w.velocity.lookup(last) == 2
-    assert w.position.lookup(last) == 2
-    assert (w.position.version, w.velocity.version) == (versions[0] + 1, versions[1] + 1)
-    assert w.bodies.n == 3
-    assert aligned(w)
-    rows = w.velocity.create_many([first], speed=-2)
-    assert rows.tolist() == [3]
-    assert aligned(w)
-
-
-def test_rows_that_are_returned_are_where_they_are_now() -> None:
-    w = game()
-    bodies(w, 1, extra=3)
-    lonely = w.position.data.entity[1:].tolist()
-    fresh = w.entities.create_many(2).tolist()
-    es = [fresh[0], lonely[2], lonely[0], fresh[1]]
-    rows = w.velocity.create_many(es, speed=[10, -3, -2, 11])
-    assert rows.tolist() == w.velocity.lookup_many(es).tolist()
-    assert w.velocity.data.speed[rows].tolist() == [10, -3, -2, 11]
-    assert w.bodies.entity.tolist()[1:] == [lonely[2], lonely[0]]
-    assert aligned(w)
-
-
 def test_what_does_not_join_does_not_touch_the_mates() -> None:
     w = game()
     bodies(w, 2)
@@ -149,26 +86,6 @@ def test_what_does_not_join_does_not_touch_the_mates() -> None:
     w.velocity.destroy_many([2, 3])
     assert w.position.version == version
     assert w.bodies.n == 2
-
-
-@pytest.mark.parametrize("module", ["position", "velocity"])
-def test_leaving_moves_the_mates_alike(module: str) -> None:
-    w = game()
-    es = bodies(w, 5, extra=2)
-    manager, mate = getattr(w, module), w.velocity if module == "position" else w.position
-    version = mate.version
-    manager.destroy(1)
-    assert mate.version == version + 1
-    assert len(mate) == 7
-    assert w.bodies.entity.tolist() == es[[0, 4, 2, 3]].tolist()
-    assert aligned(w)
-    assert manager.remove(es[1]) == 0
-    manager.destroy_many([0, 2, 5])
-    assert w.bodies.entity.tolist() == es[[3, 4]].tolist()
-    assert aligned(w)
-    manager.clear()
-    assert w.bodies.n == 0
-    assert len(mate) == 7
 
 
 def test_the_dead_stay_until_one_of_their_rows_goes() -> None:
@@ -201,26 +118,6 @@ def test_a_view_of_a_mate_may_be_given_although_its_rows_move() -> None:
         assert aligned(w)
 
 
-def test_sorting_a_group_sorts_all_members() -> None:
-    w = game()
-    bodies(w, 4, extra=2)
-    w.bodies.velocity.speed = [3, 1, 2, 0]
-    w.bodies.position.tag = [3, 1, 2, 0]
-    behind = w.position.data.tag[4:].tolist(), w.velocity.data.speed[4:].tolist()
-    versions = w.position.version, w.velocity.version
-    w.bodies.sort("velocity", "speed")
-    assert w.bodies.velocity.speed.tolist() == [0, 1, 2, 3]
-    assert aligned(w)
-    assert (w.position.version, w.velocity.version) == (versions[0] + 1, versions[1] + 1)
-    w.bodies.sort("position", [1.0, np.nan, 0.5, 1.0])
-    assert w.bodies.position.tag.tolist() == [2, 0, 3, 1]
-    assert aligned(w)
-    w.bodies.reorder([3, 2, 1, 0])
-    assert w.bodies.position.tag.tolist() == [1, 3, 0, 2]
-    assert aligned(w)
-    assert (w.position.data.tag[4:].tolist(), w.velocity.data.speed[4:].tolist()) == behind
-
-
 def test_sorting_by_a_cold_field_that_lies_apart() -> None:
     w = game()
     w.spawn(3, mesh={}, light={"far": [3, 0, 2], "k": [3, 0, 2]})
@@ -228,40 +125,6 @@ def test_sorting_by_a_cold_field_that_lies_apart() -> None:
     w.lit.sort("light", "far")
     assert w.lit.light.k.tolist() == [0, 2, 3]
     assert w.light.data.cold.row.tolist() == [2, 1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (("mass", "speed"), ValueError),
-        (("velocity", "value"), ValueError),
-        (("velocity", "none"), ValueError),
-        (("velocity", [1, 2]), ValueError),
-        (("velocity", [[1], [2], [3]]), ValueError),
-        (("velocity",), TypeError),
-    ],
-)
-def test_keys_that_no_group_is_sorted_by(arguments: Any, error: type) -> None:
-    w = game()
-    bodies(w, 3, extra=1)
-    before = w.bodies.entity.tolist(), w.velocity.version
-    with pytest.raises(error):
-        w.bodies.sort(*arguments)
-    with pytest.raises(ValueError, match="permutation"):
-        w.bodies.reorder([0, 1, 1])
-    with pytest.raises(ValueError, match="permutation"):
-        w.bodies.reorder([0, 1, 2, 3])
-    assert (w.bodies.entity.tolist(), w.velocity.version) == before
-
-
-def test_members_are_not_sorted_on_their_own() -> None:
-    w = game()
-    bodies(w, 2)
-    version = w.velocity.version
-    for call, given in ((w.velocity.sort, "speed"), (w.velocity.reorder, [1, 0])):
-        with pytest.raises(errors().EcsError, match=r"bodies\.sort"):
-            call(given)
-    assert w.velocity.version == version
 
 
 def test_a_manager_on_its_own_belongs_to_no_group() -> None:
@@ -277,22 +140,6 @@ def test_a_manager_on_its_own_belongs_to_no_group() -> None:
     fresh.reorder([2, 1, 0])
     assert fresh.data.entity.tolist() == es[::-1].tolist()
     assert w.bodies.n == 3
-    assert aligned(w)
-
-
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda w: pickle.loads(pickle.dumps(w))])
-def test_copies_of_a_world_have_groups_of_their_own(copied: Any) -> None:
-    w = game()
-    es = bodies(w, 3, extra=1)
-    other = copied(w)
-    assert other.bodies.position._data is other.position.data
-    assert other.bodies.entity.tolist() == es.tolist()
-    other.velocity.destroy(0)
-    other.bodies.sort("velocity", [1, 0])
-    assert (other.bodies.n, w.bodies.n) == (2, 3)
-    assert aligned(other)
-    assert w.bodies.entity.tolist() == es.tolist()
-    w.velocity.destroy(0)
     assert aligned(w)
 
 
