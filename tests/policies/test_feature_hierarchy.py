@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 import tracemalloc
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -13,12 +11,9 @@ import numpy as np
 import pytest
 from ecsgen_runtime.errors import HierarchyError, StaleInstanceError
 from ecsgen_runtime.handles import NIL
-from hypothesis import HealthCheck, seed, settings
-from hypothesis.stateful import run_state_machine_as_test
 
-from tests.support.generated_package import build
+from tests.support.generated_machines import package_with_tests, run_machine
 from tests.support.runtime_names import patch_runtime
-from tests.support.soak import examples
 from tests.support.world_package import world_package
 
 SURROUNDINGS = (
@@ -46,15 +41,9 @@ FAMILIES = "---\n".join(
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """The package of all these components, with its tests."""
-    folder = tmp_path_factory.mktemp("hierarchy")
-    (folder / "schemas").mkdir()
-    (folder / "schemas" / "families.yaml").write_text(FAMILIES, encoding="utf-8")
-    build(folder / "schemas", folder / "families")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        return importlib.import_module("families")
+def package() -> ModuleType:
+    """The package of all these components."""
+    return package_with_tests(FAMILIES, "families")
 
 
 @pytest.mark.parametrize(("few", "rounds"), [(True, 1), (False, 3), (True, 64)])
@@ -63,21 +52,9 @@ def test_a_manager_does_as_the_model(
     package: ModuleType, name: str, few: bool, rounds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It takes the ways for few rows among many, and gives up on long lists after some rounds."""
-    folder = str(Path(package.__path__[0]).parent)
-    monkeypatch.syspath_prepend(folder)
-    tests = importlib.import_module(f"families.tests.test_{name.lower()}")
     small_values = {"_DENSE": 0, "_MANY": 0} if few else {}
     patch_runtime(monkeypatch, package.__name__, ROUNDS=rounds, **small_values)
-    run_state_machine_as_test(seed(rounds)(tests._Machine), settings=SETTINGS)
-
-
-SETTINGS = settings(
-    max_examples=examples(4),
-    stateful_step_count=30,
-    deadline=None,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+    run_machine(package, name.lower(), rounds)
 
 
 @pytest.mark.parametrize("k", [1, 30])

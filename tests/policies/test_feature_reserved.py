@@ -16,10 +16,8 @@ import pytest
 from ecsgen_runtime.buffers import Column
 from ecsgen_runtime.errors import CapacityError
 from ecsgen_runtime.policies.growth import give_back, reserve_pages, untouched_objects
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.support.soak import examples
+from tests.support.generated_machines import package_with_tests, run_machine
 from tests.support.world_package import load, sources, world_package
 
 ROWS = 128
@@ -60,7 +58,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="pages are given back
 
 @pytest.fixture(scope="module")
 def package() -> Any:
-    return world_package(SCHEMA, "reserved_policies")
+    return package_with_tests(SCHEMA, "reserved_policies")
 
 
 @pytest.fixture(scope="module")
@@ -159,54 +157,9 @@ def test_views_stay_good_and_nobody_warns(package: Any, name: str) -> None:
     assert np.shares_memory(view, manager.data.mass)
 
 
-@st.composite
-def operations(draw: st.DrawFn) -> list[tuple[str, int]]:
-    names = st.sampled_from(
-        ("one", "some", "destroy", "several", "shrink", "save", "sort", "clear")
-    )
-    return draw(st.lists(st.tuples(names, st.integers(0, 70)), max_size=25))
-
-
-@settings(max_examples=examples(60), deadline=None)
-@given(name=st.sampled_from(("sparse", "hash", "many", "ids", "parted")), steps=operations())
-def test_any_history_matches_a_dict(package: Any, name: str, steps: list[tuple[str, int]]) -> None:
-    world = package.World()
-    model: dict[int, float] = {}
-    for number, (step, k) in enumerate(steps):
-        manager = getattr(world, name)
-        count = k if step == "some" else 1
-        if step in ("one", "some"):
-            entities = world.entities.create_many(count)
-            mass = np.arange(count, dtype=np.float32) + 100 * number
-            if len(model) + count > ROWS:
-                with pytest.raises(MemoryError, match="reserved"):
-                    manager.create_many(entities, mass=mass)
-            else:
-                manager.create_many(entities, mass=mass)
-                model |= dict(zip(entities.tolist(), mass.tolist(), strict=True))
-        elif step in ("destroy", "several"):
-            rows = list(range(0, len(model), k + 1))[: 1 if step == "destroy" else None]
-            for owner in manager.data.entity[rows].tolist():
-                del model[owner]
-            manager.destroy_many(rows)
-        elif step == "shrink":
-            manager.shrink_to_fit()
-        elif step == "save":
-            world = pickle.loads(pickle.dumps(world))
-        elif step == "sort":
-            manager.sort(-manager.data.mass)
-        else:
-            manager.clear()
-            model = {}
-        manager = getattr(world, name)
-        data = manager.data
-        assert dict(zip(data.entity.tolist(), data.mass.tolist(), strict=True)) == model
-        assert manager.capacity == data.allocated == ROWS
-        given = list(model)
-        assert data.mass[manager.require_many(given)].tolist() == list(model.values())
-        if name in ("ids", "parted"):
-            every = np.arange(len(model))
-            assert manager.resolve_many(manager.id_of_many(every)).tolist() == every.tolist()
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_manager_does_as_the_model(package: Any, name: str) -> None:
+    run_machine(package, name.replace("DirectIds", "direct_ids").lower())
 
 
 @linux

@@ -1,0 +1,43 @@
+"""Packages with their generated tests, and the state machines that these have."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from tempfile import mkdtemp
+from types import ModuleType
+
+from hypothesis import HealthCheck, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.support.generated_package import build
+from tests.support.soak import examples
+
+
+@cache
+def package_with_tests(text: str, name: str) -> ModuleType:
+    """Import the package generated from a schema text, which has its tests within."""
+    folder = Path(mkdtemp())
+    (folder / "schemas").mkdir()
+    (folder / "schemas" / "all.yaml").write_text(text, encoding="utf-8")
+    build(folder / "schemas", folder / name)
+    sys.path.insert(0, str(folder))
+    try:
+        return import_module(name)
+    finally:
+        sys.path.remove(str(folder))
+
+
+def run_machine(package: ModuleType, module: str, number: int = 0) -> None:
+    """Run the machine of a component, which compares its manager with a naive model."""
+    tests = import_module(f"{package.__name__}.tests.test_{module}")
+    several = settings(
+        max_examples=examples(4),
+        stateful_step_count=30,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(seed(number)(tests._Machine), settings=several)
