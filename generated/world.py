@@ -333,7 +333,6 @@ def _strike_kernel(
     f32_0_1 = np.float32(0.1)
     f32_0_0 = np.float32(0.0)
     f32_0_9 = np.float32(0.9)
-    last_handle = len(handles) - 1
     places = cells_now.places
     size_x = cells_now.sizes[0, 0]
     half_x = cells_now.sizes[1, 0]
@@ -411,8 +410,7 @@ def _strike_kernel(
             and other_boid_owners[other_boid_row] == hawk_prey[hawk_row]
             and (
                 is_clean
-                or handles[min(hawk_prey[hawk_row] & handle_mask, last_handle)]
-                == hawk_prey[hawk_row]
+                or handles[hawk_prey[hawk_row] & handle_mask] == hawk_prey[hawk_row]
             )
         ):
             other_boid_row = NIL

@@ -312,7 +312,7 @@ def _compare_world_calls(it: Comparison) -> None:
     _compare_tables(it, old.records, new.records)
     if old.has_time and not (new.has_time or new.records):
         message = "a saved time would be refused: nothing in the schemas asks for `tick` any more"
-        hint = "ask for it, or load with `drop=[\"world.tick\"]`"
+        hint = 'ask for it, or load with `drop=["world.tick"]`'
         it.report.add("E901", message, it.places.world("schedule", "kernels"), hint)
         it.report.gone("the world's time `tick`", it.places.world("schedule", "kernels"))
     _compare_lists(it, "queries", "the query", old.queries, new.queries, "E951")

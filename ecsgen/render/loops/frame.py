@@ -83,6 +83,8 @@ class LoopFrame:
         """Whether it reads bools of neighbours as bytes."""
         self.turn = self.row
         """What counts turns."""
+        self.is_ordered = False
+        """Whether it is told whose turn it is, one by one."""
         self.key = kept("key") if program.effects.draws and not is_plain else ""
         self.annotated: set[str] = set()
         """Variables that mypy knows the type of."""

@@ -50,7 +50,6 @@ class LoopFunction(LoopFrame):
         super().__init__(f"_{kernel.name}_kernel", program, method, source, is_plain)
         in_rows = source.is_world and not self._in_spaces and kernel.turns == "rows"
         self.is_ordered = program.takes_turns and not in_rows
-        """Whether it is told whose turn it is, one by one."""
         in_chunks = isinstance(method.source, ChunkSource)  # these may run at once
         in_order = program.climbs or program.sees_in_order  # levels, rows or messages
         self.is_parallel = kernel.parallel and not in_chunks and not in_order

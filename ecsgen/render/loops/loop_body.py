@@ -127,8 +127,7 @@ class LoopBody(Emitter):
         stem, frame = self.names.take("stem"), self.frame
         self.stem = stem
         if frame.is_plain:
-            words = frame.parameter("words", "RowWords", self._row_words(who))
-            self.first.append(f"{stem} = {words}[{self.row_of(who.owner)}]")
+            self.first.append(f"{stem} = {self._row_words(who)}")
             return
         given, function = [self.value(who).at(0).text], "stem_of"
         if who.name == ID_SLOT:
@@ -139,18 +138,24 @@ class LoopBody(Emitter):
         self.first.append(f"{stem} = {function}({', '.join([*given, frame.key])})")
 
     def _row_words(self, who: FieldValue) -> str:
-        """The expression for the words of rows' random numbers, which plain Python draws for many
-        rows at once, unless what tells them apart may change."""
-        program, holder = self.frame.program, self.frame.source.managers.data(who.owner)
-        keys = f"{holder}._{who.name}_column"
-        if who.name == ID_SLOT:
-            keys = f"ids_of({keys}[: {holder}._n], {holder}._id_generation_column)"
-        given = [keys, "_key", str(drawn_by(program.expressions))]
+        """The expression for the words of the row's random numbers, which plain Python draws for
+        many rows at once, those that come next, unless what tells rows apart may change."""
+        frame, program, source = self.frame, self.frame.program, self.frame.source
         sent = any(isinstance(one.target, Referred) for one in program.steps)
         is_fixed = who.name in (ENTITY, ID_SLOT, CELL_ID)
-        if not is_fixed and (sent or who.text in program.effects.writes):
-            given.append("1")
-        return f"RowWords({', '.join(given)})"
+        may_change = not is_fixed and (sent or who.text in program.effects.writes)
+        in_order = frame.is_ordered and not may_change
+        holder = source.managers.data(who.owner)
+        picked = source.picked(who.owner) if in_order and source.is_world else ""
+        keys = f"{holder}._{who.name}_column{picked}"
+        if who.name == ID_SLOT:
+            keys += "" if picked else f"[: {holder}._n]"
+            keys = f"ids_of({keys}, {holder}._id_generation_column)"
+        given = [keys, "_key", str(drawn_by(program.expressions))]
+        given += ["_order"] if in_order else []
+        given += ["size=1"] if may_change else []
+        words = frame.parameter("words", "RowWords", f"RowWords({', '.join(given)})")
+        return f"{words}[{frame.row if in_order else self.row_of(who.owner)}]"
 
     # --- fields and arguments --------------------------------------------------------------------
 
@@ -338,12 +343,20 @@ class LoopBody(Emitter):
         if chosen.how == "empty" and self.grids.is_now:
             crowds = self.grids.crowds(component.name)
             count, found = f"count_empty({crowds})", f"id_of_cell(empty_cell({crowds}, {{}}))"
+            if frame.is_plain:
+                empties = frame.ready("empties", f"{crowds}.empties()")
+                count, found = f"len({empties})", f"id_of_cell({empties}[{{}}])"
         elif chosen.how == "any" and self.lookups.tells_rows(component.name):
             table, row = f"_{module}_living", self.names.take("picked_row")
-            frame.tables[table] = f"choosable_rows({manager})"
-            count = frame.parameter(f"{module}_count", "int", f"{table}[0]")
-            rows = frame.parameter(f"{module}_living", "RowArray", f"{table}[1]")
-            found = f"row_at({rows}, {{}})"
+            if frame.is_plain:
+                frame.tables[table] = f"rows_alive({manager})"
+                rows = frame.parameter(f"{module}_living", "memoryview[int]", f"{table}.data")
+                count, found = f"len({rows})", f"{rows}[{{}}]"
+            else:
+                frame.tables[table] = f"choosable_rows({manager})"
+                count = frame.parameter(f"{module}_count", "int", f"{table}[0]")
+                rows = frame.parameter(f"{module}_living", "RowArray", f"{table}[1]")
+                found = f"row_at({rows}, {{}})"
         else:
             kind = "empty" if chosen.how == "empty" else "living"
             table = f"_{module}_{kind}"
@@ -455,7 +468,7 @@ class LoopBody(Emitter):
         """Find out whether the row's own entity is alive."""
         owner, component = self.value(bearer).at(0).text, bearer.owner
         managers = self.frame.source.managers
-        living = self.lookups.alive(owner)
+        living = self.lookups.alive(owner, is_owner=True)
         if component and not managers.is_sharded:
             living = Code(self.lookups.living_in(component, owner))
             if managers.components[component].lookup == "direct":  # rows may be nobody's

@@ -424,10 +424,17 @@ class Questions:
         return f"{self._found}[{variable}]"
 
     def _counted(self, type_: Type, value: Expression) -> Value:
-        held = self._start("number", type_, self._zero(type_))
+        emit, is_python = self._emit, self._near.is_python
+        held = self._start("number", type_, Code("0") if is_python else self._zero(type_))
+        number = held.at(0).text
         with self._each(value):
-            test = self._emit.value(value).at(0)
-            self._emit.write(f"{held.at(0).text} += 1 if {test.within(Level.OR)} else 0")
+            test = emit.value(value).at(0)
+            if is_python:  # whose own integers are added in no time
+                emit.write(f"if {test.text}:", f"    {number} += 1")
+            else:
+                emit.write(f"{number} += 1 if {test.within(Level.OR)} else 0")
+        if is_python:
+            emit.write(f"{number} = np.int64({number})")
         return held
 
     def _added(self, type_: Type, how: str, value: Expression) -> Value:

@@ -25,21 +25,24 @@ class Lookups:
         self.known: dict[str, tuple[str, str]] = {}
         """The component and the row of variables whose handle was that of a living row."""
 
-    def alive(self, entity: str) -> Code:
-        """Whether an entity is alive, perhaps after statements."""
+    def alive(self, entity: str, is_owner: bool = False) -> Code:
+        """Whether an entity is alive, perhaps after statements; `is_owner`: it has a row."""
         if not self.managers.is_sharded:
-            return self._living(entity)
+            return self._living(entity, is_owner)
         place = self._frame.names.take("living_place")
         self._in_table("alive", "", place, entity)
         return infix("!=", Level.COMPARISON, Code(place), Code("NIL"))
 
-    def _living(self, entity: str) -> Code:
-        """Whether an entity is alive; the last cell of handles stands for those behind it."""
+    def _living(self, entity: str, is_owner: bool) -> Code:
+        """Whether an entity is alive; the last cell of handles stands for those behind it, where
+        none is that has a row."""
         passed = f"{self.managers.entities}._handles"
         handles = self._frame.handles("handles", passed)
-        last = f"len({handles}) - 1" if self._frame.is_plain else f"np.uint64(len({handles}) - 1)"
-        last = self._frame.ready("last_handle", last)
-        place = f"min({entity} & {self.mask}, {last})"
+        place = f"{entity} & {self.mask}"
+        if not is_owner:
+            last = f"len({handles}) - 1"
+            last = last if self._frame.is_plain else f"np.uint64({last})"
+            place = f"min({place}, {self._frame.ready('last_handle', last)})"
         living = f"{handles}[{place}] == {entity}"
         if still := self._fates.lives(entity, self.mask):
             return Code(f"{living} and {still}", Level.AND)
@@ -48,7 +51,7 @@ class Lookups:
     def living_in(self, component: str, owner: str) -> str:
         """Whether the owner of a component's row is alive, which need not be asked if nobody is
         dead."""
-        clean, living = self.managers.clean(component), self._living(owner).text
+        clean, living = self.managers.clean(component), self._living(owner, is_owner=True).text
         if not clean:
             return living
         clean = self._frame.parameter("is_clean", "bool", clean)
@@ -90,7 +93,7 @@ class Lookups:
         """Whether whoever chooses among all rows knows the row of the entity that is chosen."""
         found = self.managers.components[component]
         is_one = (found.owner, found.instances) == ("entity", "one")
-        return is_one and not (self._frame.is_plain or self.managers.is_sharded)
+        return is_one and not self.managers.is_sharded
 
     def owner_of(self, component: str, row: str) -> str:
         """The expression for the entity that has a row."""

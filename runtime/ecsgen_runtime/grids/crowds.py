@@ -5,7 +5,6 @@ As plain loops have it; compiled ones have the same under the same names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -149,38 +148,37 @@ class Crowds:
 class CrowdsNow:
     """Who stands on each cell now, in the order in which they came there."""
 
-    __slots__ = ("_cells", "_here", "_taken", "empty", "spots")
+    __slots__ = ("_cells", "_taken", "empty", "here", "spots")
 
     def __init__(self, manager: Standing) -> None:
         self._cells = len(manager._grid)
-        self._here: dict[int, dict[int, None]] = {}
+        self.here: dict[int, dict[int, None]] = {}
+        """The rows on each cell that somebody stands on."""
         for row, cell in enumerate(manager._cells_now().tolist()):
             if cell >= 0:
-                self._here.setdefault(cell, {})[row] = None
+                self.here.setdefault(cell, {})[row] = None
         self._taken: dict[int, int] = {}
         """How many newborn will come to a cell."""
         self.empty: list[int] | None = None
 
-    def on(self, cell: int) -> Any:
-        """Return the rows on a cell."""
-        return self._here.get(cell, ())
-
     def count(self, cell: int) -> int:
         """Return how many there are, those among them who will be born there."""
-        return len(self.on(cell)) + self._taken.get(cell, 0)
+        return len(self.here.get(cell, ())) + self._taken.get(cell, 0)
 
     def first(self, cell: int) -> int:
         """Return who came first, or -1."""
-        return next(iter(self.on(cell)), -1)
+        return next(iter(self.here.get(cell, ())), -1)
 
     def enter(self, cell: int, row: int) -> None:
         """Let a row come to a cell."""
-        self._here.setdefault(cell, {})[row] = None
+        self.here.setdefault(cell, {})[row] = None
         self._fill(cell)
 
     def leave(self, cell: int, row: int) -> None:
         """Let a row go from a cell."""
-        del self._here[cell][row]
+        del self.here[cell][row]
+        if not self.here[cell]:
+            del self.here[cell]
         if self.empty is not None and self.count(cell) == 0:
             self.spots[cell] = len(self.empty)
             self.empty.append(cell)
@@ -228,7 +226,7 @@ def rows_before(
     """Return the rows on cells in their order, without row `own` and those of an entity. `owners`:
     nothing where rows are nobody's."""
     starts, rows = crowds.starts, crowds.rows
-    here = (row for cell in cells for row in rows[starts[cell] : starts[cell + 1]])
+    here = [row for cell in cells for row in rows[starts[cell] : starts[cell + 1]]]
     return _others(here, own, owner, owners)
 
 
@@ -236,13 +234,16 @@ def rows_now(
     crowds: CrowdsNow, cells: list[int], own: int, owner: Any, owners: Any
 ) -> list[int]:
     """Return the same as it is now."""
-    here = (row for cell in cells for row in crowds.on(cell))
-    return _others(here, own, owner, owners)
+    here = crowds.here
+    found = [row for cell in cells if cell in here for row in here[cell]]
+    return _others(found, own, owner, owners)
 
 
-def _others(rows: Iterable[int], own: int, owner: Any, owners: Any) -> list[int]:
+def _others(rows: list[int], own: int, owner: Any, owners: Any) -> list[int]:
     if len(owners) == 0:
-        return [row for row in rows if row != own]
+        if own in rows:
+            rows.remove(own)
+        return rows
     return [row for row in rows if owners[row] != owner]
 
 
@@ -314,18 +315,7 @@ def is_on_before(crowds: Crowds, cell: int) -> bool:
 
 def is_on_now(crowds: CrowdsNow, cell: int) -> bool:
     """Return the same as it is now."""
-    return len(crowds.on(cell)) > 0
-
-
-def count_empty(crowds: CrowdsNow) -> int:
-    """Return on how many cells nobody stands now."""
-    return len(crowds.empties())
-
-
-def empty_cell(crowds: CrowdsNow, place: Any) -> int:
-    """Return one of them."""
-    found: int = crowds.empties()[place]
-    return found
+    return cell in crowds.here
 
 
 def is_cell(axes: Axes, id: Any) -> bool:

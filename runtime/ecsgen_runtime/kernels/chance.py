@@ -10,7 +10,7 @@ code gives the same bits: the logarithm too is made of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import index
 from typing import Any, ClassVar, Final, SupportsIndex, TypeAlias
 
@@ -148,22 +148,38 @@ def _planes(cells: NDArray[Any]) -> list[NDArray[Any]]:
 class RowWords(dict[int, list[int]]):
     """The words of each row's random numbers, by row; made for so many rows at a time."""
 
-    __slots__ = ("_count", "_key", "_size", "_who")
+    __slots__ = ("_count", "_done", "_key", "_order", "_size", "_who")
 
-    def __init__(self, who: Any, key: np.uint64, count: int, size: int = 256) -> None:
-        """`who` tells rows apart, shape (n,); `count`: how many words a row has; `size`: of how
-        many rows they are made at once, 1 where `who` may change."""
+    def __init__(
+        self,
+        who: Any,
+        key: np.uint64,
+        count: int,
+        order: RowArray | None = None,
+        size: int = 256,
+    ) -> None:
+        """`who` tells rows apart, shape (n,); `count`: how many words a row has; `order`: the rows
+        that are asked for, if it is known when; `size`: of how many rows they are made at once, 1
+        where `who` may change."""
         self._who, self._key, self._count, self._size = who, key, count, size
+        self._order, self._done = order, 0
 
     def __missing__(self, row: int) -> list[int]:
-        start = row - row % self._size
-        who = self._who[start : start + self._size]
+        if self._order is None:
+            start = row - row % self._size
+            who = self._who[start : start + self._size]
+            rows: Iterable[int] = range(start, start + len(who))
+        else:
+            some = self._order[self._done : self._done + self._size]
+            self._done += self._size
+            self.clear()  # these had their turns
+            who, rows = self._who[some], some.tolist()
         stem, bits = np.empty(len(who), np.uint64), np.empty(len(who), np.uint64)
         draw_stems(who, self._key, stem, bits)
         words = np.empty((self._count, len(who)), np.uint64)
         for number, word in enumerate(words):
             _words(stem, number, word, bits)
-        self.update(enumerate(words.T.tolist(), start))
+        self.update(zip(rows, words.T.tolist(), strict=True))
         return self[row]
 
 
