@@ -91,8 +91,10 @@ class Recorded:
 
     __slots__ = ("files", "living", "tables")
 
-    def __init__(self) -> None:
-        self.tables: dict[str, TableLines] = {}
+    def __init__(self, tables: Mapping[str, type[RecordedTable]]) -> None:
+        self.tables = {
+            name: TableLines([*kind._COLUMNS.values()]) for name, kind in tables.items()
+        }
         self.files: RecordFiles | None = None
         self.living: dict[object, tuple[int, int]] = {}
         """When the owners of all of so many rows of a manager were found alive: how many changes
@@ -126,7 +128,7 @@ class RecordedTable:
 
     @property
     def _lines(self) -> TableLines:
-        return self._world._lines_of(self._NAME)
+        return self._world._record.tables[self._NAME]
 
     @property
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -242,20 +244,13 @@ class RecordingWorld(TickingWorld):
         """What there is; it begins when somebody asks, so that copies have none."""
         attributes = vars(self)
         if "_recorded" not in attributes:
-            attributes["_recorded"] = Recorded()
+            attributes["_recorded"] = Recorded(self._TABLES)
         return attributes["_recorded"]  # type: ignore[no-any-return]
-
-    def _lines_of(self, name: str) -> TableLines:
-        tables = self._record.tables
-        if name not in tables:
-            tables[name] = TableLines([*self._TABLES[name]._COLUMNS.values()])
-        return tables[name]
 
     def _write_line(self, name: str, *values: Any) -> None:
         """Add a line of values behind the time."""
-        self._lines_of(name).add_line((self.tick, *values))
-        if self._record.files is not None:
-            self._pass_on(name)
+        self._record.tables[name].add_line((self.tick, *values))
+        self._pass_on(name)
 
     def _write_lines(
         self,
@@ -274,9 +269,8 @@ class RecordingWorld(TickingWorld):
             if k < rows.n:
                 members = picked_rows(members, np.flatnonzero(where))
         cells = [(column, members[place]) for column, place in columns]
-        self._lines_of(name).add_lines(k, self.tick, cells)
-        if self._record.files is not None:
-            self._pass_on(name)
+        self._record.tables[name].add_lines(k, self.tick, cells)
+        self._pass_on(name)
 
     def _living_rows(
         self, manager: Any, n: int, is_clean: bool = False
@@ -296,8 +290,11 @@ class RecordingWorld(TickingWorld):
 
     def _pass_on(self, name: str, least: int = 0) -> None:
         """Let the lines of a table become a file, if there are enough of them."""
-        files, lines = self._record.files, self._lines_of(name)
-        if files is not None and lines.count >= (least or files.lines):
+        files = self._record.files
+        if files is None:
+            return
+        lines = self._record.tables[name]
+        if lines.count >= (least or files.lines):
             files.write(self._TABLES[name](self))
             lines.clear()
 

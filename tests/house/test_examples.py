@@ -162,14 +162,3 @@ def test_sweep(checkout: Path) -> None:
     assert alike[0] < alike[2] < alike[4]
     assert float(rows[3][2]) > 0.8
     assert len(ET.parse(checkout / "sweep.svg").getroot()) > 1
-
-
-def test_ensemble(checkout: Path) -> None:
-    done = run(checkout, "ensemble.py", "--seeds", "2")
-    assert done.returncode == 0, done.stderr
-    head, *rows = (line.split("\t") for line in done.stdout.splitlines())
-    assert head == ["gravity", "seed", "seconds", "farthest"]
-    assert [row[:2] for row in rows] == [[g, s] for g in ("1.62", "3.72", "9.81") for s in "01"]
-    times = [float(row[2]) for row in rows]
-    assert min(times[:2]) > max(times[2:4]) > max(times[4:])
-    assert run(checkout, "ensemble.py", "--seeds", "2").stdout == done.stdout

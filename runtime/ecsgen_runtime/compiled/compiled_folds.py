@@ -61,17 +61,6 @@ def std_of(values: NDArray[np.float64]) -> float:
     return sqrt(_square_sum(values, in_order(values) / n) / n)
 
 
-@kernel()
-def _ranked_sum(values: NDArray[np.float64]) -> float:
-    """Return the sum of values, each by its place from 1."""
-    total = 0.0
-    for place in range(len(values)):
-        total += (place + 1) * values[place]
-    return total
-
-
 def gini_of(values: NDArray[np.float64]) -> float:
     """Return the Gini coefficient; NaN of none, or if all are 0."""
-    ranked = np.sort(values)
-    with np.errstate(all="ignore"):
-        return folds.gini(_ranked_sum(ranked), in_order(ranked), len(ranked))
+    return folds.gini_of(values, in_order)

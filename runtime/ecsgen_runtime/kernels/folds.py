@@ -249,20 +249,18 @@ def median_of(values: NDArray[np.float64]) -> float:
         return float(np.median(values)) if len(values) else nan
 
 
-def gini_of(values: NDArray[np.float64]) -> float:
+def gini_of(
+    values: NDArray[np.float64],
+    added: Callable[[NDArray[np.float64]], float] = in_order,
+) -> float:
     """Return the Gini coefficient; NaN of none, or if all are 0."""
-    ranked = np.sort(values)
-    with np.errstate(all="ignore"):
-        places = np.arange(1.0, len(ranked) + 1)
-        return gini(in_order(places * ranked), in_order(ranked), len(ranked))
-
-
-def gini(weighted: float, total: float, n: int) -> float:
-    """Return the coefficient of n values, of their sum and that of each by its place."""
+    ranked, n = np.sort(values), len(values)
     if n == 0:
         return nan
-    whole = np.float64(n) * total
-    return float(np.float64(2) * weighted / whole - (n + 1) / n)
+    with np.errstate(all="ignore"):
+        weighted = added(np.arange(1.0, n + 1) * ranked)
+        whole = np.float64(n) * added(ranked)
+        return float(np.float64(2) * weighted / whole - (n + 1) / n)
 
 
 def of_lines(

@@ -1,24 +1,35 @@
-"""The runs of a sweep: which there are, the seed of each, and one of them done."""
+"""The runs of a sweep: which there are, the seed of each, one of them done, the file of all."""
 
 from __future__ import annotations
 
 import itertools
 import json
+import re
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from enum import Enum
 from functools import lru_cache
 from math import isnan
-from operator import index
-from typing import Any, Final, TypeAlias
+from pathlib import Path
+from typing import IO, Any, Final, TypeAlias
 
 import numpy as np
 
 from ..errors import shown
 from ..kernels.chance import draw_key
 from ..typed import NamedTuple
-from .results import Column, RecordedLines, Result, cells_column, enum_name, result_of
+from .results import (
+    COLUMN_TYPES,
+    TYPE_NAMES,
+    Column,
+    RecordedLines,
+    Result,
+    cells_column,
+    enum_name,
+    result_of,
+)
 
 Model: TypeAlias = Callable[..., Mapping[str, object] | RecordedLines]
 Parameters: TypeAlias = Mapping[str, Any] | Iterable[Mapping[str, Any]]
@@ -31,6 +42,9 @@ OF_RUNS: Final = ("replicate", "seed")
 """The columns that all tables have."""
 _BASIS: Final = 0xCBF2_9CE4_8422_2325
 _PRIME: Final = 0x0000_0100_0000_01B3
+_BEGINS: Final = b'{"parameters": '
+_INFINITE: Final = re.compile(r'("(?:[^"\\]|\\.)*")|Infinity')
+"""What stands for no finite number in a text of JSON, and not within quotes."""
 
 
 class Run(NamedTuple):
@@ -165,9 +179,137 @@ def error_text(
     return "".join(traceback.format_exception(error))
 
 
-def checked_number(value: object, name: str, low: int, high: int = 2**64 - 1) -> int:
-    """Return an integer within bounds; TypeError or ValueError for others."""
-    number = index(value)  # type: ignore[arg-type]  # that is what it checks
-    if isinstance(value, bool) or not low <= number <= high:
-        raise ValueError(f"{name} is a number from {low} to {high}, not {shown(value)}")
-    return number
+# --- The file ---------------------------------------------------------------------------
+
+
+class Journal:
+    """The file of a sweep: a line of JSON for each run that ended, so that none need be repeated.
+
+    A line is written at once and as a whole. What a kill left of one is no line; after a full disk
+    or an interrupt it is taken away.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        wanted: Collection[RunKey],
+        taken: Collection[str],
+        seed: int,
+        common: bool,
+    ) -> None:
+        """Read what the file has of runs, and go on behind it; O(its size).
+
+        Raises:
+            ValueError: it is of another seed, or no such file; nothing has changed then.
+        """
+        self.path = path
+        self.found: dict[RunKey, Result] = {}
+        """Without those that raised, and whose results have names that are taken by now."""
+        self._end = 0
+        for number, line in enumerate(_lines(path), 1):
+            key, result = _entry(line, f"{path}, line {number}", seed, common)
+            self._end += len(line)
+            if key in wanted and result and not result.columns.keys() & taken:
+                self.found[key] = result
+        self._file: IO[bytes] = path.open("ab", buffering=0)
+        if self._file.tell() != self._end:
+            self._file.truncate(self._end)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def write(self, run: Run, outcome: Outcome) -> None:
+        """Write the line of a run. OSError if it does not fit, and then it is not there."""
+        line = _line(run, outcome).encode() + b"\n"
+        rest = memoryview(line)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except BaseException as error:
+            with suppress(OSError):  # a device has no end
+                self._file.truncate(self._end)
+            if isinstance(error, OSError):
+                problem = (
+                    f"{error.strerror}; the runs before are in the file, call again"
+                )
+                raise OSError(error.errno, problem, str(self.path)) from error
+            raise
+        self._end += len(line)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, if it is there, but for half a line of ours at its end."""
+    if path.is_file():
+        with path.open("rb") as file:
+            for line in file:
+                if line.endswith(b"\n") or not _BEGINS.startswith(line[: len(_BEGINS)]):
+                    yield line
+
+
+def _entry(
+    line: bytes, where: str, seed: int, common: bool
+) -> tuple[RunKey, Result | None]:
+    """Return which run a line is of, and what it gave, unless it raised; ValueError for others'."""
+    try:
+        entry = json.loads(line)
+        key = json_text(entry["parameters"]), int(entry["replicate"])
+        is_ours = seed_of(seed, *key, common) == entry["seed"]
+        result = None if "error" in entry else _result(entry)
+    except Exception as error:
+        raise ValueError(f"{where} is no line of a sweep: {error!r}") from None
+    if not is_ours:
+        raise ValueError(
+            f"{where} is of a sweep with another seed or common_seeds than {seed} and {common}: "
+            "give those, or another path"
+        )
+    return key, result
+
+
+def _line(run: Run, outcome: Outcome) -> str:
+    """Return the line of a run, which any reader of JSON understands: it has no NaN, which becomes
+    null, and no infinity, which is a number that is too large."""
+    parts = {
+        "parameters": _INFINITE.sub(lambda found: found[1] or "1e999", run.text),
+        "replicate": str(run.replicate),
+        "seed": str(run.seed),
+    }
+    if isinstance(outcome, str):
+        parts["error"] = json.dumps(outcome)
+    else:
+        types = {
+            name: TYPE_NAMES[one.dtype.kind] for name, one in outcome.columns.items()
+        }
+        cells = {name: _column_text(one) for name, one in outcome.columns.items()}
+        if outcome.is_scalars:
+            cells = {name: text[1:-1] for name, text in cells.items()}
+        parts["types"] = json.dumps(types)
+        parts["result"] = _mapping_text(cells)
+    return _mapping_text(parts)
+
+
+def _mapping_text(parts: Mapping[str, str]) -> str:
+    return (
+        "{"
+        + ", ".join(f"{json.dumps(name)}: {text}" for name, text in parts.items())
+        + "}"
+    )
+
+
+def _column_text(column: Column) -> str:
+    """Return a column as a list."""
+    text = json.dumps(column.tolist())
+    if column.dtype.kind != "f" or np.isfinite(column).all():
+        return text
+    return text.replace("NaN", "null").replace("Infinity", "1e999")
+
+
+def _result(entry: Mapping[str, Any]) -> Result:
+    """Return what a line says of a run that ended."""
+    cells, types = entry["result"], entry["types"]
+    is_scalars = not any(isinstance(one, list) for one in cells.values())
+    columns = {
+        name: np.array([one] if is_scalars else one, COLUMN_TYPES[types[name]])
+        for name, one in cells.items()
+    }
+    lines = 1 if is_scalars else max(map(len, columns.values()))
+    return Result(lines, is_scalars, columns)

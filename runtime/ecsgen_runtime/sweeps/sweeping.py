@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib import import_module
+from operator import index
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -17,18 +18,17 @@ from ..errors import shown
 from ..interchange import pyarrow
 from ..reprs import count_text, list_text
 from ..typed import NamedTuple
-from .journal import opened_journal
 from .processes import SubmitsRuns, available_cores, in_executor, in_processes
 from .results import Column, Result, joined
 from .runs import (
     OF_RUNS,
+    Journal,
     Model,
     Outcome,
     Parameters,
     Run,
     RunKey,
     all_runs,
-    checked_number,
 )
 
 _WORKERS: Final = 32
@@ -114,10 +114,10 @@ def sweep(
         raise TypeError(f"a model is a function, not {shown(model)}")
     if executor is not None and not hasattr(executor, "submit"):
         raise TypeError(f"an executor has submit, which {shown(executor)} has not")
-    replicates = checked_number(replicates, "replicates", 1)
-    seed = checked_number(seed, "seed", 0)
+    replicates = _checked_number(replicates, "replicates", 1)
+    seed = _checked_number(seed, "seed", 0)
     if workers is not None:
-        workers = checked_number(workers, "workers", 1)
+        workers = _checked_number(workers, "workers", 1)
     runs = all_runs(parameters, replicates, seed, common_seeds)
     names = dict.fromkeys(parameters if isinstance(parameters, Mapping) else ())
     names |= dict.fromkeys(name for run in runs for name in run.cells)
@@ -127,7 +127,8 @@ def sweep(
     errors: dict[RunKey, str] = {}
     journal = None
     if path is not None:
-        journal, results = opened_journal(Path(path), wanted, taken, seed, common_seeds)
+        journal = Journal(Path(path), wanted, taken, seed, common_seeds)
+        results = journal.found
     todo = [run for key, run in wanted.items() if key not in results]
     with ExitStack() as stack:
         if journal is not None:
@@ -173,6 +174,14 @@ def _table(
     for name in dict.fromkeys(name for _, result in ended for name in result.columns):
         columns[name] = joined([result.columns.get(name) for _, result in ended], lines)
     return columns
+
+
+def _checked_number(value: object, name: str, low: int, high: int = 2**64 - 1) -> int:
+    """Return an integer within bounds; TypeError or ValueError for others."""
+    number = index(value)  # type: ignore[arg-type]  # that is what it checks
+    if isinstance(value, bool) or not low <= number <= high:
+        raise ValueError(f"{name} is a number from {low} to {high}, not {shown(value)}")
+    return number
 
 
 def _workers_of(executor: SubmitsRuns) -> int:
