@@ -162,6 +162,11 @@ class Reduction:
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
     @property
+    def is_of_all(self) -> bool:
+        """Whether it needs all values at once."""
+        return self.how in ("std", "median", "gini")
+
+    @property
     def scalar(self) -> str:
         """The type of a table's column of it."""
         if self.how == "count":

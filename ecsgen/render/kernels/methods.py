@@ -285,7 +285,7 @@ class Folding(Method):
         """Whether it is of the rows that match."""
         self.is_zero = self.how in ("sum", "count")
         """Whether it is 0 without rows, and not NaN."""
-        self.is_of_all = self.how in ("std", "median", "gini")
+        self.is_of_all = reduction.is_of_all
         """Whether it needs all values at once."""
         joined = "" if self.how == "count" else " of"
         where = f" where `{reduction.where}`" if reduction.where else ""

@@ -84,16 +84,6 @@ class Wanted:
         """The type that integers are added in."""
         return "u64" if self.scalar[0] == "u" else "i64"
 
-    @property
-    def made(self) -> str:
-        """The expression for the value, once the variable has what a pass over the rows gives."""
-        return f"{self.how}_of({self.variable})" if self.is_of_all else self.variable
-
-    @property
-    def is_of_all(self) -> bool:
-        """Whether it needs all values at once."""
-        return self.how in ("std", "median", "gini")
-
 
 class TableTexts:
     """A table as its template lays it out."""
@@ -212,26 +202,22 @@ class TableTexts:
 
     def _column_lines(self) -> list[str]:
         """The statements that write a line."""
-        by_source: dict[str, list[Wanted]] = {}
-        values = {}
+        by_source: dict[str, list[Wanted]] = {over: [] for over in self._table.over}
+        values = []
         for place, column in enumerate(self._table.columns):
-            wanted = Wanted(
-                column.how, column.program.value, column.program.where, f"_value{place}"
-            )
-            ahead = by_source.setdefault(column.over, [])
             if _is_whole(column):
-                values[place] = f"{self._rows_name(column.over)}.n"
+                values.append(f"{self._rows_name(column.over)}.n")
                 continue
-            ahead.append(wanted)
-            values[place] = wanted.made
+            name, one = f"_value{place}", column.program
+            by_source[column.over].append(Wanted(column.how, one.value, one.where, name))
+            values.append(f"{column.how}_of({name})" if column.is_of_all else name)
         lines = []
         for over, some in by_source.items():
             source = self._source(over)
             lines += self._rows(over, source)
             if some:
                 lines += self._pass(over, source, some)
-        given = [literal(self.name), *(values[place] for place in sorted(values))]
-        return [*lines, *method_lines(call("self._write_line", given, 8))]
+        return [*lines, *method_lines(call("self._write_line", [literal(self.name), *values], 8))]
 
     def _rows_name(self, over: str) -> str:
         place = self._table.over.index(over)
