@@ -32,10 +32,11 @@ from ecsgen_runtime.kernels.chance import (
 from ecsgen_runtime.kernels.folds import (
     FoldedCount,
     FoldedExtreme,
-    FoldedMean,
     FoldedSum,
     FoldedValues,
     FoldedWhole,
+    extreme_of,
+    mean_of,
     std_of,
     table_blocks,
 )
@@ -1402,7 +1403,7 @@ class Game(
             _value4 = _value4_fold.result
         _rows1 = matching_rows(self.grazers._join.match())
         _value5_fold = FoldedSum()
-        _value6_fold = FoldedMean()
+        _value6_fold = FoldedSum()
         _columns1 = (
             BlockColumn(rows_last(self.velocity.data._value_column), _rows1.members[1]),
             BlockColumn(self.energy.data._stored_column, _rows1.members[2]),
@@ -1433,7 +1434,7 @@ class Game(
                 _value7_fold.add(_n, position_value[0])
             _value7 = _value7_fold.result
         _rows3 = leading_rows(len(self.ablaze))
-        _value8_fold = FoldedMean()
+        _value8_fold = FoldedSum()
         _columns3 = (BlockColumn(chunk_cells(self.ablaze, ChunkField(2, 0), "f4")),)
         _working3 = ()
         with np.errstate(all="ignore"):
@@ -1446,11 +1447,11 @@ class Game(
             _value1,
             _value2,
             _value3,
-            _value4,
+            extreme_of(_value4, _rows.n),
             _value5,
-            _value6,
+            mean_of(_value6, _rows1.n),
             std_of(_value7),
-            _value8,
+            mean_of(_value8, _rows3.n),
         )
 
     def _line_of_ill(self) -> None:

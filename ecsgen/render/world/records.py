@@ -209,8 +209,16 @@ class TableTexts:
                 values.append(f"{self._rows_name(column.over)}.n")
                 continue
             name, one = f"_value{place}", column.program
-            by_source[column.over].append(Wanted(column.how, one.value, one.where, name))
+            wanted = [Wanted(column.how, one.value, one.where, name)]
             values.append(f"{column.how}_of({name})" if column.is_of_all else name)
+            if column.how in ("mean", "min", "max"):
+                n = f"{self._rows_name(column.over)}.n"
+                if one.where is not None:
+                    n = f"{name}_n"
+                    wanted.append(Wanted("count", one.where, None, n))
+                made = "mean_of" if column.how == "mean" else "extreme_of"
+                values[-1] = f"{made}({name}, {n})"
+            by_source[column.over] += wanted
         lines = []
         for over, some in by_source.items():
             source = self._source(over)
@@ -437,7 +445,9 @@ class TableLoop:
         match one.how:
             case "count":
                 test = value if where is None else infix("and", Level.AND, where, value)
-                self._returned.append((self._matching(body, test), "int"))
+                found = self._before("found", "0")
+                body.write(f"if {test.text}:", f"    {found} += 1")
+                self._returned.append((found, "int"))
             case "where":
                 kept = self._before("kept", f"np.empty({frame.count}, np.bool_)")
                 body.write(f"{kept}[{self._start} + {frame.row}] = {value.text}")
@@ -470,11 +480,7 @@ class TableLoop:
         lanes, whole = self._before("lanes", zeros), self._before("whole", zeros)
         given = _chosen(f"np.float64({value.text})", where, "0.0")
         body.write(f"{lanes}[{self._frame.row}] += {given}")
-        result = f"lane_sum({lanes}, {whole})"
-        if one.how == "mean":
-            count = self._matching(body, where)
-            result = f"{result} / {count} if {count} > 0 else np.nan"
-        self._returned.append((result, "float"))
+        self._returned.append((f"lane_sum({lanes}, {whole})", "float"))
         return [f"carried({lanes}, {whole}, {self._start})"]
 
     def _choose(self, body: LoopBody, one: Wanted, value: Code, where: Code | None) -> None:
@@ -485,10 +491,9 @@ class TableLoop:
         best = self._before("best", f"np.full(min({self._frame.count}, LANES), {none}, {dtype})")
         choose = "minimum" if is_least else "maximum"
         body.write(f"{best}[{lane}] = {choose}({best}[{lane}], {_chosen(value.text, where, none)})")
-        count = self._matching(body, where)
         fold = "least_of" if is_least else "greatest_of"
         result = f"np.float64({fold}({best}, len({best})))"
-        self._returned.append((f"{result} if {count} > 0 else np.nan", "float"))
+        self._returned.append((f"{result} if {self._frame.count} > 0 else np.nan", "float"))
 
     def _keep(self, body: LoopBody, value: Code, where: Code | None) -> None:
         """All values, for what needs them at once."""
@@ -499,14 +504,6 @@ class TableLoop:
             lines = [f"if {where.text}:", *(f"    {line}" for line in lines)]
         body.write(*lines)
         self._returned.append((f"{kept}[:{end}]", "NDArray[np.float64]"))
-
-    def _matching(self, body: LoopBody, where: Code | None) -> str:
-        """The variable, or the number, that says how many rows match."""
-        if where is None:
-            return self._frame.count
-        count = self._before("matching", "0")
-        body.write(f"if {where.text}:", f"    {count} += 1")
-        return count
 
 
 def _member(name: str) -> str:
@@ -545,7 +542,7 @@ def _folding(one: Wanted, rows: str) -> str:
         case "sum" if not one.is_float:
             return f"FoldedWhole({SCALARS[one.total].numpy})"
         case "sum" | "mean":
-            return f"Folded{one.how.capitalize()}()"
+            return "FoldedSum()"
         case "min" | "max":
             without = _extremes(one)[one.how == "min"]
             return (

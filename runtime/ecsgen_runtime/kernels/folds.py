@@ -75,12 +75,6 @@ def _cells(n: int, values: Any, where: Where, without: Any) -> NDArray[Any]:
     return cells if cells.ndim else np.full(n, cells)
 
 
-def _matching(n: int, where: Where) -> int:
-    if isinstance(where, np.ndarray) and where.ndim:
-        return int(np.count_nonzero(where))
-    return n if where is None or where else 0
-
-
 class FoldedCount:
     """In how many rows something is true."""
 
@@ -149,49 +143,21 @@ class FoldedSum:
         return in_order(self._lanes) if self._seen else 0.0
 
 
-class FoldedMean(FoldedSum):
-    """The mean, added in f64."""
-
-    __slots__ = ("_matching",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._matching = 0
-
-    def add(self, n: int, values: Any, where: Where = None) -> None:
-        """Take the values of n rows."""
-        super().add(n, values, where)
-        self._matching += _matching(n, where)
-
-    @property
-    def result(self) -> float:
-        """The mean; NaN of none."""
-        return super().result / self._matching if self._matching else nan
-
-
 class FoldedExtreme:
     """The smallest value, or the largest; NaN if one is."""
 
-    __slots__ = ("_choose", "_found", "_matching", "_without")
+    __slots__ = ("_choose", "_without", "result")
 
     def __init__(self, choose: np.ufunc, without: Any) -> None:
         """`choose`: np.minimum or np.maximum; `without`: what no value is beyond, of their type."""
         self._choose = choose
-        self._found = self._without = without
-        self._matching = 0
+        self.result = self._without = without
 
     def add(self, n: int, values: Any, where: Where = None) -> None:
         """Take the values of n rows."""
-        if n == 0:
-            return
-        self._matching += _matching(n, where)
-        found = self._choose.reduce(_cells(n, values, where, self._without))
-        self._found = self._choose(self._found, found)
-
-    @property
-    def result(self) -> float:
-        """The value; NaN of none."""
-        return float(self._found) if self._matching else nan
+        if n:
+            found = self._choose.reduce(_cells(n, values, where, self._without))
+            self.result = self._choose(self.result, found)
 
 
 class FoldedValues:
@@ -231,6 +197,16 @@ def in_order(values: NDArray[np.float64]) -> float:
             some[0] += total
         total = float(np.add.accumulate(some)[-1]) + 0.0  # not -0.0
     return total
+
+
+def mean_of(total: float, n: int) -> float:
+    """Return the mean of n values, of their sum; NaN of none."""
+    return total / n if n else nan
+
+
+def extreme_of(found: Any, n: int) -> float:
+    """Return the smallest or largest of n values; NaN of none."""
+    return float(found) if n else nan
 
 
 def std_of(values: NDArray[np.float64]) -> float:

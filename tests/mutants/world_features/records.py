@@ -11,14 +11,14 @@ GROUPS = (
         Mutant("a column beside", r"^( +)\(self\.person\.data\._exposed_column, 0\),$", ""),
         Mutant("lines of all rows", r"(_rows,\s+)_where,$", r"\1None,"),
         Mutant("rows of another component", r"_rows(\d?)\.members\[2\]", r"_rows\1.members[0]"),
-        Mutant("the mean is the sum", r"(_value6_fold = )FoldedMean\(\)", r"\1FoldedSum()"),
+        Mutant("the mean is the sum", r"mean_of\((_value6), \w+\)", r"\1"),
         Mutant("the largest is the smallest", r"np\.maximum, np\.uint16\(0\)", "np.minimum, 65535"),
     ),
     world(
         "records_numba",
         Mutant("the first row is left out", r"for i in range\(size\):", "for i in range(1, size):"),
         Mutant("all rows are added", r"(\+= .*) if .* else (0\.0|np\.uint64\(0\))$", r"\1"),
-        Mutant("rows do not count", r"^( +)matching\d? \+= 1$", r"\1pass"),
+        Mutant("rows do not count", r"^( +)found\d? \+= 1$", r"\1pass"),
         Mutant("the largest is the smallest", r"= maximum\(best", "= minimum(best"),
     ),
     module(
@@ -37,7 +37,7 @@ GROUPS = (
         Mutant(
             "integers that do not match", r"cells if where is None else cells \* where", "cells"
         ),
-        Mutant("the mean is of all rows", r"self\._matching \+= _matching\(n, where\)$", "pass"),
+        Mutant("the mean is of one row more", r"total / n if n", "total / (n + 1) if n"),
         Mutant("the variance", r"return sqrt\((in_order\(apart \* apart\) / n)\)", r"return \1"),
         Mutant("places begin with 0", r"np\.arange\(1\.0, n \+ 1\)", "np.arange(n)"),
         Mutant("values are not in order", r"ranked, n = np\.sort\(values\)", "ranked, n = values"),
