@@ -43,6 +43,9 @@ from ecsgen.schema.names import module_name
 
 WHERE: Final = "where"
 """Stands for how a table with a line for each row chooses these."""
+_MOST_RETURNED: Final = 30
+"""Values that a compiled function can return: Python makes longer tuples of lists, of which numba
+makes none."""
 
 
 class _Constants(Constants):
@@ -68,6 +71,13 @@ class Wanted:
     value: Expression
     where: Expression | None
     variable: str
+    n: str = ""
+    """Another one for how many rows match, if that is wanted as well."""
+
+    @property
+    def variables(self) -> list[str]:
+        """Both of them."""
+        return [self.variable, self.n] if self.n else [self.variable]
 
     @property
     def scalar(self) -> str:
@@ -209,16 +219,13 @@ class TableTexts:
                 values.append(f"{self._rows_name(column.over)}.n")
                 continue
             name, one = f"_value{place}", column.program
-            wanted = [Wanted(column.how, one.value, one.where, name)]
+            n = ""
             values.append(f"{column.how}_of({name})" if column.is_of_all else name)
             if column.how in ("mean", "min", "max"):
-                n = f"{self._rows_name(column.over)}.n"
-                if one.where is not None:
-                    n = f"{name}_n"
-                    wanted.append(Wanted("count", one.where, None, n))
+                n = f"{name}_n" if one.where is not None else ""
                 made = "mean_of" if column.how == "mean" else "extreme_of"
-                values[-1] = f"{made}({name}, {n})"
-            by_source[column.over] += wanted
+                values[-1] = f"{made}({name}, {n or f'{self._rows_name(column.over)}.n'})"
+            by_source[column.over].append(Wanted(column.how, one.value, one.where, name, n))
         lines = []
         for over, some in by_source.items():
             source = self._source(over)
@@ -233,8 +240,14 @@ class TableTexts:
 
     def _pass(self, over: str, source: Source | ChunkSource, wanted: list[Wanted]) -> list[str]:
         """The statements that go through rows once, for all columns of them."""
-        make = self._blocks if self._backend == "numpy" else self._loop
-        return make(over, source, wanted)
+        if self._backend == "numpy":
+            return self._blocks(over, source, wanted)
+        parts: list[list[Wanted]] = [[]]
+        for one in wanted:
+            if sum(len(each.variables) for each in (*parts[-1], one)) > _MOST_RETURNED:
+                parts.append([])
+            parts[-1].append(one)
+        return [line for part in parts for line in self._loop(over, source, part)]
 
     # --- a line for each row ---------------------------------------------------------------------
 
@@ -302,6 +315,10 @@ class TableTexts:
             emit.run(f"{fold}.add", *given)
             emit.working.give_back(value, *([] if where is None else [where]))
             emit.after.append(f"{one.variable} = {fold}.result")
+            if one.n and where is not None:
+                lines.append(f"{one.n}_fold = FoldedCount()")
+                emit.run(f"{one.n}_fold.add", "_n", where.text)
+                emit.after.append(f"{one.n} = {one.n}_fold.result")
         columns = [self._block_column(body, source, field, rows) for field in body.fields]
         cells, working = (f"_{name}{rows.removeprefix('_rows')}" for name in ("columns", "working"))
         lines += method_lines(collection(f"{cells} = ", columns, 8))
@@ -325,12 +342,11 @@ class TableTexts:
     def _loop(self, over: str, source: Source | ChunkSource, wanted: Sequence[Wanted]) -> list[str]:
         """The statements that call a compiled function, which this makes."""
         rows = self._rows_name(over)
-        place = self._table.over.index(over) + 1
         if isinstance(source, ChunkSource):
             loop_source = Source(source.components, source.managers, source.whole, "", "")
         else:
             loop_source = source
-        loop = TableLoop(f"_{self.name}_table_{place}", loop_source, wanted)
+        loop = TableLoop(f"_{self.name}_table_{len(self.functions) + 1}", loop_source, wanted)
         self.functions.append(loop.text)
         passed = [f"{rows}.n"]
         for one in loop.own:
@@ -342,8 +358,8 @@ class TableTexts:
             size = [str(one.elements)] if one.elements > 1 else []
             passed.append(f"recorded_cells({', '.join([one.passed, members, *size])})")
         passed += [one.passed for one in loop.others]
-        variables = ", ".join(one.variable for one in wanted)
-        head = f"({variables},) =" if len(wanted) == 1 else f"{variables} ="
+        variables = [name for one in wanted for name in one.variables]
+        head = f"{', '.join(variables)} =" if variables[1:] else f"({variables[0]},) ="
         return method_lines(call(f"{head} {loop.name}", passed, 8))
 
 
@@ -445,9 +461,7 @@ class TableLoop:
         match one.how:
             case "count":
                 test = value if where is None else infix("and", Level.AND, where, value)
-                found = self._before("found", "0")
-                body.write(f"if {test.text}:", f"    {found} += 1")
-                self._returned.append((found, "int"))
+                self._count(body, test)
             case "where":
                 kept = self._before("kept", f"np.empty({frame.count}, np.bool_)")
                 body.write(f"{kept}[{self._start} + {frame.row}] = {value.text}")
@@ -464,6 +478,8 @@ class TableLoop:
                 self._choose(body, one, value, where)
             case _:
                 self._keep(body, value, where)
+        if one.n and where is not None:
+            self._count(body, where)
         self._setup += body.arrays
         self._loops.append(f"for {frame.row} in range({self._size}):")
         self._loops += [*(f"    {line}" for line in body.statements), *after]
@@ -473,6 +489,12 @@ class TableLoop:
         name = self._frame.names.kept(name)
         self._setup.append(f"{name} = {made}")
         return name
+
+    def _count(self, body: LoopBody, test: Code) -> None:
+        """How many rows match."""
+        found = self._before("found", "0")
+        body.write(f"if {test.text}:", f"    {found} += 1")
+        self._returned.append((found, "int"))
 
     def _add_lanes(self, body: LoopBody, one: Wanted, value: Code, where: Code | None) -> list[str]:
         """Floats in lanes, as numpy's blocks add them; returns what follows each block."""

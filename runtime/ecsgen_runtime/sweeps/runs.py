@@ -43,8 +43,9 @@ OF_RUNS: Final = ("replicate", "seed")
 _BASIS: Final = 0xCBF2_9CE4_8422_2325
 _PRIME: Final = 0x0000_0100_0000_01B3
 _BEGINS: Final = b'{"parameters": '
-_INFINITE: Final = re.compile(r'("(?:[^"\\]|\\.)*")|Infinity')
-"""What stands for no finite number in a text of JSON, and not within quotes."""
+_SPELT: Final = {"NaN": "null", "Infinity": "1e999"}
+_ODD: Final = re.compile(rf'("(?:[^"\\]|\\.)*")|{"|".join(_SPELT)}')
+"""A text of JSON, which is kept as it is, or what would be no JSON."""
 
 
 class Run(NamedTuple):
@@ -268,39 +269,21 @@ def _entry(
 def _line(run: Run, outcome: Outcome) -> str:
     """Return the line of a run, which any reader of JSON understands: it has no NaN, which becomes
     null, and no infinity, which is a number that is too large."""
-    parts = {
-        "parameters": _INFINITE.sub(lambda found: found[1] or "1e999", run.text),
-        "replicate": str(run.replicate),
-        "seed": str(run.seed),
-    }
+    entry: dict[str, Any] = {"parameters": json.loads(run.text)}
+    entry |= {"replicate": run.replicate, "seed": run.seed}
     if isinstance(outcome, str):
-        parts["error"] = json.dumps(outcome)
+        entry["error"] = outcome
     else:
-        types = {
-            name: TYPE_NAMES[one.dtype.kind] for name, one in outcome.columns.items()
-        }
-        cells = {name: _column_text(one) for name, one in outcome.columns.items()}
+        columns = outcome.columns.items()
+        cells = {name: one.tolist() for name, one in columns}
         if outcome.is_scalars:
-            cells = {name: text[1:-1] for name, text in cells.items()}
-        parts["types"] = json.dumps(types)
-        parts["result"] = _mapping_text(cells)
-    return _mapping_text(parts)
-
-
-def _mapping_text(parts: Mapping[str, str]) -> str:
-    return (
-        "{"
-        + ", ".join(f"{json.dumps(name)}: {text}" for name, text in parts.items())
-        + "}"
-    )
-
-
-def _column_text(column: Column) -> str:
-    """Return a column as a list."""
-    text = json.dumps(column.tolist())
-    if column.dtype.kind != "f" or np.isfinite(column).all():
-        return text
-    return text.replace("NaN", "null").replace("Infinity", "1e999")
+            cells = {name: one for name, (one,) in cells.items()}
+        entry["types"] = {name: TYPE_NAMES[one.dtype.kind] for name, one in columns}
+        entry["result"] = cells
+    text = json.dumps(entry)
+    if any(odd in text for odd in _SPELT):
+        text = _ODD.sub(lambda found: found[1] or _SPELT[found[0]], text)
+    return text
 
 
 def _result(entry: Mapping[str, Any]) -> Result:
