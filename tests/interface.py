@@ -29,21 +29,22 @@ SCHEMAS: Final = ("tests/sharded.yaml", "tests/unshipped.yaml", "tests/compiled.
 
 def listing() -> str:
     """Return the number and the lines, as they are now."""
-    modules = list(generated())
+    modules = generated()
     words = {word for module in modules for word in _words(module)}
-    library = _Library(words)
-    lines = {line for module in modules for name in _imported(module) for line in library.of(*name)}
+    library, names = _Library(words), {name for one in modules for name in _imported(one)}
+    lines = {line for name in names for line in library.of(*name)}
     return "\n".join([f"interface {ecsgen_runtime.INTERFACES[-1]}", *sorted(lines), ""])
 
 
-def generated() -> Iterator[ast.Module]:
-    """Yield modules of packages that have every policy, with each backend."""
+def generated() -> list[ast.Module]:
+    """Return the modules of packages that have every policy, with each backend; those that are the
+    same with both once."""
     projects = [shipped(), *(load((ROOT / path).read_text("utf-8")) for path in SCHEMAS)]
-    for project in projects:
-        for backend in BACKENDS:
-            for path, text in sources(project, backend).items():
-                if path.endswith(".py"):
-                    yield ast.parse(text)
+    made = (sources(project, backend) for project in projects for backend in BACKENDS)
+    return [
+        ast.parse(text)
+        for text in {text for one in made for path, text in one.items() if path.endswith(".py")}
+    ]
 
 
 def _words(module: ast.Module) -> Iterator[str]:
@@ -110,6 +111,7 @@ def _defined(module: str) -> Mapping[str, ast.AST]:
     return found
 
 
+@cache
 def _member(node: ast.stmt) -> tuple[str, str]:
     """Return the name that a statement defines, and how it is shown; of others, empty texts."""
     match node:
