@@ -62,9 +62,6 @@ class Fates(PlainFates):
         )
         entities: Any = type(world.entities)
         self._plan = _plan(entities, kinds, given) if kinds and not rows else None
-        self._left = np.zeros(3 + len(kinds), np.int64)
-        """What the loop leaves: how many indices were freed, how many new ones taken, how many are
-        born, and the rows of each manager."""
 
     def end(self) -> None:
         """Let the dead go, and then the others come."""
@@ -83,65 +80,69 @@ class Fates(PlainFates):
         is_plain = len(some) < 2 and (not some or plan.births[some[0]] is not None)
         if not is_plain or entities._callbacks.entries or entities.dispatch.depth:
             return False
-        free, used, most = (
-            entities._free,
-            entities._n_used,
-            entities._LAYOUT.INDEX_COUNT,
-        )
+        free, most = entities._free, entities._LAYOUT.INDEX_COUNT
         free.reserve(free.count + dead)
-        others: tuple[tuple[int, str, Any], ...] = ()
-        born, parts = 0, _NOBODY
-        if some:
-            born, cells = tally[1 + some[0]], self.births[some[0]].cells
-            homes, others = plan.births[some[0]]
-            entities.reserve(min(used + born, most))
-            for _, home, _ in homes:
-                _make_room(managers[home], born, min(used + born, most))
-            parts = tuple([(home, places, cells[name]) for name, home, places in homes])
-        data = [one.data for one in managers]
-        rows = [
-            (one._sparse, own._entity_column, own._buffer, own._n, columns)
-            for one, own, columns in zip(managers, data, plan.columns, strict=True)
-        ]
-        indices = free._head, free.count, used, entities._LAYOUT.MIN_FREE, most
-        handles, was_clean = (entities._handles, free._ring), entities._is_clean
-        notes = self.dead[:dead], self.gone, self._left
+        born = tally[1 + some[0]] if some else 0
+        if born:
+            indices = min(entities._n_used + born, most)
+            entities.reserve(indices)
+            for _, home, _ in plan.births[some[0]][0]:
+                _make_room(managers[home], born, indices)
         try:
-            _end_all(
-                *notes,
-                plan.numbers,
-                handles,
-                indices,
-                tuple(rows),
-                born,
-                parts,
-                self._room,
-            )
-            freed, fresh, new, *kept = self._left.tolist()
-            entities._n_retired += dead - freed
-            free.count += freed
-            free.drop(new - fresh)
-            entities._n_used += fresh
-            entities._clean += dead if was_clean else 0
-            for own, n in zip(data, kept, strict=True):
-                _set_count(own, n)
-            for home, name, default in others if new else ():
-                n = data[home]._n
-                getattr(data[home], f"_{name}_column")[n : n + new] = default
-            for home, *_ in parts if new else ():
-                _set_count(data[home], data[home]._n + new)
+            if dead:
+                self._bury_plainly(plan, dead)
+            are_born = not born or self._bear_plainly(plan, some[0], born)
         except BaseException:
             break_down(entities)
             for manager in managers:
                 manager._break()
             raise
-        if new < born:
+        if not are_born:
             self.tally[0] = 0
             self._bear()
         return True
 
+    def _bury_plainly(self, plan: _Plan, count: int) -> None:
+        entities, dead = self._world.entities, self.dead[:count]
+        free, was_clean = entities._free, entities._is_clean
+        handles, end = entities._handles, free._head + free.count
+        freed = _free_indices(dead, self.gone, plan.numbers, handles, free._ring, end)
+        free.count += freed
+        entities._n_retired += count - freed
+        entities._clean += count if was_clean else 0
+        for manager, columns in zip(self._world._collecting, plan.columns, strict=True):
+            if manager.data._n:
+                home = _home(manager)
+                _set_count(manager.data, _take_out(dead, plan.numbers, columns, *home))
 
-_NOBODY: Final[Any] = ((0, np.empty((3, 0), np.intp), np.empty(0, np.uint8)),)
+    def _bear_plainly(self, plan: _Plan, number: int, count: int) -> bool:
+        """Let them come, or return False, and nobody has, if there are no indices for all, or rows
+        of the dead in the way."""
+        entities, managers = self._world.entities, self._world._collecting
+        free, used, layout = entities._free, entities._n_used, entities._LAYOUT
+        early = min(count, max(0, free.count - layout.MIN_FREE))
+        fresh = min(count - early, layout.INDEX_COUNT - used)
+        if count - fresh > free.count:
+            return False
+        born, handles = np.empty(count, np.uint64), entities._handles
+        whose = free._ring, free._head, early, used, fresh
+        _take_indices(born, plan.numbers, handles, *whose)
+        homes, others = plan.births[number]
+        for _, home, _ in homes:
+            if not _are_without(born, plan.numbers, managers[home]._sparse):
+                return False
+        free.drop(count - fresh)
+        entities._n_used += fresh
+        for name, home, places in homes:
+            cells = self.births[number].cells[name]
+            given = places, self._room, cells, cells.view(np.uint64)
+            _append(born, plan.numbers, handles, *given, *_home(managers[home]))
+        for home, name, default in others:
+            data = managers[home].data
+            getattr(data, f"_{name}_column")[data._n : data._n + count] = default
+        for _, home, _ in homes:
+            _set_count(managers[home].data, managers[home].data._n + count)
+        return True
 
 
 @cache
@@ -196,6 +197,14 @@ def _make_room(manager: Any, count: int, most: int) -> None:
         manager._set_map(grown_map(manager._sparse, most - 1))
 
 
+def _home(manager: Any) -> Any:
+    """Return the rows by index, the owners by row, all columns as bytes and as words, and how many
+    rows there are."""
+    data, buffer = manager.data, manager.data._buffer
+    rows = manager._sparse, data._entity_column
+    return *rows, buffer, buffer.view(np.uint64), data._n
+
+
 def _set_count(data: Any, n: int) -> None:
     if n != data._n:
         data._n = n
@@ -209,68 +218,74 @@ _NO_ROW: Final = np.uint32(NIL)
 
 
 @kernel()
-def _end_all(
+def _free_indices(
     dead: EntityArray,
     gone: NDArray[np.bool_],
-    left: NDArray[np.int64],
     numbers: NDArray[np.uint64],
-    entities: Any,
-    indices: Any,
-    managers: Any,
-    n_born: int,
-    parts: Any,
-    room: int,
-) -> None:
-    """Let the dead go, then the others come, whose values lie in cells, each for `room` rows."""
-    (handles, waiting), (head, n_free, used, min_free, most) = entities, indices
-    mask, freed = numbers[0], 0
+    handles: NDArray[np.uint64],
+    waiting: NDArray[np.uint32],
+    end: int,
+) -> int:
+    """Let the indices of the dead wait behind the others; return how many have a further
+    generation."""
+    freed = 0
     for entity in dead:
-        index = entity & mask
+        index = entity & numbers[0]
         gone[index] = False
-        if entity >= numbers[2]:  # it has no further generation
+        if entity >= numbers[2]:
             handles[index] = index ^ np.uint64(1)
         else:
-            waiting[(head + n_free + freed) & (len(waiting) - 1)] = index
+            waiting[(end + freed) & (len(waiting) - 1)] = index
             handles[index] = (entity + numbers[1]) ^ np.uint64(1)
             freed += 1
-    for k in range(len(managers)):
-        left[3 + k] = _take_out(dead, mask, managers[k])
-    n_free += freed
-    early = min(
-        n_born, max(0, n_free - min_free)
-    )  # so many of freed indices, then fresh ones
-    fresh = min(n_born - early, most - used)
-    left[0], left[1], left[2] = freed, 0, 0
-    if n_born == 0 or n_born - fresh > n_free:
-        return
-    born = np.empty(n_born, np.uint64)
-    for k in range(n_born):
-        if early <= k < early + fresh:
-            born[k] = numbers[1] | np.uint64(used + k - early)
-        else:
-            born[k] = handles[
-                np.uint64(waiting[head & (len(waiting) - 1)])
-            ] ^ np.uint64(1)
-            head += 1
-        for p in range(len(parts)):
-            if (
-                managers[parts[p][0]][0][born[k] & mask] != _NO_ROW
-            ):  # of one who is dead
-                return
-    left[1], left[2] = fresh, n_born
-    for entity in born:
-        handles[entity & mask] = entity
-    for p in range(len(parts)):
-        home = parts[p][0]
-        _append(born, mask, left[3 + home], managers[home], parts[p], room)
+    return freed
 
 
 @kernel()
-def _take_out(dead: EntityArray, mask: np.uint64, manager: Any) -> int:
+def _take_indices(
+    born: EntityArray,
+    numbers: NDArray[np.uint64],
+    handles: NDArray[np.uint64],
+    waiting: NDArray[np.uint32],
+    head: int,
+    early: int,
+    used: int,
+    fresh: int,
+) -> None:
+    """Write who is born: so many with freed indices, then with fresh ones, then freed ones."""
+    for k in range(len(born)):
+        if early <= k < early + fresh:
+            born[k] = numbers[1] | np.uint64(used + k - early)
+        else:
+            index = np.uint64(waiting[head & (len(waiting) - 1)])
+            born[k] = handles[index] ^ np.uint64(1)
+            head += 1
+
+
+@kernel()
+def _are_without(
+    born: EntityArray, numbers: NDArray[np.uint64], rows_of: NDArray[np.uint32]
+) -> bool:
+    """Return whether no index has a row, of one who is dead."""
+    met = 0
+    for entity in born:
+        met += rows_of[entity & numbers[0]] != _NO_ROW
+    return met == 0
+
+
+@kernel()
+def _take_out(
+    dead: EntityArray,
+    numbers: NDArray[np.uint64],
+    columns: NDArray[np.intp],
+    rows_of: NDArray[np.uint32],
+    owners: NDArray[np.uint64],
+    cells: NDArray[np.uint8],
+    words: NDArray[np.uint64],
+    n: int,
+) -> int:
     """Let the dead have no row, and the last of the n rows fill the holes; return how many stay."""
-    rows_of, owners, buffer, n, columns = manager
-    cells = buffer, buffer.view(np.uint64)
-    size, kept = np.uint64(len(rows_of)), n
+    mask, size, kept = numbers[0], np.uint64(len(rows_of)), n
     gone = np.zeros((n >> 6) + 1, np.uint64)
     for entity in dead:
         row = np.int64(rows_of[entity & mask]) if entity & mask < size else n
@@ -289,35 +304,46 @@ def _take_out(dead: EntityArray, mask: np.uint64, manager: Any) -> int:
             rows_of[owners[source] & mask] = hole
             for column in range(columns.shape[1]):
                 start, width = columns[0, column] * len(owners), columns[1, column]
-                _copy(cells, start + source * width, cells, start + hole * width, width)
+                come, go = start + source * width, start + hole * width
+                _copy(cells, words, come, cells, words, go, width)
             source += 1
     return int(kept)
 
 
 @kernel()
 def _append(
-    born: EntityArray, mask: np.uint64, n: int, manager: Any, part: Any, room: int
+    born: EntityArray,
+    numbers: NDArray[np.uint64],
+    handles: NDArray[np.uint64],
+    places: NDArray[np.intp],
+    room: int,
+    given: NDArray[np.uint8],
+    given_words: NDArray[np.uint64],
+    rows_of: NDArray[np.uint32],
+    owners: NDArray[np.uint64],
+    cells: NDArray[np.uint8],
+    words: NDArray[np.uint64],
+    n: int,
 ) -> None:
-    """Write the rows of entities behind the n first ones."""
-    rows_of, owners, buffer, _, _ = manager
-    _, places, cells = part
-    given, to = (cells, cells.view(np.uint64)), (buffer, buffer.view(np.uint64))
+    """Let them live, and write their rows behind the n first ones: from cells for `room` rows."""
     for k in range(len(born)):
-        owners[n + k] = born[k]
-        rows_of[born[k] & mask] = n + k
+        handles[born[k] & numbers[0]] = owners[n + k] = born[k]
+        rows_of[born[k] & numbers[0]] = n + k
     for column in range(places.shape[1]):
         width = places[1, column]
-        source = places[2, column] * room
-        target = places[0, column] * len(owners) + n * width
-        _copy(given, source, to, target, width * len(born))
+        come = places[2, column] * room
+        go = places[0, column] * len(owners) + n * width
+        _copy(given, given_words, come, cells, words, go, width * len(born))
 
 
 @kernel(forceinline=True)
-def _copy(given: Any, source: Any, to: Any, target: Any, count: Any) -> None:
-    """Copy bytes, eight at a time where they lie so; both are given as bytes and as words."""
-    if (source | target | count) & 7 == 0:
+def _copy(
+    given: Any, given_words: Any, come: Any, to: Any, to_words: Any, go: Any, count: Any
+) -> None:
+    """Copy bytes, eight at a time where they lie so."""
+    if (come | go | count) & 7 == 0:
         for k in range(count >> 3):
-            to[1][(target >> 3) + k] = given[1][(source >> 3) + k]
+            to_words[(go >> 3) + k] = given_words[(come >> 3) + k]
     else:
         for k in range(count):
-            to[0][target + k] = given[0][source + k]
+            to[go + k] = given[come + k]
