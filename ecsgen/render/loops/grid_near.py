@@ -14,6 +14,7 @@ from ecsgen.model.programs import (
     CellAt,
     Coordinates,
     Distance,
+    Expression,
     FieldValue,
     Occupied,
     Offset,
@@ -269,6 +270,10 @@ class OnGrid(Neighbours):
         if node.name == ID_SLOT:
             return self._id(node, row)
         return cells_of(self._frame.met_arrays(node), node.type, row)
+
+    def owner_met(self, value: Expression) -> str:
+        is_entity = isinstance(value, OtherField) and value.name == ENTITY
+        return self.on.standing if is_entity and not self._is_several else ""
 
     def _id(self, node: OtherField, row: str) -> Value:
         """The id of a row that is nobody's."""

@@ -385,6 +385,16 @@ class LoopBody(Emitter):
             self.lookups.known[there] = component.name, row
         return held
 
+    def row_of_chosen(self, component: str, held: Value) -> str:
+        """The variable for the row of an entity that is chosen, known to later steps as such; ""
+        where that is not enough to know it."""
+        if not self.lookups.tells_rows(component):
+            return ""
+        row = self.names.take("chosen_row")
+        self.write(f"{self.lookups.declared(row)} = NIL")
+        self.lookups.known[held.at(0).text] = component, row
+        return row
+
     def _go(self, one: form.Go) -> None:
         """Let a row stand on another cell, if it may."""
         frame, owner = self.frame, one.to.owner

@@ -85,8 +85,9 @@ class LoopFates:
             if over in self._of_rows:
                 self._bury_row(body, over, body.row_of(over))
             else:
-                bearer = FieldValue(HANDLE, ENTITY, over)
-                self._bury_entity(body, body.value(bearer).at(0).text)
+                bearer = body.value(FieldValue(HANDLE, ENTITY, over)).at(0).text
+                known = (over, body.row_of(over)) if body.lookups.has_one(over) else None
+                self._bury_entity(body, bearer, known)
             body.write("continue")
 
     def kill(self, body: LoopBody, one: form.Kill, found: Code, over: str) -> None:
@@ -100,7 +101,7 @@ class LoopFates:
                 buried = found.text
             else:
                 buried = body.kept(body.value(one.handle)).at(0).text
-                self._bury_entity(body, buried)
+                self._bury_entity(body, buried, body.lookups.known.get(buried))
                 is_owned = self._frame.source.components[over].owner == "entity"
                 bearer = FieldValue(HANDLE, ENTITY, over)
                 own = body.value(bearer).at(0).text if is_owned else ""
@@ -110,14 +111,15 @@ class LoopFates:
     def _test(self, body: LoopBody, test: Expression) -> str:
         return "True" if isinstance(test, Constant) else body.value(test).at(0).text
 
-    def _bury_entity(self, body: LoopBody, entity: str) -> None:
+    def _bury_entity(self, body: LoopBody, entity: str, known: tuple[str, str] | None) -> None:
+        """`known`: a component of theirs and the row, as far as that is known."""
         index = body.names.take("index")
         gone, tally = self._gone(""), self._tally
         dead = self._given("dead", array_type("u64"), "dead")
         body.write(f"{index} = {self._frame.number(f'{entity} & {body.lookups.mask}')}")
         with body.block(f"if not {gone}[{index}]"):
             if self.is_now:
-                self._leave_cells(body, entity)
+                self._leave_cells(body, entity, known or ("", ""))
             body.write(
                 f"{gone}[{index}] = True",
                 f"{dead}[{tally}[0]] = {entity}",
@@ -138,12 +140,15 @@ class LoopFates:
                 f"{tally}[{place}] += 1",
             )
 
-    def _leave_cells(self, body: LoopBody, entity: str) -> None:
+    def _leave_cells(self, body: LoopBody, entity: str, known: tuple[str, str]) -> None:
         """The dead leave their cells, whichever of those who are watched they are."""
         managers = self._frame.source.managers
         places = {*self._frame.program.watched, *(one.asked.space for one in body.spaces)}
         for name in sorted(places):
             if managers.components[name].owner != "entity":
+                continue
+            if name == known[0]:
+                self._leave_cell(body, name, known[1])
                 continue
             row = body.names.take(f"{managers.components[name].module}_gone_row")
             body.lookups.of_entity(name, row, entity)

@@ -106,6 +106,10 @@ class Neighbours(ABC):
         """The statements that list those in reach of the row."""
         return []
 
+    def owner_met(self, value: Expression) -> str:
+        """The component whose row a neighbour is, if the value is the entity that has it."""
+        return ""
+
     @abstractmethod
     def way(self, crosses: bool = True) -> list[str]:
         """The statements that find the way to a neighbour, the short one around if it may cross
@@ -384,12 +388,15 @@ class Questions:
 
     def _chosen(self, type_: Type, value: Expression, number: int) -> Value:
         """That of one of them by chance."""
-        emit = self._emit
+        emit, owner = self._emit, self._near.owner_met(value)
         held = self._start("chosen", type_, cut(self._zero(type_), type_.scalar))
+        row = emit.row_of_chosen(owner, held) if owner else ""
         with emit.block(f"if {self._count} > 0"):
             drawn = emit.assign(Code(f"range_at({emit.stem}, {number}, {self._count})"), "drawn")
             self._meet(self._which(drawn.text), value)
             emit.store(emit.value(value), held)
+            if row:
+                emit.write(f"{row} = {self._near.place}")
         return held
 
     def _start(self, name: str, type_: Type, code: Code) -> Value:

@@ -90,10 +90,13 @@ class Lookups:
                 self._in_table(way, component, row, handle)
 
     def tells_rows(self, component: str) -> bool:
-        """Whether whoever chooses among all rows knows the row of the entity that is chosen."""
+        """Whether whoever chooses among rows knows the row of the entity that is chosen."""
+        return self.has_one(component) and not self.managers.is_sharded
+
+    def has_one(self, component: str) -> bool:
+        """Whether an entity has one row of a component at most."""
         found = self.managers.components[component]
-        is_one = (found.owner, found.instances) == ("entity", "one")
-        return is_one and not self.managers.is_sharded
+        return (found.owner, found.instances) == ("entity", "one")
 
     def owner_of(self, component: str, row: str) -> str:
         """The expression for the entity that has a row."""

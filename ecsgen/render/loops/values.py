@@ -102,6 +102,10 @@ class Emitter(ABC):
     def _given(self, node: Expression) -> Value:
         """The elements of what is not computed: of a field, an argument, a neighbour's way."""
 
+    def row_of_chosen(self, component: str, held: Value) -> str:
+        """The variable for the row of an entity that is chosen; "" where nobody asks for it."""
+        return ""
+
     def write(self, *lines: str) -> None:
         self.lines += [" " * self.indent + line for line in lines]
 
