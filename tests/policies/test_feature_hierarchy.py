@@ -46,6 +46,7 @@ def package() -> ModuleType:
     return package_with_tests(FAMILIES, "families")
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize(("few", "rounds"), [(True, 1), (False, 3), (True, 64)])
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_a_manager_does_as_the_model(

@@ -52,6 +52,7 @@ def make(name: str) -> tuple[Any, Any]:
     return getattr(world, name.lower()), world.entities
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("name", POLICIES)
 def test_against_model(name: str) -> None:
     run_machine(package(), name.lower())

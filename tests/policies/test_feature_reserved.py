@@ -157,6 +157,7 @@ def test_views_stay_good_and_nobody_warns(package: Any, name: str) -> None:
     assert np.shares_memory(view, manager.data.mass)
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_manager_does_as_the_model(package: Any, name: str) -> None:
     run_machine(package, name.replace("DirectIds", "direct_ids").lower())

@@ -78,6 +78,7 @@ class Model:
         return sorted(self.live, key=lambda e: e & (2**self.index_bits - 1))
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_manager_does_as_the_model(layout: tuple[int, int, int]) -> None:
     """The machine of generated tests, of any handles."""
