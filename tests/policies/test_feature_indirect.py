@@ -12,7 +12,7 @@ from ecsgen_runtime.policies.cold import differing, picked
 
 from ecsgen.layout import layout
 from ecsgen.layout_text import table
-from tests.support.generated_machines import package_with_tests, run_machine
+from tests.support.generated_machines import machine_of, package_with_tests, run_machine
 from tests.support.world_package import load
 
 FIELDS = """
@@ -55,7 +55,7 @@ def make(name: str) -> tuple[Any, Any]:
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("name", POLICIES)
 def test_against_model(name: str) -> None:
-    run_machine(package(), name.lower())
+    run_machine(machine_of(package(), name.lower()))
 
 
 @pytest.mark.parametrize("home", [(1, np.nan, 0.0), (1, -np.nan, -0.0)])

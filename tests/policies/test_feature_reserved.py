@@ -17,7 +17,7 @@ from ecsgen_runtime.buffers import Column
 from ecsgen_runtime.errors import CapacityError
 from ecsgen_runtime.policies.growth import give_back, reserve_pages, untouched_objects
 
-from tests.support.generated_machines import package_with_tests, run_machine
+from tests.support.generated_machines import machine_of, package_with_tests, run_machine
 from tests.support.world_package import load, sources, world_package
 
 ROWS = 128
@@ -160,7 +160,7 @@ def test_views_stay_good_and_nobody_warns(package: Any, name: str) -> None:
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_manager_does_as_the_model(package: Any, name: str) -> None:
-    run_machine(package, name.replace("DirectIds", "direct_ids").lower())
+    run_machine(machine_of(package, name.replace("DirectIds", "direct_ids").lower()))
 
 
 @linux

@@ -1,10 +1,11 @@
-"""A world with components in small chunks, and what a naive one would know of it."""
+"""A world with components in small chunks, and what must hold of these."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
-from tests.support.world_package import world_package
+from tests.support.generated_machines import package_with_tests
 
 SCHEMA = """
 component: Health
@@ -44,7 +45,7 @@ queries:
   solid: {all: [Plain], optional: [Mesh]}
 """
 
-game: Any = world_package(SCHEMA, "archetype_world")
+game: Any = package_with_tests(SCHEMA, "archetype_world")
 """The generated package."""
 
 COMPONENTS: dict[str, Any] = {
@@ -70,43 +71,9 @@ Entities = dict[int, dict[str, Any]]
 """The model: rows by component, by entity."""
 
 
-def chunk_rows(chunk: Any) -> Entities:
-    """Read a chunk through its columns."""
-    rows: Entities = {int(entity): {} for entity in chunk.entity}
-    for module, row in COMPONENTS.items():
-        if not chunk.has(row):
-            continue
-        columns = getattr(chunk, module)
-        for k, entity in enumerate(rows):
-            rows[entity][module] = _read(module, columns, k)
-    return rows
-
-
-def _read(module: str, columns: Any, k: int) -> Any:
-    if module == "health":
-        return game.Health(columns.hp[k].item(), columns.limit[k].item())
-    if module == "armor":
-        return game.Armor(columns.points[k].item())
-    if module == "marked":
-        return game.Marked()
-    return game.Body(
-        tuple(columns.position[k].tolist()),
-        (columns.velocity_x[k].item(), columns.velocity_y[k].item()),
-        columns.name[k].decode(),
-        game.Mode(columns.mode[k]),
-        tuple(map(game.Mode, columns.modes[k])),
-        columns.thing[k],
-    )
-
-
-def ordered(entities: Entities) -> list[str]:
-    """Return the rows of those that have any, in an order that does not depend on history."""
-    return sorted(repr((e, sorted(rows.items()))) for e, rows in entities.items() if rows)
-
-
 def check_structure(w: Any) -> None:
     """Check what must hold of the chunks, whatever is in them."""
-    table = w.archetypes._table
+    table, size = w.archetypes._table, sys.modules[type(w.archetypes).__module__].CHUNK_BYTES
     used = 0
     for archetype in table.archetypes:
         counts = [chunk.n for chunk in archetype.used()]
@@ -114,11 +81,11 @@ def check_structure(w: Any) -> None:
         assert all(n == archetype.capacity for n in counts[:-1])
         assert sum(counts) == archetype.n
         for chunk in archetype.chunks:
-            assert chunk.buffer.nbytes == 1024
+            assert chunk.buffer.nbytes == size
             assert chunk.capacity == archetype.capacity > 1
             for column in archetype.layout.objects:
                 assert not any(chunk._columns[column][chunk.n :].tolist())
-    assert w.archetypes.nbytes == 1024 * (used + len(table.pool._free)) + table.places.nbytes
+    assert w.archetypes.nbytes == size * (used + len(table.pool._free)) + table.places.nbytes
 
 
 def check_queries(w: Any, entities: Entities) -> None:
@@ -137,28 +104,3 @@ def check_queries(w: Any, entities: Entities) -> None:
         assert set(found) == expected
         assert [row.entity for row in query] == found
         assert [e for chunk in query.chunks() for e in chunk.entity.tolist()] == found
-
-
-def check(w: Any, entities: Entities) -> None:
-    """Check that a world is what the model says."""
-    store = w.archetypes
-    check_structure(w)
-    check_queries(w, entities)
-    found: Entities = {}
-    for chunk in store.chunks():
-        rows = chunk_rows(chunk)
-        assert not rows.keys() & found.keys()
-        found |= rows
-        assert len(chunk) == len(rows) > 0
-    assert ordered(found) == ordered(entities)
-    assert len(store) == len(found)
-    handles = list(entities)
-    for module, row in COMPONENTS.items():
-        having = [module in entities[e] for e in handles]
-        assert store.has_many(handles, row).tolist() == having
-    for e in handles[:3] + handles[-2:]:
-        assert set(store.components(e)) == {COMPONENTS[m] for m in entities[e]}
-        for module, row in COMPONENTS.items():
-            assert store.has(e, row) == (module in entities[e])
-            if module in entities[e]:
-                assert repr(store.get(e, row)) == repr(entities[e][module])

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import mkdtemp
 from types import ModuleType
+from typing import Any
 
 from hypothesis import HealthCheck, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -30,9 +31,13 @@ def package_with_tests(text: str, name: str) -> ModuleType:
         sys.path.remove(str(folder))
 
 
-def run_machine(package: ModuleType, module: str, number: int = 0) -> None:
-    """Run the machine of a component, which compares its manager with a naive model."""
-    tests = import_module(f"{package.__name__}.tests.test_{module}")
+def machine_of(package: ModuleType, module: str) -> Any:
+    """Return the machine of a component's tests, which compares its manager with a naive model."""
+    return import_module(f"{package.__name__}.tests.test_{module}")._Machine
+
+
+def run_machine(machine: Any, number: int = 0) -> None:
+    """Run a machine; the number says which steps it takes."""
     several = settings(
         max_examples=examples(4),
         stateful_step_count=30,
@@ -40,4 +45,4 @@ def run_machine(package: ModuleType, module: str, number: int = 0) -> None:
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    run_state_machine_as_test(seed(number)(tests._Machine), settings=several)
+    run_state_machine_as_test(seed(number)(machine), settings=several)
