@@ -11,7 +11,7 @@ GROUPS = (
         Mutant("a column beside", r"^( +)\(self\.person\.data\._exposed_column, 0\),$", ""),
         Mutant("lines of all rows", r"(_rows,\s+)_where,$", r"\1None,"),
         Mutant("rows of another component", r"_rows(\d?)\.members\[2\]", r"_rows\1.members[0]"),
-        Mutant("the mean is the sum", r"mean_of\((_value6), \w+\)", r"\1"),
+        Mutant("the mean is the sum", r"mean_of\((_value6), [\w.]+\)", r"\1"),
         Mutant("the largest is the smallest", r"np\.maximum, np\.uint16\(0\)", "np.minimum, 65535"),
     ),
     world(
