@@ -1,12 +1,14 @@
-"""The time of worlds: who has one, what kernels see of it, and schedules by it."""
+"""The time of worlds: who has one, what kernels see of it, schedules by it, how it is saved."""
 
 from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from ecsgen_runtime.errors import SnapshotError
 
 from ecsgen.config import BACKENDS
 from ecsgen.model.schedules import called, passes
@@ -67,10 +69,54 @@ def test_what_is_no_time(world: Any) -> None:
         with pytest.raises(TypeError):
             world.tick = strange
     assert world.tick == 5
-    for twin in (pickle.loads(pickle.dumps(world)), copy.copy(world), copy.deepcopy(world)):
-        assert twin.tick == 5
+
+
+def loaded(world: Any) -> Any:
+    return type(world).load(world.to_bytes())
+
+
+COPIES: tuple[Callable[[Any], Any], ...] = (
+    copy.copy,
+    copy.deepcopy,
+    lambda w: pickle.loads(pickle.dumps(w)),
+    loaded,
+)
+
+
+@pytest.mark.parametrize("tick", [0, 7, -(2**63), 2**63 - 1])
+def test_copies_have_it(world: Any, tick: int) -> None:
+    world.tick = tick
+    for copied in COPIES:
+        twin = copied(world)
+        assert twin.tick == tick
         twin.tick = 6
-    assert world.tick == 5
+        assert world.tick == tick
+
+
+@pytest.mark.parametrize("tick", [2**63, "noon", 1.0, True])
+def test_files_with_another_are_refused(world: Any, tick: object) -> None:
+    vars(world)["_tick"] = tick
+    with pytest.raises(SnapshotError, match=r"state\.world\.tick: .*, wanted -9"):
+        loaded(world)
+
+
+def timeless(schedule: str, name: str) -> Any:
+    """A package whose kernel asks for no time."""
+    schema = SCHEMA.replace("wakes == tick", "wakes == 1").replace("tick * 10", "10")
+    return world_package(f"{schema}  step: {schedule}\n", name)
+
+
+def test_a_world_without_time_takes_none(world: Any) -> None:
+    package = timeless("[Bear.nap]", "timeless_bears")
+    wood = package.World()
+    with pytest.raises(AttributeError, match="Wood has no time: nothing in its schemas asks"):
+        wood.tick = 4
+    assert "tick" not in vars(wood)
+    package.World.load(world.to_bytes())  # it is 0
+    world.tick = 7
+    with pytest.raises(SnapshotError, match=r"Wood has no time, which is 7 here; .*world.tick"):
+        package.World.load(world.to_bytes())
+    assert len(package.World.load(world.to_bytes(), drop=["world.tick"]).entities) == 3
 
 
 def test_the_end_of_time() -> None:
@@ -86,8 +132,7 @@ def test_the_end_of_time() -> None:
     [("[Bear.nap]", False), ("[Bear.nap, tick]", True), ("[{run: Bear.nap, every: 2}]", True)],
 )
 def test_who_has_a_time(schedule: str, has_time: bool) -> None:
-    schema = SCHEMA.replace("wakes == tick", "wakes == 1").replace("tick * 10", "10")
-    package = world_package(f"{schema}  step: {schedule}\n", f"who_has_{len(schedule)}")
+    package = timeless(schedule, f"who_has_{len(schedule)}")
     assert hasattr(package.World(), "tick") == has_time
 
 
