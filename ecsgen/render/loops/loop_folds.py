@@ -37,9 +37,6 @@ class LoopFold(Folding):
         self._is_wrapping = self.how == "sum" and self.accumulator == "i64"
         """Whether sums of integers wrap, as only unsigned ones do."""
         is_extreme = self.how in ("min", "max")
-        if self.is_of_all:
-            self._write_all()
-            return
         self._returned = self.type.scalar if is_extreme else self.accumulator
         """The type of the result, and, but for such sums, of the values that are folded."""
         self._tells_how_many = self.is_choosy and not self.is_zero
@@ -58,17 +55,6 @@ class LoopFold(Folding):
         return Printed(method, function_text(*given, returns=returned))
 
     # --- of all values at once -------------------------------------------------------------------
-
-    def _write_all(self) -> None:
-        """The values of one row behind those of the rows before it."""
-        emit, where = self._body, self.where
-        test = None if where is None else emit.value(where).at(0)
-        if self.source.has_holes:
-            present = self._present
-            test = present if test is None else infix("and", Level.AND, present, test)
-        with emit.block(f"if {test.text}") if test is not None else nullcontext():
-            self._write_values(self._count)
-            emit.write(f"{self._count} += 1")
 
     @property
     def _printed_of_all(self) -> Printed:
@@ -96,15 +82,16 @@ class LoopFold(Folding):
         return [rows, *self._frame.own.values()]
 
     def _write(self) -> None:
-        """The values of one row, in a column of the block."""
-        emit, where = self._body, self.where
-        if where is None:
+        """The values of one row, in its column of the block; where some rows may not count, or all
+        values are kept, behind those of the rows before it."""
+        emit = self._body
+        test = None if self.where is None else emit.value(self.where).at(0)
+        if test is None and not self.is_of_all:
             self._write_values(self._place)
             return
-        test = emit.value(where).at(0)
         if self.source.has_holes:
-            test = infix("and", Level.AND, self._present, test)
-        with emit.block(f"if {test.text}"):
+            test = self._present if test is None else infix("and", Level.AND, self._present, test)
+        with emit.block(f"if {test.text}") if test is not None else nullcontext():
             self._write_values(self._count)
             emit.write(f"{self._count} += 1")
 
