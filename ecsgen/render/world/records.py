@@ -80,6 +80,11 @@ class Wanted:
         return [self.variable, self.n] if self.n else [self.variable]
 
     @property
+    def nodes(self) -> list[Expression]:
+        """The condition, if there is one, and the value."""
+        return [self.value] if self.where is None else [self.where, self.value]
+
+    @property
     def scalar(self) -> str:
         """The type of one row's value."""
         return self.value.type.scalar
@@ -303,22 +308,19 @@ class TableTexts:
         emit = body.emit
         body.constants = emit.constants = _Constants()
         lines = []
-        nodes = [node for one in wanted for node in (one.value, one.where) if node is not None]
-        if any(_timed(node) != node for node in nodes):
+        if any(_timed(node) != node for one in wanted for node in one.nodes):
             lines.append("_tick = np.int64(self.tick)")
         for one in wanted:
             fold = f"{one.variable}_fold"
             lines.append(f"{fold} = {_folding(one, rows)}")
-            where = None if one.where is None else emit.value(_timed(one.where))
-            value = emit.value(_timed(one.value))
-            given = ["_n", value.text, *([] if where is None else [where.text])]
-            emit.run(f"{fold}.add", *given)
-            emit.working.give_back(value, *([] if where is None else [where]))
+            given = [emit.value(_timed(node)) for node in one.nodes][::-1]
+            emit.run(f"{fold}.add", "_n", *(value.text for value in given))
             emit.after.append(f"{one.variable} = {fold}.result")
-            if one.n and where is not None:
+            if one.n:
                 lines.append(f"{one.n}_fold = FoldedCount()")
-                emit.run(f"{one.n}_fold.add", "_n", where.text)
+                emit.run(f"{one.n}_fold.add", "_n", given[1].text)
                 emit.after.append(f"{one.n} = {one.n}_fold.result")
+            emit.working.give_back(*given)
         columns = [self._block_column(body, source, field, rows) for field in body.fields]
         cells, working = (f"_{name}{rows.removeprefix('_rows')}" for name in ("columns", "working"))
         lines += method_lines(collection(f"{cells} = ", columns, 8))
@@ -406,8 +408,8 @@ class TableLoop:
 
     def __init__(self, name: str, source: Source, wanted: Sequence[Wanted]) -> None:
         self.name = name
-        values = [one.value for one in wanted] + [one.where for one in wanted if one.where]
-        steps = tuple(Step(Local(one.type, "value"), one) for one in values)
+        nodes = [node for one in wanted for node in one.nodes]
+        steps = tuple(Step(Local(node.type, "value"), node) for node in nodes)
         self._frame = frame = LoopFrame(
             name,
             Program(steps=steps),
