@@ -128,8 +128,8 @@ class OnGrid(Neighbours):
         self.own_cell, self._around, self._steps = kept("cell"), kept("around"), kept("cells_met")
         self._axes = self._grids.axes(self.on.grid)
         self._reach = self._told_reach()
-        if self._reach and not self.is_python and not self.on.standing and self._is_far:
-            self.ways = kept("steps")
+        if (self._reach or self.is_python) and not self.on.standing and self._is_far:
+            self.ways = kept("ways" if self.is_python else "steps")
 
     def _told_reach(self) -> str:
         """The parameter with the cells in reach of any cell, if that can be known before."""
@@ -188,11 +188,18 @@ class OnGrid(Neighbours):
         radius = ""
         if isinstance(near.radius, FieldValue):
             radius = body.value(near.radius).at(0).text
-        if not self._reach:
+        if self.is_python:
+            reach = self._reach
+            if not reach:
+                reach = self.kept("reach")
+                given = f"{on.hood.upper()}, {radius}, {self._center}"
+                lines.append(f"{reach} = {self._axes}.reach({given})")
+            lines += [f"{found} = {reach}[{self.own_cell}]", f"{count} = len({found})"]
+            if self.ways:
+                lines.append(f"{self.ways} = {reach}.ways({self.own_cell})")
+        elif not self._reach:
             given = f"{self._axes}, {self.own_cell}, {on.hood.upper()}, {radius}, {self._center}"
             lines += self._call("cells_near", given, found, count)
-        elif self.is_python:
-            lines += [f"{found} = {self._reach}[{self.own_cell}]", f"{count} = len({found})"]
         else:
             given = f"{self._axes}, {self.own_cell}, {self._reach}"
             lines += self._call("reached_cells", given, found, count, radius)
@@ -293,6 +300,9 @@ class OnGrid(Neighbours):
 
     def way(self, crosses: bool = True) -> list[str]:
         first = 3 - self.on.axes
+        if self.ways and self.is_python:
+            offsets = ", ".join(self.offsets) if first < 2 else f"({self.offsets[0]},)"
+            return [f"{offsets} = {self.ways}[{self.at}]"]
         if self.ways:
             return [
                 f"{apart} = np.int64({self._reach}[{1 + first + axis}, {self.ways}[{self.at}]])"

@@ -374,7 +374,7 @@ class LoopBody(Emitter):
         if row:
             self.write(f"{self.lookups.declared(row)} = NIL")
         with self.block(f"if {count} > 0"):
-            drawn = f"range_at({self.stem}, {chosen.number}, {count})"
+            drawn = self.drawn_place(chosen.number, count)
             if row:
                 self.write(f"{row} = {found.format(drawn)}")
                 found = self.lookups.owner_of(component.name, row)
@@ -384,6 +384,12 @@ class LoopBody(Emitter):
         if row:
             self.lookups.known[there] = component.name, row
         return held
+
+    def drawn_place(self, number: int, count: str) -> str:
+        """The expression for a random place among so many; plain Python takes its own integers."""
+        if self.frame.is_plain:
+            return f"({self.stem}[{number}] >> 32) * {count} >> 32"
+        return super().drawn_place(number, count)
 
     def row_of_chosen(self, component: str, held: Value) -> str:
         """The variable for the row of an entity that is chosen, known to later steps as such; ""

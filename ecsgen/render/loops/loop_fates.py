@@ -61,6 +61,8 @@ class LoopFates:
     def _gone(self, component: str) -> str:
         """The parameter that tells who has died: entities by index, or rows."""
         if not component:
+            if self._frame.is_plain:  # whose own bools are quick to read
+                return self._given("gone", "memoryview[bool]", "gone.data")
             return self._given("gone", array_type("bool"), "gone")
         module = self._frame.source.managers.components[component].module
         return self._given(f"{module}_gone", array_type("bool"), f"gone_rows[{literal(module)}]")

@@ -9,7 +9,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from ecsgen.kernels.form import Ask
-from ecsgen.model.programs import Distance, Expression, Offset, OtherField, Question, walk
+from ecsgen.model.programs import (
+    Distance,
+    Expression,
+    Local,
+    Offset,
+    OtherField,
+    Question,
+    Tick,
+    walk,
+)
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernels.sources import Asked
 from ecsgen.render.loops.code import Code, Level, called, cut
@@ -351,22 +360,24 @@ class Questions:
     def _keep_best(self, question: Question) -> None:
         """Statements that list those whose keys are the greatest, or the least, all equal ones: of
         most only the first key is looked at, and the condition of those who would be best."""
-        emit, order = self._emit, "ranks_above" if question.how == "max_by" else "ranks_below"
+        emit, near = self._emit, self._near
+        order = "ranks_above" if question.how == "max_by" else "ranks_below"
         keys, where = question.keys, question.where
         ties, count, rank = self._list("ties"), *map(emit.names.take, ("tied", "rank"))
         held = [emit.variables(key.type, "best").at(0).text for key in keys]
         emit.write(f"{count} = 0")
         for key, best in zip(keys, held, strict=True):
-            emit.write(f"{best} = {cut(self._zero(key.type), key.type.scalar).text}")
+            zero = "0" if near.is_python else cut(self._zero(key.type), key.type.scalar).text
+            emit.write(f"{best} = {zero}")
         codes: list[str] = []
         with emit.over(self._count, "f") as variable:
             met, is_on_the_way = self._which(variable), _is_far(keys[0])
             self._meet(met, *keys[:1])
             for key, best in zip(keys, held, strict=True):
                 if codes and not is_on_the_way and _is_far(key):
-                    emit.write(*self._near.way())
+                    emit.write(*near.way())
                     is_on_the_way = True
-                code = emit.kept(emit.value(key)).at(0).text
+                code = self._named_key(key)
                 ranked = f"{order}({code}, {best})"
                 if codes:
                     emit.write(f"if {rank} == 0:", f"    {rank} = {ranked}")
@@ -378,7 +389,7 @@ class Questions:
                 emit.write(f"if {test}:", "    continue")
             if where is not None:
                 if not is_on_the_way and _is_far(where):
-                    emit.write(*self._near.way())
+                    emit.write(*near.way())
                 emit.write(f"if not ({emit.value(where).at(0).text}):", "    continue")
             with emit.block(f"if {rank} > 0"):
                 pairs = zip(held, codes, strict=True)
@@ -386,13 +397,22 @@ class Questions:
             emit.write(f"{ties}[{count}] = {met}", f"{count} += 1")
         self._found, self._count = ties, count
 
+    def _named_key(self, key: Expression) -> str:
+        """The variable with a key: Python's own number where lists are, of which many are compared
+        in the time of one of numpy's."""
+        emit, value = self._emit, self._emit.value(key)
+        if not self._near.is_python or any(isinstance(n, Local | Tick) for n in walk(key)):
+            return emit.kept(value).at(0).text
+        code = cut(value.at(0), key.type.scalar).within(Level.ATOM)
+        return emit.assign(Code(f"{code}.item()"), "key").text
+
     def _chosen(self, type_: Type, value: Expression, number: int) -> Value:
         """That of one of them by chance."""
         emit, owner = self._emit, self._near.owner_met(value)
         held = self._start("chosen", type_, cut(self._zero(type_), type_.scalar))
         row = emit.row_of_chosen(owner, held) if owner else ""
         with emit.block(f"if {self._count} > 0"):
-            drawn = emit.assign(Code(f"range_at({emit.stem}, {number}, {self._count})"), "drawn")
+            drawn = emit.assign(Code(emit.drawn_place(number, self._count)), "drawn")
             self._meet(self._which(drawn.text), value)
             emit.store(emit.value(value), held)
             if row:

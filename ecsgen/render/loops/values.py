@@ -102,6 +102,10 @@ class Emitter(ABC):
     def _given(self, node: Expression) -> Value:
         """The elements of what is not computed: of a field, an argument, a neighbour's way."""
 
+    def drawn_place(self, number: int, count: str) -> str:
+        """The expression for a random place among so many."""
+        return f"range_at({self.stem}, {number}, {count})"
+
     def row_of_chosen(self, component: str, held: Value) -> str:
         """The variable for the row of an entity that is chosen; "" where nobody asks for it."""
         return ""

@@ -29,12 +29,13 @@ _MOST_KNOWN: Final = 1 << 16
 class Reach(dict[int, list[int]]):
     """The cells in reach of each cell, by offset; none of what is none."""
 
-    __slots__ = ("_layout", "_steps")
+    __slots__ = ("_layout", "_steps", "_ways")
 
     def __init__(
         self, layout: GridLayout, hood: str, radius: int, center: bool
     ) -> None:
         self._layout = layout
+        self._ways: dict[int, list[list[int]]] = {}
         self._steps = offsets(layout, hood, radius, center) if radius >= 0 else None
 
     def __missing__(self, cell: int) -> list[int]:
@@ -42,11 +43,24 @@ class Reach(dict[int, list[int]]):
             return []
         if len(self) >= _MOST_KNOWN:
             self.clear()
-        layout = self._layout
-        cells = layout.ravel(layout.unravel(np.array([cell])) + self._steps)
+        cells = self._cells(cell)
         found: list[int] = cells[cells >= 0].tolist()
         self[cell] = found
         return found
+
+    def ways(self, cell: int) -> list[list[int]]:
+        """Return the offset of each of those in reach of a cell."""
+        if cell < 0 or self._steps is None:
+            return []
+        if cell not in self._ways:
+            if len(self._ways) >= _MOST_KNOWN:
+                self._ways.clear()
+            self._ways[cell] = self._steps[self._cells(cell) >= 0].tolist()
+        return self._ways[cell]
+
+    def _cells(self, cell: int) -> RowArray:
+        layout = self._layout
+        return layout.ravel(layout.unravel(np.array([cell])) + self._steps)
 
 
 class Axes:
