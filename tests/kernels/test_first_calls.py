@@ -98,7 +98,6 @@ def test_a_kernel_is_compiled_anew_when_what_it_calls_or_sees_changes(
     (tmp_path / "schemas" / "a.yaml").write_text(COUNTED, encoding="utf-8")
     build(tmp_path / "schemas", tmp_path / "flown", backend="numba", runtime="vendored")
     before = _folded(tmp_path)
-    assert _folded(tmp_path) == before
     module, old, new = change
     library = tmp_path / "flown" / "_runtime" / module
     text = library.read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ SOAK = {
     "test_benchmarks.py": "",
     "test_black.py": r"random_m.*[1-4]-|with_shards|shipped.*numba|alone\[(?!tests.test_w)[f-z]",
     "test_both_ways.py": "unshipped|compiled|imports_differs.*(shipped|numba)",
-    "test_chunk_kernels.py": "compiled|large",
+    "test_chunk_kernels.py": "compiled",
     "test_combinations.py": r"every_combination.*\[[2-9]",
     "test_examples.py": "vendored",
     "test_fairness.py": "numba",
