@@ -61,6 +61,16 @@ def std_of(values: NDArray[np.float64]) -> float:
     return sqrt(_square_sum(values, in_order(values) / n) / n)
 
 
+@kernel()
+def ranked_sums(ranked: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the sum of values, each by its place from 1, and their own."""
+    weighted = total = 0.0
+    for place in range(len(ranked)):
+        weighted += (place + 1) * ranked[place]
+        total += ranked[place]
+    return weighted, total
+
+
 def gini_of(values: NDArray[np.float64]) -> float:
     """Return the Gini coefficient; NaN of none, or if all are 0."""
-    return folds.gini_of(values, in_order)
+    return folds.gini_of(values, ranked_sums)

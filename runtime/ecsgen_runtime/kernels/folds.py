@@ -225,17 +225,23 @@ def median_of(values: NDArray[np.float64]) -> float:
         return float(np.median(values)) if len(values) else nan
 
 
+def ranked_sums(ranked: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the sum of values, each by its place from 1, and their own."""
+    places = np.arange(1.0, len(ranked) + 1)
+    return in_order(places * ranked), in_order(ranked)
+
+
 def gini_of(
     values: NDArray[np.float64],
-    added: Callable[[NDArray[np.float64]], float] = in_order,
+    sums: Callable[[NDArray[np.float64]], tuple[float, float]] = ranked_sums,
 ) -> float:
     """Return the Gini coefficient; NaN of none, or if all are 0."""
-    ranked, n = np.sort(values), len(values)
+    n = len(values)
     if n == 0:
         return nan
     with np.errstate(all="ignore"):
-        weighted = added(np.arange(1.0, n + 1) * ranked)
-        whole = np.float64(n) * added(ranked)
+        weighted, total = sums(np.sort(values))
+        whole = np.float64(n) * total
         return float(np.float64(2) * weighted / whole - (n + 1) / n)
 
 

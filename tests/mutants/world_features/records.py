@@ -39,14 +39,19 @@ GROUPS = (
         ),
         Mutant("the mean is of one row more", r"total / n if n", "total / (n + 1) if n"),
         Mutant("the variance", r"return sqrt\((in_order\(apart \* apart\) / n)\)", r"return \1"),
-        Mutant("places begin with 0", r"np\.arange\(1\.0, n \+ 1\)", "np.arange(n)"),
-        Mutant("values are not in order", r"ranked, n = np\.sort\(values\)", "ranked, n = values"),
+        Mutant(
+            "places begin with 0",
+            r"np\.arange\(1\.0, len\(ranked\) \+ 1\)",
+            "np.arange(len(ranked))",
+        ),
+        Mutant("values are not in order", r"sums\(np\.sort\(values\)\)", "sums(values)"),
         Mutant("as of a sample", r"apart \* apart\) / n\)", "apart * apart) / (n - 1))"),
     ),
     module(
         "_runtime/compiled/compiled_folds.py",
         WORLD,
         Mutant("lanes are left out", r"total \+= whole\[place\] \+ lanes\[place\]", "pass"),
+        Mutant("places begin with 0", r"\(place \+ 1\) \* ", "place * "),
         Mutant("squares of values", r"apart = value - mean", "apart = value"),
     ),
 )
