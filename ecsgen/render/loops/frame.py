@@ -55,16 +55,21 @@ class LoopFrame:
     of their first use."""
 
     def __init__(
-        self, name: str, program: Program, method: Method, source: Source, is_plain: bool = False
+        self,
+        name: str,
+        program: Program,
+        method: Method | None,
+        source: Source,
+        is_plain: bool = False,
     ) -> None:
-        """`method`: whose arguments it has; `is_plain`: Python itself runs it."""
+        """`method`: whose arguments it has, if any; `is_plain`: Python itself runs it."""
         self.name = name
         self.source = source
         self.program = program
-        self.asks = {one.near.name: one for one in method.asks}
+        self.asks = {one.near.name: one for one in (method.asks if method else ())}
         """Its neighbourhoods."""
         self.is_plain = is_plain
-        self._spellings = {one.name: one for one in method.arguments}
+        self._spellings = {one.name: one for one in (method.arguments if method else ())}
         self.names = Names({*USED, name}, self._schema_names)
         self.own: dict[str, Parameter] = {}
         """Columns of its own rows, by what the method passes."""

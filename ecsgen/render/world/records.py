@@ -56,13 +56,6 @@ class _Constants(Constants):
         return super().named(f"{name}_recorded", array)
 
 
-class _NoArguments:
-    """What a loop is of that takes no arguments and asks nobody."""
-
-    asks = ()
-    arguments = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A value of all rows: what is made of them, as a variable of the method has it."""
@@ -410,12 +403,7 @@ class TableLoop:
         self.name = name
         nodes = [node for one in wanted for node in one.nodes]
         steps = tuple(Step(Local(node.type, "value"), node) for node in nodes)
-        self._frame = frame = LoopFrame(
-            name,
-            Program(steps=steps),
-            _NoArguments(),  # type: ignore[arg-type]  # all that it needs of a method
-            source,
-        )
+        self._frame = frame = LoopFrame(name, Program(steps=steps), None, source)
         frame.names.taken.discard("value")
         take = frame.names.kept
         self._start, self._size = take("start"), take("size")
