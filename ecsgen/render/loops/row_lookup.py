@@ -34,14 +34,13 @@ class Lookups:
         return infix("!=", Level.COMPARISON, Code(place), Code("NIL"))
 
     def _living(self, entity: str, is_owner: bool) -> Code:
-        """Whether an entity is alive; the last cell of handles stands for those behind it, where
-        none is that has a row."""
+        """Whether an entity is alive; the last cell of handles stands for those behind it."""
         passed = f"{self.managers.entities}._handles"
         handles = self._frame.handles("handles", passed)
         place = f"{entity} & {self.mask}"
-        if not is_owner:
-            last = f"len({handles}) - 1"
-            last = last if self._frame.is_plain else f"np.uint64({last})"
+        is_plain = self._frame.is_plain
+        if not (is_owner and is_plain):  # compiled loops read whatever lies there
+            last = f"len({handles}) - 1" if is_plain else f"np.uint64(len({handles}) - 1)"
             place = f"min({place}, {self._frame.ready('last_handle', last)})"
         living = f"{handles}[{place}] == {entity}"
         if still := self._fates.lives(entity, self.mask):

@@ -75,7 +75,7 @@ def reach_within(
     return reach_of(grid, hood, int(radii.max()) if len(radii) else -1, center)
 
 
-@lru_cache(64)
+@lru_cache(16)
 def _reach_of(layout: GridLayout, hood: str, radius: int, center: bool) -> Reach:
     steps = offsets(layout, hood, radius, center)
     far = np.abs(steps)

@@ -52,7 +52,8 @@ GROUPS = (
         Mutant("rows in step are the first", r"(\w+_rows)\[0\] :\]", r"0 * \1[0] :]"),
     ),
     world(
-        "chunk_kernels", Mutant("the field beside", r"ChunkField\((\d+), 0\)", r"ChunkField(\1, 1)")
+        "chunk_kernels",
+        Mutant("the field beside", r"(fields = \(ChunkField\(\d+, )0\)", r"\g<1>1)"),
     ),
     module(
         "_runtime/archetypes/chunk_blocks.py",
