@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from ecsgen.kernels.form import Ask
@@ -342,7 +341,7 @@ class Questions:
         emit = self._emit
         some, count = self._list("some"), emit.names.take("how_many")
         emit.write(f"{count} = 0")
-        with self._each(where) as variable:
+        for variable in self._each(where):
             met = self._which(variable)
             with emit.block(f"if {emit.value(where).at(0).text}"):
                 emit.write(f"{some}[{count}] = {met}", f"{count} += 1")
@@ -428,9 +427,8 @@ class Questions:
     def _zero(self, type_: Type) -> Code:
         return self._near.zero(type_)
 
-    @contextmanager
     def _each(self, *values: Expression) -> Iterator[str]:
-        """Statements for each neighbour in reach; gives the variable that counts them."""
+        """Begin the statements for each neighbour in reach; gives the variable that counts them."""
         with self._emit.over(self._count, "f") as variable:
             self._meet(self._which(variable), *values)
             yield variable
@@ -454,7 +452,7 @@ class Questions:
         emit, is_python = self._emit, self._near.is_python
         held = self._start("number", type_, Code("0") if is_python else self._zero(type_))
         number = held.at(0).text
-        with self._each(value):
+        for _ in self._each(value):
             test = emit.value(value).at(0)
             if is_python:  # whose own integers are added in no time
                 emit.write(f"if {test.text}:", f"    {number} += 1")
@@ -477,7 +475,7 @@ class Questions:
                 code = called(SCALARS[total.scalar].numpy, code)
             return arithmetic("+", one, there, code).text
 
-        with self._each(value):
+        for _ in self._each(value):
             self._emit.change(held, self._emit.value(value), add)
 
         def at(place: Place) -> Code:
@@ -493,15 +491,19 @@ class Questions:
         none = nan if type_.is_float else self._zero(type_)
         held = self._start("least" if how == "min" else "greatest", type_, cut(none, type_.scalar))
         one = Type(type_.scalar)
-        with self._each(value) as variable:
+        for variable in self._each(value):
 
-            def choose(there: Code, code: Code) -> str:
+            def choose(there: Code, code: Code, which: str = variable) -> str:
                 code = cut(code, one.scalar)
                 other = cut(extreme_of(how, one, there, code), one.scalar)
-                return f"{code.within(Level.OR)} if {variable} == 0 else {other.text}"
+                return self._if_first(which, code, other)
 
             self._emit.change(held, self._emit.named(self._emit.value(value)), choose)
         return held
+
+    def _if_first(self, variable: str, code: Code, other: Code) -> str:
+        """The expression for one thing of the first neighbour, and another of those that follow."""
+        return f"{code.within(Level.OR)} if {variable} == 0 else {other.text}"
 
     def _nearest(self, type_: Type, value: Expression) -> Value:
         emit, near = self._emit, self._near
@@ -509,7 +511,7 @@ class Questions:
         first = emit.assign(Code(self._count), "first").text
         least = emit.assign(Code(f"{SCALARS[near.scalar].numpy}(0)"), "closest").text
         square = emit.names.take("square")
-        with self._each(Offset(Type(near.scalar, (near.axes,)))) as variable:
+        for variable in self._each(Offset(Type(near.scalar, (near.axes,)))):
             emit.write(f"{square} = {near.square}")
             with emit.block(f"if {variable} == 0 or {square} < {least}"):
                 emit.write(f"{first} = {variable}", f"{least} = {square}")

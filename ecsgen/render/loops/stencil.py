@@ -3,6 +3,7 @@ places further on, without a list, so that loops become vector loops."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -21,16 +22,14 @@ from ecsgen.model.programs import (
     Question,
     walk,
 )
-from ecsgen.model.types import SCALARS, Type
-from ecsgen.render.loops.code import Code, Level, called, cut
-from ecsgen.render.loops.elements import arithmetic, extreme_of
+from ecsgen.model.types import Type
+from ecsgen.render.loops.code import Code, Level
 from ecsgen.render.loops.frame import LoopFrame, cells_of
-from ecsgen.render.loops.near import Neighbours
-from ecsgen.render.loops.values import Value, uniform
+from ecsgen.render.loops.near import Neighbours, Questions
+from ecsgen.render.loops.values import Emitter, Value, uniform
 
 if TYPE_CHECKING:
     from ecsgen.render.loops.grid_near import OnGrid as ListedOnGrid
-    from ecsgen.render.loops.loop_body import LoopBody
 
 _MOST: Final = 48
 """Cells around that are written out."""
@@ -170,78 +169,40 @@ class Stencil(Neighbours):
         return cells_of(self._frame.met_arrays(node), node.type, self.place)
 
 
-class StencilQuestions:
+class StencilQuestions(Questions):
     """What is asked of them, written out."""
 
-    def __init__(self, body: LoopBody, near: Stencil) -> None:
-        self._body = body
-        self._near = near
+    def __init__(self, emit: Emitter, near: Stencil) -> None:
+        super().__init__(emit, near)
+        self._offsets = near.offsets_met
+        self._mean = near.mean
+        self._count = str(len(near.offsets_met))
 
     def answer(self, node: Ask) -> Value:
         """The statements that ask, and the answers."""
         question = node.question
-        if question.how == "count":
-            return self._counted(question)
-        assert question.value is not None
-        if question.how in ("min", "max"):
-            return self._extreme(question.how, node.to.type, question.value)
-        return self._added(question.how, node.to.type, question.value)
-
-    def _counted(self, question: Question) -> Value:
-        """For how many: sums of bools in bytes, which loops add many of at once."""
-        type_ = Type("i64")
+        if question.how != "count":
+            return super().answer(node)
         tests = [one for one in (question.value, question.where) if one is not None]
         if not tests:
-            return uniform(type_, Code(f"np.int64({len(self._near.offsets_met)})", Level.CALL))
+            return uniform(node.to.type, Code(f"np.int64({self._count})", Level.CALL))
+        return self._counted_in_bytes(tests)
+
+    def _counted_in_bytes(self, tests: list[Expression]) -> Value:
+        """For how many: sums of bools in bytes, which loops add many of at once."""
         terms = []
-        for offset in self._near.offsets_met:
-            self._near.mean(offset)
-            codes = [self._body.value(test).at(0).within(Level.ATOM) for test in tests]
+        for _ in self._each():
+            codes = [self._emit.value(test).at(0).within(Level.ATOM) for test in tests]
             is_byte = len(tests) == 1 and isinstance(tests[0], OtherField)
             terms.append(codes[0] if is_byte else f"np.uint8({' & '.join(codes)})")
-        count = self._body.names.take("alike")
-        added = " + ".join(terms)
-        self._body.write(f"{count}: Any = np.int64(np.uint8({added}))")
-        return uniform(type_, Code(count))
+        count = self._emit.names.take("alike")
+        self._emit.write(f"{count}: Any = np.int64(np.uint8({' + '.join(terms)}))")
+        return uniform(Type("i64"), Code(count))
 
-    def _added(self, how: str, type_: Type, value: Expression) -> Value:
-        """Floats in f64, one after the other."""
-        body, is_float = self._body, type_.is_float
-        total = type_.of_scalar("f64") if is_float else type_
-        held = body.variables(total, "mean" if how == "mean" else "total")
-        body.store(uniform(Type(total.scalar), body.constant(0, total.scalar)), held)
+    def _each(self, *values: Expression) -> Iterator[str]:
+        for number, offset in enumerate(self._offsets):
+            self._mean(offset)
+            yield str(number)
 
-        def add(there: Code, code: Code) -> str:
-            code = cut(code, value.type.scalar)
-            if value.type.scalar != total.scalar:
-                code = called(SCALARS[total.scalar].numpy, code)
-            return arithmetic("+", Type(total.scalar), there, code).text
-
-        for offset in self._near.offsets_met:
-            self._near.mean(offset)
-            body.change(held, body.value(value), add)
-
-        def at(place: int | str) -> Code:
-            code = held.at(place)
-            if how == "mean":
-                code = Code(f"{code.text} / {len(self._near.offsets_met)}", Level.PRODUCT)
-            return code if type_.scalar == "f64" or not is_float else called("np.float32", code)
-
-        return body.stored(Value(type_, at), "asked")
-
-    def _extreme(self, how: str, type_: Type, value: Expression) -> Value:
-        body, one = self._body, Type(type_.scalar)
-        held = body.variables(type_, "least" if how == "min" else "greatest")
-        for number, offset in enumerate(self._near.offsets_met):
-            self._near.mean(offset)
-
-            def choose(there: Code, code: Code, is_first: bool = number == 0) -> str:
-                code = cut(code, one.scalar)
-                return (
-                    code.text
-                    if is_first
-                    else cut(extreme_of(how, one, there, code), one.scalar).text
-                )
-
-            body.change(held, body.named(body.value(value)), choose)
-        return held
+    def _if_first(self, variable: str, code: Code, other: Code) -> str:
+        return code.text if variable == "0" else other.text
