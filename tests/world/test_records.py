@@ -81,7 +81,7 @@ queries: {hunted: {all: [Sheep, Wolf], none: [Badge]}, bodies: {all: [Star], any
   some: {any: [Sheep, Wolf]}}
 archetypes: {chunk: 1024, components: [Star, Planet]}
 records:
-  sheep:
+  sheep:  # more than the 30 values that numba returns at once
     all: {count: Sheep}
     old: {count: Sheep.age > tick, where: Sheep.woolly}
     wild: {count: Sheep.kind == Kind.wild}
