@@ -73,11 +73,14 @@ KNOWN = f"""{CROWD}
   small: {{over: Bird, turns: rows, near: {{radius: 1, among: Patch}}, steps: [
     "Bird.u = u8(coords(Bird.goal)[0])", "Bird.u = Bird.u + u8(nearest(offset[0]))"]}}
   dead: {{over: Note, turns: rows, steps: [Note.x = Note.goal.x, Note.tree.cell = Note.goal]}}
+  best: {{over: Bird, turns: rows, near: {{radius: 1, among: Patch}}, steps: [
+    "Bird.goal = max_by(other, exists(other.Tree), other.goal == Bird.goal, other.x)"]}}
   told: {{over: Sheep, near: {{radius: 9, among: Patch}}, steps: [
     Sheep.e = sum(other.x), Sheep.goal.x -= Sheep.x]}}
 """
 """Kernels that have been wrong once: lists of cells that rows left, those whom a query has, who is
-known by a birth or death only, the dead among those who are chosen, what was before the kernel."""
+known by a birth or death only, the dead among those who are chosen, what was before the kernel, keys
+that are Python's own."""
 OWN = """
   reach: {near: {radius: see, among: Patch}, steps: ["m = i32(sum(other.m))"]}
 """

@@ -400,7 +400,8 @@ class Questions:
         """The variable with a key: Python's own number where lists are, of which many are compared
         in the time of one of numpy's."""
         emit, value = self._emit, self._emit.value(key)
-        if not self._near.is_python or any(isinstance(n, Local | Tick) for n in walk(key)):
+        may_be_own = key.type.is_bool or any(isinstance(n, Local | Tick) for n in walk(key))
+        if may_be_own or not self._near.is_python:
             return emit.kept(value).at(0).text
         code = cut(value.at(0), key.type.scalar).within(Level.ATOM)
         return emit.assign(Code(f"{code}.item()"), "key").text
