@@ -79,8 +79,8 @@ KNOWN = f"""{CROWD}
     Sheep.e = sum(other.x), Sheep.goal.x -= Sheep.x]}}
 """
 """Kernels that have been wrong once: lists of cells that rows left, those whom a query has, who is
-known by a birth or death only, the dead among those who are chosen, what was before the kernel, keys
-that are Python's own."""
+known by a birth or death only, the dead among those who are chosen, what was before the kernel, and
+keys that are Python's own."""
 OWN = """
   reach: {near: {radius: see, among: Patch}, steps: ["m = i32(sum(other.m))"]}
 """
