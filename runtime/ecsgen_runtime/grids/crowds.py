@@ -36,10 +36,10 @@ class Reach(dict[int, list[int]]):
     ) -> None:
         self._layout = layout
         self._ways: dict[int, list[list[int]]] = {}
-        self._steps = offsets(layout, hood, radius, center) if radius >= 0 else None
+        self._steps = offsets(layout, hood, radius, center)
 
     def __missing__(self, cell: int) -> list[int]:
-        if cell < 0 or self._steps is None:
+        if cell < 0:
             return []
         if len(self) >= _MOST_KNOWN:
             self.clear()
@@ -50,7 +50,7 @@ class Reach(dict[int, list[int]]):
 
     def ways(self, cell: int) -> list[list[int]]:
         """Return the offset of each of those in reach of a cell."""
-        if cell < 0 or self._steps is None:
+        if cell < 0:
             return []
         if cell not in self._ways:
             if len(self._ways) >= _MOST_KNOWN:
