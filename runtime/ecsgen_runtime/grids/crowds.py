@@ -22,45 +22,54 @@ AXES: Final = "axes"
 """The hoods, as kernels name them."""
 
 
-_MOST_KNOWN: Final = 1 << 16
-"""Of so many cells it is kept which ones are around them."""
+_MOST_KNOWN: Final = 1 << 21
+"""So many cells are kept as those in reach of others."""
+_MADE_AT_ONCE: Final = 1 << 12
+"""So many of them are found together: numpy takes as long for a few."""
 
 
 class Reach(dict[int, list[int]]):
     """The cells in reach of each cell, by offset; none of what is none."""
 
-    __slots__ = ("_layout", "_steps", "_ways")
+    __slots__ = ("_all_ways", "_layout", "_steps", "_ways")
 
     def __init__(
         self, layout: GridLayout, hood: str, radius: int, center: bool
     ) -> None:
         self._layout = layout
-        self._ways: dict[int, list[list[int]]] = {}
         self._steps = offsets(layout, hood, radius, center)
+        self._all_ways: list[list[int]] = self._steps.tolist()
+        self._ways: dict[int, list[list[int]]] = {}
 
     def __missing__(self, cell: int) -> list[int]:
         if cell < 0:
             return []
-        if len(self) >= _MOST_KNOWN:
-            self.clear()
-        cells = self._cells(cell)
-        found: list[int] = cells[cells >= 0].tolist()
-        self[cell] = found
-        return found
+        self._find(cell)
+        return self[cell]
 
     def ways(self, cell: int) -> list[list[int]]:
         """Return the offset of each of those in reach of a cell."""
-        if cell < 0:
-            return []
-        if cell not in self._ways:
-            if len(self._ways) >= _MOST_KNOWN:
-                self._ways.clear()
-            self._ways[cell] = self._steps[self._cells(cell) >= 0].tolist()
-        return self._ways[cell]
+        return self._ways[cell] if self[cell] else []
 
-    def _cells(self, cell: int) -> RowArray:
-        layout = self._layout
-        return layout.ravel(layout.unravel(np.array([cell])) + self._steps)
+    def _find(self, cell: int) -> None:
+        """Find those of a cell, and of some beside it."""
+        count, axes = self._steps.shape
+        if len(self) * count > _MOST_KNOWN:
+            self.clear()
+            self._ways.clear()
+        layout, some = self._layout, 1 + _MADE_AT_ONCE // (1 + count)
+        first = cell - cell % some
+        cells = np.arange(first, min(first + some, layout.cells))
+        places = layout.unravel(cells)[:, None, :] + self._steps
+        found = layout.ravel(places.reshape(-1, axes)).reshape(len(cells), count)
+        all_inside = np.all(found >= 0, axis=1)
+        each = cells.tolist(), found.tolist(), all_inside.tolist()
+        for one, near, is_whole in zip(*each, strict=True):
+            ways = self._all_ways
+            if not is_whole:
+                ways = [w for w, c in zip(ways, near, strict=True) if c >= 0]
+                near = [c for c in near if c >= 0]
+            self[one], self._ways[one] = near, ways
 
 
 class Axes:
