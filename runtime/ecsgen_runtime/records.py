@@ -25,7 +25,9 @@ TableRowsOrSlice: TypeAlias = slice | RowArray
 
 
 class TableLines:
-    """The lines of a table in memory: columns with room for twice as many whenever it is full."""
+    """The lines of a table in memory: blocks of columns, each as long as all before it, so that no
+    line is copied when there is no room, which costs three times as much; once somebody asks for
+    columns, one block."""
 
     __slots__ = ("_dtypes", "_state")
 
@@ -35,31 +37,40 @@ class TableLines:
 
     def clear(self) -> None:
         """Forget all lines; what anybody has of them stays as it is."""
-        # Columns and lines in one, for an interrupt may come between two assignments.
-        self._state = [np.empty(0, dtype) for dtype in self._dtypes], 0
+        full: tuple[list[NDArray[Any]], ...] = ()
+        last: list[NDArray[Any]] = []
+        # Full blocks, the last one, its lines, all lines: in one, for an interrupt may come
+        # between two assignments.
+        self._state = full, last, 0, 0
 
     @property
     def count(self) -> int:
         """How many lines there are."""
-        return self._state[1]
+        return self._state[3]
 
     def _room(self, k: int) -> tuple[list[NDArray[Any]], int]:
         """Return columns with room for k lines, and where."""
-        columns, count = self._state
-        if count + k > len(columns[0]):
-            size = max(count + k, 2 * count, _LEAST)
-            larger = [np.empty(size, dtype) for dtype in self._dtypes]
-            for whole, cells in zip(larger, columns, strict=True):
-                whole[:count] = cells[:count]
-            columns = larger
-        return columns, count
+        full, last, used, count = self._state
+        if last and used + k <= len(last[0]):
+            return last, used
+        if used:
+            full = (*full, [column[:used] for column in last])
+        size = max(k, count, _LEAST)
+        last = [np.empty(size, dtype) for dtype in self._dtypes]
+        self._state = full, last, 0, count
+        return last, 0
+
+    def _add(self, k: int) -> None:
+        """Let k lines count that were written where there was room."""
+        full, last, used, count = self._state
+        self._state = full, last, used + k, count + k
 
     def add_line(self, values: Sequence[Any]) -> None:
         """Add a line; O(columns), amortised."""
         columns, place = self._room(1)
         for column, value in zip(columns, values, strict=True):
             column[place] = value
-        self._state = columns, place + 1
+        self._add(1)
 
     def add_lines(
         self, k: int, tick: int, cells: Sequence[tuple[NDArray[Any], TableRowsOrSlice]]
@@ -73,12 +84,24 @@ class TableLines:
                 lines[...] = given[rows]
             else:
                 given.take(rows, out=lines, mode="clip")
-        self._state = columns, place + k
+        self._add(k)
 
     def columns(self) -> list[NDArray[Any]]:
-        """Return all columns, read-only; O(columns)."""
-        columns, count = self._state
-        return [_read_only(column[:count]) for column in columns]
+        """Return all columns, read-only; O(columns), O(lines) after lines found no room."""
+        full, last, used, count = self._state
+        if full:
+            whole = [np.empty(2 * count, dtype) for dtype in self._dtypes]
+            start = 0
+            for block in (*full, [column[:used] for column in last]):
+                end = start + len(block[0])
+                for column, cells in zip(whole, block, strict=True):
+                    column[start:end] = cells
+                start = end
+            last = whole
+            self._state = (), whole, count, count
+        elif not last:
+            last = [np.empty(0, dtype) for dtype in self._dtypes]
+        return [_read_only(column[:count]) for column in last]
 
 
 def _read_only(view: NDArray[Any]) -> NDArray[Any]:
@@ -132,7 +155,7 @@ class RecordedTable:
 
     @property
     def columns(self) -> dict[str, NDArray[Any]]:
-        """The lines in memory, by column; O(columns)."""
+        """The lines in memory, by column; O(columns), amortised."""
         return dict(zip(self._COLUMNS, self._lines.columns(), strict=True))
 
     def _column(self, place: int) -> NDArray[Any]:
