@@ -36,6 +36,7 @@ from ecsgen_runtime.kernels.folds import (
     FoldedValues,
     FoldedWhole,
     extreme_of,
+    gini_of,
     mean_of,
     std_of,
     table_blocks,
@@ -182,6 +183,7 @@ class _OutbreakTable(RecordedTable):
         "longest": "f8",
         "fed": "f8",
         "strength": "f8",
+        "uneven": "f8",
         "spread": "f8",
         "health": "f8",
     }
@@ -219,12 +221,16 @@ class _OutbreakTable(RecordedTable):
         return self._column(7)
 
     @property
-    def spread(self) -> NDArray[np.float64]:
+    def uneven(self) -> NDArray[np.float64]:
         return self._column(8)
 
     @property
-    def health(self) -> NDArray[np.float64]:
+    def spread(self) -> NDArray[np.float64]:
         return self._column(9)
+
+    @property
+    def health(self) -> NDArray[np.float64]:
+        return self._column(10)
 
 
 class _IllTable(RecordedTable):
@@ -1404,6 +1410,7 @@ class Game(
         _rows1 = matching_rows(self.grazers._join.match())
         _value5_fold = FoldedSum()
         _value6_fold = FoldedSum()
+        _value7_fold = FoldedValues(_rows1.n)
         _columns1 = (
             BlockColumn(rows_last(self.velocity.data._value_column), _rows1.members[1]),
             BlockColumn(self.energy.data._stored_column, _rows1.members[2]),
@@ -1419,28 +1426,30 @@ class Game(
                 np.greater(velocity_value[0], _0_0_f32_recorded, out=_tmp)
                 _value5_fold.add(_n, energy_stored, _tmp)
                 _value6_fold.add(_n, energy_stored)
+                _value7_fold.add(_n, energy_stored)
             _value5 = _value5_fold.result
             _value6 = _value6_fold.result
+            _value7 = _value7_fold.result
         _rows2 = self._living_rows(
             self.position, self.bodies.n, self.entities._is_clean
         )
-        _value7_fold = FoldedValues(_rows2.n)
+        _value8_fold = FoldedValues(_rows2.n)
         _columns2 = (
             BlockColumn(rows_last(self.position.data._value_column), _rows2.members[0]),
         )
         _working2 = ()
         with np.errstate(all="ignore"):
             for _n, position_value in table_blocks(_rows2.n, _columns2, _working2):
-                _value7_fold.add(_n, position_value[0])
-            _value7 = _value7_fold.result
+                _value8_fold.add(_n, position_value[0])
+            _value8 = _value8_fold.result
         _rows3 = leading_rows(len(self.ablaze))
-        _value8_fold = FoldedSum()
+        _value9_fold = FoldedSum()
         _columns3 = (BlockColumn(chunk_cells(self.ablaze, ChunkField(2, 0), "f4")),)
         _working3 = ()
         with np.errstate(all="ignore"):
             for _n, health_points in table_blocks(_rows3.n, _columns3, _working3):
-                _value8_fold.add(_n, health_points)
-            _value8 = _value8_fold.result
+                _value9_fold.add(_n, health_points)
+            _value9 = _value9_fold.result
         self._write_line(
             "outbreak",
             _rows.n,
@@ -1450,8 +1459,9 @@ class Game(
             extreme_of(_value4, _rows.n),
             _value5,
             mean_of(_value6, _rows1.n),
-            std_of(_value7),
-            mean_of(_value8, _rows3.n),
+            gini_of(_value7),
+            std_of(_value8),
+            mean_of(_value9, _rows3.n),
         )
 
     def _line_of_ill(self) -> None:

@@ -137,6 +137,11 @@ def outbreak__strength_of_one(row: kernels.Row) -> kernels.Value:
     return row["Energy.stored"]
 
 
+def outbreak__uneven_of_one(row: kernels.Row) -> kernels.Value:
+    """What `outbreak__uneven` takes of one row."""
+    return row["Energy.stored"]
+
+
 def outbreak__spread_of_one(row: kernels.Row) -> kernels.Value:
     """What `outbreak__spread` takes of one row."""
     return kernels.element(row["Position.value"], (3,), 0)
@@ -188,6 +193,17 @@ class TestRecords(world_kernels.RecordCases):
             },
             outbreak__strength_of_one,
             how="mean",
+        ),
+        ("outbreak", "uneven"): world_kernels.Told(
+            "grazers",
+            {
+                "Position": "position",
+                "Velocity": "velocity",
+                "Energy": "energy",
+                "Kin": "kin",
+            },
+            outbreak__uneven_of_one,
+            how="gini",
         ),
         ("outbreak", "spread"): world_kernels.Told(
             "bodies",

@@ -25,7 +25,7 @@ GROUPS = (
         "_runtime/records.py",
         WORLD,
         Mutant("the dead count", r"if not alive\.all\(\):", "if False:"),
-        Mutant("new lines do not count", r"= columns, place \+ k", "= columns, place"),
+        Mutant("new lines do not count", r"used \+ k, count \+ k", "used + k, count"),
         Mutant("rows that match are the first", r"np\.flatnonzero\(where\)", "np.arange(k)"),
         Mutant("lines have no time", r"columns\[0\]\[place : place \+ k\] = tick", "pass"),
         Mutant("a line has no time", r"\(self\.tick, \*values\)", "(0, *values)"),
