@@ -342,10 +342,12 @@ class LoopBody(Emitter):
         row = ""
         if chosen.how == "empty" and self.grids.is_now:
             crowds = self.grids.crowds(component.name)
-            count, found = f"count_empty({crowds})", f"id_of_cell(empty_cell({crowds}, {{}}))"
             if frame.is_plain:
                 empties = frame.ready("empties", f"{crowds}.empties()")
                 count, found = f"len({empties})", f"id_of_cell({empties}[{{}}])"
+            else:
+                count = f"count_empty({crowds})"
+                found = f"id_of_cell(empty_cell({crowds}, {{}}))"
         elif chosen.how == "any" and self.lookups.tells_rows(component.name):
             table, row = f"_{module}_living", self.names.take("picked_row")
             if frame.is_plain:

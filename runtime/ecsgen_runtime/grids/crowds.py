@@ -115,13 +115,6 @@ def reach_of(grid: GridManager, hood: str, radius: int, center: bool) -> Reach:
     return axes_of(grid).reach(hood, radius, center)
 
 
-def cells_near(
-    axes: Axes, cell: int, hood: str, radius: Any, center: bool
-) -> list[int]:
-    """Return the cells in reach of a cell, none of one below 0."""
-    return axes.reach(hood, radius, center)[cell]
-
-
 def place_along(axes: Axes, cell: int, axis: int) -> int:
     """Return where a cell is along an axis, the last of which is 2."""
     return cell // axes.strides[axis] % axes.sizes[axis]
