@@ -2,9 +2,18 @@
 
 #include "plans.h"
 
+/* The types of the module, those of plans first. */
+enum { ENTITIES, COMPONENT, WORLD, PROXY, JOIN, PROPERTY, ROWS, LOOP, METHOD, N_TYPES };
+
+#define N_PLANS PROPERTY
+
 typedef struct {
-    PyTypeObject *entities, *component, *world, *proxy, *join, *method, *property, *rows, *loop;
+    PyTypeObject *types[N_TYPES];
 } State;
+
+static const Function *const functions_of[N_PLANS] = {
+    entity_functions, manager_functions, world_functions, proxy_functions, join_functions,
+};
 
 /* ---- Method --------------------------------------------------------------------------------- */
 
@@ -30,26 +39,17 @@ new_method(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
     if (state == NULL || !PyArg_ParseTuple(args, "OOs|n", &plan, &wrapped, &name, &field)) {
         return NULL;
     }
-    const Function *functions = manager_functions;
-    if (Py_IS_TYPE(plan, state->entities)) {
-        functions = entity_functions;
+    int kind = 0;
+    while (kind < N_PLANS && !Py_IS_TYPE(plan, state->types[kind])) {
+        kind++;
     }
-    else if (Py_IS_TYPE(plan, state->world)) {
-        functions = world_functions;
-    }
-    else if (Py_IS_TYPE(plan, state->proxy)) {
-        functions = proxy_functions;
-    }
-    else if (Py_IS_TYPE(plan, state->join)) {
-        functions = join_functions;
-    }
-    else if (!Py_IS_TYPE(plan, state->component)) {
+    if (kind == N_PLANS) {
         return PyErr_Format(PyExc_TypeError, "a plan is needed, not %R", plan);
     }
-    else if (field < 0 || field > ((Component *)plan)->n_fields) {
+    if (kind == COMPONENT && (field < 0 || field > ((Component *)plan)->n_fields)) {
         return PyErr_Format(PyExc_IndexError, "there is no field %zd", field);
     }
-    const Function *function = named_function(functions, name);
+    const Function *function = named_function(functions_of[kind], name);
     Method *self = function == NULL ? NULL : (Method *)type->tp_alloc(type, 0);
     if (self != NULL) {
         self->call = function->call;
@@ -90,14 +90,11 @@ method_clear(PyObject *self)
 static void
 method_free(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     if (((Method *)self)->weak != NULL) {
         PyObject_ClearWeakRefs(self);
     }
-    method_clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
+    free_object(self);
 }
 
 static PyObject *
@@ -183,27 +180,20 @@ static PyType_Spec method_spec = {
 
 /* ---- the module ----------------------------------------------------------------------------- */
 
-static int
-add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
-{
-    *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
-    return *type == NULL ? -1 : PyModule_AddType(module, *type);
-}
+static PyType_Spec *const specs[N_TYPES] = {
+    &entities_spec, &component_spec, &world_spec, &proxy_spec,  &join_spec,
+    &property_spec, &rows_spec,      &loop_spec,  &method_spec,
+};
 
 static int
 execute(PyObject *module)
 {
-    State *state = PyModule_GetState(module);
-    if (add_type(module, &entities_spec, &state->entities) < 0 ||
-        add_type(module, &component_spec, &state->component) < 0 ||
-        add_type(module, &world_spec, &state->world) < 0 ||
-        add_type(module, &proxy_spec, &state->proxy) < 0 ||
-        add_type(module, &join_spec, &state->join) < 0 ||
-        add_type(module, &property_spec, &state->property) < 0 ||
-        add_type(module, &rows_spec, &state->rows) < 0 ||
-        add_type(module, &loop_spec, &state->loop) < 0 ||
-        add_type(module, &method_spec, &state->method) < 0) {
-        return -1;
+    PyTypeObject **types = ((State *)PyModule_GetState(module))->types;
+    for (int i = 0; i < N_TYPES; i++) {
+        types[i] = (PyTypeObject *)PyType_FromModuleAndSpec(module, specs[i], NULL);
+        if (types[i] == NULL || PyModule_AddType(module, types[i]) < 0) {
+            return -1;
+        }
     }
     return 0;
 }
@@ -212,15 +202,9 @@ static int
 module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     State *state = PyModule_GetState(module);
-    Py_VISIT(state->entities);
-    Py_VISIT(state->component);
-    Py_VISIT(state->world);
-    Py_VISIT(state->proxy);
-    Py_VISIT(state->join);
-    Py_VISIT(state->property);
-    Py_VISIT(state->rows);
-    Py_VISIT(state->loop);
-    Py_VISIT(state->method);
+    for (int i = 0; i < N_TYPES; i++) {
+        Py_VISIT(state->types[i]);
+    }
     return 0;
 }
 
@@ -228,15 +212,9 @@ static int
 module_clear(PyObject *module)
 {
     State *state = PyModule_GetState(module);
-    Py_CLEAR(state->entities);
-    Py_CLEAR(state->component);
-    Py_CLEAR(state->world);
-    Py_CLEAR(state->proxy);
-    Py_CLEAR(state->join);
-    Py_CLEAR(state->property);
-    Py_CLEAR(state->rows);
-    Py_CLEAR(state->loop);
-    Py_CLEAR(state->method);
+    for (int i = 0; i < N_TYPES; i++) {
+        Py_CLEAR(state->types[i]);
+    }
     return 0;
 }
 

@@ -191,6 +191,9 @@ extern const Function join_functions[];
 
 int guard_holds_slowly(Guard *guard, PyTypeObject *type);
 
+/* Let an object go, and all that its type clears. */
+void free_object(PyObject *self);
+
 /* ---- numbers -------------------------------------------------------------------------------- */
 
 /* Read an int that fits into 64 bits without a sign. */
@@ -383,8 +386,12 @@ is_row(const Component *plan, const Rows *rows, PyObject *object, uint64_t *row)
            (!plan->is_direct || get_u64(cell_of(plan, rows, plan->entity, *row)) != 0);
 }
 
+/* What functions in C get, and how they leave a call to the method that they stand for. */
+#define PARAMETERS PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames
+#define LEAVE leave(callable, args, nargsf, kwnames)
+
 static inline PyObject *
-leave(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+leave(PARAMETERS)
 {
     return PyObject_Vectorcall(((Method *)callable)->wrapped, args, nargsf, kwnames);
 }

@@ -3,8 +3,6 @@
 #include "entities.h"
 
 #define PLAN(callable) ((Entities *)((Method *)(callable))->plan)
-#define PARAMETERS PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames
-#define LEAVE leave(callable, args, nargsf, kwnames)
 
 /* Find out whether the entity that is a method's only argument is alive. */
 static int

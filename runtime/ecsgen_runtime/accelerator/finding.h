@@ -7,8 +7,6 @@
 
 #define PLAN(callable) ((Component *)((Method *)(callable))->plan)
 #define FIELD(callable) (&PLAN(callable)->fields[((Method *)(callable))->field])
-#define PARAMETERS PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames
-#define LEAVE leave(callable, args, nargsf, kwnames)
 
 /* Find the first row of an entity, NIL if it has none, and the manager's data. */
 static inline int

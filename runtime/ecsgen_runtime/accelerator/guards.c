@@ -1,4 +1,4 @@
-/* Guards: is a class still what it was? */
+/* Guards: is a class still what it was? And what objects of all types here do in the end. */
 
 #include "plans.h"
 
@@ -55,4 +55,14 @@ seal_guard(Guard *guard)
     Py_XSETREF(guard->values, values);
     memset(guard->seen, 0, sizeof guard->seen);
     return 0;
+}
+
+void
+free_object(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    (void)type->tp_clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
 }

@@ -6,8 +6,6 @@
 #include "rows.h"
 
 #define PLAN(callable) ((Join *)((Method *)(callable))->plan)
-#define PARAMETERS PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames
-#define LEAVE leave(callable, args, nargsf, kwnames)
 
 /* Components of one query in C. */
 #define MAX_JOINED 16

@@ -6,8 +6,6 @@
 #include <stddef.h>
 
 #define PLAN(callable) ((Join *)((Method *)(callable))->plan)
-#define PARAMETERS PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames
-#define LEAVE leave(callable, args, nargsf, kwnames)
 
 /* Numbers that are looked at in each step: versions of managers, and three of the entities. */
 #define MAX_WATCHED 20
@@ -184,23 +182,13 @@ loop_clear(PyObject *self)
     return 0;
 }
 
-static void
-loop_free(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    loop_clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
-
 static PyType_Slot loop_slots[] = {
     {Py_tp_doc, "Iterates over the rows of a query."},
     {Py_tp_iter, PyObject_SelfIter},
     {Py_tp_iternext, loop_next},
     {Py_tp_traverse, loop_traverse},
     {Py_tp_clear, loop_clear},
-    {Py_tp_dealloc, loop_free},
+    {Py_tp_dealloc, free_object},
     {0, NULL},
 };
 

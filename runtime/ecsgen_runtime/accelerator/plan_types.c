@@ -50,56 +50,6 @@ new_plan(PyTypeObject *type, PyObject *args)
     return type->tp_alloc(type, 0);
 }
 
-static PyObject *
-new_entities(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
-{
-    PyObject *self = new_plan(type, args);
-    if (self != NULL && read_entities((Entities *)self, PyTuple_GET_ITEM(args, 0)) < 0) {
-        Py_CLEAR(self);
-    }
-    return self;
-}
-
-static PyObject *
-new_component(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
-{
-    PyObject *self = new_plan(type, args);
-    if (self != NULL && read_component((Component *)self, PyTuple_GET_ITEM(args, 0)) < 0) {
-        Py_CLEAR(self);
-    }
-    return self;
-}
-
-static PyObject *
-new_world(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
-{
-    PyObject *self = new_plan(type, args);
-    if (self != NULL && read_world((World *)self, PyTuple_GET_ITEM(args, 0)) < 0) {
-        Py_CLEAR(self);
-    }
-    return self;
-}
-
-static PyObject *
-new_proxy(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
-{
-    PyObject *self = new_plan(type, args);
-    if (self != NULL && read_proxy((Proxy *)self, PyTuple_GET_ITEM(args, 0)) < 0) {
-        Py_CLEAR(self);
-    }
-    return self;
-}
-
-static PyObject *
-new_join(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named))
-{
-    PyObject *self = new_plan(type, args);
-    if (self != NULL && read_join((Join *)self, PyTuple_GET_ITEM(args, 0)) < 0) {
-        Py_CLEAR(self);
-    }
-    return self;
-}
-
 static int
 traverse(PyObject *self, visitproc visit, void *arg)
 {
@@ -123,16 +73,6 @@ clear(PyObject *self)
 }
 
 static void
-free_plan(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    clear(self);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
-
-static void
 free_component(PyObject *self)
 {
     Component *plan = (Component *)self;
@@ -141,105 +81,41 @@ free_component(PyObject *self)
     }
     PyMem_Free(plan->columns);
     PyMem_Free(plan->fields);
-    free_plan(self);
+    free_object(self);
 }
 
-static PyMethodDef plan_methods[] = {
-    {"seal", seal, METH_NOARGS, "Remember what the class is like: the layer holds now."},
-    {NULL, NULL, 0, NULL},
-};
+/* Define the type of a plan that a function reads from what Python told. */
+#define PLAN_TYPE(Kind, kind, plural, seal_it, free_it)                                        \
+    static PyObject *new_##kind(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named)) \
+    {                                                                                          \
+        PyObject *self = new_plan(type, args);                                                 \
+        if (self != NULL && read_##kind((Kind *)self, PyTuple_GET_ITEM(args, 0)) < 0) {        \
+            Py_CLEAR(self);                                                                    \
+        }                                                                                      \
+        return self;                                                                           \
+    }                                                                                          \
+    static PyMethodDef kind##_methods[] = {                                                    \
+        {"seal", seal_it, METH_NOARGS, "Remember what the class is like: the layer holds now."}, \
+        {NULL, NULL, 0, NULL},                                                                 \
+    };                                                                                         \
+    static PyType_Slot kind##_slots[] = {                                                      \
+        {Py_tp_doc, "What the layer knows of a class of " plural "."},                         \
+        {Py_tp_new, new_##kind},                                                               \
+        {Py_tp_traverse, traverse},                                                            \
+        {Py_tp_clear, clear},                                                                  \
+        {Py_tp_dealloc, free_it},                                                              \
+        {Py_tp_methods, kind##_methods},                                                       \
+        {0, NULL},                                                                             \
+    };                                                                                         \
+    PyType_Spec kind##_spec = {                                                                \
+        .name = "ecsgen_runtime.accelerator._fast." #Kind,                                     \
+        .basicsize = sizeof(Kind),                                                             \
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,           \
+        .slots = kind##_slots,                                                                 \
+    }
 
-static PyMethodDef component_methods[] = {
-    {"seal", seal_component, METH_NOARGS, "Remember what the class is like: the layer holds now."},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyMethodDef proxy_methods[] = {
-    {"seal", seal_proxy, METH_NOARGS, "Remember what the class is like: the layer holds now."},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyType_Slot entities_type_slots[] = {
-    {Py_tp_doc, "What the layer knows of a class of entity managers."},
-    {Py_tp_new, new_entities},
-    {Py_tp_traverse, traverse},
-    {Py_tp_clear, clear},
-    {Py_tp_dealloc, free_plan},
-    {Py_tp_methods, plan_methods},
-    {0, NULL},
-};
-
-static PyType_Slot world_type_slots[] = {
-    {Py_tp_doc, "What the layer knows of a class of worlds."},
-    {Py_tp_new, new_world},
-    {Py_tp_traverse, traverse},
-    {Py_tp_clear, clear},
-    {Py_tp_dealloc, free_plan},
-    {Py_tp_methods, plan_methods},
-    {0, NULL},
-};
-
-static PyType_Slot proxy_type_slots[] = {
-    {Py_tp_doc, "What the layer knows of a class of proxies."},
-    {Py_tp_new, new_proxy},
-    {Py_tp_traverse, traverse},
-    {Py_tp_clear, clear},
-    {Py_tp_dealloc, free_plan},
-    {Py_tp_methods, proxy_methods},
-    {0, NULL},
-};
-
-static PyType_Slot join_type_slots[] = {
-    {Py_tp_doc, "What the layer knows of the class that joins the components of queries."},
-    {Py_tp_new, new_join},
-    {Py_tp_traverse, traverse},
-    {Py_tp_clear, clear},
-    {Py_tp_dealloc, free_plan},
-    {Py_tp_methods, plan_methods},
-    {0, NULL},
-};
-
-static PyType_Slot component_type_slots[] = {
-    {Py_tp_doc, "What the layer knows of a class of managers."},
-    {Py_tp_new, new_component},
-    {Py_tp_traverse, traverse},
-    {Py_tp_clear, clear},
-    {Py_tp_dealloc, free_component},
-    {Py_tp_methods, component_methods},
-    {0, NULL},
-};
-
-PyType_Spec entities_spec = {
-    .name = "ecsgen_runtime.accelerator._fast.Entities",
-    .basicsize = sizeof(Entities),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = entities_type_slots,
-};
-
-PyType_Spec component_spec = {
-    .name = "ecsgen_runtime.accelerator._fast.Component",
-    .basicsize = sizeof(Component),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = component_type_slots,
-};
-
-PyType_Spec world_spec = {
-    .name = "ecsgen_runtime.accelerator._fast.World",
-    .basicsize = sizeof(World),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = world_type_slots,
-};
-
-PyType_Spec proxy_spec = {
-    .name = "ecsgen_runtime.accelerator._fast.Proxy",
-    .basicsize = sizeof(Proxy),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = proxy_type_slots,
-};
-
-PyType_Spec join_spec = {
-    .name = "ecsgen_runtime.accelerator._fast.Join",
-    .basicsize = sizeof(Join),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = join_type_slots,
-};
+PLAN_TYPE(Entities, entities, "entity managers", seal, free_object);
+PLAN_TYPE(Component, component, "managers", seal_component, free_component);
+PLAN_TYPE(World, world, "worlds", seal, free_object);
+PLAN_TYPE(Proxy, proxy, "proxies", seal_proxy, free_object);
+PLAN_TYPE(Join, join, "what joins the components of queries", seal, free_object);

@@ -111,18 +111,8 @@ property_clear(PyObject *self)
 {
     Py_CLEAR(((Property *)self)->wrapped);
     Py_CLEAR(((Property *)self)->plan);
-    return 0;
-}
-
-static void
-property_free(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    property_clear(self);
     Py_CLEAR(((Property *)self)->name);
-    type->tp_free(self);
-    Py_DECREF(type);
+    return 0;
 }
 
 /* Return the value of an attribute; NULL without an exception leaves it to Python. */
@@ -214,7 +204,7 @@ static PyType_Slot property_slots[] = {
     {Py_tp_getattro, property_getattr},
     {Py_tp_traverse, property_traverse},
     {Py_tp_clear, property_clear},
-    {Py_tp_dealloc, property_free},
+    {Py_tp_dealloc, free_object},
     {Py_tp_members, property_members},
     {0, NULL},
 };
@@ -553,6 +543,8 @@ rows_clear(PyObject *self)
 {
     RowsIterator *it = (RowsIterator *)self;
     it->count = 0;
+    PyMem_Free(it->owners);
+    it->owners = NULL;
     Py_CLEAR(it->given[0]);
     Py_CLEAR(it->given[1]);
     Py_CLEAR(it->manager);
@@ -563,24 +555,13 @@ rows_clear(PyObject *self)
     return 0;
 }
 
-static void
-rows_free(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    rows_clear(self);
-    PyMem_Free(((RowsIterator *)self)->owners);
-    type->tp_free(self);
-    Py_DECREF(type);
-}
-
 static PyType_Slot rows_slots[] = {
     {Py_tp_doc, "Iterates over the rows of a manager."},
     {Py_tp_iter, PyObject_SelfIter},
     {Py_tp_iternext, rows_next},
     {Py_tp_traverse, rows_traverse},
     {Py_tp_clear, rows_clear},
-    {Py_tp_dealloc, rows_free},
+    {Py_tp_dealloc, free_object},
     {0, NULL},
 };
 

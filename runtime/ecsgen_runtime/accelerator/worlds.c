@@ -6,8 +6,6 @@
 #include "rows.h"
 
 #define PLAN(callable) ((World *)((Method *)(callable))->plan)
-#define PARAMETERS PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames
-#define LEAVE leave(callable, args, nargsf, kwnames)
 
 /* Rows of one entity in C, and bytes of all their fields. */
 #define MAX_ROWS 16
