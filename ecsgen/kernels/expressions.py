@@ -24,7 +24,7 @@ from ecsgen.kernels.operations import (
     WORDS,
 )
 from ecsgen.kernels.questions import NO_DRAWS, asked, begins_with_other, is_question
-from ecsgen.kernels.references import Reach, References
+from ecsgen.kernels.references import References
 from ecsgen.kernels.rules import Operand, applied, cast, fitted, typed, unified
 from ecsgen.kernels.scope import LINKS, Scope, follows
 from ecsgen.kernels.syntax import FATES, Assignment, KernelError, check_count
@@ -57,11 +57,10 @@ _HINTS: Final[dict[type[ast.AST], str]] = {
 class TypeChecker:
     """Types the expressions of one kernel."""
 
-    def __init__(self, scope: Scope, reach: Reach) -> None:
+    def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._reach = reach
-        self.references = References(reach, scope, self.value)
-        self._grids = GridWords(reach, scope, self.value)
+        self.references = References(scope, self.value)
+        self._grids = GridWords(scope, self.value)
 
     def value(self, node: ast.expr) -> Expression:
         """The typed tree of an expression; raises KernelError."""
@@ -210,9 +209,8 @@ class TypeChecker:
             return self.value(node.value)
         except KernelError as error:
             if isinstance(node.value, ast.Name) and not error.hint:
-                error.hint = hints.of_holder(
-                    node, self._scope.names(), self._reach.home, self._reach.names
-                )
+                reach = self._scope.reach
+                error.hint = hints.of_holder(node, self._scope.names(), reach.home, reach.names)
             raise
 
 
@@ -301,9 +299,9 @@ def names_read(step: Assignment | ast.Call) -> Iterator[str]:
     return (node.id for side in sides for node in ast.walk(side) if isinstance(node, ast.Name))
 
 
-def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
+def typed_step(step: Assignment, text: str, scope: Scope) -> Step:
     """A typed assignment; a local that it sets is in scope afterwards. Raises KernelError."""
-    checker = TypeChecker(scope, reach)
+    checker = TypeChecker(scope)
     node = target_of(step)
     if begins_with_other(node, scope.near) and not isinstance(node, ast.Name):
         hint = "let each row ask, or send to nearest(other.entity)"
@@ -318,7 +316,7 @@ def typed_step(step: Assignment, text: str, scope: Scope, reach: Reach) -> Step:
     if not isinstance(target, FieldValue | Referred):
         raise KernelError("E805", f"a kernel cannot assign to {_what(target)}", node)
     if isinstance(target, Referred):
-        _refuse_guarded(target, reach.components[target.component].fields, node)
+        _refuse_guarded(target, scope.reach.components[target.component].fields, node)
         found = _message(step, place, checker)
         if found is not None:
             return Step(target, _sent(*found, place, checker), index, text, found[0])

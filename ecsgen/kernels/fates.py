@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.expressions import TypeChecker
-from ecsgen.kernels.references import Reach, target_of_id
+from ecsgen.kernels.references import target_of_id
 from ecsgen.kernels.rules import fitted
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.syntax import KernelError, check_count
@@ -19,31 +18,18 @@ from ecsgen.model.types import BOOL
 _ALWAYS = Constant(BOOL, True)
 
 
-@dataclass(frozen=True, slots=True)
-class Fates:
-    """Who may die or be born in a kernel."""
-
-    over: str = ""
-    """The component whose rows these are, if they are nobody's."""
-    bundles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The components of each."""
-    refused: str = ""
-    """Why nobody may, if so."""
-    hint: str = ""
-
-
-def typed_fate(call: ast.Call, text: str, scope: Scope, reach: Reach, fates: Fates) -> Step:
+def typed_fate(call: ast.Call, text: str, scope: Scope) -> Step:
     """The step that a call of `die`, `destroy` or `spawn` stands for; raises KernelError."""
     assert isinstance(call.func, ast.Name)
-    if fates.refused:
-        raise KernelError("E816", fates.refused, call, fates.hint)
-    return _Typing(scope, reach, fates).step(call, call.func.id, text)
+    if scope.fates.refused:
+        raise KernelError("E816", scope.fates.refused, call, scope.fates.hint)
+    return _Typing(scope).step(call, call.func.id, text)
 
 
 class _Typing:
-    def __init__(self, scope: Scope, reach: Reach, fates: Fates) -> None:
-        self._scope, self._reach, self._fates = scope, reach, fates
-        self._checker = TypeChecker(scope, reach)
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._checker = TypeChecker(scope)
 
     def step(self, call: ast.Call, name: str, text: str) -> Step:
         """The step of a call."""
@@ -52,7 +38,7 @@ class _Typing:
             return Step(birth, self._where(call), (), text)
         if name == "die":
             check_count(name, call, 0, 0)
-            component = self._fates.over
+            component = self._scope.fates.over
             self._refuse_cells(component, call)
             return Step(Death(None, component), self._where(call), (), text)
         check_count(name, call, 1, 1)
@@ -62,7 +48,7 @@ class _Typing:
         return Step(Death(handle, component), self._where(call), (), text)
 
     def _refuse_cells(self, component: str, node: ast.expr) -> None:
-        known = self._reach.components.get(component)
+        known = self._scope.reach.components.get(component)
         if known is not None and known.grid is not None:
             raise KernelError("E816", f"{quote(component)} has cells, which stay", node)
 
@@ -83,8 +69,8 @@ class _Typing:
         nodes = list(call.args)
         found: dict[str, Newborn] = {}
         first = nodes[0] if nodes else None
-        if isinstance(first, ast.Name) and first.id in self._fates.bundles:
-            for name in self._fates.bundles[first.id]:
+        if isinstance(first, ast.Name) and first.id in self._scope.fates.bundles:
+            for name in self._scope.fates.bundles[first.id]:
                 found[name] = Newborn(self._component(name, call).name, ())
             del nodes[0]
         given: set[str] = set()
@@ -101,11 +87,11 @@ class _Typing:
         return tuple(found.values())
 
     def _component(self, name: str, node: ast.expr) -> Component:
-        component = self._reach.components.get(name)
-        if name not in self._reach.names:
-            hint = did_you_mean(name, (*self._reach.names, *self._fates.bundles))
+        component = self._scope.reach.components.get(name)
+        if name not in self._scope.reach.names:
+            hint = did_you_mean(name, (*self._scope.reach.names, *self._scope.fates.bundles))
             raise KernelError("E802", f"unknown component {quote(name)}", node, hint)
-        if component is None or name in self._reach.chunked:
+        if component is None or name in self._scope.reach.chunked:
             message = f"{quote(name)} lives in archetypes, where nobody is born by a kernel"
             raise KernelError("E816", message, node)
         self._refuse_cells(name, node)
@@ -115,7 +101,7 @@ class _Typing:
         if not found:
             message = "somebody is born, as in spawn(Sheep(energy=1))"
             raise KernelError("E808", message, call)
-        nobodys = [one for one in found if self._reach.components[one].owner == "none"]
+        nobodys = [one for one in found if self._scope.reach.components[one].owner == "none"]
         if nobodys and len(found) > 1:
             message = f"rows of {quote(nobodys[0])} are nobody's: one is born alone"
             raise KernelError("E816", message, call, "spawn it in a step of its own")

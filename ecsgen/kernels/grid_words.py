@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
-from ecsgen.kernels.references import Reach, target_of_id
-from ecsgen.kernels.scope import Scope
+from ecsgen.kernels.references import target_of_id
+from ecsgen.kernels.scope import Reach, Scope
 from ecsgen.kernels.syntax import KernelError, check_count
 from ecsgen.model import Component
 from ecsgen.model.programs import (
@@ -37,7 +37,6 @@ from ecsgen.model.types import Type
 class GridWords:
     """Types them in one kernel."""
 
-    reach: Reach
     scope: Scope
     infer: Callable[[ast.expr], Expression]
 
@@ -49,7 +48,7 @@ class GridWords:
             return False
         given, near = node.args[0].id, self.scope.near
         is_near = near is not None and given in near.by_name
-        return given in self.reach.names and not is_near
+        return given in self.scope.reach.names and not is_near
 
     def chosen(self, node: ast.Call, name: str, no_draws: NoDraws | None) -> Expression:
         """What `choice(C)` or `random_empty(C)` stands for; reports E808, E810, E812."""
@@ -73,17 +72,17 @@ class GridWords:
     def _component(self, node: ast.expr) -> Component:
         """The component that a name stands for, if the kernel may know its rows."""
         name = node.id if isinstance(node, ast.Name) else ""
-        if name not in self.reach.names:
-            hint = did_you_mean(name, self.reach.names)
+        if name not in self.scope.reach.names:
+            hint = did_you_mean(name, self.scope.reach.names)
             raise KernelError("E802", "the name of a component belongs here", node, hint)
-        if self.reach.refused:
-            raise KernelError("E810", self.reach.refused, node, self.reach.hint)
-        if name not in self.reach.components or name in self.reach.chunked:
-            message = f"a kernel of {quote(self.reach.home)} knows no rows of {quote(name)}"
-            if name in self.reach.chunked:
+        if self.scope.reach.refused:
+            raise KernelError("E810", self.scope.reach.refused, node, self.scope.reach.hint)
+        if name not in self.scope.reach.components or name in self.scope.reach.chunked:
+            message = f"a kernel of {quote(self.scope.reach.home)} knows no rows of {quote(name)}"
+            if name in self.scope.reach.chunked:
                 message = f"{quote(name)} lives in archetypes"
-            raise KernelError("E810", message, node, self.reach.of_the_world)
-        return self.reach.components[name]
+            raise KernelError("E810", message, node, self.scope.reach.of_the_world)
+        return self.scope.reach.components[name]
 
     def place(self, node: ast.Call, name: str) -> Expression:
         """What `coords(I)` or `cell_at(G, v)` stands for; reports E803, E804, E808, E810."""
@@ -105,7 +104,7 @@ class GridWords:
         return CellAt(Type("u64", (), f"id<{grid.name}>"), grid.name, place)
 
     def _grid(self, name: str, node: ast.expr, why: str) -> Component:
-        component = self.reach.components.get(name)
+        component = self.scope.reach.components.get(name)
         if component is None or component.grid is None:
             raise KernelError("E803", why, node)
         return component

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.operations import EXISTS
 from ecsgen.kernels.scope import Scope, follows
 from ecsgen.kernels.syntax import KernelError, check_count
-from ecsgen.model import Component, Default, Field
+from ecsgen.model import Default, Field
 from ecsgen.model.programs import (
     OWN,
     PARENT,
@@ -30,50 +30,21 @@ _BEGINNINGS: Final = (FieldValue, Local, Argument, Referred, Question)
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """The rows that a kernel may refer to."""
-
-    components: Mapping[str, Component] = field(default_factory=dict)
-    """Those whose fields are known: of a component's kernel its own."""
-    names: Collection[str] = ()
-    """All components."""
-    home: str = OWN
-    """The component whose kernel it is; none of the world's."""
-    chunked: Collection[str] = ()
-    """Components without managers."""
-    refused: str = ""
-    """Why nothing can be referred to, if so."""
-    hint: str = ""
-
-    @property
-    def of_the_world(self) -> str:
-        """What to do instead in a component's kernel."""
-        return f"make it a kernel of the world: over: {self.home}"
-
-    def stands(self, name: str, handle: Expression) -> bool:
-        """Whether rows of a component stand on what a handle leads to, a cell."""
-        component = self.components.get(name)
-        on = None if component is None else component.on
-        return on is not None and handle.type.kind == f"id<{on.grid}>"
-
-
-@dataclass(frozen=True, slots=True)
 class References:
     """Types the references of one kernel."""
 
-    reach: Reach
     scope: Scope
     infer: Callable[[ast.expr], Expression]
 
     def field(self, node: ast.Attribute) -> Expression | None:
         """What `handle.Component.field` stands for; None where no component stands there."""
         holder = node.value
-        if not isinstance(holder, ast.Attribute) or holder.attr not in self.reach.names:
+        if not isinstance(holder, ast.Attribute) or holder.attr not in self.scope.reach.names:
             return None
         handle = self.handle(holder.value)
-        if self.reach.stands(holder.attr, handle):
+        if self.scope.reach.stands(holder.attr, handle):
             return self._field(holder.attr, handle, node)
-        cells = self.reach.components.get(target_of_id(handle))
+        cells = self.scope.reach.components.get(target_of_id(handle))
         if cells is not None and cells.grid is not None:
             self._check_leads(holder.attr, handle, holder)
             message = f"no rows of {quote(holder.attr)} stand on cells of {quote(cells.name)}"
@@ -91,10 +62,10 @@ class References:
         if value.type.kind != "entity":
             return self._field(target_of_id(value), value, node)
         spelled = ast.unparse(node.value)
-        if node.attr in self.reach.names:
+        if node.attr in self.scope.reach.names:
             hint = f"name one of its fields, as in {spelled}.{node.attr}.value"
             raise KernelError("E802", f"{quote(node.attr)} is a component", node, hint)
-        hint = did_you_mean(node.attr, self.reach.names)
+        hint = did_you_mean(node.attr, self.scope.reach.names)
         hint = hint or f"name a component and its field, as in {spelled}.Component.{node.attr}"
         message = f"{quote(spelled)} is an entity, and {quote(node.attr)} is no component"
         raise KernelError("E810", message, node, hint)
@@ -103,19 +74,19 @@ class References:
         """What `exists(handle)` or `exists(entity.Component)` stands for."""
         check_count(EXISTS, node, 1, 1)
         (given,) = node.args
-        if isinstance(given, ast.Attribute) and given.attr in self.reach.names:
+        if isinstance(given, ast.Attribute) and given.attr in self.scope.reach.names:
             handle = self.handle(given.value)
-            if handle.type.kind == "entity" or self.reach.stands(given.attr, handle):
+            if handle.type.kind == "entity" or self.scope.reach.stands(given.attr, handle):
                 self._check_leads(given.attr, handle, given)
                 return Exists(BOOL, given.attr, handle)
         handle = self.handle(given)
         if handle.type.kind != "entity":
             self._check_leads(target_of_id(handle), handle, given)
             return Exists(BOOL, target_of_id(handle), handle)
-        home = self.reach.components.get(self.reach.home)
+        home = self.scope.reach.components.get(self.scope.reach.home)
         if home is not None and home.owner == "none":
             message = f"a kernel of {quote(home.name)}, whose rows are nobody's, knows no entities"
-            raise KernelError("E810", message, given, self.reach.of_the_world)
+            raise KernelError("E810", message, given, self.scope.reach.of_the_world)
         return Exists(BOOL, "", handle)
 
     def handle(self, node: ast.expr) -> Expression:
@@ -129,8 +100,8 @@ class References:
         return handle
 
     def _check_beginning(self, handle: Expression, node: ast.expr) -> None:
-        if self.reach.refused:
-            raise KernelError("E810", self.reach.refused, node, self.reach.hint)
+        if self.scope.reach.refused:
+            raise KernelError("E810", self.scope.reach.refused, node, self.scope.reach.hint)
         base = handle.base if isinstance(handle, Element) else handle
         if not isinstance(base, _BEGINNINGS):
             message = "a reference begins with a field, a local name, an argument or 'entity'"
@@ -140,7 +111,7 @@ class References:
 
     def _check_leads(self, name: str, handle: Expression, node: ast.Attribute | ast.expr) -> None:
         """Raise E810 where a component's rows cannot be referred to."""
-        reach = self.reach
+        reach = self.scope.reach
         if name in reach.chunked:
             message = f"nothing refers to rows of {quote(name)}: it lives in archetypes"
             raise KernelError("E810", message, node)
@@ -159,7 +130,8 @@ class References:
 
     def _field(self, name: str, handle: Expression, node: ast.Attribute) -> Referred:
         self._check_leads(name, handle, node)
-        fields, owner = self.reach.components[name].fields, OWN if self.reach.home == name else name
+        reach = self.scope.reach
+        fields, owner = reach.components[name].fields, OWN if reach.home == name else name
         found = self.scope.field(fields, owner, name, node)
         field = next(one for one in fields if one.name == found.name)
         default = absent_elements(field, found.type)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.operations import CONSTANTS, TRUTHS
@@ -36,13 +36,56 @@ LINKS: Final = frozenset(
 """Columns that managers keep."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The rows that a kernel may refer to."""
+
+    components: Mapping[str, Component] = field(default_factory=dict)
+    """Those whose fields are known: of a component's kernel its own."""
+    names: Collection[str] = ()
+    """All components."""
+    home: str = OWN
+    """The component whose kernel it is; none of the world's."""
+    chunked: Collection[str] = ()
+    """Components without managers."""
+    refused: str = ""
+    """Why nothing can be referred to, if so."""
+    hint: str = ""
+
+    @property
+    def of_the_world(self) -> str:
+        """What to do instead in a component's kernel."""
+        return f"make it a kernel of the world: over: {self.home}"
+
+    def stands(self, name: str, handle: Expression) -> bool:
+        """Whether rows of a component stand on what a handle leads to, a cell."""
+        component = self.components.get(name)
+        on = None if component is None else component.on
+        return on is not None and handle.type.kind == f"id<{on.grid}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Fates:
+    """Who may die or be born in a kernel."""
+
+    over: str = ""
+    """The component whose rows these are, if they are nobody's."""
+    bundles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The components of each."""
+    refused: str = ""
+    """Why nobody may, if so."""
+    hint: str = ""
+
+
 @dataclass(slots=True)
 class Scope:
     """The names of one kernel. Locals join as steps set them."""
 
+    reach: Reach
+    fates: Fates
+    diagnostics: Diagnostics
     fields: Mapping[str, Field] = field(default_factory=dict)  # of the component itself
     components: Mapping[str, Component] = field(default_factory=dict)  # that a world kernel names
-    home: str = ""  # the component whose kernel it is
     absent: Mapping[str, str] = field(default_factory=dict)  # other components → why not
     enums: Mapping[str, Enum] = field(default_factory=dict)
     arguments: Mapping[str, Argument] = field(default_factory=dict)
@@ -99,7 +142,8 @@ class Scope:
             message = f"{quote(name)} is kept by the manager: a kernel cannot use it"
             return KernelError("E805", message, node, hint)
         if name == TICK and OWN not in self.may_lack:
-            hint = f"a kernel of the world over {self.home} knows the time" if self.home else ""
+            home = self.reach.home
+            hint = f"a kernel of the world over {home} knows the time" if home else ""
             return KernelError("E802", "'tick' is the time of the world", node, hint)
         if name in self.components or name in self.absent:
             hint = f"name one of its fields, as in {name}.value"

@@ -181,13 +181,13 @@ def told_apart(component: Component, named: str = OWN) -> FieldValue | NoDraws:
     return NoDraws(message, "give it ids: true, or the kernel a u64 field as its key")
 
 
-def key_of(kernel: Kernel, scope: Scope, diagnostics: Diagnostics) -> FieldValue | None:
+def key_of(kernel: Kernel, scope: Scope) -> FieldValue | None:
     """The field that a kernel names as its key; reports E812 and E802 if it is none."""
     text = Text(kernel.key, kernel.marks["key"])
     try:
         return _field(text.expression(), scope)
     except KernelError as error:
-        text.report(error, diagnostics)
+        text.report(error, scope.diagnostics)
         return None
 
 

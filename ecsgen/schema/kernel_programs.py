@@ -19,10 +19,10 @@ from ecsgen.kernels.expressions import (
     target_of,
     typed_step,
 )
-from ecsgen.kernels.fates import Fates, typed_fate
+from ecsgen.kernels.fates import typed_fate
 from ecsgen.kernels.grid_words import grid_facts
-from ecsgen.kernels.references import Reach, absent_elements
-from ecsgen.kernels.scope import Scope, value_type
+from ecsgen.kernels.references import absent_elements
+from ecsgen.kernels.scope import Fates, Reach, Scope, value_type
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
 from ecsgen.model import Component, Kernel, Query, Reduction, World, flat_bundle
 from ecsgen.model.programs import (
@@ -62,91 +62,79 @@ _PARENTS: Final = re.compile(r"\bparent\s*\.")
 def typed_kernel(
     kernel: Kernel,
     scope: Scope,
-    reach: Reach,
     apart: FieldValue | NoDraws,
-    asked: Callable[[Kernel, Scope, Diagnostics], tuple[Near, ...]],
-    fates: Fates,
+    asked: Callable[[Kernel, Scope], tuple[Near, ...]],
     known: Known,
-    diagnostics: Diagnostics,
 ) -> Kernel:
     """The kernel with its program; one error per text at most.
 
     `apart`: what tells rows apart where it names no key. `asked`: whom rows ask.
     """
-    scope.takes_turns = _takes_turns(kernel, reach, scope, diagnostics)
-    who = _who(kernel, scope, apart, diagnostics)
+    scope.takes_turns = _takes_turns(kernel, scope)
+    who = _who(kernel, scope, apart)
     scope.arguments = _arguments(kernel, known)
     scope.wrong |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
-    nears = asked(kernel, scope, diagnostics)
+    nears = asked(kernel, scope)
     if _names_parent(kernel, scope):
-        reach = replace(reach, refused="a kernel that reads 'parent' refers to no other rows")
-        fates = replace(fates, refused="nobody dies or is born in a kernel that reads 'parent'")
+        refused = "a kernel that reads 'parent' refers to no other rows"
+        scope.reach = replace(scope.reach, refused=refused)
+        refused = "nobody dies or is born in a kernel that reads 'parent'"
+        scope.fates = replace(scope.fates, refused=refused)
     first = 1 if kernel.turns == "random" else 0  # the first one tells whose turn it is
-    where, drawn = numbered(_condition(kernel, scope, reach, diagnostics), first)
-    steps, drawn = _steps(kernel, scope, reach, fates, drawn, diagnostics)
-    _check_effect(kernel, steps, scope, diagnostics)
-    program = _program(kernel, scope, where, steps, who if drawn else None, nears, reach)
-    check_parents(kernel, program, diagnostics)
+    where, drawn = numbered(_condition(kernel, scope), first)
+    steps, drawn = _steps(kernel, scope, drawn)
+    _check_effect(kernel, steps, scope)
+    program = _program(kernel, scope, where, steps, who if drawn else None, nears)
+    check_parents(kernel, program, scope.diagnostics)
     if program.climbs:
-        _refuse_each(kernel, diagnostics)
+        _refuse_each(kernel, scope.diagnostics)
     return replace(kernel, program=program)
 
 
-def _who(
-    kernel: Kernel, scope: Scope, apart: FieldValue | NoDraws, diagnostics: Diagnostics
-) -> FieldValue | None:
+def _who(kernel: Kernel, scope: Scope, apart: FieldValue | NoDraws) -> FieldValue | None:
     """What tells rows apart; where nothing does, draws are refused from here on (E812)."""
-    who = key_of(kernel, scope, diagnostics) if kernel.key else apart
+    who = key_of(kernel, scope) if kernel.key else apart
     if not isinstance(who, NoDraws):
         return who
     scope.no_draws = who
     if kernel.turns == "random":
-        diagnostics.add("E812", who.message, kernel.marks["turns"], hint=who.hint)
+        scope.diagnostics.add("E812", who.message, kernel.marks["turns"], hint=who.hint)
     return None
 
 
-def _steps(
-    kernel: Kernel,
-    scope: Scope,
-    reach: Reach,
-    fates: Fates,
-    drawn: int,
-    diagnostics: Diagnostics,
-) -> tuple[tuple[Step, ...], int]:
+def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[Step, ...], int]:
     """The steps that are right, and how many random numbers there are with theirs."""
-    parsed = _parsed(kernel, diagnostics)
+    parsed = _parsed(kernel, scope.diagnostics)
     ways: dict[str, tuple[str, int]] = {}
     scope.later = local_names([step for _, step in parsed], scope)
-    check_neighbour_names(parsed, scope, diagnostics)
-    _check_locals(parsed, scope, diagnostics)
+    check_neighbour_names(parsed, scope)
+    _check_locals(parsed, scope)
     steps: list[Step] = []
     for text, step in parsed:
         try:
             shown = " ".join(text.content.split())
             if isinstance(step, ast.Call):
-                made = typed_fate(step, shown, scope, reach, fates)
+                made = typed_fate(step, shown, scope)
             else:
-                made = typed_step(step, shown, scope, reach)
+                made = typed_step(step, shown, scope)
             if not scope.takes_turns:
                 check_way(made, target_of(step), text.mark.line, ways)
             made, drawn = with_numbers(made, drawn)
             steps.append(made)
         except KernelError as error:
-            text.report(error, diagnostics)
+            text.report(error, scope.diagnostics)
             target = target_of(step)
             if isinstance(target, ast.Name) and target.id in scope.later:
                 scope.wrong |= {target.id}
     return tuple(steps), drawn
 
 
-def _check_effect(
-    kernel: Kernel, steps: tuple[Step, ...], scope: Scope, diagnostics: Diagnostics
-) -> None:
+def _check_effect(kernel: Kernel, steps: tuple[Step, ...], scope: Scope) -> None:
     """Report a kernel that changes nothing (E402), if all of it could be read."""
     is_judged = len(steps) == len(kernel.steps) and OWN not in scope.may_lack
     if is_judged and all(isinstance(step.target, Local) for step in steps):
         message = f"the kernel {quote(kernel.name)} assigns to no field"
-        diagnostics.add("E402", message, kernel.marks[""])
+        scope.diagnostics.add("E402", message, kernel.marks[""])
 
 
 def _program(
@@ -156,10 +144,9 @@ def _program(
     steps: tuple[Step, ...],
     who: FieldValue | None,
     nears: tuple[Near, ...],
-    reach: Reach,
 ) -> Program:
     effects = effects_of(where, steps, who if kernel.key else None)
-    watched, knows_grids = grid_facts(where, steps, nears, reach)
+    watched, knows_grids = grid_facts(where, steps, nears, scope.reach)
     return Program(
         arguments=tuple(scope.arguments.values()),
         where=where,
@@ -180,17 +167,17 @@ def _names_parent(kernel: Kernel, scope: Scope) -> bool:
     return scope.has_parent and any(map(_PARENTS.search, (kernel.where, *kernel.steps)))
 
 
-def _takes_turns(kernel: Kernel, reach: Reach, scope: Scope, diagnostics: Diagnostics) -> bool:
+def _takes_turns(kernel: Kernel, scope: Scope) -> bool:
     """Whether its rows take turns; reports E815 where they cannot."""
     if not kernel.turns:
         return False
     message = ""
-    if reach.refused:
+    if scope.reach.refused:
         message = "the rows of chunks take no turns"
     elif _names_parent(kernel, scope):
         message = "a kernel that reads 'parent' goes level by level: its rows take no turns"
     if message:
-        diagnostics.add("E815", message, kernel.marks["turns"])
+        scope.diagnostics.add("E815", message, kernel.marks["turns"])
     return not message
 
 
@@ -223,16 +210,14 @@ def _arguments(kernel: Kernel, known: Known) -> dict[str, Argument]:
     return found
 
 
-def _condition(
-    kernel: Kernel | Reduction, scope: Scope, reach: Reach, diagnostics: Diagnostics
-) -> Expression | None:
+def _condition(kernel: Kernel | Reduction, scope: Scope) -> Expression | None:
     if "where" not in kernel.marks:
         return None
     text = Text(kernel.where, kernel.marks["where"])
     try:
-        return TypeChecker(scope, reach).condition(text.expression())
+        return TypeChecker(scope).condition(text.expression())
     except KernelError as error:
-        text.report(error, diagnostics)
+        text.report(error, scope.diagnostics)
         return None
 
 
@@ -248,14 +233,13 @@ def _parsed(kernel: Kernel, diagnostics: Diagnostics) -> list[tuple[Text, Assign
     return found
 
 
-def _check_locals(
-    parsed: list[tuple[Text, Assignment | ast.Call]], scope: Scope, diagnostics: Diagnostics
-) -> None:
+def _check_locals(parsed: list[tuple[Text, Assignment | ast.Call]], scope: Scope) -> None:
     """Locals are names in generated code, so the rules for fields hold; each has its use."""
     if OWN in scope.may_lack:  # some may be meant for fields
         return
     read = {name for _, step in parsed for name in names_read(step)}
     seen: set[str] = set()
+    diagnostics = scope.diagnostics
     for text, step in parsed:
         target = target_of(step)
         if isinstance(target, ast.Name) and target.id in scope.later - seen:
@@ -267,30 +251,20 @@ def _check_locals(
                 diagnostics.add("E806", message, mark, hint=hint)
 
 
-def typed_reduction(
-    reduction: Reduction, scope: Scope, reach: Reach, diagnostics: Diagnostics
-) -> Reduction:
-    """The reduction with the expression of one row's value."""
-    program = folded(reduction, scope, reach, diagnostics)
-    return reduction if program is None else replace(reduction, program=program)
-
-
-def folded(
-    reduction: Reduction, scope: Scope, reach: Reach, diagnostics: Diagnostics
-) -> Folding | None:
+def folded(reduction: Reduction, scope: Scope) -> Folding | None:
     """The value of one row; None where there is none."""
-    where = _condition(reduction, scope, reach, diagnostics)
+    where = _condition(reduction, scope)
     text = Text(reduction.expression, reduction.marks["expression"])
     try:
         node = text.expression()
-        checker = TypeChecker(scope, reach)
+        checker = TypeChecker(scope)
         value = checker.condition(node) if reduction.how == "count" else checker.value(node)
         if reduction.how != "count" and not value.type.is_number:
             hint = "'count' tells in how many rows it is true" if value.type.is_bool else ""
             message = f"{quote(reduction.how)} takes numbers, not {value.type}"
             raise KernelError("E803", message, node, hint)
     except KernelError as error:
-        text.report(error, diagnostics)
+        text.report(error, scope.diagnostics)
         return None
     reads = tuple(field.text for field in fields_in(where, value))
     return Folding(value, where, reads)
@@ -326,6 +300,9 @@ def with_programs(
 
     def scope(is_reduction: bool) -> Scope:
         return Scope(
+            none if is_reduction else reach,
+            fates,
+            diagnostics,
             fields=fields,
             enums=known.sound_enums,
             hidden=hidden,
@@ -337,7 +314,6 @@ def with_programs(
             no_draws=_NO_REDUCTION if is_reduction else None,
             wrong=refused.names | known.wrong_enums,
             may_lack=frozenset([OWN] if refused.more else []),
-            home=component.name,
             standing={OWN: component} if component.on is not None else {},
         )
 
@@ -348,21 +324,12 @@ def with_programs(
     reach = Reach(own, known.components, home)
     fates = Fates(refused=_NO_FATES, hint=reach.of_the_world)
     none = replace(reach, refused="reductions refer to no other rows", hint=_BY_A_KERNEL)
-    kernels = (
-        typed_kernel(
-            one,
-            scope(False),
-            reach,
-            told_apart(component),
-            partial(own_neighbours, component, components),
-            fates,
-            known,
-            diagnostics,
-        )
-        for one in component.kernels
-    )
+    asked = partial(own_neighbours, component, components)
+    apart = told_apart(component)
+    kernels = (typed_kernel(one, scope(False), apart, asked, known) for one in component.kernels)
     reductions = (
-        typed_reduction(one, scope(True), none, diagnostics) for one in component.reductions
+        replace(one, program=folded(one, scope(True)) or one.program)
+        for one in component.reductions
     )
     return replace(component, kernels=tuple(kernels), reductions=tuple(reductions))
 
@@ -377,14 +344,25 @@ class WorldNames:
     components: Mapping[str, Component]
     refused: Mapping[str, Refused]
     known: Known
+    diagnostics: Diagnostics
 
     def over(self, over: str) -> Scope:
         """The names of what runs over a group, query or component."""
-        members, absent = _members(self.world, over, self.components)
+        world, query = self.world, self.world.query(over)
+        members, absent = _members(world, over, self.components)
+        is_chunked = query is not None and query.chunked
+        alone = "kernels over chunks refer to no other rows" if is_chunked else ""
+        lasting = "nobody dies or is born in a kernel over chunks" if is_chunked else ""
+        one = self.components.get(over)
+        nobodys = over if one is not None and one.owner == "none" else ""
+        bundles = {name: flat_bundle(name, dict(world.bundles)) for name, _ in world.bundles}
         hidden = {f"{name}.{one.name}" for name, c in self.components.items() for one in c.apart}
         refused = self.refused.items()
         wrong = {f"{name}.{field}" for name, found in refused for field in found.names}
         return Scope(
+            Reach(self.components, self.known.components, chunked=world.archetypes, refused=alone),
+            Fates(nobodys, bundles, lasting),
+            self.diagnostics,
             components=members,
             absent=absent,
             enums=self.known.sound_enums,
@@ -394,20 +372,21 @@ class WorldNames:
             has_tick=True,
         )
 
-    def folded(self, column: Reduction, diagnostics: Diagnostics) -> Folding | None:
+    def folded(self, column: Reduction) -> Folding | None:
         """The value of one row for a table, which leads to no others; None where there is none."""
         scope = self.over(column.over)
+        scope.diagnostics = self.diagnostics.all_as("E520")
         scope.is_reduction, scope.no_draws = True, _NO_REDUCTION
         absent = scope.absent.items()
         scope.absent = {
             name: why.replace("the kernel runs", "the column is") for name, why in absent
         }
         refusal = "tables refer to no other rows"
-        reach = Reach(self.components, self.known.components, refused=refusal, hint=_BY_A_KERNEL)
-        return folded(column, scope, reach, diagnostics)
+        scope.reach = replace(scope.reach, chunked=(), refused=refusal, hint=_BY_A_KERNEL)
+        return folded(column, scope)
 
 
-def with_world_programs(names: WorldNames, diagnostics: Diagnostics) -> World:
+def with_world_programs(names: WorldNames) -> World:
     """The world with compiled kernels; reports as `with_programs`."""
     world, components = names.world, names.components
     kernels = []
@@ -422,11 +401,8 @@ def with_world_programs(names: WorldNames, diagnostics: Diagnostics) -> World:
         scope.may_be_dead = scope.bearer is not None and world.query(kernel.over) is None
         scope.standing = {name: one for name, one in members.items() if one.on is not None}
         apart = _told_apart_over(kernel.over, members)
-        reach = _reach(world, kernel, components, names.known)
         asked = partial(world_neighbours, world, components, names.sources)
-        fates = _fates(world, kernel, components, reach)
-        typed = typed_kernel(kernel, scope, reach, apart, asked, fates, names.known, diagnostics)
-        kernels.append(typed)
+        kernels.append(typed_kernel(kernel, scope, apart, asked, names.known))
     return replace(world, kernels=tuple(kernels))
 
 
@@ -444,27 +420,6 @@ def _told_apart_over(over: str, members: Mapping[str, Component]) -> FieldValue 
     if over in members:
         return told_apart(members[over], over)
     return FieldValue(HANDLE, ENTITY, next(iter(members), ""))
-
-
-def _reach(
-    world: World, kernel: Kernel, components: Mapping[str, Component], known: Known
-) -> Reach:
-    """The rows that a kernel of the world may refer to."""
-    query = world.query(kernel.over)
-    is_chunked = query is not None and query.chunked
-    refused = "kernels over chunks refer to no other rows" if is_chunked else ""
-    return Reach(components, known.components, chunked=world.archetypes, refused=refused)
-
-
-def _fates(
-    world: World, kernel: Kernel, components: Mapping[str, Component], reach: Reach
-) -> Fates:
-    """Who may die or be born in a kernel of the world."""
-    over = components.get(kernel.over)
-    nobodys = kernel.over if over is not None and over.owner == "none" else ""
-    bundles = {name: flat_bundle(name, dict(world.bundles)) for name, _ in world.bundles}
-    refused = "nobody dies or is born in a kernel over chunks" if reach.refused else ""
-    return Fates(nobodys, bundles, refused)
 
 
 def _members(

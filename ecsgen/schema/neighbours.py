@@ -53,7 +53,6 @@ def own_neighbours(
     components: Mapping[str, Component],
     kernel: Kernel,
     scope: Scope,
-    diagnostics: Diagnostics,
 ) -> tuple[Near, ...]:
     """Whom a component's kernel asks: other rows of it, or the grid on which they stand; reports
     E813 and E103."""
@@ -67,16 +66,16 @@ def own_neighbours(
         if among not in components:
             message = f"unknown component {quote(among)}"
             hint = did_you_mean(among, components)
-            diagnostics.add("E508", message, key.marks["among"], hint=hint)
+            scope.diagnostics.add("E508", message, key.marks["among"], hint=hint)
             return None
         message = f"a kernel of {quote(component.name)} asks rows of its own"
         message += f", or cells of {quote(grid.name)}" if grid is not None else ""
         hint = f"make it a kernel of the world: over: {component.name}"
-        diagnostics.add("E810", message, key.marks["among"], hint=hint)
+        scope.diagnostics.add("E810", message, key.marks["among"], hint=hint)
         return None
 
     askers = Askers({OWN: component}, found, components)
-    return _neighbourhoods(kernel, askers, scope, diagnostics)
+    return _neighbourhoods(kernel, askers, scope)
 
 
 def world_neighbours(
@@ -85,7 +84,6 @@ def world_neighbours(
     sources: frozenset[str],
     kernel: Kernel,
     scope: Scope,
-    diagnostics: Diagnostics,
 ) -> tuple[Near, ...]:
     """Whom a kernel of the world asks: rows of a group, query or component; reports as
     `own_neighbours`."""
@@ -94,12 +92,12 @@ def world_neighbours(
         if not among:
             return scope.components
         if among not in sources:
-            _report_among(world, components, key, diagnostics)
+            _report_among(world, components, key, scope.diagnostics)
             return None
         return {name: components[name] for name in world.members_of(among)}
 
     askers = Askers(scope.components, found, components)
-    return _neighbourhoods(kernel, askers, scope, diagnostics)
+    return _neighbourhoods(kernel, askers, scope)
 
 
 def _report_among(
@@ -116,9 +114,7 @@ def _report_among(
 # --- All neighbourhoods of a kernel ---------------------------------------------------------------
 
 
-def _neighbourhoods(
-    kernel: Kernel, askers: Askers, scope: Scope, diagnostics: Diagnostics
-) -> tuple[Near, ...]:
+def _neighbourhoods(kernel: Kernel, askers: Askers, scope: Scope) -> tuple[Near, ...]:
     """Whom rows ask; the scope knows their names from now on."""
     scope.wrong_near = "…" in kernel.marks
     if not kernel.near:
@@ -126,7 +122,7 @@ def _neighbourhoods(
     known: dict[str, Neighbourhood] = {}
     nears = []
     for key in kernel.near:
-        made = _Making(kernel, key, askers, scope, diagnostics).made()
+        made = _Making(kernel, key, askers, scope).made()
         if made is not None:
             known[key.name], near = made
             nears += [near] if near is not None else []
@@ -134,26 +130,16 @@ def _neighbourhoods(
         scope.wrong_near = True
         return ()
     scope.near = Neighbourhoods(known, scope.field)
-    _check_names(kernel, askers, scope, diagnostics)
+    _check_names(kernel, askers, scope)
     return tuple(nears) if len(nears) == len(known) else ()
 
 
 class _Making:
     """One neighbourhood."""
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        key: NearKey,
-        askers: Askers,
-        scope: Scope,
-        diagnostics: Diagnostics,
-    ) -> None:
-        self._kernel = kernel
-        self._key = key
-        self._askers = askers
-        self._scope = scope
-        self._diagnostics = diagnostics
+    def __init__(self, kernel: Kernel, key: NearKey, askers: Askers, scope: Scope) -> None:
+        self._kernel, self._key, self._askers, self._scope = kernel, key, askers, scope
+        self._diagnostics = scope.diagnostics
 
     def made(self) -> tuple[Neighbourhood, Near | None] | None:
         """What names of it stand for, and what it is, if the radius is right; None if nobody can
@@ -336,9 +322,10 @@ def bearer_of(members: Members) -> str | None:
 # --- Names that mean something of neighbours ------------------------------------------------------
 
 
-def _check_names(kernel: Kernel, askers: Askers, scope: Scope, diagnostics: Diagnostics) -> None:
+def _check_names(kernel: Kernel, askers: Askers, scope: Scope) -> None:
     """Report E103 for names that mean something of neighbours, and something else."""
     assert scope.near is not None
+    diagnostics = scope.diagnostics
     for name in sorted(scope.near.names):
         if name in scope.arguments:
             _report("argument", name, kernel.marks[f"args.{name}"], diagnostics)
@@ -353,10 +340,9 @@ def _check_names(kernel: Kernel, askers: Askers, scope: Scope, diagnostics: Diag
             diagnostics.add("E103", message, key.marks[""])
 
 
-def check_neighbour_names(
-    parsed: list[tuple[Text, Assignment | ast.Call]], scope: Scope, diagnostics: Diagnostics
-) -> None:
+def check_neighbour_names(parsed: list[tuple[Text, Assignment | ast.Call]], scope: Scope) -> None:
     """Report E103 for steps that set such a name."""
+    diagnostics = scope.diagnostics
     for text, step in parsed if scope.near is not None else ():
         target = target_of(step)
         assert scope.near is not None

@@ -57,9 +57,10 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
     members = {component.name: component for component in built}
     faults = {draft.name: refused(draft, members[draft.name]) for draft in components.values()}
     for place, draft in enumerate(drafts.worlds):
-        names = WorldNames(worlds[place], sources_read(draft, components), members, faults, known)
-        tables = TableBuilder(draft, names, diagnostics).tables
-        worlds[place] = replace(with_world_programs(names, diagnostics), records=tables)
+        sources = sources_read(draft, components)
+        names = WorldNames(worlds[place], sources, members, faults, known, diagnostics)
+        tables = TableBuilder(draft, names).tables
+        worlds[place] = replace(with_world_programs(names), records=tables)
     whole = {name for name, draft in components.items() if _is_read(draft)}
     for draft, world in zip(drafts.worlds, worlds, strict=True):
         own = {""} if _is_read(draft) else set()

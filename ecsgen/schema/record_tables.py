@@ -48,7 +48,6 @@ class TableBuilder:
 
     draft: Draft[WorldSpec]
     names: WorldNames
-    diagnostics: Diagnostics
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -63,7 +62,7 @@ class TableBuilder:
         )
 
     def _report(self, message: str, mark: Mark, hint: str = "") -> None:
-        self.diagnostics.add("E520", message, mark, hint=hint)
+        self.names.diagnostics.add("E520", message, mark, hint=hint)
 
     # --- columns of reductions -------------------------------------------------------------------
 
@@ -105,7 +104,7 @@ class TableBuilder:
             try:
                 nodes.append(text.expression())
             except KernelError as error:
-                text.report(error, self.diagnostics.all_as("E520"))
+                text.report(error, self.names.diagnostics.all_as("E520"))
                 return None
         if isinstance(nodes[0], ast.Name) and column.how == "count":
             name = nodes[0].id
@@ -150,7 +149,7 @@ class TableBuilder:
         return name in self.names.sources
 
     def _typed(self, column: Reduction) -> Reduction | None:
-        program = self.names.folded(column, self.diagnostics.all_as("E520"))
+        program = self.names.folded(column)
         if program is None:
             return None
         type_ = program.value.type
@@ -206,7 +205,7 @@ class TableBuilder:
                 hint = did_you_mean(name, [one.name for one in component.fields])
                 self._report(f"{owner} has no field {quote(name)}", mark, hint)
             return None
-        if not check_member(name, "a column", mark, self.diagnostics, taken=COLUMN_NAMES):
+        if not check_member(name, "a column", mark, self.names.diagnostics, taken=COLUMN_NAMES):
             return None
         if field.type.base not in _RECORDED or field.type.shape:
             what = "columns are numbers, bools, enums or handles without shape"
