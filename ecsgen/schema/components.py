@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import Final
 
-from ecsgen.diagnostics import Diagnostics, closest, did_you_mean, quote
+from ecsgen.diagnostics import closest, did_you_mean, quote
 from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mark, Reduction, Space
 from ecsgen.model.columns import chunk_row_bytes, chunk_rows, split_names
 from ecsgen.model.programs import PARENT
@@ -37,21 +37,18 @@ _UNSPLIT: Final = (Base.STR, Base.BYTES, Base.OBJECT)
 
 
 def build_component(
-    draft: Draft[ComponentSpec],
-    drafts: Mapping[str, Draft[ComponentSpec]],
-    known: Known,
-    diagnostics: Diagnostics,
+    draft: Draft[ComponentSpec], drafts: Mapping[str, Draft[ComponentSpec]], known: Known
 ) -> Component:
     """The component, with the fields that are right; reports E10x, E112, E40x and E51x."""
     spec = draft.spec
-    builder = _Builder(draft, known, diagnostics)
+    builder = _Builder(draft, known)
     fields = builder.fields()
     kernels, reductions = builder.methods()
     builder.claim_split_columns(fields)
     builder.claim_methods(fields)
     if spec.grid is None:
-        check_policies(draft, diagnostics)
-    standing = build_standing(draft, fields, drafts, diagnostics)
+        check_policies(draft)
+    standing = build_standing(draft, fields, drafts)
     if standing is not None:
         fields = tuple(replace(one, stands=one.name == standing.field) for one in fields)
     return Component(
@@ -71,8 +68,8 @@ def build_component(
         reserve=whole_lines(spec.reserve),
         asked=asked(keys("component"), spec),
         capacity=spec.capacity,
-        space=_space(draft, fields, diagnostics),
-        grid=build_grid(draft, diagnostics),
+        space=_space(draft, fields),
+        grid=build_grid(draft),
         on=standing,
         kernels=kernels,
         reductions=reductions,
@@ -95,11 +92,10 @@ def refused(draft: Draft[ComponentSpec], component: Component) -> Refused:
 class _Builder:
     """One component's fields, kernels and reductions, which share one space of names."""
 
-    def __init__(self, draft: Draft[ComponentSpec], known: Known, diagnostics: Diagnostics) -> None:
+    def __init__(self, draft: Draft[ComponentSpec], known: Known) -> None:
         self._draft = draft
         self._known = known
-        self._diagnostics = diagnostics
-        self._claims = Claims(diagnostics)
+        self._claims = Claims(draft.diagnostics)
 
     def fields(self) -> tuple[Field, ...]:
         fields = []
@@ -118,11 +114,11 @@ class _Builder:
         try:
             type_ = parse_type(spec.type, self._known, f"field {quote(name)}")
         except BadTypeError as problem:
-            self._diagnostics.add(problem.code, problem.message, place, hint=problem.hint)
+            self._draft.report(problem.code, problem.message, place, hint=problem.hint)
             return None
         if spec.split and (not type_.shape or type_.base in _UNSPLIT):
             message = f"the field {quote(name)} has no shape to split"
-            self._diagnostics.add("E109", message, self._draft.key(*path, "split"))
+            self._draft.report("E109", message, self._draft.key(*path, "split"))
         self._check_keys(name, spec, type_)
         node = self._draft.node.at(*path)
         marks = {} if node is None or short else node.keys
@@ -147,7 +143,7 @@ class _Builder:
                 place = draft.key(*(path if refused.is_of_field else ()), refused.key)
                 why = f"{refused.why} on line {place.line}"
                 message = f"the field {quote(name)} cannot be {key}: {why}"
-                self._diagnostics.add(_KEYS[key].refusal, message, draft.key(*path, key))
+                self._draft.report(_KEYS[key].refusal, message, draft.key(*path, key))
 
     def _default(self, name: str, type_: FieldType) -> Default:
         enum = self._known.enums.get(type_.target) if type_.base is Base.ENUM else None
@@ -156,7 +152,7 @@ class _Builder:
             try:
                 return check_default(node, type_, enum)
             except BadDefaultError as bad:
-                self._diagnostics.add(
+                self._draft.report(
                     bad.code, f"field {quote(name)}: {bad.message}", bad.mark, hint=bad.hint
                 )
         return empty_default(type_, enum)
@@ -169,41 +165,41 @@ class _Builder:
             hint = f"did you mean {quote(near)}?" if near else ""
             if not _TAG.fullmatch(tag):
                 message = f"{quote(tag)} is not a tag: tags are lower-case words"
-                self._diagnostics.add("E110", message, mark, hint=hint)
+                self._draft.report("E110", message, mark, hint=hint)
             elif tag in seen:
                 message = f"the tag {quote(tag)} of field {quote(name)} is given twice"
-                self._diagnostics.add("E110", message, mark)
+                self._draft.report("E110", message, mark)
             elif near == tag and not seen.isdisjoint(_BUILT_IN_TAGS):
                 message = f"the field {quote(name)} cannot be both hot and cold"
-                self._diagnostics.add("E110", message, mark)
+                self._draft.report("E110", message, mark)
             elif near and near != tag:
                 message = f"the tag {quote(tag)} has no meaning of its own"
-                self._diagnostics.add("H102", message, mark, hint=hint)
+                self._draft.report("H102", message, mark, hint=hint)
             seen.add(tag)
 
     def methods(self) -> tuple[tuple[Kernel, ...], tuple[Reduction, ...]]:
-        draft, diagnostics = self._draft, self._diagnostics
+        draft = self._draft
         names = frozenset(draft.spec.fields_)
         kernels = []
         for name, kernel in draft.spec.kernels.items():
             self._claim(name, "a kernel", draft.key("kernels", name))
-            built = build_kernel(draft, name, kernel, names, self._known, diagnostics)
+            built = build_kernel(draft, name, kernel, names, self._known)
             kernels.append(built)
         reductions = []
         for name, reduction in draft.spec.reductions.items():
             self._claim(name, "a reduction", draft.key("reductions", name))
-            one = build_reduction(draft, name, reduction, diagnostics)
+            one = build_reduction(draft, name, reduction)
             if one is not None:
                 reductions.append(one)
         return tuple(kernels), tuple(reductions)
 
     def _claim(self, name: str, what: str, mark: Mark) -> None:
-        if not check_member(name, what, mark, self._diagnostics, taken=self._taken(name)):
+        if not check_member(name, what, mark, self._draft.diagnostics, taken=self._taken(name)):
             return
         own = {self._draft.name, *(self._draft.name + suffix for suffix in DERIVED_CLASSES)}
         if name in own or name in self._known.enums:
             message = f"{quote(name)} cannot be the name of {what}: it is the name of a class"
-            self._diagnostics.add("E103", message, mark)
+            self._draft.report("E103", message, mark)
         else:
             self._claims.claim(name, what, mark)
 
@@ -229,9 +225,7 @@ class _Builder:
                     self._claims.claim(method.format(x=field.name), what, field.marks[key])
 
 
-def check_chunk(
-    draft: Draft[WorldSpec], components: Sequence[Component], diagnostics: Diagnostics
-) -> None:
+def check_chunk(draft: Draft[WorldSpec], components: Sequence[Component]) -> None:
     """Report E511: an entity may have all components, so a row with all of them must fit."""
     archetypes = draft.spec.archetypes
     if archetypes is None:
@@ -251,31 +245,26 @@ def check_chunk(
     )
     written = "chunk" in archetypes.model_fields_set
     mark = draft.value("archetypes", "chunk") if written else draft.key("archetypes")
-    diagnostics.add("E511", message, mark, hint=hint)
+    draft.report("E511", message, mark, hint=hint)
 
 
 _SHAPES = ((2,), (3,))
 
 
-def _space(
-    draft: Draft[ComponentSpec], fields: tuple[Field, ...], diagnostics: Diagnostics
-) -> Space | None:
+def _space(draft: Draft[ComponentSpec], fields: tuple[Field, ...]) -> Space | None:
     """The space of a component, if it has one that is right; reports E513."""
     spec = draft.spec.space
     if spec is None:
         return None
-    field = _space_field(draft, spec, fields, diagnostics)
+    field = _space_field(draft, spec, fields)
     if field is None:
         return None
-    wrap = _wrap(draft, spec, field, diagnostics)
+    wrap = _wrap(draft, spec, field)
     return None if wrap is None else Space(field.name, wrap)
 
 
 def _space_field(
-    draft: Draft[ComponentSpec],
-    spec: SpaceSpec,
-    fields: tuple[Field, ...],
-    diagnostics: Diagnostics,
+    draft: Draft[ComponentSpec], spec: SpaceSpec, fields: tuple[Field, ...]
 ) -> Field | None:
     mark = draft.value("space", "field")
     field = next((one for one in fields if one.name == spec.field), None)
@@ -284,7 +273,7 @@ def _space_field(
         was_refused = node is not None and (spec.field in node.keys or not node.complete)
         if not was_refused and draft.node.complete:
             hint = did_you_mean(spec.field, [one.name for one in fields])
-            diagnostics.add("E513", f"the space {quote(spec.field)} is no field", mark, hint=hint)
+            draft.report("E513", f"the space {quote(spec.field)} is no field", mark, hint=hint)
         return None
     if field.type.base is not Base.FLOAT or field.type.shape not in _SHAPES:
         place = field.marks["type"]
@@ -292,19 +281,17 @@ def _space_field(
             f"a space is f32 or f64 of shape [2] or [3], and {quote(field.name)} is "
             f"{field.type.text} on line {place.line}"
         )
-        diagnostics.add("E513", message, mark)
+        draft.report("E513", message, mark)
         return None
     if draft.spec.cold == "indirect" and field.is_cold:
         message = f"the space {quote(field.name)} is in the second, cold buffer"
         hint = "only some rows have it there; tag it hot, or keep it inline"
-        diagnostics.add("E513", message, mark, hint=hint)
+        draft.report("E513", message, mark, hint=hint)
         return None
     return field
 
 
-def _wrap(
-    draft: Draft[ComponentSpec], spec: SpaceSpec, field: Field, diagnostics: Diagnostics
-) -> tuple[float, ...] | None:
+def _wrap(draft: Draft[ComponentSpec], spec: SpaceSpec, field: Field) -> tuple[float, ...] | None:
     axes = field.type.shape[0]
     if spec.wrap is None:
         return (0.0,) * axes
@@ -314,10 +301,10 @@ def _wrap(
     if len(spec.wrap) != axes:
         message = f"'wrap' has {len(spec.wrap)} sizes, and {quote(field.name)} {axes} axes"
         hint = "0 leaves an axis open"
-        diagnostics.add("E513", message, draft.value("space", "wrap"), hint=hint)
+        draft.report("E513", message, draft.value("space", "wrap"), hint=hint)
         return None
     wrong = [k for k, size in enumerate(spec.wrap) if not (isfinite(size) and size >= 0)]
     for place in wrong:
         message = f"a size is a finite number from 0, not {spec.wrap[place]}"
-        diagnostics.add("E513", message, draft.value("space", "wrap", place))
+        draft.report("E513", message, draft.value("space", "wrap", place))
     return None if wrong else tuple(float(size) for size in spec.wrap)

@@ -26,7 +26,12 @@ class Draft(Generic[Spec]):
     spec: Spec
     node: Node
     source: str  # the file, relative to the schema folder
+    diagnostics: Diagnostics
     by_default: tuple[str, ...] = ()  # keys that have the project's default
+
+    def report(self, code: str, message: str, mark: Mark, hint: str = "") -> None:
+        """Report what is wrong with it, or with how others name it."""
+        self.diagnostics.add(code, message, mark, hint=hint)
 
     def key(self, *path: str | int) -> Mark:
         """The mark of a key."""
@@ -59,11 +64,11 @@ class Drafts:
             return
         spec = validate(node, KINDS[kind], diagnostics)
         if isinstance(spec, ComponentSpec):
-            self.components.append(Draft(spec.component, spec, node, source))
+            self.components.append(Draft(spec.component, spec, node, source, diagnostics))
         elif isinstance(spec, EnumSpec):
-            self.enums.append(Draft(spec.enum, spec, node, source))
+            self.enums.append(Draft(spec.enum, spec, node, source, diagnostics))
         elif isinstance(spec, WorldSpec):
-            self.worlds.append(Draft(spec.world, spec, node, source))
+            self.worlds.append(Draft(spec.world, spec, node, source, diagnostics))
 
 
 def _kind(node: Node, diagnostics: Diagnostics) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ecsgen.diagnostics import Diagnostics, quote
+from ecsgen.diagnostics import quote
 from ecsgen.model import Enum
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.language.component_keys import EnumSpec, MemberSpec
@@ -41,12 +41,12 @@ def members_of(spec: EnumSpec) -> list[Member]:
     return found
 
 
-def build_enum(draft: Draft[EnumSpec], diagnostics: Diagnostics) -> Enum:
+def build_enum(draft: Draft[EnumSpec]) -> Enum:
     """The enum, with the members that are right; reports E101 to E103 and E111."""
     given = members_of(draft.spec)
-    members = _checked(draft, given, diagnostics)
+    members = _checked(draft, given)
     if draft.spec.flags:
-        _check_bits(draft, members, diagnostics)
+        _check_bits(draft, members)
     numbers = [member.number for member in members]
     zero = draft.spec.flags or 0 in numbers or not numbers
     return Enum(
@@ -65,44 +65,44 @@ def build_enum(draft: Draft[EnumSpec], diagnostics: Diagnostics) -> Enum:
     )
 
 
-def _checked(draft: Draft[EnumSpec], given: list[Member], diagnostics: Diagnostics) -> list[Member]:
+def _checked(draft: Draft[EnumSpec], given: list[Member]) -> list[Member]:
     node = draft.node.at("values")
     if not given and node is not None and node.complete:
-        diagnostics.add("E111", "an enum needs at least one member", draft.key("values"))
+        draft.report("E111", "an enum needs at least one member", draft.key("values"))
     if draft.spec.flags and isinstance(draft.spec.values, list) and len(given) > 64:
         message = f"{len(given)} flags do not fit 64 bits"
-        diagnostics.add("E111", message, draft.value("values", 64))
+        draft.report("E111", message, draft.value("values", 64))
         given = given[:64]
-    claims = Claims(diagnostics)
+    claims = Claims(draft.diagnostics)
     seen: dict[int, str] = {}
     members = []
     for member in given:
         name, number = member.name, member.number
         mark = draft.key(*member.path)
         what = f"a member of {draft.name}"
-        check_member(name, what, mark, diagnostics, taken=MEMBER_NAMES)
+        check_member(name, what, mark, draft.diagnostics, taken=MEMBER_NAMES)
         if not claims.claim(name, what, mark):
             continue
         place, node = draft.value(*member.number_path), draft.node.at(*member.number_path)
         if not 0 <= number < 2**64 and node is not None:
             message = f"a value is a whole number from 0 to 2^64 - 1, not {describe(node)}"
-            diagnostics.add("E111", message, place)
+            draft.report("E111", message, place)
         elif number in seen:
             message = f"{quote(name)} has the value {number} of {quote(seen[number])}"
-            diagnostics.add("E111", message, place)
+            draft.report("E111", message, place)
         else:
             seen[number] = name
             members.append(member)
     return members
 
 
-def _check_bits(draft: Draft[EnumSpec], members: list[Member], diagnostics: Diagnostics) -> None:
+def _check_bits(draft: Draft[EnumSpec], members: list[Member]) -> None:
     single = sum(member.number for member in members if member.number.bit_count() == 1)
     for member in members:
         if stray := member.number & ~single:
             bit = stray & -stray
             message = f"{quote(member.name)} has the bit {bit}, which no flag of its own has"
-            diagnostics.add("E111", message, draft.value(*member.number_path))
+            draft.report("E111", message, draft.value(*member.number_path))
 
 
 def _storage(largest: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Final
 
-from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.model import Base, Field, Grid, Mark, Standing
 from ecsgen.policies import keys
 from ecsgen.policies.policy import asked
@@ -30,47 +30,45 @@ _FORBIDS_STANDING: Final = {"space": "", "partition": "", "instances": "many", "
 # --- Cells ----------------------------------------------------------------------------------------
 
 
-def build_grid(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Grid | None:
+def build_grid(draft: Draft[ComponentSpec]) -> Grid | None:
     """The grid of a component, if it has one that is right; reports E518."""
     spec = draft.spec.grid
     if spec is None:
         return None
-    _check_beside(draft, diagnostics)
-    _check_cell_fields(draft, diagnostics)
-    shape = _shape(draft, diagnostics)
+    _check_beside(draft)
+    _check_cell_fields(draft)
+    shape = _shape(draft)
     if shape is None:
         return None
-    wrap = _wrap(draft, len(shape), diagnostics)
+    wrap = _wrap(draft, len(shape))
     return None if wrap is None else Grid(shape, wrap, spec.hood)
 
 
-def _check_beside(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:
+def _check_beside(draft: Draft[ComponentSpec]) -> None:
     """Report keys that say how rows come, go, move or whose they are."""
     for key in draft.node.keys:
         if key in _BESIDE_GRID or key not in type(draft.spec).model_fields:
             continue
         message = f"{shown(draft, key)} does not go with 'grid' on line {draft.key('grid').line}"
-        diagnostics.add("E518", message, draft.key(key), hint=_NO_CELL)
+        draft.report("E518", message, draft.key(key), hint=_NO_CELL)
 
 
-def _check_cell_fields(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:
+def _check_cell_fields(draft: Draft[ComponentSpec]) -> None:
     """Report fields whose values stand in more than their column."""
     for name, form in draft.spec.fields_.items():
         if name in ("offset", "distance"):
-            _report_taken(draft, name, f"neighbours have {quote(name)}", diagnostics)
+            _report_taken(draft, name, f"neighbours have {quote(name)}")
         for key, _ in asked(keys("field"), form) if isinstance(form, FieldSpec) else ():
             message = f"the field {quote(name)} of cells cannot be {key}"
-            diagnostics.add("E518", message, draft.key("fields", name, key))
+            draft.report("E518", message, draft.key("fields", name, key))
 
 
-def _report_taken(
-    draft: Draft[ComponentSpec], field: str, why: str, diagnostics: Diagnostics
-) -> None:
+def _report_taken(draft: Draft[ComponentSpec], field: str, why: str) -> None:
     message = f"{quote(field)} cannot be the name of a field of a grid: {why}"
-    diagnostics.add("E103", message, draft.key("fields", field))
+    draft.report("E103", message, draft.key("fields", field))
 
 
-def _shape(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> tuple[int, ...] | None:
+def _shape(draft: Draft[ComponentSpec]) -> tuple[int, ...] | None:
     spec, node = draft.spec.grid, draft.node.at("grid", "shape")
     assert spec is not None
     if node is not None and not node.complete:
@@ -78,22 +76,20 @@ def _shape(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> tuple[int, 
     mark = draft.value("grid", "shape")
     if not 1 <= len(spec.shape) <= MOST_AXES:
         message = f"a grid has 1 to {MOST_AXES} axes, not {len(spec.shape)}"
-        diagnostics.add("E518", message, mark)
+        draft.report("E518", message, mark)
         return None
     wrong = [place for place, size in enumerate(spec.shape) if size < 1]
     for place in wrong:
         message = f"an axis has a cell at least, not {spec.shape[place]}"
-        diagnostics.add("E518", message, draft.value("grid", "shape", place))
+        draft.report("E518", message, draft.value("grid", "shape", place))
     if not wrong and prod(spec.shape) > MOST_CELLS:
         message = f"the grid has {prod(spec.shape)} cells; 2^31 - 1 are the most"
-        diagnostics.add("E518", message, mark)
+        draft.report("E518", message, mark)
         return None
     return None if wrong else tuple(spec.shape)
 
 
-def _wrap(
-    draft: Draft[ComponentSpec], axes: int, diagnostics: Diagnostics
-) -> tuple[bool, ...] | None:
+def _wrap(draft: Draft[ComponentSpec], axes: int) -> tuple[bool, ...] | None:
     spec, node = draft.spec.grid, draft.node.at("grid", "wrap")
     assert spec is not None
     if isinstance(spec.wrap, bool):
@@ -103,7 +99,7 @@ def _wrap(
     if len(spec.wrap) != axes:
         message = f"'wrap' has {len(spec.wrap)} answers, and the grid {axes} axes"
         hint = "true or false alone is for all of them"
-        diagnostics.add("E518", message, draft.value("grid", "wrap"), hint=hint)
+        draft.report("E518", message, draft.value("grid", "wrap"), hint=hint)
         return None
     return tuple(spec.wrap)
 
@@ -112,10 +108,7 @@ def _wrap(
 
 
 def build_standing(
-    draft: Draft[ComponentSpec],
-    fields: tuple[Field, ...],
-    components: Drafts,
-    diagnostics: Diagnostics,
+    draft: Draft[ComponentSpec], fields: tuple[Field, ...], components: Drafts
 ) -> Standing | None:
     """On which grid the rows of a component stand, if they do and that is right; reports E519."""
     spec = draft.spec.on
@@ -125,43 +118,33 @@ def build_standing(
         if getattr(draft.spec, key) == value if value else other(draft.spec, key):
             on = draft.key("on").line
             message = f"{shown(draft, key)} does not go with 'on' on line {on}"
-            diagnostics.add("E519", message, draft.key(key))
+            draft.report("E519", message, draft.key(key))
     name, capacity = (spec.field, spec.capacity) if isinstance(spec, OnSpec) else (spec, None)
     mark = draft.value("on", "field") if isinstance(spec, OnSpec) else draft.value("on")
     field = next((one for one in fields if one.name == name), None)
     if field is None:
-        _report_no_field(draft, name, fields, mark, diagnostics)
+        _report_no_field(draft, name, fields, mark)
         return None
-    if _is_no_place(draft, field, components, mark, diagnostics):
+    if _is_no_place(draft, field, components, mark):
         return None
     grid = components[field.type.target]
     if draft.name in grid.spec.fields_:
         why = f"{quote(draft.name)} stands on its cells"
-        _report_taken(grid, draft.name, why, diagnostics)
+        _report_taken(grid, draft.name, why)
     return Standing(name, field.type.target, capacity or 0)
 
 
 def _report_no_field(
-    draft: Draft[ComponentSpec],
-    name: str,
-    fields: tuple[Field, ...],
-    mark: Mark,
-    diagnostics: Diagnostics,
+    draft: Draft[ComponentSpec], name: str, fields: tuple[Field, ...], mark: Mark
 ) -> None:
     node = draft.node.at("fields")
     was_refused = node is not None and (name in node.keys or not node.complete)
     if not was_refused and draft.node.complete:
         hint = did_you_mean(name, [one.name for one in fields])
-        diagnostics.add("E519", f"{quote(name)} is no field", mark, hint=hint)
+        draft.report("E519", f"{quote(name)} is no field", mark, hint=hint)
 
 
-def _is_no_place(
-    draft: Draft[ComponentSpec],
-    field: Field,
-    components: Drafts,
-    mark: Mark,
-    diagnostics: Diagnostics,
-) -> bool:
+def _is_no_place(draft: Draft[ComponentSpec], field: Field, components: Drafts, mark: Mark) -> bool:
     """Report a field that cannot say where rows stand."""
     target = components.get(field.type.target)
     is_cell = field.type.base is Base.ID and target is not None and target.spec.grid is not None
@@ -176,14 +159,14 @@ def _is_no_place(
     elif draft.spec.cold == "indirect" and "cold" in field.tags:
         why = f"{quote(field.name)} is in the second, cold buffer"
     if why:
-        diagnostics.add("E519", why, mark)
+        draft.report("E519", why, mark)
     return bool(why)
 
 
 # --- Where cells, and rows that stand on them, cannot be ------------------------------------------
 
 
-def check_grids(draft: Draft[WorldSpec], components: Drafts, diagnostics: Diagnostics) -> None:
+def check_grids(draft: Draft[WorldSpec], components: Drafts) -> None:
     """Report E518 and E519 for those in archetypes or groups, or in a world with shards."""
     spec = draft.spec
     homes = {"the archetypes": spec.archetypes.components if spec.archetypes else ()}
@@ -199,4 +182,4 @@ def check_grids(draft: Draft[WorldSpec], components: Drafts, diagnostics: Diagno
                 where.append("a world with 'shards'")
             for home in where:
                 message = f"{quote(name)} has {quote(key)}, so it cannot be in {home}"
-                diagnostics.add(code, message, component.key(key))
+                draft.report(code, message, component.key(key))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.scope import Scope
 from ecsgen.kernels.syntax import KernelError, Text
@@ -34,14 +34,13 @@ def build_kernel(
     spec: KernelSpec | WorldKernelSpec,
     fields: frozenset[str],
     known: Known,
-    diagnostics: Diagnostics,
 ) -> Kernel:
     """A kernel as written; its name is checked by whoever owns the names beside it."""
     path = ("kernels", name)
     if name == "update":
         message = "a kernel named 'update' does not say what happens to the data"
-        diagnostics.add("H101", message, draft.key(*path), hint="name it after what it does")
-    arguments = _arguments(draft, name, spec, fields, known, diagnostics)
+        draft.report("H101", message, draft.key(*path), hint="name it after what it does")
+    arguments = _arguments(draft, name, spec, fields, known)
     return Kernel(
         name=name,
         steps=tuple(spec.steps),
@@ -102,12 +101,7 @@ def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:
 
 
 def _arguments(
-    draft: Draft[Any],
-    name: str,
-    spec: BaseKernel,
-    fields: frozenset[str],
-    known: Known,
-    diagnostics: Diagnostics,
+    draft: Draft[Any], name: str, spec: BaseKernel, fields: frozenset[str], known: Known
 ) -> tuple[tuple[str, str, str], ...]:
     arguments = []
     for argument, form in spec.args.items():
@@ -117,22 +111,22 @@ def _arguments(
             text, unit, place = form.type, form.unit, draft.value(*path, "type")
         else:
             text, unit, place = form, "", draft.value(*path)
-        check_member(argument, f"an argument of {quote(name)}", mark, diagnostics)
+        check_member(argument, f"an argument of {quote(name)}", mark, draft.diagnostics)
         if argument in fields:
             message = f"the argument {quote(argument)} has the name of a field"
-            diagnostics.add("E103", message, mark)
+            draft.report("E103", message, mark)
         try:
             type_ = parse_type(text, known, f"argument {quote(argument)}")
             if type_.base not in _VALUES:
                 raise BadTypeError("E304", f"a kernel computes with numbers, not {quote(text)}")
         except BadTypeError as problem:
-            diagnostics.add(problem.code, problem.message, place, hint=problem.hint)
+            draft.report(problem.code, problem.message, place, hint=problem.hint)
         arguments.append((argument, text, unit))
     return tuple(arguments)
 
 
 def build_reduction(
-    draft: Draft[ComponentSpec], name: str, spec: ReductionSpec, diagnostics: Diagnostics
+    draft: Draft[ComponentSpec], name: str, spec: ReductionSpec
 ) -> Reduction | None:
     """A reduction as written; reports E303 and E401."""
     path = ("reductions", name)
@@ -141,13 +135,13 @@ def build_reduction(
     if not given:
         if node is not None and node.complete:
             message = f"the reduction {quote(name)} needs one of {', '.join(HOWS)}"
-            diagnostics.add("E303", message, draft.key(*path))
+            draft.report("E303", message, draft.key(*path))
         return None
     given.sort(key=lambda how: draft.key(*path, how).start)
     for how in given[1:]:
         first = draft.key(*path, given[0])
         message = f"{quote(how)} beside {quote(given[0])} on line {first.line}"
-        diagnostics.add("E401", message, draft.key(*path, how), hint="make two reductions of it")
+        draft.report("E401", message, draft.key(*path, how), hint="make two reductions of it")
     how = given[0]
     marks = {
         **(node.keys if node is not None else {}),

@@ -49,10 +49,7 @@ class Askers:
 
 
 def own_neighbours(
-    component: Component,
-    components: Mapping[str, Component],
-    kernel: Kernel,
-    scope: Scope,
+    component: Component, components: Mapping[str, Component], kernel: Kernel, scope: Scope
 ) -> tuple[Near, ...]:
     """Whom a component's kernel asks: other rows of it, or the grid on which they stand; reports
     E813 and E103."""

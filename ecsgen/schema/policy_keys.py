@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.model import Mark
 from ecsgen.policies import every
 from ecsgen.policies.policy import Fault
@@ -14,7 +14,7 @@ from ecsgen.schema.language.component_keys import ComponentSpec
 from ecsgen.schema.language.world_keys import WorldSpec
 
 
-def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> None:
+def check_policies(draft: Draft[ComponentSpec]) -> None:
     """Report E401 and E402; a diagnostic about two keys names both lines."""
     for pair in _clashes(draft.spec):
         first, second = sorted(pair, key=lambda key: draft.key(key).start)
@@ -22,7 +22,7 @@ def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Non
             f"{shown(draft, second)} does not go with {shown(draft, first)} "
             f"on line {draft.key(first).line}"
         )
-        diagnostics.add("E401", message, draft.key(second))
+        draft.report("E401", message, draft.key(second))
     for code, key, message, hint, beside, lacks in _faults(draft.spec):
         if lacks:
             node = draft.node.at(lacks)
@@ -30,7 +30,7 @@ def check_policies(draft: Draft[ComponentSpec], diagnostics: Diagnostics) -> Non
                 continue
         if beside:
             message += f" on line {draft.key(beside).line}"
-        diagnostics.add(code, message, draft.key(*key), hint=hint)
+        draft.report(code, message, draft.key(*key), hint=hint)
 
 
 def _clashes(spec: ComponentSpec) -> set[tuple[str, str]]:
@@ -56,15 +56,13 @@ def shown(draft: Draft[ComponentSpec], key: str) -> str:
     return f"'{key}: {value}'" if isinstance(value, (str, int)) else f"'{key}'"
 
 
-def check_owned(
-    draft: Draft[ComponentSpec], where: str, mark: Mark, diagnostics: Diagnostics
-) -> None:
+def check_owned(draft: Draft[ComponentSpec], where: str, mark: Mark) -> None:
     """Report E507 at `mark` for a component whose rows belong to no entity."""
     if draft.spec.owner == "none":
         key = "owner" if draft.spec.grid is None else "grid"
         owner = draft.key(key)
         message = f"{quote(draft.name)} cannot be in {where}: it has {shown(draft, key)}"
-        diagnostics.add("E507", f"{message} ({owner.place})", mark)
+        draft.report("E507", f"{message} ({owner.place})", mark)
 
 
 def listed(
@@ -73,7 +71,6 @@ def listed(
     components: Components,
     where: str,
     path: tuple[str, ...],
-    diagnostics: Diagnostics,
 ) -> list[tuple[Draft[ComponentSpec], Mark]]:
     """The components in a list of names, each once, with their marks; reports E501, E507, E509."""
     found: dict[str, tuple[Draft[ComponentSpec], Mark]] = {}
@@ -83,12 +80,12 @@ def listed(
         if component is None:
             hint = did_you_mean(name, components)
             message = f"unknown component {quote(name)} in {where}"
-            diagnostics.add("E501", message, mark, hint=hint)
+            draft.report("E501", message, mark, hint=hint)
         elif name in found:
-            diagnostics.add("E509", f"{quote(name)} stands twice in {where}", mark)
+            draft.report("E509", f"{quote(name)} stands twice in {where}", mark)
         else:
             if component.spec.grid is None or path[0] == "queries":  # else E518 says it
-                check_owned(component, where, mark, diagnostics)
+                check_owned(component, where, mark)
             found[name] = component, mark
     return list(found.values())
 

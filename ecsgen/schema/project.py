@@ -40,7 +40,7 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
     enums = _enums(drafts, diagnostics)
     components = _by_name(drafts.components)
     known = Known(enums, {name: draft.spec.has_ids for name, draft in components.items()})
-    built = [build_component(draft, components, known, diagnostics) for draft in drafts.components]
+    built = [build_component(draft, components, known) for draft in drafts.components]
     read = {component.name: component for component in built}
     built = [
         with_programs(one, read, refused(draft, one), known, diagnostics)
@@ -50,10 +50,10 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
         first = drafts.worlds[0].value("world")
         message = f"the world is defined already: {first.place}"
         diagnostics.add("E503", message, second.key("world"))
-    worlds = [build_world(draft, components, known, diagnostics) for draft in drafts.worlds]
+    worlds = [build_world(draft, components, known) for draft in drafts.worlds]
     for draft in drafts.worlds:
-        check_shard_names(draft, components, drafts.enums, diagnostics)
-        check_table_names(draft, diagnostics)
+        check_shard_names(draft, components, drafts.enums)
+        check_table_names(draft)
     members = {component.name: component for component in built}
     faults = {draft.name: refused(draft, members[draft.name]) for draft in components.values()}
     for place, draft in enumerate(drafts.worlds):
@@ -65,12 +65,12 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
     for draft, world in zip(drafts.worlds, worlds, strict=True):
         own = {""} if _is_read(draft) else set()
         check_schedules(world, members, whole | own, diagnostics)
-        check_neighbours(world, members, diagnostics)
+        check_neighbours(draft, world, members)
     history = build_history(drafts, diagnostics)
     if diagnostics:
         return None
     for draft in drafts.worlds:
-        check_chunk(draft, built, diagnostics)
+        check_chunk(draft, built)
     if diagnostics:
         return None
     world = worlds[0] if worlds else World()
@@ -129,7 +129,7 @@ def _enums(drafts: Drafts, diagnostics: Diagnostics) -> dict[str, Enum | None]:
     found: dict[str, Enum | None] = {}
     for draft in drafts.enums:
         before = len(diagnostics)
-        enum = build_enum(draft, diagnostics)
+        enum = build_enum(draft)
         values = draft.node.at("values")
         whole = len(diagnostics) == before and values is not None and values.complete
         found.setdefault(draft.name, enum if whole else None)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.syntax import KernelError, Text
 from ecsgen.model import HOWS, Base, Mark, RecordedField, Reduction, Table
 from ecsgen.model.programs import Folding
@@ -24,9 +24,9 @@ _TAKEN: Final = {
 _RECORDED: Final = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 
 
-def check_table_names(draft: Draft[WorldSpec], diagnostics: Diagnostics) -> None:
+def check_table_names(draft: Draft[WorldSpec]) -> None:
     """Report E101, E102 and E103 at names of tables and of their columns."""
-    claims = Claims(diagnostics)
+    claims = Claims(draft.diagnostics)
     for name in draft.spec.kernels:
         claims.claim(name, "the kernel of the world", draft.key("kernels", name))
     for name, table in draft.spec.records.items():
@@ -34,12 +34,12 @@ def check_table_names(draft: Draft[WorldSpec], diagnostics: Diagnostics) -> None
         if name in _TAKEN:
             message = f"the name {quote(name)} of a table is taken: it is {_TAKEN[name]}"
             hint = f"did you mean {quote(f'{name}_')}?"
-            diagnostics.add("E103", message, mark, hint=hint)
-        elif check_member(name, "a table", mark, diagnostics, taken=DEVICES, lower=True):
+            draft.report("E103", message, mark, hint=hint)
+        elif check_member(name, "a table", mark, draft.diagnostics, taken=DEVICES, lower=True):
             claims.claim(name, "a table", mark)
         for column in table if isinstance(table, dict) else ():
             mark = draft.key("records", name, column)
-            check_member(column, "a column", mark, diagnostics, taken=COLUMN_NAMES)
+            check_member(column, "a column", mark, draft.diagnostics, taken=COLUMN_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class TableBuilder:
         )
 
     def _report(self, message: str, mark: Mark, hint: str = "") -> None:
-        self.names.diagnostics.add("E520", message, mark, hint=hint)
+        self.draft.report("E520", message, mark, hint=hint)
 
     # --- columns of reductions -------------------------------------------------------------------
 
@@ -205,7 +205,7 @@ class TableBuilder:
                 hint = did_you_mean(name, [one.name for one in component.fields])
                 self._report(f"{owner} has no field {quote(name)}", mark, hint)
             return None
-        if not check_member(name, "a column", mark, self.names.diagnostics, taken=COLUMN_NAMES):
+        if not check_member(name, "a column", mark, self.draft.diagnostics, taken=COLUMN_NAMES):
             return None
         if field.type.base not in _RECORDED or field.type.shape:
             what = "columns are numbers, bools, enums or handles without shape"

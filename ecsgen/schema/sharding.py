@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.model import Component, Kernel, Mark, Shards, World
 from ecsgen.model.programs import ENTITY
 from ecsgen.schema.drafts import Components, Draft
@@ -16,13 +17,13 @@ from ecsgen.schema.policy_keys import check_owned, listed, shown
 
 
 def check_neighbours(
-    world: World, components: Mapping[str, Component], diagnostics: Diagnostics
+    draft: Draft[WorldSpec], world: World, components: Mapping[str, Component]
 ) -> None:
     """Report E517 for kernels that ask ghosts what these do not know."""
     if world.shards is None:
         return
     ghosts = dict(world.shards.ghosts)
-    check = _GhostCheck(world, ghosts, diagnostics)
+    check = _GhostCheck(draft, world, ghosts)
     for component in components.values():
         space = component.space
         if space is not None and space.field in ghosts.get(component.name, ()):
@@ -35,30 +36,28 @@ def check_neighbours(
             check.fields(kernel)
 
 
+@dataclass(frozen=True, slots=True)
 class _GhostCheck:
-    def __init__(
-        self, world: World, ghosts: Mapping[str, tuple[str, ...]], diagnostics: Diagnostics
-    ) -> None:
-        self._world = world
-        self._ghosts = ghosts
-        self._diagnostics = diagnostics
+    draft: Draft[WorldSpec]
+    world: World
+    ghost_fields: Mapping[str, tuple[str, ...]]
 
     def fields(self, kernel: Kernel, component: str = "") -> None:
         """Report fields of neighbours that ghosts do not have."""
         for asked in kernel.program.effects.asks:
             owner, _, name = asked.rpartition(".")
             owner = owner or component
-            if name == ENTITY or name in self._ghosts.get(owner, (name,)):
+            if name == ENTITY or name in self.ghost_fields.get(owner, (name,)):
                 continue
             field = quote(f"{owner}.{name}")
             message = f"{quote(kernel.name)} reads {field} of neighbours, and ghosts have none"
             hint = f"add {quote(name)} to the ghosts of {owner}"
-            self._diagnostics.add("E517", message, kernel.marks["near"], hint=hint)
+            self.draft.report("E517", message, kernel.marks["near"], hint=hint)
 
     def members(self, kernel: Kernel, source: str) -> None:
         """Report a query or group of which nobody can tell whether a ghost is in it."""
-        query = self._world.query(source)
-        lacking = [name for name in self._world.members_of(source) if name not in self._ghosts]
+        query = self.world.query(source)
+        lacking = [name for name in self.world.members_of(source) if name not in self.ghost_fields]
         if query is not None and (query.any or query.none):
             reason = f"it depends on {', '.join((*query.any, *query.none))}"
             hint = "ask rows of a group or query that only says 'all'"
@@ -69,7 +68,7 @@ class _GhostCheck:
             return
         who = f"{quote(kernel.name)} asks rows of {quote(source)}"
         message = f"{who}, and which ghosts are among them nobody knows: {reason}"
-        self._diagnostics.add("E517", message, kernel.marks["near"], hint=hint)
+        self.draft.report("E517", message, kernel.marks["near"], hint=hint)
 
 
 GENERATION_BITS: Final = 20
@@ -78,16 +77,14 @@ WORLD_NAMES: Final = frozenset(("absorb", "extract"))
 CLASS_NAMES: Final = frozenset(("Blocks", "Parcel", "ParcelError", "ShardError", "Shards"))
 
 
-def build_shards(
-    draft: Draft[WorldSpec], components: Components, diagnostics: Diagnostics
-) -> Shards | None:
+def build_shards(draft: Draft[WorldSpec], components: Components) -> Shards | None:
     """What the world says of shards, None if nothing; reports E102, E501, E507, E509, E52x."""
     spec = draft.spec.shards
     if spec is None:
         return None
-    check = _Check(draft, spec, components, diagnostics)
+    check = _Check(draft, spec, components)
     check.ghosts()
-    listed(draft, spec.stay, components, "'stay'", ("shards", "stay"), diagnostics)
+    listed(draft, spec.stay, components, "'stay'", ("shards", "stay"))
     check.objects()
     ghosts = tuple((name, tuple(fields)) for name, fields in spec.ghosts.items())
     pickles = spec.objects == "pickle"
@@ -95,10 +92,7 @@ def build_shards(
 
 
 def check_shard_names(
-    draft: Draft[WorldSpec],
-    components: Components,
-    enums: Sequence[Draft[EnumSpec]],
-    diagnostics: Diagnostics,
+    draft: Draft[WorldSpec], components: Components, enums: Sequence[Draft[EnumSpec]]
 ) -> None:
     """Report E102 for names that only packages with shards have of their own."""
     if draft.spec.shards is None:
@@ -118,81 +112,74 @@ def check_shard_names(
     whose = f"shards on line {draft.key('shards').line}"
     for what, name, mark in taken:
         message = f"{what} would take the place of {quote(name)}, which is there for {whose}"
-        diagnostics.add("E102", message, mark)
+        draft.report("E102", message, mark)
 
 
+@dataclass(frozen=True, slots=True)
 class _Check:
-    def __init__(
-        self,
-        draft: Draft[WorldSpec],
-        spec: ShardsSpec,
-        components: Components,
-        diagnostics: Diagnostics,
-    ) -> None:
-        self._draft = draft
-        self._spec = spec
-        self._components = components
-        self._diagnostics = diagnostics
+    draft: Draft[WorldSpec]
+    spec: ShardsSpec
+    components: Components
 
     def ghosts(self) -> None:
-        for name, fields in self._spec.ghosts.items():
-            mark = self._draft.key("shards", "ghosts", name)
-            component = self._components.get(name)
+        for name, fields in self.spec.ghosts.items():
+            mark = self.draft.key("shards", "ghosts", name)
+            component = self.components.get(name)
             if component is None:
                 message = f"unknown component {quote(name)} in the ghosts"
-                hint = did_you_mean(name, self._components)
-                self._diagnostics.add("E501", message, mark, hint=hint)
+                hint = did_you_mean(name, self.components)
+                self.draft.report("E501", message, mark, hint=hint)
             if component is None or not self._can_be_ghost(component, mark):
                 continue
             seen: set[str] = set()
             for number, field in enumerate(fields):
-                place = self._draft.value("shards", "ghosts", name, number)
+                place = self.draft.value("shards", "ghosts", name, number)
                 if field in seen:
                     message = f"{quote(field)} stands twice among the ghosts of {quote(name)}"
-                    self._diagnostics.add("E509", message, place)
+                    self.draft.report("E509", message, place)
                 seen.add(field)
                 self._ghost_field(component, field, place)
 
     def _can_be_ghost(self, component: Draft[ComponentSpec], mark: Mark) -> bool:
-        before = len(self._diagnostics)
-        check_owned(component, "the ghosts", mark, self._diagnostics)
+        before = len(self.draft.diagnostics)
+        check_owned(component, "the ghosts", mark)
         if component.spec.instances == "many":
             place = component.key("instances")
             why = f"it has {shown(component, 'instances')} ({place.place})"
             self._refuse(component, why, mark)
-        if component.name in self._draft.spec.chunked:
-            number = self._draft.spec.chunked.index(component.name)
-            place = self._draft.value("archetypes", "components", number)
+        if component.name in self.draft.spec.chunked:
+            number = self.draft.spec.chunked.index(component.name)
+            place = self.draft.value("archetypes", "components", number)
             self._refuse(component, f"it lives in archetypes since line {place.line}", mark)
-        return len(self._diagnostics) == before
+        return len(self.draft.diagnostics) == before
 
     def _refuse(self, component: Draft[ComponentSpec], why: str, mark: Mark) -> None:
         message = f"{quote(component.name)} cannot be among the ghosts: {why}"
-        self._diagnostics.add("E515", message, mark)
+        self.draft.report("E515", message, mark)
 
     def _ghost_field(self, component: Draft[ComponentSpec], name: str, mark: Mark) -> None:
         field = component.spec.long_fields.get(name)
         if field is None:
             message = f"{quote(component.name)} has no field {quote(name)}"
             hint = did_you_mean(name, component.spec.fields_)
-            self._diagnostics.add("E515", message, mark, hint=hint)
+            self.draft.report("E515", message, mark, hint=hint)
         elif field.type == "object" or field.type.startswith("str["):
             where = component.key("fields", name).place
             why = f"it is of type {field.type} ({where})"
             message = f"{quote(name)} cannot be among the ghosts: {why}"
-            self._diagnostics.add("E515", message, mark)
+            self.draft.report("E515", message, mark)
         elif field.is_cold and component.spec.cold == "indirect":
             why = f"it is cold, with 'cold: indirect' ({component.key('cold').place})"
             message = f"{quote(name)} cannot be among the ghosts: {why}"
-            self._diagnostics.add("E515", message, mark)
+            self.draft.report("E515", message, mark)
 
     def objects(self) -> None:
         """Report E516 for objects that can neither travel nor stay."""
-        if self._spec.objects == "pickle":
+        if self.spec.objects == "pickle":
             return
-        shards = self._draft.key("shards")
-        for component in self._components.values():
-            if component.name in self._spec.stay:
+        shards = self.draft.key("shards")
+        for component in self.components.values():
+            if component.name in self.spec.stay:
                 continue
             for name, field in component.spec.long_fields.items():
                 if field.type != "object":
@@ -203,4 +190,4 @@ class _Check:
                 )
                 hint = f"add {component.name} to 'stay', or 'objects: pickle' to the shards"
                 mark = component.key("fields", name)
-                self._diagnostics.add("E516", message, mark, hint=hint)
+                self.draft.report("E516", message, mark, hint=hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.model import Entry, Kernel, Mark, Query, World
 from ecsgen.policies import keys
 from ecsgen.policies.policy import asked
@@ -29,9 +29,7 @@ from ecsgen.schema.sharding import GENERATION_BITS, build_shards
 from ecsgen.schema.type_text import Known
 
 
-def check_bundles(
-    draft: Draft[WorldSpec], components: Components, diagnostics: Diagnostics
-) -> None:
+def check_bundles(draft: Draft[WorldSpec], components: Components) -> None:
     """Report E501, E504, E507 and E509."""
     bundles = draft.spec.bundles
     known = (*bundles, *components)
@@ -42,12 +40,12 @@ def check_bundles(
             mark = draft.value("bundles", bundle, index)
             component = components.get(name)
             if name in seen:
-                diagnostics.add("E509", f"{quote(name)} stands twice in {where}", mark)
+                draft.report("E509", f"{quote(name)} stands twice in {where}", mark)
             elif component is None and name not in bundles:
                 message = f"unknown component or bundle {quote(name)} in {where}"
-                diagnostics.add("E501", message, mark, hint=did_you_mean(name, known))
+                draft.report("E501", message, mark, hint=did_you_mean(name, known))
             elif component is not None:
-                check_owned(component, where, mark, diagnostics)
+                check_owned(component, where, mark)
             seen.add(name)
     modules = {module_name(name) for name in components}
     for circle in _circles(bundles):
@@ -57,7 +55,7 @@ def check_bundles(
         index = bundles[circle[0]].index(circle[1 % len(circle)])
         mark = draft.value("bundles", circle[0], index)
         message = f"the bundle {quote(circle[0])} is within itself: {quote(path, 200)[1:-1]}"
-        diagnostics.add("E504", message, mark)
+        draft.report("E504", message, mark)
 
 
 def _circles(bundles: Mapping[str, Sequence[str]]) -> list[list[str]]:
@@ -101,18 +99,16 @@ _OF_ALL: Final = {"component", "doc", "renamed_from", "removed", "fields_", "own
 _ARCHETYPE_FORBIDS: Final = dict.fromkeys(ComponentSpec.model_fields.keys() - _OF_ALL, "")
 
 
-def build_world(
-    draft: Draft[WorldSpec], components: Components, known: Known, diagnostics: Diagnostics
-) -> World:
+def build_world(draft: Draft[WorldSpec], components: Components, known: Known) -> World:
     """The world; reports E403 and E50x."""
-    builder = _Builder(draft, components, diagnostics)
+    builder = _Builder(draft, components)
     builder.check_handles()
     builder.claim_names()
     spec = draft.spec
     builder.check_groups()
     builder.check_archetypes()
-    check_bundles(draft, components, diagnostics)
-    check_grids(draft, components, diagnostics)
+    check_bundles(draft, components)
+    check_grids(draft, components)
     return World(
         name=draft.name,
         doc=spec.doc,
@@ -126,7 +122,7 @@ def build_world(
         schedules=tuple((name, tuple(map(_entry, them))) for name, them in spec.schedule.items()),
         chunk=spec.archetypes.chunk if spec.archetypes else World().chunk,
         archetypes=tuple(spec.chunked),
-        shards=build_shards(draft, components, diagnostics),
+        shards=build_shards(draft, components),
         source=draft.source,
         marks=builder.marks(),
     )
@@ -153,12 +149,9 @@ def sources_read(draft: Draft[WorldSpec], components: Components) -> frozenset[s
 
 
 class _Builder:
-    def __init__(
-        self, draft: Draft[WorldSpec], components: Components, diagnostics: Diagnostics
-    ) -> None:
+    def __init__(self, draft: Draft[WorldSpec], components: Components) -> None:
         self._draft = draft
         self._components = components
-        self._diagnostics = diagnostics
         self._chunked = {
             name: draft.value("archetypes", "components", k)
             for k, name in enumerate(draft.spec.chunked)
@@ -200,21 +193,21 @@ class _Builder:
         bits = entity.index_bits + self.generation_bits() + entity.shard_bits * sharded
         if self._written("shard_bits") and not sharded:
             message = "'shard_bits' without 'shards': entities are made in one place"
-            self._diagnostics.add("E403", message, self._draft.key("entity", "shard_bits"))
+            self._draft.report("E403", message, self._draft.key("entity", "shard_bits"))
         if bits > 64:
             mark = self._draft.key("entity", written[-1])
             parts = "index, generation and shard" if sharded else "index and generation"
             message = f"{parts} have {bits} bits together; a handle has 64"
             if sharded:
                 message += f" ('shards' at {self._draft.key('shards').place})"
-            self._diagnostics.add("E403", message, mark)
+            self._draft.report("E403", message, mark)
         if self._written("index_bits") and entity.min_free >= 2**entity.index_bits:
             key = "min_free" if self._written("min_free") else "index_bits"
             message = (
                 f"{entity.min_free} free indices out of {2**entity.index_bits} are never "
                 "exceeded, so no index is used again"
             )
-            self._diagnostics.add("H103", message, self._draft.key("entity", key))
+            self._draft.report("H103", message, self._draft.key("entity", key))
 
     def _written(self, key: str) -> bool:
         return key in self._draft.spec.entity.model_fields_set
@@ -222,7 +215,7 @@ class _Builder:
     def claim_names(self) -> None:
         """Attributes of the world, and members of its signature."""
         spawning = frozenset(f"spawn_{name}" for name in self._draft.spec.bundles)
-        attributes, signature = Claims(self._diagnostics), Claims(self._diagnostics)
+        attributes, signature = Claims(self._draft.diagnostics), Claims(self._draft.diagnostics)
         for name, component in self._components.items():
             what, mark = f"the component {quote(name)}", component.value("component")
             self._free(name, dict.fromkeys(WORLD_NAMES, spawning), mark)
@@ -232,22 +225,22 @@ class _Builder:
         for key, what in _NAMED.items():
             for name in getattr(self._draft.spec, key):
                 mark = self._draft.key(key, name)
-                if check_member(name, what, mark, self._diagnostics, taken=taken, lower=True):
+                if check_member(name, what, mark, self._draft.diagnostics, taken=taken, lower=True):
                     attributes.claim(name, what, mark)
         for name in self._draft.spec.bundles:
             mark = self._draft.key("bundles", name)
-            if check_identifier(name, "a bundle", mark, self._diagnostics, lower=True):
+            if check_identifier(name, "a bundle", mark, self._draft.diagnostics, lower=True):
                 signature.claim(name, "a bundle", mark)
 
     def _free(self, component: str, taken: Mapping[str, frozenset[str]], mark: Mark) -> None:
         """Report E102 where somebody has what the component would be called there."""
         made = module_name(component)
-        reserved(made, component, "a component", taken, mark, self._diagnostics)
+        reserved(made, component, "a component", taken, mark, self._draft.diagnostics)
 
     def _members(
         self, names: Sequence[str], where: str, *path: str
     ) -> list[tuple[Draft[ComponentSpec], Mark]]:
-        return listed(self._draft, names, self._components, where, path, self._diagnostics)
+        return listed(self._draft, names, self._components, where, path)
 
     def queries(self) -> tuple[Query, ...]:
         queries = []
@@ -255,7 +248,7 @@ class _Builder:
             node = self._draft.node.at("queries", name)
             if not spec.all and not spec.any and node is not None and node.complete:
                 message = f"the query {quote(name)} has no component in 'all' or 'any'"
-                self._diagnostics.add("E510", message, self._draft.key("queries", name))
+                self._draft.report("E510", message, self._draft.key("queries", name))
             members = self._query_members(name)
             self._check_mixed(name, members)
             marks = {**(node.keys if node else {}), "": self._draft.key("queries", name)}
@@ -275,7 +268,7 @@ class _Builder:
                 if member.name in clauses:
                     first = clauses[member.name]
                     message = f"{quote(member.name)} is in {clause!r} and in {first!r}"
-                    self._diagnostics.add("E509", message, mark)
+                    self._draft.report("E509", message, mark)
                 if clause in _COLUMNS:
                     self._free(member.name, QUERY_NAMES, mark)
                 clauses.setdefault(member.name, clause)
@@ -298,7 +291,7 @@ class _Builder:
         )
         later = max(mark, second, key=lambda mark: mark.start)
         hint = "make two queries of them, or keep all in archetypes or none"
-        self._diagnostics.add("E512", message, later, hint=hint)
+        self._draft.report("E512", message, later, hint=hint)
 
     def check_groups(self) -> None:
         taken: dict[str, tuple[str, Mark]] = {}
@@ -310,7 +303,7 @@ class _Builder:
                 if member.name in taken:
                     first, place = taken[member.name]
                     message = f"{quote(member.name)} is in the group {quote(first)} already"
-                    self._diagnostics.add("E505", f"{message}, on line {place.line}", mark)
+                    self._draft.report("E505", f"{message}, on line {place.line}", mark)
                 taken.setdefault(member.name, (group, mark))
 
     def check_archetypes(self) -> None:
@@ -321,7 +314,7 @@ class _Builder:
             self._free(member.name, CHUNK_NAMES, mark)
             if member.name in grouped:
                 message = f"{quote(member.name)} cannot be in the archetypes: it is in a group"
-                self._diagnostics.add("E506", message, mark)
+                self._draft.report("E506", message, mark)
             self._refuse_fields(member, where, mark)
 
     def _refuse_fields(self, member: Draft[ComponentSpec], where: str, mark: Mark) -> None:
@@ -329,7 +322,7 @@ class _Builder:
             for key, _ in asked(keys("field"), field):
                 place = member.key("fields", name, key)
                 message = f"{quote(member.name)} cannot be in {where}: {quote(name)} is {key}"
-                self._diagnostics.add("E506", f"{message} ({place.place})", mark)
+                self._draft.report("E506", f"{message} ({place.place})", mark)
 
     def _refuse(
         self,
@@ -344,14 +337,14 @@ class _Builder:
             if getattr(member.spec, key) == value if value else other(member.spec, key):
                 place = member.key(key)
                 message = f"{quote(member.name)} cannot be in {where}: it has {shown(member, key)}"
-                self._diagnostics.add(code, f"{message} ({place.place})", mark)
+                self._draft.report(code, f"{message} ({place.place})", mark)
 
     def kernels(self, known: Known) -> tuple[Kernel, ...]:
         spec = self._draft.spec
         kernels = []
         for name, kernel in spec.kernels.items():
             self._check_over(kernel.over, self._draft.value("kernels", name, "over"))
-            built = build_kernel(self._draft, name, kernel, frozenset(), known, self._diagnostics)
+            built = build_kernel(self._draft, name, kernel, frozenset(), known)
             kernels.append(built)
         return tuple(kernels)
 
@@ -361,12 +354,12 @@ class _Builder:
         if over in self._chunked:
             message = f"{quote(over)} lives in archetypes: there are no rows of it alone"
             hint = f"run over a query, as in `all: [{over}]`"
-            self._diagnostics.add("E508", message, mark, hint=hint)
+            self._draft.report("E508", message, mark, hint=hint)
             return
         sources = (*spec.groups, *spec.queries, *self._components)
         if over not in sources and not self._was_refused(over):
             message = f"unknown group, query or component {quote(over)}"
-            self._diagnostics.add("E508", message, mark, hint=did_you_mean(over, sources))
+            self._draft.report("E508", message, mark, hint=did_you_mean(over, sources))
 
     def _was_refused(self, source: str) -> bool:
         """Whether a group or query may be meant whose name or content is a mistake already."""
