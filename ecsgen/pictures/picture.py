@@ -8,7 +8,6 @@ from ecsgen import policies as storage
 from ecsgen.layout import (
     PAGE,
     ChunkColumn,
-    ChunkPlan,
     Layout,
     chunk_plan,
     chunk_title,
@@ -54,10 +53,14 @@ def _component(drawing: Drawing, component: Component, top: float) -> None:
     drawing.text(24, top + 60, f"{plan.row_bytes} bytes per row; {size}, drawn to scale", "muted")
     top += 104
     right = _buffer(drawing, component, plan, top)
-    panels = [_rows_panel, _map_panel, _cold_panel, _objects_panel, _growth_panel]
-    beside = top - LINE
-    for panel in panels:
-        beside = panel(drawing, component, plan, right + 2 * GAP, beside)
+    beside = _Panels(drawing, right + 2 * GAP, top - LINE)
+    beside.rows(component)
+    beside.map(component)
+    if plan.cold is not None:
+        beside.cold(plan.cold)
+    objects = plan.objects + (plan.cold.objects if plan.cold else ())
+    beside.objects([column.name for column in objects])
+    beside.growth(component, plan)
 
 
 def policies(component: Component) -> str:
@@ -106,74 +109,96 @@ def _buffer(drawing: Drawing, component: Component, plan: Layout, top: float) ->
     return draw_strip(drawing, parts, scale, top)
 
 
-def _rows_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
-    """How rows in use and free ones lie."""
-    if c.lookup == "direct":
-        y = _heading(drawing, x, y, "rows: an entity's index", "unused indices are holes")
-        parts = [("used", 60, "hot"), ("", 30, "free"), ("used", 90, "hot"), ("", 20, "free")]
-        return _bar(drawing, x, y, [*parts, ("used", 50, "hot"), ("free", 60, "free")])
-    if c.partition:
-        y = _heading(drawing, x, y, "rows: active in front", "a swap moves one over the bound")
-        parts = [("active", 120, "hot"), ("inactive", 120, "cold"), ("free", 70, "free")]
-        return _bar(drawing, x, y, parts)
-    y = _heading(drawing, x, y, "rows: packed", "the last one fills a hole")
-    return _bar(drawing, x, y, [("in use", 220, "hot"), ("free", 90, "free")])
+class _Panels:
+    """What stands beside a buffer, one below the other: headings, and boxes in a row or a list."""
 
+    def __init__(self, drawing: Drawing, x: float, y: float) -> None:
+        self._drawing, self._x, self._y = drawing, x, y
 
-def _map_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
-    """How a row is found."""
-    if c.owner == "none":
-        return _heading(drawing, x, y, "no map", "an id's slot tells the row") + GAP / 2
-    if c.lookup == "direct":
-        return _heading(drawing, x, y, "no map", "row = index of the entity") + GAP / 2
-    what = "first row" if c.instances == "many" else "row"
-    if c.lookup == "hash":
-        note = f"whole handle to {what}, about 100 bytes per entity"
-        y = _heading(drawing, x, y, "map: a dict", note)
-        parts = [("3:7 → 13", 105, "owner"), ("1:9 → 0", 95, "owner"), ("2:4 → 6", 95, "owner")]
-        return _bar(drawing, x, y, parts)
-    note = f"entity index to {what}, 4 bytes per index"
-    y = _heading(drawing, x, y, "map: a sparse array", note)
-    cells = ["NIL", "4", "NIL", "0", "22", "13", "NIL", "…"]
-    return _bar(drawing, x, y, [(t, 40, "free" if t in ("NIL", "…") else "owner") for t in cells])
+    def heading(self, title: str, note: str) -> None:
+        """Write a panel's title and a note on it."""
+        self._drawing.text(self._x, self._y + 18, title, "strong")
+        self._drawing.text(self._x, self._y + 36, note, "muted", 12)
+        self._y += 48
 
+    def bar(self, *parts: tuple[str, int, str]) -> None:
+        """Draw boxes in a row: what each says, its width and its kind."""
+        x = self._x
+        for words, width, kind in parts:
+            self._drawing.box(x, self._y, width, 24, COLOURS[kind])
+            self._drawing.text(x + 6, self._y + 16, words, size=12)
+            x += width
+        self._y += 24 + GAP
 
-def _cold_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
-    """The second buffer of indirect cold data."""
-    cold = plan.cold
-    if cold is None:
-        return y
-    title = f"second buffer: {cold.row_bytes} bytes per cold row"
-    y = _heading(drawing, x, y, title, "only of instances with a value that is no default")
-    for column in cold.columns:
-        label = f"{column.name}  {type_text(column)}"
-        number = f"{column.nbytes}"
-        wide = max(_WIDTH, round(text_width(label, 12) + text_width(number, 12)) + 40)
-        drawing.box(x, y, wide, 22, COLOURS["cold"])
-        drawing.text(x + 6, y + 15, column.name, "strong", 12)
-        drawing.text(x + 6 + text_width(f"{column.name}  ", 12), y + 15, type_text(column), size=12)
-        drawing.text(x + wide - 6, y + 15, number, size=12, end=True)
-        y += 22
-    return y + GAP
+    def rows(self, c: Component) -> None:
+        """How rows in use and free ones lie."""
+        if c.lookup == "direct":
+            self.heading("rows: an entity's index", "unused indices are holes")
+            parts = [("used", 60, "hot"), ("", 30, "free"), ("used", 90, "hot"), ("", 20, "free")]
+            self.bar(*parts, ("used", 50, "hot"), ("free", 60, "free"))
+        elif c.partition:
+            self.heading("rows: active in front", "a swap moves one over the bound")
+            self.bar(("active", 120, "hot"), ("inactive", 120, "cold"), ("free", 70, "free"))
+        else:
+            self.packed("the last one fills a hole")
 
+    def packed(self, note: str) -> None:
+        """Rows without holes."""
+        self.heading("rows: packed", note)
+        self.bar(("in use", 220, "hot"), ("free", 90, "free"))
 
-def _objects_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
-    """The columns of Python objects."""
-    columns = plan.objects + (plan.cold.objects if plan.cold else ())
-    return _objects(drawing, [column.name for column in columns], x, y)
+    def map(self, c: Component) -> None:
+        """How a row is found."""
+        what = "first row" if c.instances == "many" else "row"
+        if c.owner == "none" or c.lookup == "direct":
+            is_nobodys = c.owner == "none"
+            note = "an id's slot tells the row" if is_nobodys else "row = index of the entity"
+            self.heading("no map", note)
+            self._y += GAP / 2
+        elif c.lookup == "hash":
+            self.heading("map: a dict", f"whole handle to {what}, about 100 bytes per entity")
+            self.bar(("3:7 → 13", 105, "owner"), ("1:9 → 0", 95, "owner"), ("2:4 → 6", 95, "owner"))
+        else:
+            self.heading("map: a sparse array", f"entity index to {what}, 4 bytes per index")
+            cells = ["NIL", "4", "NIL", "0", "22", "13", "NIL", "…"]
+            self.bar(*((t, 40, "free" if t in ("NIL", "…") else "owner") for t in cells))
 
+    def cold(self, cold: Layout) -> None:
+        """The second buffer of indirect cold data."""
+        title = f"second buffer: {cold.row_bytes} bytes per cold row"
+        self.heading(title, "only of instances with a value that is no default")
+        x, y, drawing = self._x, self._y, self._drawing
+        for column in cold.columns:
+            label, number = f"{column.name}  {type_text(column)}", f"{column.nbytes}"
+            wide = max(_WIDTH, round(text_width(label, 12) + text_width(number, 12)) + 40)
+            drawing.box(x, y, wide, 22, COLOURS["cold"])
+            drawing.text(x + 6, y + 15, column.name, "strong", 12)
+            at = x + 6 + text_width(f"{column.name}  ", 12)
+            drawing.text(at, y + 15, type_text(column), size=12)
+            drawing.text(x + wide - 6, y + 15, number, size=12, end=True)
+            y += 22
+        self._y = y + GAP
 
-def _growth_panel(drawing: Drawing, c: Component, plan: Layout, x: float, y: float) -> float:
-    """What happens when the buffer is full."""
-    if not c.reserve:
-        return _heading(
-            drawing, x, y, "full: at least twice the rows", "in a new buffer; all rows move"
-        )
-    size = f"{c.reserve:,} rows, {plan.buffer_bytes(c.reserve):,} bytes of address space"
-    y = _heading(
-        drawing, x, y, f"reserved: {size}", "memory comes page by page; nothing ever moves"
-    )
-    return _bar(drawing, x, y, [("touched", 80, "hot"), ("only reserved", 230, "free")])
+    def objects(self, names: Sequence[str]) -> None:
+        """The columns of Python objects, if there are any."""
+        if not names:
+            return
+        self.heading("beside the buffer: objects", "8 bytes each, a reference")
+        for name in names:
+            wide = max(_WIDTH, text_width(name, 12) + 12)
+            self._drawing.box(self._x, self._y, wide, 22, COLOURS["objects"])
+            self._drawing.text(self._x + 6, self._y + 15, name, "strong", 12)
+            self._y += 22
+        self._y += GAP
+
+    def growth(self, c: Component, plan: Layout) -> None:
+        """What happens when the buffer is full."""
+        if not c.reserve:
+            self.heading("full: at least twice the rows", "in a new buffer; all rows move")
+            return
+        size = f"{c.reserve:,} rows, {plan.buffer_bytes(c.reserve):,} bytes of address space"
+        self.heading(f"reserved: {size}", "memory comes page by page; nothing ever moves")
+        self.bar(("touched", 80, "hot"), ("only reserved", 230, "free"))
 
 
 def draw_chunk(drawing: Drawing, components: Sequence[Component], top: float) -> None:
@@ -189,7 +214,14 @@ def draw_chunk(drawing: Drawing, components: Sequence[Component], top: float) ->
         for each in plan.columns
     ]
     right = draw_strip(drawing, parts, Scale(plan.size, *_mark(plan.size)), top)
-    _panels(drawing, plan, right + 2 * GAP, top - LINE)
+    beside = _Panels(drawing, right + 2 * GAP, top - LINE)
+    beside.packed("the archetype's last one fills a hole")
+    note = "entity index to handle and place, 16 bytes per index"
+    beside.heading("map: two sparse arrays", note)
+    beside.bar(("3:7", 60, "owner"), ("archetype 2, position 13", 250, "owner"))
+    beside.objects([each.name for each in plan.objects])
+    beside.heading("full: another chunk", "of the same size; no row moves")
+    beside.bar(("full", 120, "hot"), ("full", 120, "hot"), ("last", 70, "free"))
 
 
 def _mark(size: int) -> tuple[str, int]:
@@ -200,45 +232,3 @@ def _kind(each: ChunkColumn) -> str:
     if not each.component:
         return "owner"
     return "cold" if each.column.is_cold else "hot"
-
-
-def _panels(drawing: Drawing, plan: ChunkPlan, x: float, y: float) -> None:
-    y = _heading(drawing, x, y, "rows: packed", "the archetype's last one fills a hole")
-    y = _bar(drawing, x, y, [("in use", 220, "hot"), ("free", 90, "free")])
-    note = "entity index to handle and place, 16 bytes per index"
-    y = _heading(drawing, x, y, "map: two sparse arrays", note)
-    y = _bar(drawing, x, y, [("3:7", 60, "owner"), ("archetype 2, position 13", 250, "owner")])
-    y = _objects(drawing, (each.name for each in plan.objects), x, y)
-    y = _heading(drawing, x, y, "full: another chunk", "of the same size; no row moves")
-    _bar(drawing, x, y, [("full", 120, "hot"), ("full", 120, "hot"), ("last", 70, "free")])
-
-
-def _heading(drawing: Drawing, x: float, y: float, title: str, *notes: str) -> float:
-    """Write a panel's title and notes; return where it goes on."""
-    drawing.text(x, y + 18, title, "strong")
-    for note in notes:
-        y += 18
-        drawing.text(x, y + 18, note, "muted", 12)
-    return y + 30
-
-
-def _bar(drawing: Drawing, x: float, y: float, parts: Iterable[tuple[str, int, str]]) -> float:
-    """Draw boxes in a row: what each says, its width and its kind."""
-    for words, width, kind in parts:
-        drawing.box(x, y, width, 24, COLOURS[kind])
-        drawing.text(x + 6, y + 16, words, size=12)
-        x += width
-    return y + 24 + GAP
-
-
-def _objects(drawing: Drawing, names: Iterable[str], x: float, y: float) -> float:
-    """Draw the columns of Python objects, if there are any."""
-    columns = list(names)
-    if not columns:
-        return y
-    y = _heading(drawing, x, y, "beside the buffer: objects", "8 bytes each, a reference")
-    for name in columns:
-        drawing.box(x, y, max(_WIDTH, text_width(name, 12) + 12), 22, COLOURS["objects"])
-        drawing.text(x + 6, y + 15, name, "strong", 12)
-        y += 22
-    return y + GAP
