@@ -3,7 +3,7 @@ them, what code calls by name, and former names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ecsgen_runtime.snapshots.convert import MAY_NOT_FIT, NO_RULE, change_of, verdict
@@ -293,22 +293,12 @@ def _compare_world_calls(it: Comparison) -> None:
         return
     if old.world not in (new.world, "World"):
         it.report.renamed(f"the world {quote(old.world)}", new.world, it.places.world())
-    _compare_methods(
-        it,
-        lambda name: f"the kernel {quote(name)} of the world",
-        old.kernels,
-        new.kernels,
-        it.places.world("kernels"),
-        lambda name: it.places.world(f"kernels.{name}"),
-    )
-    _compare_methods(
-        it,
-        lambda name: f"the schedule {quote(name)}",
-        old.schedules,
-        new.schedules,
-        it.places.world("schedule"),
-        lambda name: it.places.world(f"schedule.{name}"),
-    )
+    for what, key, was, is_ in (
+        ("the kernel {} of the world", "kernels", old.kernels, new.kernels),
+        ("the schedule {}", "schedule", old.schedules, new.schedules),
+    ):
+        marks = {name: it.places.world(f"{key}.{name}", key) for name in was}
+        _compare_methods(it, what, was, is_, marks)
     _compare_tables(it, old.records, new.records)
     if old.has_time and not (new.has_time or new.records):
         message = "a saved time would be refused: nothing in the schemas asks for `tick` any more"
@@ -340,39 +330,33 @@ def _compare_component_calls(
     it: Comparison, name: str, old: ComponentCode, new: ComponentCode
 ) -> None:
     """Report what happens to a component's kernels and reductions."""
-    of = quote(name)
-    _compare_methods(
-        it,
-        lambda kernel: f"the kernel {quote(kernel)} of {of}",
-        old.kernels,
-        new.kernels,
-        it.places.component(name, "kernels"),
-        lambda kernel: it.places.method(name, kernel),
-    )
+    marks = {kernel: it.places.method(name, kernel, "kernels") for kernel in old.kernels}
+    _compare_methods(it, f"the kernel {{}} of {quote(name)}", old.kernels, new.kernels, marks)
     for reduction, returned in old.reductions.items():
-        what = f"the reduction {quote(reduction)} of {of}"
+        mark = it.places.method(name, reduction, "reductions")
+        what = f"the reduction {quote(reduction)} of {quote(name)}"
         if reduction not in new.reductions:
-            it.report.gone(what, it.places.component(name, "reductions"))
+            it.report.gone(what, mark)
         elif (now := new.reductions[reduction]) != returned:
-            text = f"{what} returns {now}, and returned {returned}"
-            it.report.changed(text, it.places.method(name, reduction))
+            it.report.changed(f"{what} returns {now}, and returned {returned}", mark)
 
 
 def _compare_methods(
     it: Comparison,
-    called: Callable[[str], str],
+    called: str,
     old: Mapping[str, Arguments],
     new: Mapping[str, Arguments],
-    gone_from: Mark,
-    place: Callable[[str], Mark],
+    marks: Mapping[str, Mark],
 ) -> None:
+    """Report what happens to methods; `called`: what they are, `marks`: where they stand, or where
+    they could."""
     for name, arguments in old.items():
-        what = called(name)
+        what = called.format(quote(name))
         if name not in new:
-            it.report.gone(what, gone_from)
+            it.report.gone(what, marks[name])
         elif new[name] != tuple((one, _renamed(it, text)) for one, text in arguments):
             text = f"{what} takes ({_shown(new[name])}), and took ({_shown(arguments)})"
-            it.report.changed(text, place(name))
+            it.report.changed(text, marks[name])
 
 
 def _renamed(it: Comparison, type_: str) -> str:
@@ -433,38 +417,27 @@ def _compare_past(it: Comparison) -> None:
 
 def _check_names(it: Comparison, space: Space) -> None:
     for former, became in space.old.items():
+        what, place = f"{space.what} {quote(former)}", space.new.get(former, "")
         if former in space.present:
-            _report_back(it, space, former, became)
+            was, place = f"called {quote(became)} later" if became else "removed", former
+            message = f"the {what} has the name of one that was {was}"
+            hint = "give it a name that nothing had; old values would become part of it"
         elif former not in space.new:
-            here = now(became, space.present, space.new) if became else ""
-            if here or space.what != "enum":  # nothing is saved of an enum that is gone
-                _report_off(it, space, former, here or "")
-        elif not became and space.new[former]:
-            _report_taken(it, space, former)
-
-
-def _report_back(it: Comparison, space: Space, former: str, became: str) -> None:
-    was = f"called {quote(became)} later" if became else "removed"
-    message = f"the {space.what} {quote(former)} has the name of one that was {was}"
-    hint = "give it a name that nothing had; old values would become part of it"
-    it.report.add("E905", message, _former_place(it, space, former), hint)
-
-
-def _report_taken(it: Comparison, space: Space, former: str) -> None:
-    here = space.new[former]
-    message = f"the {space.what} {quote(former)} was removed, and {quote(here)} is renamed from it"
-    hint = f"write 'removed: [{former}]' again; old values would become part of {quote(here)}"
-    it.report.add("E905", message, _former_place(it, space, here), hint)
-
-
-def _report_off(it: Comparison, space: Space, former: str, here: str) -> None:
-    owner = quote(space.owner) if space.owner else "the world"
-    entry = f"'removed: [{former}]' in {owner}"
-    if here:
-        entry = f"'renamed_from: [{former}]' at {quote(here)}"
-    message = f"the former {space.what} {quote(former)} is not listed any more"
-    hint = f"write {entry} again, or values saved under it would be refused"
-    it.report.add("E905", message, _former_place(it, space, here), hint)
+            place = (now(became, space.present, space.new) if became else "") or ""
+            if not place and space.what == "enum":  # nothing is saved of an enum that is gone
+                continue
+            owner = quote(space.owner) if space.owner else "the world"
+            entry = f"'renamed_from: [{former}]' at {quote(place)}"
+            entry = entry if place else f"'removed: [{former}]' in {owner}"
+            message = f"the former {what} is not listed any more"
+            hint = f"write {entry} again, or values saved under it would be refused"
+        elif not became and place:
+            message = f"the {what} was removed, and {quote(place)} is renamed from it"
+            again = f"write 'removed: [{former}]' again"
+            hint = f"{again}; old values would become part of {quote(place)}"
+        else:
+            continue
+        it.report.add("E905", message, _former_place(it, space, place), hint)
 
 
 def _former_place(it: Comparison, space: Space, name: str) -> Mark:

@@ -50,12 +50,12 @@ class Places:
         fields = {field.name: field for field in self._components[component].fields}
         return self._first(fields[name].marks, ())
 
-    def method(self, component: str, name: str) -> Mark:
-        """The key of a kernel or reduction."""
+    def method(self, component: str, name: str, key: str) -> Mark:
+        """The key of a kernel or reduction; `key`: where one would stand that is not there."""
         owner = self._components[component]
-        marks = {one.name: one.marks for one in owner.kernels}
-        marks |= {one.name: one.marks for one in owner.reductions}
-        return self._first(marks[name], ())
+        methods: tuple[Kernel | Reduction, ...] = (*owner.kernels, *owner.reductions)
+        marks = {one.name: one.marks[""] for one in methods}
+        return marks.get(name) or self.component(component, key)
 
     def enum(self, name: str, *keys: str) -> Mark:
         """The first of these keys that is written, or the name; a member is `values.walk`."""

@@ -21,7 +21,7 @@ from ecsgen.inspector.overview import Frames, Overview, archetypes_json
 from ecsgen.inspector.row_tables import Tables, number, window_of
 from ecsgen.inspector.server import Answer, body_of
 from ecsgen.inspector.subjects import Managed, Subject
-from ecsgen.inspector.trees import Trees
+from ecsgen.inspector.trees import tree_nodes
 
 
 class Answers:
@@ -35,8 +35,7 @@ class Answers:
         self._titles = {subject.title: subject for subject in self._subjects.values()}
         copies = self._copies = Copies(questions)
         self._matching = Matching(world, copies, self._subjects)
-        self._tables = Tables(questions, copies, self._subjects, self._matching)
-        self._trees = Trees(questions, copies)
+        self._tables = Tables(copies, self._subjects, self._matching)
         self._entities = Entities(world, self._subjects)
         self._queries = {
             n: _query_conditions(getattr(world, n), self._subjects) for n in world.QUERIES
@@ -54,7 +53,7 @@ class Answers:
     def routes(self) -> Mapping[tuple[str, str], Answer]:
         """Return the answer to each method and path."""
         return {
-            ("GET", "world"): self._world_seen,
+            ("GET", "world"): lambda request: self._ask(self._overview.world),
             ("GET", "rows/{component}"): self._rows,
             ("GET", "query/{query}"): self._query,
             ("GET", "group/{group}"): self._group,
@@ -63,7 +62,7 @@ class Answers:
             ("GET", "histogram/{component}/{field}"): self._histogram,
             ("GET", "tree/{component}"): self._tree,
             ("GET", "archetypes"): self._archetypes,
-            ("GET", "frames"): self._frames_seen,
+            ("GET", "frames"): lambda request: self._ask(self._overview.frames),
             ("PATCH", "entity/{entity}/{component}"): self._change,
             ("POST", "entity/{entity}/{component}"): self._add,
             ("DELETE", "entity/{entity}/{component}"): self._remove,
@@ -81,12 +80,6 @@ class Answers:
         for what, table in (("query", self._queries), ("group", self._groups)):
             if what in given:
                 _found(what, table, given[what])
-
-    async def _world_seen(self, request: Request) -> Json:
-        return await self._ask(self._overview.world)
-
-    async def _frames_seen(self, request: Request) -> Json:
-        return await self._ask(self._overview.frames)
 
     async def _archetypes(self, request: Request) -> Json:
         return archetypes_json(await self._ask(self._overview.archetypes))
@@ -140,7 +133,7 @@ class Answers:
         window = window_of(request.query_params)
         given = request.query_params
         row = number(given, "row", 0) if "row" in given else None
-        return await self._trees.nodes(self._subject(request), above, row, window)
+        return await tree_nodes(self._copies, self._subject(request), above, row, window)
 
     async def _change(self, request: Request) -> Json:
         entity, name = self._edited(request)

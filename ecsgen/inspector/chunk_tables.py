@@ -19,10 +19,10 @@ from ecsgen.inspector.subjects import (
     Rows,
     Subject,
     columns_json,
-    elements,
     joined,
     row_numbers,
 )
+from ecsgen.model.columns import split_names
 
 CHUNKS: Final = 100
 """Chunks that a tick reads: each takes a few microseconds."""
@@ -69,7 +69,7 @@ class Chunked(Subject):
     def cells(self, field: str, rows: Rows) -> NDArray[Any]:
         info = self.field[field]
         names = [column.name for column in self.part.LAYOUT]
-        wanted = [info.name] if info.name in names else elements(info)
+        wanted = [info.name] if info.name in names else split_names(info.name, info.shape)
         parts = [self._part(info, names.index(name), rows) for name in wanted]
         return parts[0] if info.name in names else joined(parts, info)
 

@@ -71,7 +71,7 @@ class Copies:
     """Copies columns, and keeps those that are still true."""
 
     def __init__(self, questions: Questions) -> None:
-        self._questions = questions
+        self.ask = questions.ask
         self._kept: OrderedDict[Hashable, Copy] = OrderedDict()
 
     async def column(self, subject: Subject, name: str) -> Copy:
@@ -98,7 +98,7 @@ class Copies:
             return version, n, size, source.read(slice(0, min(size, n)))
 
         for _ in range(_TRIES):
-            begun = await self._questions.ask(begin)
+            begun = await self.ask(begin)
             if begun is None:
                 assert old is not None  # or there would be a new one
                 old.used = monotonic()
@@ -123,7 +123,7 @@ class Copies:
                 now, length = source.state()
                 return now, source.read(slice(min(start, length), min(start + size, length)))
 
-            now, cells = await self._questions.ask(piece)
+            now, cells = await self.ask(piece)
             same = same and now == version
             pieces.append(cells)
         return same

@@ -12,7 +12,7 @@ from ecsgen_runtime.fields import FieldInfo
 from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 
-from ecsgen.inspector.asking import Questions, RefusedError, missing
+from ecsgen.inspector.asking import RefusedError, missing
 from ecsgen.inspector.copies import Copies, sort_column, sorted_rows, table_order
 from ecsgen.inspector.json_cells import Json, json_column
 from ecsgen.inspector.matching import Conditions, Matching
@@ -42,14 +42,8 @@ class Window:
 class Tables:
     """Answers with rows."""
 
-    def __init__(
-        self,
-        questions: Questions,
-        copies: Copies,
-        subjects: Mapping[str, Subject],
-        matching: Matching,
-    ) -> None:
-        self._ask = questions.ask
+    def __init__(self, copies: Copies, subjects: Mapping[str, Subject], matching: Matching) -> None:
+        self._ask = copies.ask
         self._copies = copies
         self._subjects = subjects
         self._matching = matching

@@ -6,7 +6,7 @@ All of it is called in ticks. What is returned is a copy; no view of a column le
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 from typing import Any, Final, TypeAlias
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import RefusedError, missing
 from ecsgen.inspector.json_cells import type_names
+from ecsgen.model.columns import split_names
 
 OWNER: Final = ""
 """The column of entities, or of ids where rows belong to nobody; no field is called so."""
@@ -155,16 +156,20 @@ class Managed(Subject):
         info, data = self.field[field], self.manager.data
         if hasattr(type(data), field):
             return _copied(getattr(data, field), rows)
-        if hasattr(data, "_cold") and _is_column_of(type(data._cold), info):
+        names = split_names(info.name, info.shape)
+        if hasattr(data, "_cold") and any(
+            hasattr(type(data._cold), n) for n in (field, *names[:1])
+        ):
             return self._cold_cells(info, rows)
-        return joined([_copied(getattr(data, name), rows) for name in elements(info)], info)
+        return joined([_copied(getattr(data, name), rows) for name in names], info)
 
     def _cold_cells(self, info: FieldInfo, rows: Rows) -> NDArray[Any]:
         """Return cells that lie in the second buffer, the default where there are none."""
         data = self.manager.data
         cold, places = data._cold, data._cold_row_column[: data._n][rows]
         kept = places != NIL
-        names = [info.name] if hasattr(type(cold), info.name) else elements(info)
+        is_one = hasattr(type(cold), info.name)
+        names = [info.name] if is_one else split_names(info.name, info.shape)
         parts = []
         for name in names:
             if info.dtype is None:
@@ -174,7 +179,7 @@ class Managed(Subject):
                 part = np.full((len(places), *default.shape), default, info.dtype)
             part[kept] = _copied(getattr(cold, name), places[kept].astype(np.intp))
             parts.append(part)
-        return parts[0] if hasattr(type(cold), info.name) else joined(parts, info)
+        return parts[0] if is_one else joined(parts, info)
 
     def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
         if self.owner != "entity":
@@ -228,17 +233,6 @@ class Managed(Subject):
 def row_numbers(rows: Rows, n: int) -> NDArray[np.intp]:
     """Return rows, of n, as numbers."""
     return np.arange(*rows.indices(n)) if isinstance(rows, slice) else rows
-
-
-def elements(field: FieldInfo) -> list[str]:
-    """Return the columns' names of a split field."""
-    count = prod(field.shape)
-    places: Sequence[object] = "xyzw"[:count] if count <= 4 else range(count)
-    return [f"{field.name}_{place}" for place in places]
-
-
-def _is_column_of(kind: type[Any], field: FieldInfo) -> bool:
-    return hasattr(kind, field.name) or hasattr(kind, elements(field)[0])
 
 
 def _copied(column: NDArray[Any], rows: Rows) -> NDArray[Any]:

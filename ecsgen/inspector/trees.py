@@ -9,7 +9,7 @@ import numpy as np
 from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 
-from ecsgen.inspector.asking import Questions, missing
+from ecsgen.inspector.asking import missing
 from ecsgen.inspector.copies import PIECE, Copies, Copy, Source
 from ecsgen.inspector.json_cells import Json
 from ecsgen.inspector.overview import is_tree
@@ -17,52 +17,46 @@ from ecsgen.inspector.row_tables import Window
 from ecsgen.inspector.subjects import Managed, Subject
 
 
-class Trees:
-    """Answers about who is below whom. Children are counted, and followed, in copied links."""
+async def tree_nodes(
+    copies: Copies, subject: Subject, parent: int | None, row: int | None, window: Window
+) -> Json:
+    """Return the children of a parent in order of attachment, or the roots.
 
-    def __init__(self, questions: Questions, copies: Copies) -> None:
-        self._ask = questions.ask
-        self._copies = copies
+    `row`: which of the parent's, where it has several; otherwise its first one. Children are
+    counted, and followed, in copied links.
+    """
+    if not isinstance(subject, Managed) or not is_tree(subject):
+        raise missing("hierarchy", subject.name)
+    parents = await _link(copies, subject, "parent")
+    counts = await parents.derived("counts", _counted)
+    if parent is None:
+        rows = await parents.derived("roots", _roots)
+        wanted, n = rows[window.rows], len(rows)
+    else:
+        above, first = await copies.ask(lambda: _first_child(subject, parent, row))
+        nexts = (await _link(copies, subject, "next_sibling")).cells
+        wanted = await asyncio.to_thread(_followed, nexts, first, window)
+        n = int(counts[above]) if above < len(counts) else len(wanted)
+    owners = await copies.ask(lambda: subject.owners(wanted[wanted < subject.n]))
+    nodes = [
+        {subject.owner: str(owner), "row": place, "children": int(counts[place])}
+        for owner, place in zip(owners.tolist(), wanted.tolist(), strict=False)
+        if place < len(counts)
+    ]
+    return {"n": n, "start": window.start, "nodes": nodes}
 
-    async def nodes(
-        self, subject: Subject, parent: int | None, row: int | None, window: Window
-    ) -> Json:
-        """Return the children of a parent in order of attachment, or the roots.
 
-        `row`: which of the parent's, where it has several; otherwise its first one.
-        """
-        if not isinstance(subject, Managed) or not is_tree(subject):
-            raise missing("hierarchy", subject.name)
-        parents = await self._link(subject, "parent")
-        counts = await parents.derived("counts", _counted)
-        if parent is None:
-            rows = await parents.derived("roots", _roots)
-            wanted, n = rows[window.rows], len(rows)
-        else:
-            above, first = await self._ask(lambda: _first_child(subject, parent, row))
-            nexts = (await self._link(subject, "next_sibling")).cells
-            wanted = await asyncio.to_thread(_followed, nexts, first, window)
-            n = int(counts[above]) if above < len(counts) else len(wanted)
-        owners = await self._ask(lambda: subject.owners(wanted[wanted < subject.n]))
-        nodes = [
-            {subject.owner: str(owner), "row": place, "children": int(counts[place])}
-            for owner, place in zip(owners.tolist(), wanted.tolist(), strict=False)
-            if place < len(counts)
-        ]
-        return {"n": n, "start": window.start, "nodes": nodes}
+async def _link(copies: Copies, subject: Managed, name: str) -> Copy:
+    data = subject.manager.data
 
-    async def _link(self, subject: Managed, name: str) -> Copy:
-        data = subject.manager.data
+    def read(rows: slice) -> NDArray[Any]:
+        column: NDArray[Any] = getattr(data, f"_{name}_column")
+        return column[: data._n][rows].copy()
 
-        def read(rows: slice) -> NDArray[Any]:
-            column: NDArray[Any] = getattr(data, f"_{name}_column")
-            return column[: data._n][rows].copy()
+    def state() -> tuple[int, int]:
+        return subject.version, subject.n
 
-        def state() -> tuple[int, int]:
-            return subject.version, subject.n
-
-        source = Source((subject.name, f"·{name}"), state, read, lambda: PIECE // 4)
-        return await self._copies.of(source)
+    return await copies.of(Source((subject.name, f"·{name}"), state, read, lambda: PIECE // 4))
 
 
 def _first_child(subject: Managed, parent: int, given: int | None) -> tuple[int, int]:
