@@ -277,7 +277,7 @@ def _type(name: str, given: Type, node: ast.expr) -> Type:
         hint = "'count' tells of how many neighbours it is true" if given.is_bool else ""
         raise KernelError("E803", f"{quote(name)} takes numbers, not {given}", node, hint)
     if name == "sum" and given.is_integer:
-        return Type("u64" if given.scalar[0] == "u" else "i64", given.shape)
+        return Type(given.total, given.shape)
     if name == "mean" and given.is_integer:
         return Type("f64", given.shape)
     return given

@@ -171,9 +171,7 @@ class Reduction:
         """The type of a table's column of it."""
         if self.how == "count":
             return "i64"
-        scalar = self.program.value.type.scalar
-        is_whole = self.how == "sum" and scalar[0] != "f"
-        return f"{'u' if scalar[0] == 'u' else 'i'}64" if is_whole else "f64"
+        return self.program.value.type.total if self.how == "sum" else "f64"
 
 
 class RecordedField(NamedTuple):

@@ -112,6 +112,11 @@ class Type:
     def elements(self) -> int:
         return math.prod(self.shape)
 
+    @property
+    def total(self) -> str:
+        """The scalar type in which such values are added."""
+        return f"{'f' if self.is_float else 'u' if self.scalar[0] == 'u' else 'i'}64"
+
     def of_shape(self, shape: tuple[int, ...]) -> Type:
         return Type(self.scalar, shape, self.kind)
 

@@ -153,6 +153,11 @@ def method_lines(text: str) -> list[str]:
     return for_macro(text).lstrip().split("\n    ")
 
 
+def statement(head: str, arguments: list[str]) -> list[str]:
+    """Return the lines of a method's statement that ends with a call."""
+    return method_lines(call(head, arguments, 8))
+
+
 SPELLED_OUT = 8
 """Cells of up to this many elements are spelled out in annotations."""
 

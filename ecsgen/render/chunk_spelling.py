@@ -51,13 +51,9 @@ class ChunkedSpelling(ComponentSpelling):
     @property
     def layout_lines(self) -> str:
         """The constant of the columns."""
-        entries = [s.layout_arguments for s in self.columns]
-        if not entries:
-            return "_COLUMNS: Final[tuple[Column, ...]] = ()"
-        if len(entries) == 1:
-            return f"_COLUMNS: Final = ({call('Column', entries[0], 0)},)"
-        lines = [call("Column", entry, 4, ",") for entry in entries]
-        return "\n".join(["_COLUMNS: Final = (", *lines, ")"])
+        entries = [f"Column({', '.join(s.layout_arguments)})" for s in self.columns]
+        kind = "" if entries else "[tuple[Column, ...]]"
+        return collection(f"_COLUMNS: Final{kind} = ", entries, 0)
 
     @property
     def unpacked_line(self) -> str:

@@ -132,8 +132,10 @@ class Constants:
     else.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, end: str = "") -> None:
+        """`end`: with what all names end."""
         self._made: dict[str, str] = {}
+        self._end = end
 
     @property
     def lines(self) -> list[str]:
@@ -161,6 +163,7 @@ class Constants:
 
     def named(self, name: str, array: str) -> str:
         """Have an array under a name."""
+        name += self._end
         self._made[name] = f"{name}: Final = {array}"
         return name
 

@@ -11,7 +11,7 @@ from ecsgen.model.programs import ENTITY, PARENT, FieldValue
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Layout, Working, cell_array
 from ecsgen.render.blocks.block_body import BlockBody
-from ecsgen.render.calls import call, collection, for_macro, method_lines
+from ecsgen.render.calls import call, collection, for_macro, method_lines, statement
 from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
@@ -147,14 +147,14 @@ def _searching(method: Method, body: BlockBody, asked: Asked, met: list[FieldVal
             *asked.lines(method.radius),
             *asked.own.each_lines(method.each, sorted(body.written)),
             *asked.defined([one.owner for one in body.fields], [one.owner for one in met]),
-            *method_lines(call(f"_given = {made}", asked.given(), 8)),
+            *statement(f"_given = {made}", asked.given()),
             "_search = NearSearch(*_given)",
         ]
     named = f"_rows = None if rows is None else {method.chosen}.rows"
     if method.each:
         named = "_rows = None if _chosen is None else _chosen.rows"
     given = [literal(method.name), method.radius, asked.own.found, "_rows"]
-    return [named, *method_lines(call("_search = self._search", given, 8))]
+    return [named, *statement("_search = self._search", given)]
 
 
 def _above_roots(method: Method, body: BlockBody, field: FieldValue) -> str:

@@ -10,7 +10,6 @@ from typing import Final
 
 from ecsgen.model import Component, Fused, Kernel, Reduction
 from ecsgen.model.programs import Argument, Effects, FieldValue, Local, Near, Program, Step
-from ecsgen.model.types import FLOATS
 from ecsgen.render.calls import call, for_macro, sentence, tuple_type
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.arguments import ArgumentSpelling, argument_spellings
@@ -299,10 +298,7 @@ class Folding(Method):
     @property
     def accumulator(self) -> str:
         """The type in which is added."""
-        scalar = self.type.scalar
-        if scalar in FLOATS or self.how == "mean":
-            return "f64"
-        return "u64" if scalar[0] == "u" else "i64"
+        return "f64" if self.how == "mean" else self.type.total
 
     @property
     def running(self) -> str:

@@ -12,7 +12,7 @@ from ecsgen.layout import layout
 from ecsgen.model import Component, Field, Kernel, World
 from ecsgen.model.columns import KEPT_FIELDS, field_columns
 from ecsgen.model.programs import ENTITY, OWN, PARENT, FieldValue, Near
-from ecsgen.render.calls import call, method_lines
+from ecsgen.render.calls import call, method_lines, statement
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.quoting import literal
 
@@ -262,13 +262,13 @@ class Asked:
             own = "turn_given" if turns else "self._near_given"
             rest = ["self", radius] if turns else [radius, self.own.count]
             made = f"_given{self.tag} = {own}"
-            return method_lines(call(made, [literal(self.label), *rest], 8))
+            return statement(made, [literal(self.label), *rest])
         made = "joined_turn_given" if turns else "joined_given"
         given = self.given(are_one=self.asks_ghosts and not turns)
         return [
             *self.lines(radius),
             *self.defined([], owners),
-            *method_lines(call(f"_given{self.tag} = {made}", given, 8)),
+            *statement(f"_given{self.tag} = {made}", given),
         ]
 
     def owners(self, owner: str) -> str:
@@ -317,9 +317,7 @@ class Asked:
             return lines
         manager = self.own.managers.manager
         managers = map(manager, dict.fromkeys([space, *self.components]))
-        lines += method_lines(
-            call(f"_ghosts{self.tag} = ghosts_near", [f"_radius{self.tag}", *managers], 8)
-        )
+        lines += statement(f"_ghosts{self.tag} = ghosts_near", [f"_radius{self.tag}", *managers])
         for name, rows in members.items():
             both = f"with_ghosts({rows}, {manager(name)}, _ghosts{self.tag})"
             lines.append(f"{self.other_rows(name)} = {both}")

@@ -12,6 +12,8 @@ from ecsgen.config import Backend
 from ecsgen.kernels.form import Form
 from ecsgen.model import Base, Component, Reduction, Table, World
 from ecsgen.model.programs import (
+    CELL_ID,
+    ENTITY,
     Argument,
     Constant,
     Expression,
@@ -23,12 +25,12 @@ from ecsgen.model.programs import (
     Tick,
     changed,
 )
-from ecsgen.model.types import BOOL, FLOATS, SCALARS, Type
+from ecsgen.model.types import BOOL, SCALARS, Type
 from ecsgen.render.blocks.array_values import Constants
 from ecsgen.render.blocks.block_body import BlockBody
 from ecsgen.render.blocks.block_method import block_loop
 from ecsgen.render.blocks.drivers import Driver, working_cells
-from ecsgen.render.calls import call, collection, mapping, method_lines
+from ecsgen.render.calls import call, collection, mapping, method_lines, statement
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.oracle import ReductionCheck
 from ecsgen.render.kernels.sources import ChunkSource, Source, field_of, source_of
@@ -46,14 +48,6 @@ WHERE: Final = "where"
 _MOST_RETURNED: Final = 30
 """Values that a compiled function can return: Python makes longer tuples of lists, of which numba
 makes none."""
-
-
-class _Constants(Constants):
-    """Those of tables, which stand beside those of kernels."""
-
-    def named(self, name: str, array: str) -> str:
-        """Have an array under a name that no kernel's has."""
-        return super().named(f"{name}_recorded", array)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +75,6 @@ class Wanted:
     def scalar(self) -> str:
         """The type of one row's value."""
         return self.value.type.scalar
-
-    @property
-    def is_float(self) -> bool:
-        """Whether a sum is one of floats."""
-        return self.scalar in FLOATS
-
-    @property
-    def total(self) -> str:
-        """The type that integers are added in."""
-        return "u64" if self.scalar[0] == "u" else "i64"
 
 
 class TableTexts:
@@ -182,7 +166,7 @@ class TableTexts:
                 for name, one in source.components.items()
                 if one.partition
             ]
-            return method_lines(call(f"{head} matching_rows", [source.found, *active], 8))
+            return statement(f"{head} matching_rows", [source.found, *active])
         names = [*source.components]
         first = source.components[names[0]]
         if first.owner == "none":
@@ -190,7 +174,7 @@ class TableTexts:
         clean = [source.managers.clean(name) for name in names]
         given = [source.managers.manager(names[0]), source.found]
         given += [clean[0]] if all(clean) and first.lookup != "direct" else []
-        return method_lines(call(f"{head} self._living_rows", given, 8))
+        return statement(f"{head} self._living_rows", given)
 
     def _place(self, source: Source | ChunkSource, owner: str) -> int:
         """Which of the rows' members a component is."""
@@ -230,7 +214,7 @@ class TableTexts:
             lines += self._rows(over, source)
             if some:
                 lines += self._pass(over, source, some)
-        return [*lines, *method_lines(call("self._write_line", [literal(self.name), *values], 8))]
+        return [*lines, *statement("self._write_line", [literal(self.name), *values])]
 
     def _rows_name(self, over: str) -> str:
         place = self._table.over.index(over)
@@ -263,7 +247,7 @@ class TableTexts:
             for one in self._table.fields
         ]
         given = [literal(self.name), rows, chosen, *columns]
-        return [*lines, *method_lines(call("self._write_lines", given, 8))]
+        return [*lines, *statement("self._write_lines", given)]
 
     def _recorded(self, source: Source | ChunkSource, field: FieldValue) -> str:
         """The pair of a field's cells and of the place of its rows."""
@@ -275,19 +259,16 @@ class TableTexts:
 
     def _bearer(self, source: Source | ChunkSource) -> str:
         """The same of entities, or ids."""
-        over = self._table.rows
-        if isinstance(source, ChunkSource):
-            return f'(chunk_cells({source.query}, ChunkField(-1, 0), "u8"), 0)'
-        if not source.components:  # a query that requires no component
-            return f"(self.{over}._join._owners({source.found}), -1)"
-        name = next(iter(source.components))
-        one, data = source.components[name], source.managers.data(name)
-        if one.grid is not None:
-            return f"({data}._cell_id_column, 0)"
-        if one.owner == "none":
+        if not isinstance(source, ChunkSource) and not source.components:
+            owners = f"self.{self._table.rows}._join._owners({source.found})"
+            return f"({owners}, -1)"  # a query that requires no component
+        name, one = next(iter(source.components.items()))
+        if isinstance(source, Source) and one.owner == "none" and one.grid is None:
+            data = source.managers.data(name)
             slots = f"{data}._id_slot_column[: {source.found}]"
             return f"(ids_of({slots}, {data}._id_generation_column), 0)"
-        return f"({data}._entity_column, {self._place(source, name)})"
+        kept = ENTITY if one.grid is None else CELL_ID
+        return self._recorded(source, FieldValue(Type("u64"), kept, name))
 
     # --- numpy: blocks of rows -------------------------------------------------------------------
 
@@ -299,7 +280,7 @@ class TableTexts:
         body = BlockBody(source, is_quiet=True, taken=["_tick", "_n"])
         body.add(Form(Program(), (), None, ()), {"tick": "_tick"})
         emit = body.emit
-        body.constants = emit.constants = _Constants()
+        body.constants = emit.constants = Constants("_recorded")  # beside those of kernels
         lines = []
         if any(_timed(node) != node for one in wanted for node in one.nodes):
             lines.append("_tick = np.int64(self.tick)")
@@ -355,7 +336,7 @@ class TableTexts:
         passed += [one.passed for one in loop.others]
         variables = [name for one in wanted for name in one.variables]
         head = f"{', '.join(variables)} =" if variables[1:] else f"({variables[0]},) ="
-        return method_lines(call(f"{head} {loop.name}", passed, 8))
+        return statement(f"{head} {loop.name}", passed)
 
 
 class RecordCase:
@@ -456,11 +437,11 @@ class TableLoop:
                 kept = self._before("kept", f"np.empty({frame.count}, np.bool_)")
                 body.write(f"{kept}[{self._start} + {frame.row}] = {value.text}")
                 self._returned.append((kept, "NDArray[np.bool_]"))
-            case "sum" if not one.is_float:
+            case "sum" if not one.value.type.is_float:
                 total = self._before("total", "np.uint64(0)")
                 given = _chosen(f"np.uint64({value.text})", where, "np.uint64(0)")
                 body.write(f"{total} += {given}")
-                whole = total if one.total == "u64" else f"np.int64({total})"
+                whole = total if one.value.type.total == "u64" else f"np.int64({total})"
                 self._returned.append((f"int({whole})", "int"))
             case "sum" | "mean":
                 after = self._add_lanes(body, one, value, where)
@@ -541,7 +522,7 @@ def _timed(node: Expression) -> Expression:
 
 def _extremes(one: Wanted) -> tuple[int | float, int | float]:
     """The least and the greatest value of a type."""
-    return (-inf, inf) if one.is_float else SCALARS[one.scalar].range
+    return (-inf, inf) if one.value.type.is_float else SCALARS[one.scalar].range
 
 
 def _folding(one: Wanted, rows: str) -> str:
@@ -551,8 +532,8 @@ def _folding(one: Wanted, rows: str) -> str:
             return "FoldedCount()"
         case "where":
             return f"FoldedValues({rows}.n, np.bool_)"
-        case "sum" if not one.is_float:
-            return f"FoldedWhole({SCALARS[one.total].numpy})"
+        case "sum" if not one.value.type.is_float:
+            return f"FoldedWhole({SCALARS[one.value.type.total].numpy})"
         case "sum" | "mean":
             return "FoldedSum()"
         case "min" | "max":
