@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import Final
 
-from ecsgen.diagnostics import closest, did_you_mean, quote
+from ecsgen.diagnostics import closest, quote
 from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mark, Reduction, Space
 from ecsgen.model.columns import chunk_row_bytes, chunk_rows, split_names
 from ecsgen.model.programs import PARENT
@@ -267,13 +267,8 @@ def _space_field(
     draft: Draft[ComponentSpec], spec: SpaceSpec, fields: tuple[Field, ...]
 ) -> Field | None:
     mark = draft.value("space", "field")
-    field = next((one for one in fields if one.name == spec.field), None)
+    field = draft.field(fields, spec.field, "E513", f"the space {quote(spec.field)}", mark)
     if field is None:
-        node = draft.node.at("fields")
-        was_refused = node is not None and (spec.field in node.keys or not node.complete)
-        if not was_refused and draft.node.complete:
-            hint = did_you_mean(spec.field, [one.name for one in fields])
-            draft.report("E513", f"the space {quote(spec.field)} is no field", mark, hint=hint)
         return None
     if field.type.base is not Base.FLOAT or field.type.shape not in _SHAPES:
         place = field.marks["type"]

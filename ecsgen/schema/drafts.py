@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
-from ecsgen.model import Mark, Marks
+from ecsgen.model import Field, Mark, Marks
 from ecsgen.schema.forms import Strict
 from ecsgen.schema.language import KINDS
 from ecsgen.schema.language.component_keys import ComponentSpec, EnumSpec
@@ -32,6 +32,19 @@ class Draft(Generic[Spec]):
     def report(self, code: str, message: str, mark: Mark, hint: str = "") -> None:
         """Report what is wrong with it, or with how others name it."""
         self.diagnostics.add(code, message, mark, hint=hint)
+
+    def field(
+        self, fields: tuple[Field, ...], name: str, code: str, what: str, mark: Mark
+    ) -> Field | None:
+        """The field that a key names; reports with `code` that `what` is none, unless fields are in
+        error already."""
+        found = next((one for one in fields if one.name == name), None)
+        node = self.node.at("fields")
+        was_refused = node is not None and (name in node.keys or not node.complete)
+        if found is None and not was_refused and self.node.complete:
+            hint = did_you_mean(name, [one.name for one in fields])
+            self.report(code, f"{what} is no field", mark, hint)
+        return found
 
     def key(self, *path: str | int) -> Mark:
         """The mark of a key."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Final
 
-from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.diagnostics import quote
 from ecsgen.model import Base, Field, Grid, Mark, Standing
 from ecsgen.policies import keys
 from ecsgen.policies.policy import asked
@@ -121,27 +121,14 @@ def build_standing(
             draft.report("E519", message, draft.key(key))
     name, capacity = (spec.field, spec.capacity) if isinstance(spec, OnSpec) else (spec, None)
     mark = draft.value("on", "field") if isinstance(spec, OnSpec) else draft.value("on")
-    field = next((one for one in fields if one.name == name), None)
-    if field is None:
-        _report_no_field(draft, name, fields, mark)
-        return None
-    if _is_no_place(draft, field, components, mark):
+    field = draft.field(fields, name, "E519", quote(name), mark)
+    if field is None or _is_no_place(draft, field, components, mark):
         return None
     grid = components[field.type.target]
     if draft.name in grid.spec.fields_:
         why = f"{quote(draft.name)} stands on its cells"
         _report_taken(grid, draft.name, why)
     return Standing(name, field.type.target, capacity or 0)
-
-
-def _report_no_field(
-    draft: Draft[ComponentSpec], name: str, fields: tuple[Field, ...], mark: Mark
-) -> None:
-    node = draft.node.at("fields")
-    was_refused = node is not None and (name in node.keys or not node.complete)
-    if not was_refused and draft.node.complete:
-        hint = did_you_mean(name, [one.name for one in fields])
-        draft.report("E519", f"{quote(name)} is no field", mark, hint=hint)
 
 
 def _is_no_place(draft: Draft[ComponentSpec], field: Field, components: Drafts, mark: Mark) -> bool:

@@ -160,15 +160,22 @@ def build_reduction(
     )
 
 
+def bearer_column(component: Component, named: str) -> FieldValue:
+    """A column that every row of a component has: of the owners, or of ids."""
+    if component.grid is not None:
+        return FieldValue(Type("u64"), CELL_ID, named)
+    if component.owner == "entity":
+        return FieldValue(HANDLE, ENTITY, named)
+    return FieldValue(Type("u32"), ID_SLOT, named)
+
+
 def told_apart(component: Component, named: str = OWN) -> FieldValue | NoDraws:
     """The column by which random numbers tell the rows apart: of owners, or of ids.
 
     `named`: what kernels call the component.
     """
-    if component.grid is not None:
-        return FieldValue(Type("u64"), CELL_ID, named)
-    if component.owner == "entity" and component.instances == "one":
-        return FieldValue(HANDLE, ENTITY, named)
+    if component.owner == "none" or component.instances == "one":
+        return bearer_column(component, named)
     if component.ids:
         return FieldValue(Type("u32"), ID_SLOT, named)
     message = f"rows of {quote(component.name)} cannot be told apart"

@@ -26,10 +26,8 @@ from ecsgen.kernels.scope import Fates, Reach, Scope, value_type
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
 from ecsgen.model import Component, Kernel, Query, Reduction, World, flat_bundle
 from ecsgen.model.programs import (
-    CELL_ID,
     ENTITY,
     HANDLE,
-    ID_SLOT,
     OWN,
     PARENT,
     Argument,
@@ -44,8 +42,8 @@ from ecsgen.model.programs import (
     expressions_of,
     fields_in,
 )
-from ecsgen.model.types import Number, Type
-from ecsgen.schema.kernel_documents import key_of, told_apart
+from ecsgen.model.types import Number
+from ecsgen.schema.kernel_documents import bearer_column, key_of, told_apart
 from ecsgen.schema.names import check_member
 from ecsgen.schema.neighbours import (
     bearer_of,
@@ -309,7 +307,7 @@ def with_programs(
             has_parent=bool(component.hierarchy),
             is_reduction=is_reduction,
             bearer=OWN if component.owner == "entity" and not is_reduction else None,
-            sender=_sender(component, OWN),
+            sender=bearer_column(component, OWN),
             may_be_dead=component.owner == "entity",
             no_draws=_NO_REDUCTION if is_reduction else None,
             wrong=refused.names | known.wrong_enums,
@@ -397,22 +395,13 @@ def with_world_programs(names: WorldNames) -> World:
         scope = names.over(kernel.over)
         members = scope.components
         scope.bearer = bearer_of(members)
-        scope.sender = next((_sender(one, name) for name, one in members.items()), None)
+        scope.sender = next((bearer_column(one, name) for name, one in members.items()), None)
         scope.may_be_dead = scope.bearer is not None and world.query(kernel.over) is None
         scope.standing = {name: one for name, one in members.items() if one.on is not None}
         apart = _told_apart_over(kernel.over, members)
         asked = partial(world_neighbours, world, components, names.sources)
         kernels.append(typed_kernel(kernel, scope, apart, asked, names.known))
     return replace(world, kernels=tuple(kernels))
-
-
-def _sender(component: Component, named: str) -> FieldValue:
-    """A column that every row of a component has: of the owners, or of ids."""
-    if component.grid is not None:
-        return FieldValue(Type("u64"), CELL_ID, named)
-    if component.owner == "entity":
-        return FieldValue(HANDLE, ENTITY, named)
-    return FieldValue(Type("u32"), ID_SLOT, named)
 
 
 def _told_apart_over(over: str, members: Mapping[str, Component]) -> FieldValue | NoDraws:

@@ -146,15 +146,15 @@ class _Check:
         if component.spec.instances == "many":
             place = component.key("instances")
             why = f"it has {shown(component, 'instances')} ({place.place})"
-            self._refuse(component, why, mark)
+            self._refuse(component.name, why, mark)
         if component.name in self.draft.spec.chunked:
             number = self.draft.spec.chunked.index(component.name)
             place = self.draft.value("archetypes", "components", number)
-            self._refuse(component, f"it lives in archetypes since line {place.line}", mark)
+            self._refuse(component.name, f"it lives in archetypes since line {place.line}", mark)
         return len(self.draft.diagnostics) == before
 
-    def _refuse(self, component: Draft[ComponentSpec], why: str, mark: Mark) -> None:
-        message = f"{quote(component.name)} cannot be among the ghosts: {why}"
+    def _refuse(self, name: str, why: str, mark: Mark) -> None:
+        message = f"{quote(name)} cannot be among the ghosts: {why}"
         self.draft.report("E515", message, mark)
 
     def _ghost_field(self, component: Draft[ComponentSpec], name: str, mark: Mark) -> None:
@@ -164,14 +164,11 @@ class _Check:
             hint = did_you_mean(name, component.spec.fields_)
             self.draft.report("E515", message, mark, hint=hint)
         elif field.type == "object" or field.type.startswith("str["):
-            where = component.key("fields", name).place
-            why = f"it is of type {field.type} ({where})"
-            message = f"{quote(name)} cannot be among the ghosts: {why}"
-            self.draft.report("E515", message, mark)
+            place = component.key("fields", name).place
+            self._refuse(name, f"it is of type {field.type} ({place})", mark)
         elif field.is_cold and component.spec.cold == "indirect":
-            why = f"it is cold, with 'cold: indirect' ({component.key('cold').place})"
-            message = f"{quote(name)} cannot be among the ghosts: {why}"
-            self.draft.report("E515", message, mark)
+            place = component.key("cold").place
+            self._refuse(name, f"it is cold, with 'cold: indirect' ({place})", mark)
 
     def objects(self) -> None:
         """Report E516 for objects that can neither travel nor stay."""

@@ -163,22 +163,15 @@ class _Builder:
         for key in ("bundles", "queries", "groups", "kernels", "schedule", "records"):
             for name in getattr(self._draft.spec, key):
                 marks[f"{key}.{name}"] = self._draft.key(key, name)
-        marks |= {
-            f"schedule.{name}.{place}": self._draft.value("schedule", name, place)
-            for name, entries in self._draft.spec.schedule.items()
-            for place in range(len(entries))
-        }
-        marks |= {
-            f"schedule.{name}.{place}.{key}": self._draft.value("schedule", name, place, key)
-            for name, entries in self._draft.spec.schedule.items()
-            for place in range(len(entries))
-            if (node := self._draft.node.at("schedule", name, place)) is not None
-            for key in node.keys
-        }
-        marks |= {
-            f"entity.{key}": self._draft.key("entity", key) for key in _BITS if self._written(key)
-        }
-        return marks
+        for name, entries in self._draft.spec.schedule.items():
+            for place in range(len(entries)):
+                path = ("schedule", name, place)
+                node = self._draft.node.at(*path)
+                marks[f"schedule.{name}.{place}"] = self._draft.value(*path)
+                for key in node.keys if node is not None else ():
+                    marks[f"schedule.{name}.{place}.{key}"] = self._draft.value(*path, key)
+        bits = [key for key in _BITS if self._written(key)]
+        return marks | {f"entity.{key}": self._draft.key("entity", key) for key in bits}
 
     def generation_bits(self) -> int:
         """As written, or the default, which depends on whether there are shards."""
