@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view
+from ecsgen_runtime.buffers import Column, cells, is_same_view, read_only
 from ecsgen_runtime.field_types import IntField, ObjectField, TextField
 from ecsgen_runtime.fields import described
 from ecsgen_runtime.handles import (
@@ -40,7 +40,7 @@ from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.policies.destroy import Release
 from ecsgen_runtime.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
 from ecsgen_runtime.policies.owners import Unowned
-from ecsgen_runtime.policies.unique import Unique, UniqueRows, read_only
+from ecsgen_runtime.policies.unique import Unique, UniqueRows
 from ecsgen_runtime.proxies import IdProxy, RowField
 from ecsgen_runtime.typed import NamedTuple, TypedDict
 from numpy.typing import ArrayLike, NDArray

@@ -148,6 +148,12 @@ def put_cells(
         whole[rows] = cell.reshape(-1).view(whole.dtype)
 
 
+def read_only(view: NDArray[Any]) -> NDArray[Any]:
+    """Return a view, of which nobody else has this object, that nobody can write to."""
+    view.flags.writeable = False
+    return view
+
+
 def copied_if_view(array: NDArray[Any], buffer: NDArray[np.uint8]) -> NDArray[Any]:
     """Return the array, or a copy of it if it may be a view of the buffer."""
     return array.copy() if np.may_share_memory(array, buffer) else array

@@ -271,14 +271,18 @@ def all_different(indices: NDArray[np.integer[Any]], bound: int) -> bool:
 
 
 def without_repeats(es: EntityArray) -> EntityArray:
-    """Each of the handles once, where it occurs first. O(k log k)."""
+    """Each of the handles once, where it occurs first. O(k) if they ascend, else O(k log k)."""
+    if (es[1:] > es[:-1]).all():
+        return es
     _, first = np.unique(es, return_index=True)
     return es if len(first) == len(es) else es[np.sort(first)]
 
 
 def first_repeat(values: NDArray[Any]) -> int:
     """The position of the first value that occurred before; `len(values)` if none does.
-    O(k log k)."""
+    O(k) if they ascend, else O(k log k)."""
+    if (values[1:] > values[:-1]).all():
+        return len(values)
     _, first = np.unique(values, return_index=True)
     repeats = np.ones(len(values) + 1, np.bool_)
     repeats[first] = False

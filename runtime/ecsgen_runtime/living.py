@@ -314,6 +314,20 @@ class Follower(Protocol):
         """Remove what entities have that have just died."""
 
 
+def remove_if_need_be_singly(
+    follower: Any, remove: Callable[[EntityArray], object], entities: EntityArray
+) -> None:
+    """Remove a follower's rows of entities: what fails for all, is done one after the other."""
+    try:
+        remove(entities)
+    except BaseException as error:
+        if is_broken(follower):
+            raise
+        follower._remove_each(entities)
+        if not isinstance(error, MemoryError):
+            raise
+
+
 Remove: TypeAlias = Callable[[Any, Entity], object]
 """A follower's method, unbound, that removes what one entity has."""
 

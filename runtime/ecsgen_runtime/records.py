@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .buffers import read_only
 from .handles import RowArray
 from .typed import NamedTuple
 from .world.ticking import TickingWorld
@@ -101,12 +102,7 @@ class TableLines:
             self._state = (), whole, count, count
         elif not last:
             last = [np.empty(0, dtype) for dtype in self._dtypes]
-        return [_read_only(column[:count]) for column in last]
-
-
-def _read_only(view: NDArray[Any]) -> NDArray[Any]:
-    view.flags.writeable = False
-    return view
+        return [read_only(column[:count]) for column in last]
 
 
 class Recorded:

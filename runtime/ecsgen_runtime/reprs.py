@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum, IntFlag
 from itertools import islice
-from math import prod
 from typing import Any, Final
 
 import numpy as np
 
+from .buffers import split_columns
 from .errors import shown
 from .fields import FieldInfo
 from .handles import NIL, HandleLayout
@@ -90,9 +90,7 @@ def shown_columns(kind: type[Any]) -> list[tuple[str, str, FieldInfo | None]]:
 
 def element_names(field: str, shape: tuple[int, ...]) -> list[str]:
     """Return the names of a field's elements as columns, as split fields have them."""
-    count = prod(shape) if shape else 0
-    places: Iterable[object] = "xyzw"[:count] if count <= 4 else range(count)
-    return [f"{field}_{place}" for place in places]
+    return split_columns(field, shape) if shape else []
 
 
 _ENDS: Final = 5

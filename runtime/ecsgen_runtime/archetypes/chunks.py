@@ -8,7 +8,16 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..buffers import CACHE_LINE, Column, cells, items, put_cells, unfilled
+from ..buffers import (
+    CACHE_LINE,
+    Column,
+    cells,
+    item_type,
+    items,
+    put_cells,
+    read_only,
+    unfilled,
+)
 from ..columns import ShownColumns
 from ..errors import CapacityError
 from ..field_types import FieldTable
@@ -120,10 +129,7 @@ def _placed(columns: Sequence[Column], capacity: int) -> tuple[ChunkPlace, ...]:
     offset = 0
     for column in columns:
         is_object = column.dtype.hasobject
-        item = column.dtype
-        if column.shape:
-            word = column.nbytes in (1, 2, 4, 8)
-            item = np.dtype(f"{'u' if word else 'V'}{column.nbytes}")
+        item = item_type(column.nbytes) if column.shape else column.dtype
         places.append(ChunkPlace(column, -1 if is_object else offset, item))
         offset += _whole_lines(capacity * column.nbytes)
     return tuple(places)
@@ -217,9 +223,7 @@ class ChunkBase:
     @property
     def entity(self) -> EntityArray:
         """The owner of each row, shape (n,); read-only."""
-        column = self._columns[0][: self._rows.n]
-        column.flags.writeable = False
-        return column
+        return read_only(self._columns[0][: self._rows.n])
 
     @property
     def components(self) -> tuple[type[tuple[Any, ...]], ...]:

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..entity_manager import Entities
 from ..errors import DuplicateInstanceError, StructureLockedError
 from ..fields import GivenRows, component_name, fields_given, given_columns
-from ..given_arrays import as_entities, whole_count
+from ..given_arrays import as_entities, first_repeat, whole_count
 from ..handles import Entity, EntityArray, HandleLayout, RowClass
+from ..living import remove_if_need_be_singly
 from ..locks import Lockable, is_broken
 from ..placement import duplicate_instance, first_repeated, locked, missing
 from ..proxies import ProxyT
@@ -244,7 +245,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         number = self._number(component)
         places = self._table.places.get_many(entities)
         lacking = ~self._table.having(places, number)
-        lacking |= _is_repeat(entities)
+        lacking[first_repeat(entities) :][:1] = True
         if lacking.any():
             first, layout = int(entities[lacking.argmax()]), self._entities._LAYOUT
             raise missing(component.__name__, first, layout)
@@ -400,14 +401,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
         """Remove the rows of entities that have just died, if need be one after the other."""
-        try:
-            self._drop_many(entities)
-        except BaseException as error:
-            if is_broken(self):
-                raise
-            self._remove_each(entities)
-            if not isinstance(error, MemoryError):
-                raise
+        remove_if_need_be_singly(self, self._drop_many, entities)
 
     def _remove_rows(self, entities: EntityArray) -> None:
         """Remove what rows distinct entities have; O(k)."""
@@ -441,16 +435,6 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
 def _own(array: NDArray[Any]) -> NDArray[Any]:
     """Copy a view: what it looks at may move before it is used."""
     return array if array.base is None else array.copy()
-
-
-def _is_repeat(entities: EntityArray) -> NDArray[np.bool_]:
-    """Return which of k entities stand further up already; O(k) if ascending."""
-    repeats = np.zeros(len(entities), np.bool_)
-    if len(entities) > 1 and not bool((entities[1:] > entities[:-1]).all()):
-        _, first = np.unique(entities, return_index=True)
-        repeats[:] = True
-        repeats[first] = False
-    return repeats
 
 
 class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):

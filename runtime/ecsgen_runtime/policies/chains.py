@@ -226,7 +226,9 @@ def depths(parents: Links) -> NDArray[np.int32]:
     up = _upwards(parents)
     depth = np.zeros(n + 1, np.int32)
     depth[:n] = parents != NIL
-    while not (up == n).all():
+    for _ in range(n.bit_length() + 1):  # a circle would never end
+        if (up == n).all():
+            break
         depth += depth.take(up)
         up = up.take(up)
     return depth[:n]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..buffers import Column, copied_if_view, items
+from ..buffers import Column, copied_if_view, items, read_only
 from ..columns import Rows
 from ..field_types import Field
 from ..handles import NIL, Columns, EntityArray, RowArray
@@ -120,9 +120,7 @@ class ColdRows(Rows):
     @property
     def row(self) -> NDArray[np.uint32]:
         """The row that each cold row belongs to, shape (n,); read-only."""
-        column = self._row_column[: self._n]
-        column.flags.writeable = False
-        return column
+        return read_only(self._row_column[: self._n])
 
     @abstractmethod
     def _move_row(self, src: int, dst: int) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..bulk import SMALL_REMOVAL
 from ..callbacks import Callbacks, Subscription
 from ..handles import NULL_ENTITY, Columns, EntityArray, Instance, RowArray
-from ..locks import is_broken
+from ..living import remove_if_need_be_singly
 from ..manager import Manager
 from ..per_class import NO_SLOTS, per_class
 from .owners import Owned
@@ -37,14 +37,7 @@ class Callback(Owned):
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
         """Remove the rows of entities that have just died, if need be one after the other."""
-        try:
-            self.remove_many(entities)
-        except BaseException as error:
-            if is_broken(self):
-                raise
-            self._remove_each(entities)
-            if not isinstance(error, MemoryError):
-                raise
+        remove_if_need_be_singly(self, self.remove_many, entities)
 
 
 _UNTOUCHED: Final = Random(0).getstate()[:2]

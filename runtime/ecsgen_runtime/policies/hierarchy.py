@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Final, SupportsIndex, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..buffers import read_only
 from ..bulk import SMALL_BATCH
 from ..columns import OwnedRows, Rows
 from ..errors import EcsError, StaleInstanceError
@@ -65,9 +66,7 @@ class FamilyRows(Rows):
     @property
     def parent(self) -> NDArray[np.uint32]:
         """The parent of each row, NIL for roots, shape (n,); read-only."""
-        column = self._parent_column[: self._n]
-        column.flags.writeable = False
-        return column
+        return read_only(self._parent_column[: self._n])
 
     def _family(self) -> FamilyLinks:
         """Return the columns that make the hierarchy."""

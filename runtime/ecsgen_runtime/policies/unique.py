@@ -287,9 +287,3 @@ class Unique(Manager):
             owners = self.data._entity_column[rows]
             gone &= np.isin(slots_of(owners), slots_of(entities))
         return gone
-
-
-def read_only(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a view of a column that nobody can write to."""
-    column.flags.writeable = False
-    return column

@@ -257,11 +257,14 @@ class QueryJoin:
         """Pickle and copy without what is kept."""
         return QueryJoin, self.asked()
 
+    @property
+    def _clauses(self) -> tuple[tuple[QueryMember, ...], ...]:
+        return self._required, self._any_of, self._none_of, self._optional
+
     def asked(self) -> tuple[Any, ...]:
         """Return what the join was made of."""
-        clauses = (self._required, self._any_of, self._none_of, self._optional)
-        managers = (tuple(member.manager for member in part) for part in clauses)
-        return self.entities, *managers
+        clauses = (tuple(one.manager for one in part) for part in self._clauses)
+        return self.entities, *clauses
 
     def known(self) -> int | None:
         """Return how many entities there are if that is known without a join; O(components)."""
@@ -275,17 +278,11 @@ class QueryJoin:
 
     def conditions(self) -> str:
         """Return who matches, in words."""
-        return query_text(
-            *(
-                [member.manager.data.MANAGER.removesuffix("Manager") for member in part]
-                for part in (
-                    self._required,
-                    self._any_of,
-                    self._none_of,
-                    self._optional,
-                )
-            )
+        names = (
+            [one.manager.data.MANAGER.removesuffix("Manager") for one in part]
+            for part in self._clauses
         )
+        return query_text(*names)
 
     def columns(self) -> list[Any]:
         """Return the `data` of the components that a row can have, the required ones first."""

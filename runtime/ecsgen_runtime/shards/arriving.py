@@ -12,6 +12,7 @@ from ..errors import CapacityError
 from ..given_arrays import are_held
 from ..handles import NIL, Columns, EntityArray, IdArray, RowArray
 from ..locks import break_down
+from ..policies.chains import own_ancestor
 from ..typed import NamedTuple
 from .handle_map import are_distinct
 from .leaving import rows_of
@@ -196,12 +197,8 @@ def _check_tree(rows: ArrivingRows) -> None:
     parents, count = rows.column("~parent"), rows.count
     if ((parents >= count) & (parents != NIL)).any():
         rows.refuse("~parent", "a row that there is not")
-    above = np.append(np.minimum(parents, count).astype(np.intp), count)
-    for _ in range(count.bit_length() + 1):
-        if (above == count).all():
-            return
-        above = above[above]
-    rows.refuse("~parent", "a row is its own ancestor")
+    if own_ancestor(parents, np.arange(count)) != NIL:
+        rows.refuse("~parent", "a row is its own ancestor")
 
 
 def _settle(parcel: ParcelBase, arriving: Arriving, es: EntityArray) -> None:

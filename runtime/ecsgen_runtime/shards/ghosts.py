@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Final, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..buffers import grown_capacity, items
+from ..buffers import grown_capacity, items, read_only
 from ..columns import OwnedRows
 from ..fields import FieldInfo
-from ..given_arrays import as_entities
+from ..given_arrays import as_entities, without_repeats
 from ..handles import NIL, EntityArray, RowArray
 from ..per_class import NO_SLOTS
 from ..placement import NO_ROWS
@@ -55,18 +55,14 @@ class RowsNear:
     @property
     def entity(self) -> EntityArray:
         """The owner of each row, shape (n,)."""
-        owners = self._manager._owners_near()[self._start : self._end]
-        owners.flags.writeable = False
-        return owners
+        return read_only(self._manager._owners_near()[self._start : self._end])
 
     def __getattr__(self, name: str) -> NDArray[Any]:
         manager = self._manager
         if name not in manager._ghost_columns():
             raise AttributeError(f"{type(manager).__name__} has no ghosts of {name!r}")
         column: NDArray[Any] = getattr(manager.data, f"_{name}_column")
-        view = column[self._start : self._end]
-        view.flags.writeable = False
-        return view
+        return read_only(column[self._start : self._end])
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, owned or ghost, NIL where it has none, shape (k,); O(k)."""
@@ -541,11 +537,4 @@ def entities_by_rank(
     """Return the entities for each rank but the own one, each once, in the order given."""
     none = entities[:0]
     found = [entities[ranks == rank] if rank != own else none for rank in range(size)]
-    return [_each_once(part) for part in found]
-
-
-def _each_once(entities: EntityArray) -> EntityArray:
-    if (entities[1:] > entities[:-1]).all():
-        return entities
-    _, first = np.unique(entities, return_index=True)
-    return entities if len(first) == len(entities) else entities[np.sort(first)]
+    return [without_repeats(part) for part in found]

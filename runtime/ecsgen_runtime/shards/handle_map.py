@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..buffers import unfilled
 from ..bulk import Bulk, sparse_lookup
-from ..given_arrays import are_held
+from ..given_arrays import all_different, are_held
 from ..handles import NIL, EntityArray, RowArray
 
 # --- Where numbers of 64 bits lead: open addressing in numpy arrays, for many at once.
@@ -151,12 +151,8 @@ _SPARSE: Final = 32
 
 
 def are_distinct_below(n: int, values: RowArray) -> bool:
-    """Return whether no number below n is there twice; O(n), or O(k) for a few."""
-    if n > _SPARSE * len(values):
-        return are_distinct(values)
-    seen = np.zeros(n, np.bool_)
-    seen[values] = True
-    return int(np.count_nonzero(seen)) == len(values)
+    """Return whether no number below n is there twice; O(n), or O(k log k) for a few."""
+    return all_different(values, n)
 
 
 def are_distinct(values: NDArray[Any]) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..buffers import Column
 from ..callbacks import Callbacks, Dispatch, flattened
 from ..errors import HierarchyError, StaleEntityError, StaleIdError
-from ..given_arrays import as_entities, first_repeat
+from ..given_arrays import as_entities, first_repeat, without_repeats
 from ..handles import NIL, EntityArray, IdArray, RowArray
 from ..locks import break_down, is_broken
 from ..typed import NamedTuple
@@ -173,9 +173,7 @@ def _with_families(
             for m in managers
         ]
         found = np.concatenate(below)
-        new = found[~np.isin(found, entities)]
-        _, first = np.unique(new, return_index=True)
-        new = new[np.sort(first)]
+        new = without_repeats(found[~np.isin(found, entities)])
         new = new[world.entities.alive_many(new)]
         if len(new) == 0:
             break

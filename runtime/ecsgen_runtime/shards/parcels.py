@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..buffers import Column, split_columns
+from ..buffers import Column, item_type, split_columns
 from ..columns import field_of
 from ..errors import EcsError, SnapshotError
 from ..fields import FieldInfo
@@ -134,8 +134,8 @@ class _Tables:
     ) -> int:
         """Return the number of a new column."""
         nbytes = dtype.itemsize * prod(shape)
-        item = np.dtype(f"u{nbytes}" if nbytes in (1, 2, 4, 8) else f"V{nbytes}")
-        self.columns.append(PackedColumn(name, table, dtype, shape, nbytes, item))
+        column = PackedColumn(name, table, dtype, shape, nbytes, item_type(nbytes))
+        self.columns.append(column)
         return len(self.columns) - 1
 
 

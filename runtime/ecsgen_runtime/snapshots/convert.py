@@ -30,10 +30,8 @@ class BadRowError(Exception):
 
 def range_of(integer: str) -> tuple[int, int]:
     """Return the least and the greatest value of an integer type."""
-    size = int(integer[1:])
-    if integer[0] == "u":
-        return 0, 2**size - 1
-    return -(2 ** (size - 1)), 2 ** (size - 1) - 1
+    limits = np.iinfo(f"{integer[0]}{int(integer[1:]) // 8}")
+    return int(limits.min), int(limits.max)
 
 
 def check(bad: NDArray[np.bool_], cells: NDArray[Any], why: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import NIL, EntityArray, RowArray
-from ..policies.chains import linked
+from ..policies.chains import depths, linked
 from .documents import Document
 from .facts import Evolved
 from .old_snapshots import Names, OldComponent
@@ -191,20 +191,6 @@ Links = NDArray[np.uint32]
 _SHORT: Final = 1 << 16
 
 
-def ranks(nexts: Links) -> RowArray:
-    """Return how many rows follow each in its chain; O(n log n), by pointer jumping."""
-    n = len(nexts)
-    jump = np.append(np.minimum(nexts, n), n).astype(np.intp)
-    count = (jump != n).astype(np.intp)
-    for _ in range(n.bit_length() + 1):  # a circle would never end
-        if (jump == n).all():
-            break
-        count += count[jump]
-        jump = jump[jump]
-    found: RowArray = count[:n]
-    return found
-
-
 def chained(owners: NDArray[Any], rows: RowArray, n: int) -> tuple[Links, Links]:
     """Return the links of n rows of which some are chained by owner, in the order given.
 
@@ -221,7 +207,7 @@ def chained(owners: NDArray[Any], rows: RowArray, n: int) -> tuple[Links, Links]
 
 def by_rank(nexts: Links, plan: RowPlan) -> RowArray:
     """Return the new rows, those first that have the most behind them in their old chains."""
-    rank: RowArray = plan.take(ranks(nexts))
+    rank = plan.take(depths(nexts))  # how many rows follow each
     most = int(rank.max()) if len(rank) else 0
     before = most - rank
     if most < _SHORT:

@@ -6,7 +6,6 @@ with spaces, then the tensors without holes. Nothing here knows what the tensors
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..buffers import PAGE, whole_pages
 from ..errors import shown
-from .documents import parsed_json, refuse
+from .documents import json_text, parsed_json, refuse
 
 FORMAT: Final = 1
 MAX_HEADER: Final = 16 * 1024 * 1024
@@ -103,7 +102,7 @@ def header_bytes(
         "ecsgen": str(FORMAT),
         "crc32": hex_digits(0),
         **metadata,
-        "checksums": _compact(dict(checksums)),
+        "checksums": json_text(dict(checksums)),
     }
     tensors = {
         name: {
@@ -113,16 +112,12 @@ def header_bytes(
         }
         for name, entry in entries.items()
     }
-    text = _compact({"__metadata__": said, **tensors}).encode("ascii")
+    text = json_text({"__metadata__": said, **tensors}).encode("ascii")
     size = whole_pages(LENGTH_BYTES + len(text))
     length = (size - LENGTH_BYTES).to_bytes(LENGTH_BYTES, "little")
     whole = bytearray((length + text).ljust(size))
     whole[_CRC_AT:_CRC_END] = hex_digits(zlib.crc32(whole)).encode("ascii")
     return bytes(whole)
-
-
-def _compact(document: object) -> str:
-    return json.dumps(document, separators=(",", ":"), allow_nan=False)
 
 
 def header_size(beginning: bytes, file: str) -> int:

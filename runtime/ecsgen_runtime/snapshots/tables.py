@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..buffers import read_only
 from ..handles import EntityArray
 from .checked_rows import check_cells
 from .documents import Document, Saved, state_key
@@ -210,9 +211,9 @@ class SnapshotTable:
     def entity(self) -> EntityArray:
         """The owner of each row, shape (rows,); read-only. Empty if rows belong to nobody."""
         owners = self._old.owners
-        owners = owners[:] if self._old.used is None else owners[self._old.used]
-        owners.flags.writeable = False
-        return owners
+        return read_only(
+            owners[:] if self._old.used is None else owners[self._old.used]
+        )
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the fields."""

@@ -186,25 +186,6 @@ class ValueCases(Cases):
         for row in range(3):
             assert same(m.row(row), self.subject.read({}))
 
-    def test_one_row(self) -> None:
-        source, m = self.new()
-        for k in range(3):
-            self.add_one(source, m, **self.subject.sample(k))
-        self.check_values(m, range(3), range(3))
-        for row in range(3):
-            assert type(m.row(row)) is self.subject.row
-            assert same(self.subject.one_row(m, row), m.row(row))
-
-    def test_setters_write_one_cell(self) -> None:
-        for field in self.subject.fields:
-            _, m, _ = self.filled(3)
-            getattr(m, f"set_{field.name}")(1, field.sample(5))
-            values = [field.read(field.sample(k)) for k in (0, 5, 2)]
-            assert same([getattr(m, field.name)(row) for row in range(3)], values)
-            assert m.version == 1
-            getattr(m, f"set_{field.name}")(1, field.sample(1))
-            self.check_values(m, range(3), range(3))
-
     def test_columns_write_many_cells(self) -> None:
         for field in self.subject.whole:
             _, m, _ = self.filled(3)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from ..errors import StructureLockedError
-from ..handles import NIL, EntityArray
+from ..handles import EntityArray
 from .cases import Cases
 from .machine import Machine
 from .owned import OwnedCases, OwnedRules
@@ -63,17 +63,6 @@ class GcRules(OwnedRules):
         assert self.manager.collect() == self.leave(dead)
 
 
-class _Picks(Random):
-    """Picks these of ten rows."""
-
-    def __init__(self, rows: list[int]) -> None:
-        super().__init__()
-        self.left = rows
-
-    def random(self) -> float:
-        return (self.left.pop(0) + 0.5) / 10
-
-
 class GcCases(OwnedCases):
     """Nobody dead, everybody dead, and what is between."""
 
@@ -81,19 +70,6 @@ class GcCases(OwnedCases):
 
     def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
         return [*super().structural_calls(source, m), m.gc, m.collect]
-
-    def test_four_alive_in_a_row_end_it(self) -> None:
-        _, m, _ = self.filled(10)
-        picks = _Picks([0, 4, 9, 4, 0])
-        assert m.gc(picks) == 0
-        assert picks.left == [0]
-
-    def test_the_count_starts_again_with_each_dead(self) -> None:
-        entities, m, es = self.filled(10)
-        entities.destroy_many(es[[0, 9]])
-        picks = _Picks([1, 2, 3, 9, 1, 2, 3, 0, 1, 2, 3, 4, 5])
-        assert m.gc(picks) == 2
-        assert picks.left == [5]
 
     def test_the_generator_is_saved(self) -> None:
         entities, m, es = self.filled(200)
@@ -308,15 +284,6 @@ class CallbackRules(OwnedRules):
 
 class CallbackCases(OwnedCases):
     """Destroying entities, one and many."""
-
-    def test_rows_go_with_their_entity(self) -> None:
-        entities, m, es = self.filled(6)
-        entities.destroy(es[1])
-        assert m.lookup(es[1]) == NIL
-        assert (len(m), m.version) == (5, 2)
-        entities.destroy_many(es[[0, 5, 3]])
-        assert sorted(m) == sorted(es[[2, 4]].tolist())
-        assert m.version == 3
 
     @pytest.mark.parametrize("form", ["create", "create_many"])
     def test_a_successor_may_come_before_the_row_went(self, form: str) -> None:

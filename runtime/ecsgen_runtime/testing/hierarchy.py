@@ -15,7 +15,7 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from ..errors import HierarchyError, StaleEntityError, StaleInstanceError
 from ..handles import NIL
-from .cases import Cases, State
+from .cases import Cases
 from .ids import UnownedCases, UnownedRules
 from .machine import Machine, Record
 from .owned import OwnedCases, OwnedRules
@@ -203,16 +203,6 @@ class HierarchyCases(Cases):
         for row in range(len(parents)):
             check_children(m, row, [k for k, p in enumerate(parents) if p == row])
 
-    def test_new_rows_are_roots(self) -> None:
-        source, m, _ = self.filled(3)
-        self.check_family(m, [NIL] * 3)
-        assert m.roots().tolist() == [0, 1, 2]
-        assert [level.tolist() for level in m.levels()] == [[0, 1, 2]]
-        m.set_parent(2, 0)
-        m.destroy(2)
-        assert m.parent(self.add_one(source, m)) == NIL
-        assert m.levels() is m.levels()
-
     def test_nobody_at_all(self) -> None:
         _, m = self.new()
         assert len(m.roots()) == 0
@@ -220,39 +210,6 @@ class HierarchyCases(Cases):
         m.set_parent_many([], NIL)
         m.set_parent_many([], [])
         assert m.version == 0
-
-    @pytest.mark.parametrize("gone", [1, 2, 3])
-    def test_one_leaves_its_siblings(self, gone: int) -> None:
-        _, m, owners = self.family([NIL, 0, 0, 0])
-        left = sorted({1, 2, 3} - {gone})
-        m.set_parent(gone, NIL)
-        check_children(m, 0, left)
-        m.set_parent(gone, 0)
-        check_children(m, 0, [*left, gone])
-        m.destroy(gone)
-        check_children(m, 0, [self.found(m, owners[k]) for k in left])
-
-    def test_the_present_parent_again(self) -> None:
-        _, m, _ = self.family([NIL, 0, 0])
-        version = m.version
-        m.set_parent(1, 0)
-        m.set_parent(0, NIL)
-        m.set_parent_many([2, 1], 0)
-        m.set_parent_many([2, 0], [0, NIL])
-        assert m.version == version
-        m.set_parent_many([2, 1], [1, 0])
-        assert m.version == version + 1
-        self.check_family(m, [NIL, 0, 1])
-
-    def test_cycles_are_refused(self) -> None:
-        _, m, _ = self.family([NIL, 0, 1, 2, NIL])
-        with self.unchanged(m):
-            for row, parent in ((0, 0), (0, 1), (0, 3), (1, 2), (4, 4)):
-                refuses(HierarchyError, m.set_parent, row, parent)
-            chains = ([4, 0], [3, 4]), ([2, 1], 3), ([0, 4], [4, 0])
-            for rows, parents in (([0], [3]), ([3], 3), *chains):
-                refuses(HierarchyError, m.set_parent_many, rows, parents)
-        self.check_family(m, [NIL, 0, 1, 2, NIL])
 
     def test_links_can_not_be_written(self) -> None:
         _, m, _ = self.family([NIL, 0])
@@ -379,37 +336,6 @@ class ChildrenCases(HierarchyCases):
             partial(self.add_one, source, m, parent=0),
             partial(self.add, source, m, 1, parents=0),
         ]
-
-    def check_twins(self, one: Any, other: Any) -> None:
-        """Check that two managers have the same rows, and the same relatives for them."""
-        assert State(self.subject, one) == State(self.subject, other)
-        assert one.data.parent.tolist() == other.data.parent.tolist()
-        for row in range(len(one)):
-            assert one.children(row).tolist() == other.children(row).tolist()
-
-    def parent_of(self, m: Any, owners: Any, parent: int) -> int:
-        """Return where the row is that was number `parent`; NIL for NIL."""
-        return NIL if parent == NIL else self.found(m, owners[parent])
-
-    @pytest.mark.parametrize("parent", [0, 1, 3, NIL])
-    def test_a_new_row_has_a_parent(self, parent: int) -> None:
-        source, m, _ = self.family([NIL, 0, 0, NIL])
-        twin, other, owners = self.family([NIL, 0, 0, NIL])
-        row = self.add_one(source, m, parent=parent)
-        assert self.add_one(twin, other) == row
-        other.set_parent(row, self.parent_of(other, owners, parent))
-        self.check_twins(m, other)
-
-    @pytest.mark.parametrize("parents", [0, 3, NIL, [1, 0, 3], [NIL, 3, NIL]])
-    def test_many_new_rows_have_parents(self, parents: Any) -> None:
-        source, m, _ = self.family([NIL, 0, 0, NIL])
-        twin, other, owners = self.family([NIL, 0, 0, NIL])
-        rows = self.add(source, m, 3, parents=parents)
-        assert self.add(twin, other, 3) == rows
-        given = np.broadcast_to(parents, 3).tolist()
-        where = [self.parent_of(other, owners, parent) for parent in given]
-        other.set_parent_many(rows, where)
-        self.check_twins(m, other)
 
     def test_who_has_no_parent_gets_none_when_others_move(self) -> None:
         source, m, _ = self.family([NIL, 0, 0])

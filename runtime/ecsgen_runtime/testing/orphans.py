@@ -13,7 +13,7 @@ from ..errors import StructureLockedError
 from ..handles import NIL
 from .hierarchy import HierarchyCases, HierarchyRules, check_children
 from .owned import OwnedCases, OwnedRules
-from .subject import Guard, deaths, refuses
+from .subject import Guard, refuses
 
 # --- Families of which some go --------------------------------------------------------
 
@@ -137,30 +137,6 @@ class OrphansDieCases(OrphansDestroyCases, OwnedCases):
     def check_alive(self, entities: Any, owners: Any, expected: list[int]) -> None:
         """Check which of several entities are alive."""
         assert np.flatnonzero(entities.alive_many(owners)).tolist() == expected
-
-    def test_descendants_die(self) -> None:
-        entities, m, owners = self.family([NIL, 0, 1, 0, NIL, 4])
-        died = deaths(entities)
-        m.destroy(0)
-        assert [sorted(es) for es in died] == [sorted(owners[[1, 2, 3]].tolist())]
-        self.check_alive(entities, owners, [0, 4, 5])
-        assert sorted(m) == sorted(owners[4:].tolist())
-
-    @pytest.mark.parametrize(
-        ("leave", "alive"),
-        [
-            (lambda m, es: m.remove(es[0]), [0, 3]),
-            (lambda m, es: m.remove_many(es[[3, 0]]), [0, 3]),
-            (lambda m, es: m.destroy(2), [0, 1, 2, 3]),
-            (lambda m, es: m.destroy_many([2]), [0, 1, 2, 3]),
-            (lambda m, es: m.clear(), [0, 3]),
-            (lambda m, es: m.destroy_many([0, 1, 3]), [0, 3]),
-        ],
-    )
-    def test_who_loses_its_row_lives(self, leave: Any, alive: list[int]) -> None:
-        entities, m, owners = self.family([NIL, 0, 1, NIL])
-        leave(m, owners)
-        self.check_alive(entities, owners, alive)
 
     @pytest.mark.parametrize("dead", [1, 2])
     def test_they_die_with_the_entities_of_ancestors(self, dead: int) -> None:

@@ -23,7 +23,7 @@ from ..errors import (
     StaleInstanceError,
     StructureLockedError,
 )
-from ..handles import NIL, NULL_ENTITY
+from ..handles import NIL
 from .cases import Cases
 from .machine import FORMS, MANY_ROWS, Machine, Record
 from .subject import Field, Handle, born, handles_with, need, reborn, refuses, same
@@ -398,15 +398,6 @@ class OwnedCases(Cases):
             refuses(TypeError, "no field", m.create_many, [other], {"no field": [1]})
             refuses(TypeError, "table", m.create_many, [other], 7)
 
-    def test_removing_entities(self) -> None:
-        _, m, es = self.filled(4)
-        assert m.remove(es[1]) == 1
-        assert m.remove(es[1]) == 0
-        assert m.remove_many([es[1], es[2], es[0], es[2]]) == 2
-        assert list(m) == [es[3]]
-        assert m.remove_many(es) == 1
-        assert m.version == 4
-
     def test_whatever_has_an_index_is_an_entity(self) -> None:
         _, m, es = self.filled(3)
         assert m.lookup(es[1]) == m.lookup(int(es[1])) == 1
@@ -584,17 +575,6 @@ class DirectRules(IndexedRules, OneRules):
 class DirectCases(IndexedCases, OneCases):
     """Rows stay where they are."""
 
-    def test_a_hole_stays_a_hole(self) -> None:
-        _, m, es = self.filled(5)
-        m.destroy(2)
-        assert (len(m), m.data.n) == (4, 5)
-        assert m.data.present.tolist() == [True, True, False, True, True]
-        assert m.data.entity.tolist() == [*es[:2], 0, *es[3:]]
-        assert list(m) == [*es[:2], *es[3:]]
-        assert (m.lookup(NULL_ENTITY), m.remove(NULL_ENTITY)) == (NIL, 0)
-        self.check_unused(m, 2)
-        self.check_values(m, [0, 1, 3, 4], [0, 1, 3, 4])
-
     @pytest.mark.parametrize("holes", [1, 15, 16, 17, 4_110, 4_111, 4_112, 8_200])
     def test_the_end_is_found_over_any_number_of_holes(self, holes: int) -> None:
         entities, m = self.new(holes + 2)
@@ -675,33 +655,6 @@ class ManyCases(OwnedCases):
         samples = self.subject.samples(len(owners))
         m.create_many([names[letter] for letter in owners], **samples)
         return m, names
-
-    def test_order_of_creation(self) -> None:
-        m, names = self.several("abaab")
-        check_list(m, names["a"], [0, 2, 3])
-        check_list(m, names["b"], [1, 4])
-        assert m.create(names["a"]) == 5
-        check_list(m, names["a"], [0, 2, 3, 5])
-        assert m.ensure(names["b"]) == 1
-        assert len(m) == 6
-
-    @pytest.mark.parametrize(
-        ("gone", "left"),
-        [(0, [1, 2, 0]), (1, [0, 2, 1]), (2, [0, 1, 2]), (3, [0, 1, 2])],
-    )
-    def test_one_of_several_goes(self, gone: int, left: list[int]) -> None:
-        m, names = self.several("aaaa")
-        m.destroy(gone)
-        check_list(m, names["a"], left)
-
-    def test_all_of_an_entity_go(self) -> None:
-        m, names = self.several("abcabcab")
-        assert m.remove(names["a"]) == 3
-        check_list(m, names["a"], [])
-        assert names["a"] not in m
-        assert m.remove_many([names["b"], names["a"], names["b"]]) == 3
-        check_list(m, names["c"], [1, 0])
-        assert len(m) == 2
 
     def test_long_lists(self) -> None:
         m, names = self.several("ab" + "a" * 200)

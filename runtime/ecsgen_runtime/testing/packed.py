@@ -100,19 +100,6 @@ class PackedCases(Cases):
             lambda _, m: m.reorder([0, 1, 2]),
         ]
 
-    @pytest.mark.parametrize("gone", [0, 2, 4])
-    def test_the_last_row_fills_the_hole(self, gone: int) -> None:
-        _, m, es = self.filled(5)
-        m.destroy(gone)
-        expected = [0, 1, 2, 3, 4]
-        expected[gone] = 4
-        self.check_rows(m, es, expected[:4])
-
-    def test_ascending_holes_take_ascending_survivors(self) -> None:
-        _, m, es = self.filled(9)
-        m.destroy_many([7, 1, 0, 5])
-        self.check_rows(m, es, [6, 8, 2, 3, 4])
-
     def test_sorting_is_stable_and_puts_nan_last(self) -> None:
         _, m, es = self.filled(6)
         m.sort([1.0, float("nan"), 0.0, 1.0, float("-inf"), 0.0])
@@ -274,24 +261,6 @@ class PartitionCases(PackedCases):
         assert [m.is_active(row) for row in rows] == [True, True, False, False]
         self.check_values(m, rows, range(4))
 
-    def test_one_swap_changes_sides(self) -> None:
-        _, m, owners = self.parted(2, 3)
-        version = m.version
-        assert m.activate(4) == 2
-        self.check_rows(m, owners, [0, 1, 4, 3, 2])
-        assert m.deactivate(0) == 2
-        self.check_rows(m, owners, [4, 1, 0, 3, 2])
-        assert (m.n_active, m.version) == (2, version + 2)
-
-    def test_a_few_of_many_change_sides(self) -> None:
-        _, m, owners = self.parted(40, 40)
-        assert m.activate_many([79, 3, 41]).tolist() == [40, 3, 41]
-        assert m.deactivate_many([3, 50, 0]).tolist() == [41, 50, 40]
-        expected = [*range(80)]
-        for one, other in ((40, 79), (0, 40), (3, 41)):
-            expected[one], expected[other] = expected[other], expected[one]
-        self.check_rows(m, owners, expected)
-
     def test_swaps_in_a_full_buffer(self) -> None:
         _, m, owners = self.filled(64)
         m.shrink_to_fit()
@@ -448,18 +417,6 @@ class RingCases(PackedCases):
         assert sorted(m) == sorted(owners)
         found = [self.found(m, owner) for owner in owners]
         assert m.by_age().tolist() == found
-
-    @pytest.mark.parametrize("count", [0, 1, 2, 10])
-    def test_the_oldest_make_room(self, count: int) -> None:
-        """For several at once, or, with a count of 0, for one."""
-        source, m, owners = self.full()
-        version = m.version
-        for k in range(1, 4):
-            new = self.push(source, m, count) if count else [self.push_one(source, m)]
-            gone, owners = owners[: len(new)], [*owners[len(new) :], *new]
-            assert [self.found(m, owner) for owner in gone] == [NIL] * len(gone)
-            self.check_ages(m, owners)
-            assert m.version == version + 2 * k
 
     def test_more_than_fit_change_nothing(self) -> None:
         source, m, _ = self.full()
