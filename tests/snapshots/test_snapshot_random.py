@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from ecsgen_runtime.errors import SnapshotError
 from ecsgen_runtime.handles import NIL
+from ecsgen_runtime.policies.chains import depths
 from ecsgen_runtime.snapshots.check import check_content, checked_documents
 from ecsgen_runtime.snapshots.checked_documents import check_schema, check_state, check_tensors
 from ecsgen_runtime.snapshots.documents import Document, Saved
 from ecsgen_runtime.snapshots.evolution import migrate_saved
-from ecsgen_runtime.snapshots.evolved_rows import ranks
 from ecsgen_runtime.snapshots.reading import read_snapshot
 from ecsgen_runtime.snapshots.saving import Saving
 from hypothesis import given, settings
@@ -190,7 +190,7 @@ def test_ranks_are_distances_to_the_end(lengths: list[int], random: Any) -> None
         for row, following in pairwise(chain):
             nexts[row] = following
         wanted |= {row: length - 1 - place for place, row in enumerate(chain)}
-    assert ranks(nexts).tolist() == [wanted[row] for row in range(len(nexts))]
+    assert depths(nexts).tolist() == [wanted[row] for row in range(len(nexts))]
 
 
 _BLOCK = 40

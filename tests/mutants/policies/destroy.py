@@ -11,8 +11,8 @@ GROUPS = (
         Mutant("nobody tells who died", r"self\._entities\._attach\(.*\)", "pass"),
         Mutant(
             "only the first of the dead goes",
-            r"self\.remove_many\(entities\)",
-            "self.remove_many(entities[:1])",
+            r"self\.remove_many, entities\)",
+            "self.remove_many, entities[:1])",
         ),
         Mutant("entities die while it is locked", r"if self\._locks:", "if False:"),
     ),

@@ -66,7 +66,7 @@ GROUPS = (
             "levels(self.data.parent, 0)",
         ),
         Mutant("the same parent is a change", r"if parents\[row\] == parent:", "if False:"),
-        Mutant("parents can be overwritten", r"column\.flags\.writeable = False", "pass"),
+        Mutant("parents can be overwritten", r"read_only(\(.*\))", r"\1"),
         Mutant("all but one count as all", r"if len\(gone\) < n:", "if len(gone) < n - 1:"),
         Mutant("moves are planned and not made", r", partial\(put, writes\)\)", ",)"),
     ),

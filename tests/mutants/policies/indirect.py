@@ -81,9 +81,7 @@ GROUPS = (
         Mutant("cold rows take no memory", r" \+ self\._cold\._nbytes\(\)", ""),
         Mutant("shrinking spares cold rows", r"self\._cold\._shrink\(\)", "pass"),
         Mutant("views of cold rows are written over", r"copied_if_view\(cells, buffer\)", "cells"),
-        Mutant(
-            "owners of cold rows can be overwritten", r"column\.flags\.writeable = False", "pass"
-        ),
+        Mutant("owners of cold rows can be overwritten", r"read_only(\(.*\))", r"\1"),
     ),
     module(
         "_runtime/policies/cold.py",
