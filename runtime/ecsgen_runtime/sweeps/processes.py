@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
 from typing import Any, Final, Protocol, TypeAlias
 
-from .runs import Model, Outcome, Run, RunKey, error_text, perform
+from .runs import Call, Model, Outcome, Run, RunKey, error_text, perform
 
 _AHEAD: Final = 4
 """Runs that each has, the one it does included."""
@@ -56,11 +56,10 @@ def in_executor(
         while todo or out:
             while todo and len(out) < _AHEAD * workers:
                 run = todo.popleft()
-                given = (run.given, run.replicate, run.seed)
                 try:
-                    future = executor.submit(perform, model, *given, taken)
+                    future = executor.submit(perform, model, run.call, taken)
                 except Exception as error:
-                    yield run, error_text(error, *given)
+                    yield run, error_text(error, run.call)
                     continue
                 out[run.key] = future
                 future.add_done_callback(
@@ -81,7 +80,7 @@ def _outcome(run: Run, future: Any) -> Outcome:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # asyncio's of what was cancelled is no Exception
-        return error_text(error, run.given, run.replicate, run.seed)
+        return error_text(error, run.call)
     return outcome
 
 
@@ -106,7 +105,7 @@ class _Worker:
         """Hand out a run if the process has none, or if it may wait for those that it has."""
         if self.runs and not (is_quick and len(self.runs) < _AHEAD):
             return False
-        message = pickle.dumps((run.given, run.replicate, run.seed))
+        message = pickle.dumps(tuple(run.call))
         if self.runs and sum(size for _, size in self.runs) + len(message) > _BYTES:
             return False
         self.runs.append((run, len(message)))
@@ -141,20 +140,22 @@ class _Pool:
         self._killed = 0
         self._ended, self._began = 0, time.monotonic()
 
-    def outcomes(self) -> Iterator[tuple[Run, Outcome]]:
+    def outcomes(self) -> Outcomes:
         """Yield what each run gave, as they end."""
-        while self._todo or any(worker.runs for worker in self._workers):
-            self._hand_out()
-            ready = wait([worker.pipe for worker in self._workers], timeout=1)
-            for worker in self._workers[:]:
-                if worker.pipe in ready or not worker.process.is_alive():
-                    yield from self._heard(worker)
-
-    def end(self, at_once: bool) -> None:
-        for worker in self._workers:
-            worker.end(at_once)
-        for worker in self._workers:
-            worker.close()
+        is_done = False
+        try:
+            while self._todo or any(worker.runs for worker in self._workers):
+                self._hand_out()
+                ready = wait([worker.pipe for worker in self._workers], timeout=1)
+                for worker in self._workers[:]:
+                    if worker.pipe in ready or not worker.process.is_alive():
+                        yield from self._heard(worker)
+            is_done = True
+        finally:
+            for worker in self._workers:
+                worker.end(at_once=not is_done)
+            for worker in self._workers:
+                worker.close()
 
     def _hand_out(self) -> None:
         """Give runs to those that have none, and to all if runs are quick."""
@@ -207,26 +208,21 @@ class _Pool:
             error = RuntimeError(
                 f"the process of this run died, with exit status {status}"
             )
-            yield run, error_text(error, run.given, run.replicate, run.seed)
+            yield run, error_text(error, run.call)
         self._todo.extendleft(run for run, _ in reversed(worker.runs))
 
 
 def in_processes(
     model: Model, runs: Sequence[Run], taken: Collection[str], count: int
 ) -> Outcomes:
-    """Yield what each run gave, as they end. A process that dies loses the run that it was doing.
+    """Return what yields what each run gave, as they end. A process that dies loses the run that it
+    was doing.
 
     Raises:
         TypeError: the model cannot be had in another process.
         RuntimeError: processes end before they begin.
     """
-    pool = _Pool(model, runs, taken, count)
-    is_done = False
-    try:
-        yield from pool.outcomes()
-        is_done = True
-    finally:
-        pool.end(at_once=not is_done)
+    return _Pool(model, runs, taken, count).outcomes()
 
 
 def available_cores() -> int:
@@ -274,5 +270,4 @@ def _work(pipe: Connection[Any, Any], pickled: bytes, taken: Collection[str]) ->
             return
         pipe.send("")
         while True:
-            given, replicate, seed = pipe.recv()
-            pipe.send(perform(model, given, replicate, seed, taken))
+            pipe.send(perform(model, Call(*pipe.recv()), taken))

@@ -31,19 +31,8 @@ TYPE_NAMES: Final[Mapping[str, str]] = {
     np.dtype(kind).kind: name for name, kind in COLUMN_TYPES.items()
 }
 """By the kind of a dtype."""
-_NANOSECONDS: Final = {
-    "W": 604_800 * 10**9,
-    "D": 86_400 * 10**9,
-    "h": 3_600 * 10**9,
-    "m": 60 * 10**9,
-    "s": 10**9,
-    "ms": 10**6,
-    "us": 10**3,
-    "ns": 1,
-}
-"""How many there are in each of numpy's units of time."""
-_NO_TIME: Final = -(2**63)
-"""What stands for no time in numpy."""
+_UNITS: Final = ("W", "D", "h", "m", "s", "ms", "us", "ns")
+"""Those of numpy's that are whole numbers of nanoseconds."""
 _PLAIN: Final = (bool, int, float, str)
 
 
@@ -153,16 +142,13 @@ def _one_nan(array: Column) -> Column:
 def _durations(array: Column) -> Column:
     """Return times between times as ISO text: `PT1.5S`; TypeError for months and years."""
     unit, step = np.datetime_data(array.dtype)
-    if unit not in _NANOSECONDS and not np.isnat(array).all():
+    factor = step
+    if unit in _UNITS:
+        factor *= np.ones(1, f"m8[{unit}]").astype("m8[ns]").astype(int).item()
+    elif not np.isnat(array).all():
         raise TypeError(f"times in {unit!r} have no length in seconds")
-    factor = step * _NANOSECONDS.get(unit, 1)
-    return np.array(
-        [
-            "NaT" if one == _NO_TIME else _duration(one * factor)
-            for one in array.astype(np.int64).tolist()
-        ],
-        np.str_,
-    )
+    counts = array.astype(np.int64).tolist()  # no time is a number, too
+    return np.array([_duration(count * factor) for count in counts], np.str_)
 
 
 def _duration(nanoseconds: int) -> str:

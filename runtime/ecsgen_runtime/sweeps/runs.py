@@ -48,21 +48,27 @@ _ODD: Final = re.compile(rf'("(?:[^"\\]|\\.)*")|{"|".join(_SPELT)}')
 """A text of JSON, which is kept as it is, or what would be no JSON."""
 
 
-class Run(NamedTuple):
-    """One call of a model that is to be made."""
+class Call(NamedTuple):
+    """One call of a model."""
 
     given: dict[str, Any]
     """The parameters, as the model gets them."""
-    text: str
-    """The same as JSON."""
-    cells: dict[str, Column | None]
-    """And as columns of one line; None for null."""
     replicate: int
     seed: int
 
+
+class Run(NamedTuple):
+    """A call that is to be made."""
+
+    call: Call
+    text: str
+    """Its parameters as JSON."""
+    cells: dict[str, Column | None]
+    """And as columns of one line; None for null."""
+
     @property
     def key(self) -> RunKey:
-        return self.text, self.replicate
+        return self.text, self.call.replicate
 
 
 def seed_of(seed: int, text: str, replicate: int, common: bool) -> int:
@@ -90,10 +96,10 @@ def all_runs(
 ) -> list[Run]:
     """Return the runs in order; TypeError or ValueError for what cannot be a parameter."""
     return [
-        Run(given, text, cells, replicate, seed_of(seed, text, replicate, common))
+        Run(Call(given, n, seed_of(seed, text, n, common)), text, cells)
         for given in _combinations(parameters)
         for text, cells in [_as_json(given)]
-        for replicate in range(replicates)
+        for n in range(replicates)
     ]
 
 
@@ -154,29 +160,20 @@ def _plain(value: object) -> object:
     raise TypeError(f"{shown(value)} is nothing that JSON can hold")
 
 
-def perform(
-    model: Model,
-    given: Mapping[str, Any],
-    replicate: int,
-    seed: int,
-    taken: Collection[str],
-) -> Outcome:
+def perform(model: Model, call: Call, taken: Collection[str]) -> Outcome:
     """Call a model, wherever this is; what it raises becomes the text of its traceback. What it
     does to lists among its parameters is no other run's affair."""
     try:
-        return result_of(model(seed=seed, **deepcopy(dict(given))), taken)
+        return result_of(model(seed=call.seed, **deepcopy(call.given)), taken)
     except (Exception, SystemExit) as error:
-        return error_text(error, given, replicate, seed)
+        return error_text(error, call)
 
 
-def error_text(
-    error: BaseException, given: Mapping[str, Any], replicate: int, seed: int
-) -> str:
+def error_text(error: BaseException, call: Call) -> str:
     """Return a traceback that ends with the run that it is of."""
-    values = [f"{name}={shown(value)}" for name, value in given.items()]
-    error.add_note(
-        f"in the run with {', '.join([*values, f'{replicate=}', f'{seed=}'])}"
-    )
+    values = [f"{name}={shown(value)}" for name, value in call.given.items()]
+    values += [f"replicate={call.replicate}", f"seed={call.seed}"]
+    error.add_note(f"in the run with {', '.join(values)}")
     return "".join(traceback.format_exception(error))
 
 
@@ -270,7 +267,7 @@ def _line(run: Run, outcome: Outcome) -> str:
     """Return the line of a run, which any reader of JSON understands: it has no NaN, which becomes
     null, and no infinity, which is a number that is too large."""
     entry: dict[str, Any] = {"parameters": json.loads(run.text)}
-    entry |= {"replicate": run.replicate, "seed": run.seed}
+    entry |= {"replicate": run.call.replicate, "seed": run.call.seed}
     if isinstance(outcome, str):
         entry["error"] = outcome
     else:

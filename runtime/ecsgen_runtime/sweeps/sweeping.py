@@ -149,13 +149,8 @@ def sweep(
                 results[run.key] = outcome
             watched(outcome)
     failed = [run for run in wanted.values() if run.key in errors]
-    return Sweep(
-        _table(names, runs, results),
-        [
-            RunError(run.given, run.replicate, run.seed, errors[run.key])
-            for run in failed
-        ],
-    )
+    lost = [RunError(*run.call, errors[run.key]) for run in failed]
+    return Sweep(_table(names, runs, results), lost)
 
 
 def _table(
@@ -168,8 +163,8 @@ def _table(
     of_runs = {
         name: joined([run.cells.get(name) for run, _ in ended], ones) for name in names
     }
-    of_runs["replicate"] = np.array([run.replicate for run, _ in ended], np.int64)
-    of_runs["seed"] = np.array([run.seed for run, _ in ended], np.uint64)
+    of_runs["replicate"] = np.array([run.call.replicate for run, _ in ended], np.int64)
+    of_runs["seed"] = np.array([run.call.seed for run, _ in ended], np.uint64)
     columns = {name: np.repeat(column, lines) for name, column in of_runs.items()}
     for name in dict.fromkeys(name for _, result in ended for name in result.columns):
         columns[name] = joined([result.columns.get(name) for _, result in ended], lines)
