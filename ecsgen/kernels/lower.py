@@ -7,29 +7,13 @@ from types import MappingProxyType
 from typing import Final
 
 from ecsgen.kernels import form
-from ecsgen.model.programs import (
-    OWN,
-    Birth,
-    Chosen,
-    Death,
-    Exists,
-    Expression,
-    FieldValue,
-    Local,
-    Near,
-    Program,
-    Question,
-    Referred,
-    Step,
-    walk,
-    with_parts,
-)
+from ecsgen.model import programs as tree
 
 NOBODY: Final[Mapping[str, str]] = MappingProxyType({})
 """Nowhere do rows stand."""
 
 
-def lowered(program: Program, home: str, standing: Mapping[str, str] = NOBODY) -> form.Form:
+def lowered(program: tree.Program, home: str, standing: Mapping[str, str] = NOBODY) -> form.Form:
     """The form of a program; `home`: the component whose kernel it is, or nothing; `standing`: the
     fields that say where rows stand, by component."""
     return _Lowering(program, home, standing).whole
@@ -38,20 +22,20 @@ def lowered(program: Program, home: str, standing: Mapping[str, str] = NOBODY) -
 class _Lowering:
     """The statements so far, and what of them is still true."""
 
-    def __init__(self, program: Program, home: str, standing: Mapping[str, str]) -> None:
+    def __init__(self, program: tree.Program, home: str, standing: Mapping[str, str]) -> None:
         self._program = program
         self._home = home
         self._standing = standing
         self._out: list[form.Statement] = []
         self._made = 0
-        self._rows: dict[tuple[str, Expression], form.Row] = {}
+        self._rows: dict[tuple[str, tree.Expression], form.Row] = {}
         """The rows that handles lead to, as these are written."""
         self._known: set[str] = set()
         self._listed: set[str] = set()
         """The neighbourhoods whose lists are good."""
         self._births = 0
         targets = [step.target for step in program.steps]
-        self._sent = [one.text for one in targets if isinstance(one, Referred)]
+        self._sent = [one.text for one in targets if isinstance(one, tree.Referred)]
         self._arrived: dict[str, int] = {}
         self._hears = False
 
@@ -68,34 +52,34 @@ class _Lowering:
             self._step(step)
         return form.Form(program, (*head,), where, (*self._out,))
 
-    def _pure(self, node: Expression) -> Expression:
+    def _pure(self, node: tree.Expression) -> tree.Expression:
         match node:
-            case Referred():
+            case tree.Referred():
                 place, to = self._place(node), self._name(node)
                 self._out.append(form.Fetch(to, place, node.default, self._is_before(node)))
                 return to
-            case Exists():
+            case tree.Exists():
                 row, to = self._row(node), self._name(node)
                 self._out.append(form.There(to, row))
                 return to
-            case Question():
+            case tree.Question():
                 self._list(node.near)
-                asked = with_parts(node, self._pure)
-                assert isinstance(asked, Question)
+                asked = tree.with_parts(node, self._pure)
+                assert isinstance(asked, tree.Question)
                 to = self._name(node)
                 self._out.append(form.Ask(to, asked))
                 return to
-            case Chosen():
+            case tree.Chosen():
                 to = self._name(node)
                 self._out.append(form.Pick(to, node))
                 return to
-        return with_parts(node, self._pure)
+        return tree.with_parts(node, self._pure)
 
-    def _name(self, like: Expression) -> Local:
+    def _name(self, like: tree.Expression) -> tree.Local:
         self._made += 1
-        return Local(like.type, f"_{self._made}")
+        return tree.Local(like.type, f"_{self._made}")
 
-    def _row(self, node: Referred | Exists) -> form.Row:
+    def _row(self, node: tree.Referred | tree.Exists) -> form.Row:
         """The row that a handle leads to; looked up once for handles that are written alike."""
         key = node.component, node.handle
         if key not in self._rows:
@@ -105,7 +89,7 @@ class _Lowering:
             self._out.append(form.Find(row, handle))
         return self._rows[key]
 
-    def _place(self, node: Referred, index: tuple[int, ...] = ()) -> form.Place:
+    def _place(self, node: tree.Referred, index: tuple[int, ...] = ()) -> form.Place:
         return form.Place(self._row(node), node.name, node.type, index)
 
     def _list(self, near: str) -> None:
@@ -113,19 +97,19 @@ class _Lowering:
             self._out.append(form.List(near))
             self._listed.add(near)
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: tree.Step) -> None:
         target = step.target
         if step.text:
             self._out.append(form.Say(step.text))
         match target:
-            case Referred():
+            case tree.Referred():
                 self._send(step, target)
                 return
-            case Death() | Birth():
+            case tree.Death() | tree.Birth():
                 self._fate(target, step.value)
                 return
         value = self._pure(step.value)
-        if isinstance(target, Local):
+        if isinstance(target, tree.Local):
             self._out.append(form.Set(target, value, target.name not in self._known))
             self._known.add(target.name)
         elif self._stands(target.owner or self._home, target.name):
@@ -136,12 +120,13 @@ class _Lowering:
             if self._moves(target.text):
                 self._out.append(form.Moved(target))
             self._wrote(target.text)
-        self._rows = {key: row for key, row in self._rows.items() if target not in walk(key[1])}
+        rows = self._rows.items()
+        self._rows = {key: row for key, row in rows if target not in tree.walk(key[1])}
 
-    def _fate(self, target: Death | Birth, where: Expression) -> None:
+    def _fate(self, target: tree.Death | tree.Birth, where: tree.Expression) -> None:
         """Somebody dies or is born."""
         test = self._pure(where)
-        if isinstance(target, Birth):
+        if isinstance(target, tree.Birth):
             newborn = tuple(one.with_values(self._pure) for one in target.newborn)
             self._out.append(form.Bear(self._births, newborn, test))
             self._births += 1
@@ -163,15 +148,15 @@ class _Lowering:
         if self._program.takes_turns:
             self._rows, self._listed = {}, set()
 
-    def _send(self, step: Step, target: Referred) -> None:
+    def _send(self, step: tree.Step, target: tree.Referred) -> None:
         place, value = self._place(target, step.index), self._pure(step.value)
         if self._program.may_be_dead and not self._hears:
             assert self._program.bearer is not None
             self._out.append(form.Hear(self._program.bearer))
             self._hears = True
         if self._stands(target.component, target.name):
-            owner = OWN if self._home == target.component else target.component
-            to = FieldValue(target.type, target.name, owner)
+            owner = tree.OWN if self._home == target.component else target.component
+            to = tree.FieldValue(target.type, target.name, owner)
             self._out.append(form.Go(to, place.row, value))
             self._moved()
             return
@@ -190,7 +175,7 @@ class _Lowering:
                 self._listed = set()
             self._listed -= {one.name for one in self._program.nears if _reads(one, field)}
 
-    def _own(self, node: Referred) -> str:
+    def _own(self, node: tree.Referred) -> str:
         """What the kernel calls the field in its own rows."""
         return node.name if self._home == node.component else node.text
 
@@ -199,12 +184,12 @@ class _Lowering:
         nears = [near for near in self._program.nears if near.on is None]
         return self._program.takes_turns and any(field == near.place.text for near in nears)
 
-    def _is_before(self, node: Referred) -> bool:
+    def _is_before(self, node: tree.Referred) -> bool:
         """Whether the kernel may have written a field when it reads that of another row."""
         writes = self._program.effects.writes
         return self._own(node) in writes and not self._program.takes_turns
 
-    def _is_touched(self, node: Referred) -> bool:
+    def _is_touched(self, node: tree.Referred) -> bool:
         """Whether the kernel itself reads or writes a field that it sends to, or its rows come in
         another order than their messages."""
         program, effects = self._program, self._program.effects
@@ -214,6 +199,6 @@ class _Lowering:
         return node.text in effects.refers or own in (*effects.reads, *effects.writes)
 
 
-def _reads(near: Near, field: str) -> bool:
+def _reads(near: tree.Near, field: str) -> bool:
     """Whether a field says where a neighbourhood is, or how far it reaches."""
     return field in (near.place.text, getattr(near.radius, "text", ""))

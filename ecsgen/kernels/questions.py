@@ -14,27 +14,11 @@ from ecsgen.kernels.operations import QUESTIONS
 from ecsgen.kernels.rules import Operand, typed
 from ecsgen.kernels.syntax import KernelError, check_count
 from ecsgen.model import Component, Field
-from ecsgen.model.programs import (
-    CELL_ID,
-    ENTITY,
-    HANDLE,
-    ID_SLOT,
-    OTHER,
-    OWN,
-    Distance,
-    Expression,
-    FieldValue,
-    How,
-    Occupied,
-    Offset,
-    OnGrid,
-    OtherField,
-    Question,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import BOOL, Type
 
 OFFSET, DISTANCE = "offset", "distance"
-NAMES: Final = frozenset((OTHER, OFFSET, DISTANCE))
+NAMES: Final = frozenset((tree.OTHER, OFFSET, DISTANCE))
 """What is about neighbours wherever there are any, and else about nothing."""
 NO_DRAWS: Final = NoDraws(
     "neighbours are asked for no random numbers", "draw into a local in a step before"
@@ -54,7 +38,7 @@ class Neighbourhood:
     name. Of cells their own."""
     bearer: str | None
     """The component whose owner a neighbour is; None if it belongs to nobody."""
-    on: OnGrid | None = None
+    on: tree.OnGrid | None = None
     standing: Mapping[str, Component] = field(default_factory=dict)
     """Of cells: the components whose rows may stand on them."""
 
@@ -68,17 +52,17 @@ class Neighbourhood:
         """The type of how far a neighbour is."""
         return Type(self.place.scalar if self.on is None else "f64")
 
-    def itself(self, node: ast.AST) -> OtherField:
+    def itself(self, node: ast.AST) -> tree.OtherField:
         """The neighbour: its entity, or the id of what is nobody's."""
         if self.bearer is not None:
-            return OtherField(HANDLE, ENTITY, self.bearer, self.name)
+            return tree.OtherField(tree.HANDLE, tree.ENTITY, self.bearer, self.name)
         owner, component = next(iter(self.members.items()))
         kind = Type("u64", (), f"id<{component.name}>")
         if component.grid is not None:
-            return OtherField(kind, CELL_ID, owner, self.name)
+            return tree.OtherField(kind, tree.CELL_ID, owner, self.name)
         if not component.ids:
             raise KernelError("E802", "neighbours belong to no entity", node)
-        return OtherField(kind, ID_SLOT, owner, self.name)
+        return tree.OtherField(kind, tree.ID_SLOT, owner, self.name)
 
 
 @dataclass(slots=True)
@@ -86,7 +70,7 @@ class Neighbourhoods:
     """All of a kernel, and whether one is just being asked."""
 
     by_name: Mapping[str, Neighbourhood]
-    value: Callable[[Iterable[Field], str, str, ast.Attribute], FieldValue]
+    value: Callable[[Iterable[Field], str, str, ast.Attribute], tree.FieldValue]
     """`Scope.field`."""
     asked: str = ""
     """The one whose neighbours names stand for."""
@@ -96,40 +80,40 @@ class Neighbourhoods:
         """What names of the kernel cannot be."""
         return frozenset((*self.by_name, OFFSET, DISTANCE))
 
-    def name(self, node: ast.Name) -> Expression:
+    def name(self, node: ast.Name) -> tree.Expression:
         """What one of these names stands for."""
         near = self._require(node.id, node)
         if node.id == OFFSET:
-            return Offset(near.place, near.name)
+            return tree.Offset(near.place, near.name)
         if node.id == DISTANCE:
-            return Distance(near.distance, near.name)
+            return tree.Distance(near.distance, near.name)
         return near.itself(node)
 
-    def member(self, node: ast.Attribute) -> Expression | None:
+    def member(self, node: ast.Attribute) -> tree.Expression | None:
         """What `other.field`, `other.Component.field` or `prey.offset` stands for; None for what
         begins with anything else."""
         name, path = path_of(node)
         if name not in self.by_name:
             return None
         near = self._require(name, node)
-        if path == [ENTITY] and not near.is_cells:
+        if path == [tree.ENTITY] and not near.is_cells:
             if near.bearer is None:
                 raise KernelError("E802", "neighbours belong to no entity", node)
-            return OtherField(HANDLE, ENTITY, near.bearer, near.name)
+            return tree.OtherField(tree.HANDLE, tree.ENTITY, near.bearer, near.name)
         if path == [OFFSET]:
-            return Offset(near.place, near.name)
+            return tree.Offset(near.place, near.name)
         if path == [DISTANCE]:
-            return Distance(near.distance, near.name)
+            return tree.Distance(near.distance, near.name)
         return self._field(near, path, node)
 
     def _field(
         self, near: Neighbourhood, path: list[str], node: ast.Attribute
-    ) -> Expression | None:
-        owner = next(iter(near.members)) if near.is_cells else OWN
-        is_direct = near.is_cells or OWN in near.members
-        if not is_direct and path[0] != ENTITY:
+    ) -> tree.Expression | None:
+        owner = next(iter(near.members)) if near.is_cells else tree.OWN
+        is_direct = near.is_cells or tree.OWN in near.members
+        if not is_direct and path[0] != tree.ENTITY:
             owner, *path = path
-        if len(path) > 1 or ENTITY in (owner, *path):
+        if len(path) > 1 or tree.ENTITY in (owner, *path):
             return None
         if not path or owner not in near.members:
             hint = did_you_mean(owner, near.members)
@@ -140,9 +124,9 @@ class Neighbourhoods:
             raise KernelError("E802", message, node, hint)
         component = near.members[owner]
         value = self.value(component.fields, owner, component.name, node)
-        return OtherField(value.type, value.name, value.owner, near.name)
+        return tree.OtherField(value.type, value.name, value.owner, near.name)
 
-    def occupied(self, node: ast.expr) -> Occupied | None:
+    def occupied(self, node: ast.expr) -> tree.Occupied | None:
         """What `exists(around.Sheep)` stands for; None for what is no such thing."""
         name, path = path_of(node)
         if name not in self.by_name or len(path) != 1:
@@ -151,7 +135,7 @@ class Neighbourhoods:
         if path[0] not in near.standing:
             return None
         self._require(name, node)
-        return Occupied(BOOL, path[0], name)
+        return tree.Occupied(BOOL, path[0], name)
 
     def _require(self, name: str, node: ast.AST) -> Neighbourhood:
         if not self.asked:
@@ -209,7 +193,7 @@ def asked(
     nears: Neighbourhoods | None,
     infer: Callable[[ast.expr], Operand],
     no_draws: NoDraws | None,
-) -> Expression:
+) -> tree.Expression:
     """A question as an expression of the row; reports E813, E808, E812 and E803."""
     if nears is None:
         message = f"{quote(name)} asks neighbours, and there are none here"
@@ -217,7 +201,7 @@ def asked(
     if nears.asked:
         message = "a question within a question: neighbours are asked about themselves only"
         raise KernelError("E813", message, node, "give it a local name in a step before")
-    how = cast(How, name)
+    how = cast(tree.How, name)
     is_chance = name in CHANCES
     if is_chance and no_draws is not None:
         raise KernelError("E812", no_draws.message, node, no_draws.hint)
@@ -233,12 +217,12 @@ def asked(
         nears.asked = ""
     number = node.col_offset if is_chance else -1
     if not values:
-        return Question(Type("i64"), how, None, near.name, where)
+        return tree.Question(Type("i64"), how, None, near.name, where)
     value, *keys = values
     for key, one in zip(keys, node.args[1:], strict=True):
         _check_key(name, key, one)
     type_ = _type(name, value.type, node.args[0])
-    return Question(type_, how, value, near.name, where, tuple(keys), number)
+    return tree.Question(type_, how, value, near.name, where, tuple(keys), number)
 
 
 def _is_named(node: ast.expr, near: Neighbourhood) -> bool:
@@ -246,7 +230,7 @@ def _is_named(node: ast.expr, near: Neighbourhood) -> bool:
     return isinstance(node, ast.Name) and node.id == near.name
 
 
-def _where(node: ast.Call, infer: Callable[[ast.expr], Operand]) -> Expression | None:
+def _where(node: ast.Call, infer: Callable[[ast.expr], Operand]) -> tree.Expression | None:
     """The condition for those who are asked, which comes last."""
     if not node.keywords:
         return None
@@ -258,7 +242,7 @@ def _where(node: ast.Call, infer: Callable[[ast.expr], Operand]) -> Expression |
     return found
 
 
-def _check_key(name: str, key: Expression, node: ast.expr) -> None:
+def _check_key(name: str, key: tree.Expression, node: ast.expr) -> None:
     if key.type.shape or not (key.type.is_number or key.type.is_bool):
         message = f"{quote(name)} compares numbers or bools without a shape, not {key.type}"
         raise KernelError("E803", message, node)

@@ -14,18 +14,7 @@ from ecsgen.kernels.operations import CONSTANTS, TRUTHS
 from ecsgen.kernels.questions import NAMES, Neighbourhoods
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model import Base, Component, Enum, Field, FieldType
-from ecsgen.model.programs import (
-    ENTITY,
-    HANDLE,
-    OWN,
-    PARENT,
-    Argument,
-    Constant,
-    Expression,
-    FieldValue,
-    Local,
-    Tick,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import BOOL, Type
 
 NUMERIC: Final = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
@@ -44,7 +33,7 @@ class Reach:
     """Those whose fields are known: of a component's kernel its own."""
     names: Collection[str] = ()
     """All components."""
-    home: str = OWN
+    home: str = tree.OWN
     """The component whose kernel it is; none of the world's."""
     chunked: Collection[str] = ()
     """Components without managers."""
@@ -57,7 +46,7 @@ class Reach:
         """What to do instead in a component's kernel."""
         return f"make it a kernel of the world: over: {self.home}"
 
-    def stands(self, name: str, handle: Expression) -> bool:
+    def stands(self, name: str, handle: tree.Expression) -> bool:
         """Whether rows of a component stand on what a handle leads to, a cell."""
         component = self.components.get(name)
         on = None if component is None else component.on
@@ -88,25 +77,25 @@ class Scope:
     components: Mapping[str, Component] = field(default_factory=dict)  # that a world kernel names
     absent: Mapping[str, str] = field(default_factory=dict)  # other components → why not
     enums: Mapping[str, Enum] = field(default_factory=dict)
-    arguments: Mapping[str, Argument] = field(default_factory=dict)
+    arguments: Mapping[str, tree.Argument] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()  # fields that not every row has
     has_parent: bool = False
     is_reduction: bool = False
     no_draws: NoDraws | None = None
     bearer: str | None = None  # the component whose owner is the row's `entity`; None without one
-    sender: FieldValue | None = None  # a column that every row has
+    sender: tree.FieldValue | None = None  # a column that every row has
     takes_turns: bool = False  # whether each row sees what those before it have left
     may_be_dead: bool = False  # whether a row's entity may be dead
     near: Neighbourhoods | None = None
     has_tick: bool = False  # whether `tick` is the world's time, where nothing else is called so
     standing: Mapping[str, Component] = field(default_factory=dict)  # that stand on cells, by owner
     wrong_near: bool = False  # whether there would be neighbours, but for an error before
-    locals_: dict[str, Local] = field(default_factory=dict)
+    locals_: dict[str, tree.Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
     wrong: frozenset[str] = frozenset()  # what was reported before, so is not missed here as well
     may_lack: frozenset[str] = frozenset()  # owners of fields whose names could not be read
 
-    def name(self, node: ast.Name) -> Expression | Literal:
+    def name(self, node: ast.Name) -> tree.Expression | Literal:
         """What a bare name stands for."""
         name = node.id
         if name in self.wrong:
@@ -118,16 +107,16 @@ class Scope:
         if name in self.arguments:
             return self.arguments[name]
         if name in self.fields:
-            return self.value_of(self.fields[name], OWN, node)
-        if name == ENTITY and self.bearer is not None:
-            return FieldValue(HANDLE, ENTITY, self.bearer)
-        if name not in self.later and OWN not in self.may_lack:
+            return self.value_of(self.fields[name], tree.OWN, node)
+        if name == tree.ENTITY and self.bearer is not None:
+            return tree.FieldValue(tree.HANDLE, tree.ENTITY, self.bearer)
+        if name not in self.later and tree.OWN not in self.may_lack:
             if name == TICK and self.has_tick:
-                return Tick(Type("i64"))
+                return tree.Tick(Type("i64"))
             if name in CONSTANTS:
                 return Literal(CONSTANTS[name], node)
             if name in TRUTHS:
-                return Constant(BOOL, TRUTHS[name])
+                return tree.Constant(BOOL, TRUTHS[name])
         raise self.unknown(node)
 
     def unknown(self, node: ast.Name) -> KernelError:
@@ -137,11 +126,11 @@ class Scope:
             message = f"{quote(name)} is read before a step sets it"
             return KernelError("E806", message, node, did_you_mean(name, self.fields))
         if name in LINKS:
-            is_readable = name == PARENT and not self.components
+            is_readable = name == tree.PARENT and not self.components
             hint = "name a field of it, as in parent.position" if is_readable else ""
             message = f"{quote(name)} is kept by the manager: a kernel cannot use it"
             return KernelError("E805", message, node, hint)
-        if name == TICK and OWN not in self.may_lack:
+        if name == TICK and tree.OWN not in self.may_lack:
             home = self.reach.home
             hint = f"a kernel of the world over {home} knows the time" if home else ""
             return KernelError("E802", "'tick' is the time of the world", node, hint)
@@ -151,7 +140,7 @@ class Scope:
         if name in self.enums:
             hint = f"name a member, as in {name}.{next(iter(dict(self.enums[name].values)), '')}"
             return KernelError("E802", f"{quote(name)} is an enum", node, hint)
-        if OWN in self.may_lack:
+        if tree.OWN in self.may_lack:
             return follows(node)
         if name in NAMES:
             if self.wrong_near:
@@ -168,7 +157,7 @@ class Scope:
                 return f"name its component, as in {component.name}.{name}"
         return ""
 
-    def member(self, node: ast.Attribute) -> Expression | None:
+    def member(self, node: ast.Attribute) -> tree.Expression | None:
         """What `parent.field`, `Component.field`, `other.field` or `Enum.member` stands for; None
         for others."""
         if self.near is not None and (found := self.near.member(node)) is not None:
@@ -178,18 +167,18 @@ class Scope:
         holder = node.value.id
         if holder in self.locals_ or holder in self.arguments or holder in self.fields:
             return None
-        if holder == PARENT:
+        if holder == tree.PARENT:
             if self.components:
                 hint = "make it a kernel of the component"
                 raise KernelError("E802", "kernels of the world do not read parents", node, hint)
             if self.is_reduction:
                 raise KernelError("E802", "reductions do not read parents", node)
-            if PARENT in self.wrong or OWN in self.may_lack or node.attr in self.wrong:
+            if tree.PARENT in self.wrong or tree.OWN in self.may_lack or node.attr in self.wrong:
                 raise follows(node)
             if not self.has_parent:
                 hint = "give the component the key 'hierarchy'"
                 raise KernelError("E802", "without a hierarchy there is no parent", node, hint)
-            return self.field(self.fields_of(PARENT), PARENT, "the component", node)
+            return self.field(self.fields_of(tree.PARENT), tree.PARENT, "the component", node)
         if holder in self.components:
             return self.field(self.fields_of(holder), holder, holder, node)
         if holder in self.absent:
@@ -200,7 +189,7 @@ class Scope:
 
     def field(
         self, fields: Iterable[Field], owner: str, whose: str, node: ast.Attribute
-    ) -> FieldValue:
+    ) -> tree.FieldValue:
         """The field of that name; KernelError where there is none, or kernels cannot read it."""
         known = {field.name: field for field in fields}
         if node.attr not in known:
@@ -211,7 +200,7 @@ class Scope:
             raise KernelError("E802", f"{whose} has no field {quote(node.attr)}", node, hint)
         return self.value_of(known[node.attr], owner, node)
 
-    def value_of(self, field: Field, owner: str, node: ast.AST) -> FieldValue:
+    def value_of(self, field: Field, owner: str, node: ast.AST) -> tree.FieldValue:
         """The value of a field of some rows; KernelError where kernels cannot read it."""
         type_ = value_type(field.type)
         if type_ is None:
@@ -221,7 +210,7 @@ class Scope:
             message = f"a kernel cannot use {quote(field.name)}: it is in the second, cold buffer"
             hint = "only some rows have it there; tag it hot, or keep it inline"
             raise KernelError("E805", message, node, hint)
-        return FieldValue(type_, field.name, owner)
+        return tree.FieldValue(type_, field.name, owner)
 
     def fields_of(self, owner: str) -> Iterable[Field]:
         """The fields of those that have an owner in common."""
@@ -250,9 +239,9 @@ def value_type(type_: FieldType) -> Type | None:
     return Type(type_.scalar, type_.shape, kind)
 
 
-def _member(enum: Enum, node: ast.Attribute) -> Constant:
+def _member(enum: Enum, node: ast.Attribute) -> tree.Constant:
     numbers = dict(enum.values)
     if node.attr not in numbers:
         hint = did_you_mean(node.attr, numbers)
         raise KernelError("E802", f"{enum.name} has no member {quote(node.attr)}", node, hint)
-    return Constant(Type(enum.scalar, (), enum.name), numbers[node.attr])
+    return tree.Constant(Type(enum.scalar, (), enum.name), numbers[node.attr])

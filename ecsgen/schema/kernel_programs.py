@@ -25,23 +25,7 @@ from ecsgen.kernels.references import absent_elements
 from ecsgen.kernels.scope import Fates, Reach, Scope, value_type
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
 from ecsgen.model import Component, Kernel, Query, Reduction, World, flat_bundle
-from ecsgen.model.programs import (
-    ENTITY,
-    HANDLE,
-    OWN,
-    PARENT,
-    Argument,
-    Expression,
-    FieldValue,
-    Folding,
-    Local,
-    Near,
-    Program,
-    Step,
-    effects_of,
-    expressions_of,
-    fields_in,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import Number
 from ecsgen.schema.kernel_documents import bearer_column, key_of, told_apart
 from ecsgen.schema.names import check_member
@@ -60,8 +44,8 @@ _PARENTS: Final = re.compile(r"\bparent\s*\.")
 def typed_kernel(
     kernel: Kernel,
     scope: Scope,
-    apart: FieldValue | NoDraws,
-    asked: Callable[[Kernel, Scope], tuple[Near, ...]],
+    apart: tree.FieldValue | NoDraws,
+    asked: Callable[[Kernel, Scope], tuple[tree.Near, ...]],
     known: Known,
 ) -> Kernel:
     """The kernel with its program; one error per text at most.
@@ -89,7 +73,7 @@ def typed_kernel(
     return replace(kernel, program=program)
 
 
-def _who(kernel: Kernel, scope: Scope, apart: FieldValue | NoDraws) -> FieldValue | None:
+def _who(kernel: Kernel, scope: Scope, apart: tree.FieldValue | NoDraws) -> tree.FieldValue | None:
     """What tells rows apart; where nothing does, draws are refused from here on (E812)."""
     who = key_of(kernel, scope) if kernel.key else apart
     if not isinstance(who, NoDraws):
@@ -100,14 +84,14 @@ def _who(kernel: Kernel, scope: Scope, apart: FieldValue | NoDraws) -> FieldValu
     return None
 
 
-def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[Step, ...], int]:
+def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[tree.Step, ...], int]:
     """The steps that are right, and how many random numbers there are with theirs."""
     parsed = _parsed(kernel, scope.diagnostics)
     ways: dict[str, tuple[str, int]] = {}
     scope.later = local_names([step for _, step in parsed], scope)
     check_neighbour_names(parsed, scope)
     _check_locals(parsed, scope)
-    steps: list[Step] = []
+    steps: list[tree.Step] = []
     for text, step in parsed:
         try:
             shown = " ".join(text.content.split())
@@ -127,10 +111,10 @@ def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[Step, ...], 
     return tuple(steps), drawn
 
 
-def _check_effect(kernel: Kernel, steps: tuple[Step, ...], scope: Scope) -> None:
+def _check_effect(kernel: Kernel, steps: tuple[tree.Step, ...], scope: Scope) -> None:
     """Report a kernel that changes nothing (E402), if all of it could be read."""
-    is_judged = len(steps) == len(kernel.steps) and OWN not in scope.may_lack
-    if is_judged and all(isinstance(step.target, Local) for step in steps):
+    is_judged = len(steps) == len(kernel.steps) and tree.OWN not in scope.may_lack
+    if is_judged and all(isinstance(step.target, tree.Local) for step in steps):
         message = f"the kernel {quote(kernel.name)} assigns to no field"
         scope.diagnostics.add("E402", message, kernel.marks[""])
 
@@ -138,19 +122,19 @@ def _check_effect(kernel: Kernel, steps: tuple[Step, ...], scope: Scope) -> None
 def _program(
     kernel: Kernel,
     scope: Scope,
-    where: Expression | None,
-    steps: tuple[Step, ...],
-    who: FieldValue | None,
-    nears: tuple[Near, ...],
-) -> Program:
-    effects = effects_of(where, steps, who if kernel.key else None)
+    where: tree.Expression | None,
+    steps: tuple[tree.Step, ...],
+    who: tree.FieldValue | None,
+    nears: tuple[tree.Near, ...],
+) -> tree.Program:
+    effects = tree.effects_of(where, steps, who if kernel.key else None)
     watched, knows_grids = grid_facts(where, steps, nears, scope.reach)
-    return Program(
+    return tree.Program(
         arguments=tuple(scope.arguments.values()),
         where=where,
         steps=steps,
         effects=effects,
-        above_roots=_above_roots(fields_in(*expressions_of(where, steps)), scope),
+        above_roots=_above_roots(tree.fields_in(*tree.expressions_of(where, steps)), scope),
         bearer=scope.sender if effects.sends else None,
         may_be_dead=scope.may_be_dead,
         who=who,
@@ -188,14 +172,14 @@ def _refuse_each(kernel: Kernel, diagnostics: Diagnostics) -> None:
 
 
 def _above_roots(
-    reads: tuple[FieldValue, ...], scope: Scope
+    reads: tuple[tree.FieldValue, ...], scope: Scope
 ) -> tuple[tuple[str, tuple[bool | Number, ...]], ...]:
     """What roots read as their parent's fields."""
-    above = {read.name: read.type for read in reads if read.owner == PARENT}
+    above = {read.name: read.type for read in reads if read.owner == tree.PARENT}
     return tuple((name, absent_elements(scope.fields[name], above[name])) for name in above)
 
 
-def _arguments(kernel: Kernel, known: Known) -> dict[str, Argument]:
+def _arguments(kernel: Kernel, known: Known) -> dict[str, tree.Argument]:
     """The arguments that are right; the others were reported before."""
     found = {}
     for name, text, _unit in kernel.args:
@@ -204,11 +188,11 @@ def _arguments(kernel: Kernel, known: Known) -> dict[str, Argument]:
         except BadTypeError:
             continue
         if type_ is not None:
-            found[name] = Argument(type_, name, name in kernel.each)
+            found[name] = tree.Argument(type_, name, name in kernel.each)
     return found
 
 
-def _condition(kernel: Kernel | Reduction, scope: Scope) -> Expression | None:
+def _condition(kernel: Kernel | Reduction, scope: Scope) -> tree.Expression | None:
     if "where" not in kernel.marks:
         return None
     text = Text(kernel.where, kernel.marks["where"])
@@ -233,7 +217,7 @@ def _parsed(kernel: Kernel, diagnostics: Diagnostics) -> list[tuple[Text, Assign
 
 def _check_locals(parsed: list[tuple[Text, Assignment | ast.Call]], scope: Scope) -> None:
     """Locals are names in generated code, so the rules for fields hold; each has its use."""
-    if OWN in scope.may_lack:  # some may be meant for fields
+    if tree.OWN in scope.may_lack:  # some may be meant for fields
         return
     read = {name for _, step in parsed for name in names_read(step)}
     seen: set[str] = set()
@@ -249,7 +233,7 @@ def _check_locals(parsed: list[tuple[Text, Assignment | ast.Call]], scope: Scope
                 diagnostics.add("E806", message, mark, hint=hint)
 
 
-def folded(reduction: Reduction, scope: Scope) -> Folding | None:
+def folded(reduction: Reduction, scope: Scope) -> tree.Folding | None:
     """The value of one row; None where there is none."""
     where = _condition(reduction, scope)
     text = Text(reduction.expression, reduction.marks["expression"])
@@ -264,8 +248,8 @@ def folded(reduction: Reduction, scope: Scope) -> Folding | None:
     except KernelError as error:
         text.report(error, scope.diagnostics)
         return None
-    reads = tuple(field.text for field in fields_in(where, value))
-    return Folding(value, where, reads)
+    reads = tuple(field.text for field in tree.fields_in(where, value))
+    return tree.Folding(value, where, reads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,13 +290,13 @@ def with_programs(
             hidden=hidden,
             has_parent=bool(component.hierarchy),
             is_reduction=is_reduction,
-            bearer=OWN if component.owner == "entity" and not is_reduction else None,
-            sender=bearer_column(component, OWN),
+            bearer=tree.OWN if component.owner == "entity" and not is_reduction else None,
+            sender=bearer_column(component, tree.OWN),
             may_be_dead=component.owner == "entity",
             no_draws=_NO_REDUCTION if is_reduction else None,
             wrong=refused.names | known.wrong_enums,
-            may_lack=frozenset([OWN] if refused.more else []),
-            standing={OWN: component} if component.on is not None else {},
+            may_lack=frozenset([tree.OWN] if refused.more else []),
+            standing={tree.OWN: component} if component.on is not None else {},
         )
 
     home = component.name
@@ -370,7 +354,7 @@ class WorldNames:
             has_tick=True,
         )
 
-    def folded(self, column: Reduction) -> Folding | None:
+    def folded(self, column: Reduction) -> tree.Folding | None:
         """The value of one row for a table, which leads to no others; None where there is none."""
         scope = self.over(column.over)
         scope.diagnostics = self.diagnostics.all_as("E520")
@@ -404,11 +388,11 @@ def with_world_programs(names: WorldNames) -> World:
     return replace(world, kernels=tuple(kernels))
 
 
-def _told_apart_over(over: str, members: Mapping[str, Component]) -> FieldValue | NoDraws:
+def _told_apart_over(over: str, members: Mapping[str, Component]) -> tree.FieldValue | NoDraws:
     """By what random numbers tell rows apart: entities, or rows of one component."""
     if over in members:
         return told_apart(members[over], over)
-    return FieldValue(HANDLE, ENTITY, next(iter(members), ""))
+    return tree.FieldValue(tree.HANDLE, tree.ENTITY, next(iter(members), ""))
 
 
 def _members(

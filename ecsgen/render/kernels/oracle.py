@@ -9,30 +9,8 @@ from typing import Final
 
 from ecsgen.kernels.operations import TABLE
 from ecsgen.model import Kernel, Reduction
+from ecsgen.model import programs as tree
 from ecsgen.model.columns import KEPT_FIELDS
-from ecsgen.model.programs import (
-    PARENT,
-    Argument,
-    Birth,
-    Cast,
-    Constant,
-    Death,
-    Distance,
-    Draw,
-    Element,
-    Exists,
-    Expression,
-    FieldValue,
-    Local,
-    Offset,
-    Operation,
-    OtherField,
-    Program,
-    Question,
-    Referred,
-    Step,
-    walk,
-)
 from ecsgen.model.types import SCALARS
 from ecsgen.render.calls import call
 from ecsgen.render.quoting import comment_text, literal
@@ -42,7 +20,7 @@ def _code(scalar: str) -> str:
     return literal(SCALARS[scalar].code)
 
 
-def _kind(argument: Argument) -> str:
+def _kind(argument: tree.Argument) -> str:
     """What `kernels.check` must know of an argument."""
     type_ = argument.type
     parts = [_code(type_.scalar), literal(type_.shape)]
@@ -53,7 +31,7 @@ def _kind(argument: Argument) -> str:
 class RowCode:
     """Writes what happens to one row, a statement per operation."""
 
-    def __init__(self, name: str, program: Program, otherwise: str, all_rows: bool) -> None:
+    def __init__(self, name: str, program: tree.Program, otherwise: str, all_rows: bool) -> None:
         """`otherwise`: what is returned where the condition is false."""
         self.name = name
         self._program = program
@@ -75,32 +53,32 @@ class RowCode:
         self._lines.append(call(f"{name} = {head}", [*arguments], 4))
         return name
 
-    def _value(self, node: Expression) -> str:
+    def _value(self, node: tree.Expression) -> str:
         """The name of an expression's value, after the statements that compute it."""
         match node:
-            case Argument():
+            case tree.Argument():
                 return f"_{node.name}"
-            case Local():
+            case tree.Local():
                 return self._locals[node.name]
-            case FieldValue():
+            case tree.FieldValue():
                 return self._field(node)
-            case Question():
+            case tree.Question():
                 return self._question(node)
-            case OtherField():
+            case tree.OtherField():
                 return f'other["{node.text}"]'
-            case Offset():
+            case tree.Offset():
                 return "other.offset"
-            case Distance():
+            case tree.Distance():
                 return "other.distance"
-            case Constant():
+            case tree.Constant():
                 return self._made("kernels.number", _code(node.type.scalar), literal(node.value))
-            case Element():
+            case tree.Element():
                 base, shape = self._value(node.base), literal(node.base.type.shape)
                 return self._made("kernels.element", base, shape, *map(str, node.index))
-            case Cast():
+            case tree.Cast():
                 operand = self._value(node.operand)
                 return self._made("kernels.cast", operand, _code(node.type.scalar))
-            case Operation():
+            case tree.Operation():
                 values = [*map(self._value, node.operands)]
                 if node.name == "@":
                     values.append(str(node.operands[0].type.shape[-1]))
@@ -108,24 +86,24 @@ class RowCode:
                 if node.name in ("dot", "norm", "normalize", "cross"):
                     return self._made(f"kernels.{node.name}", *values)
                 return self._made("kernels.apply", literal(node.name), *values)
-            case Draw():
+            case tree.Draw():
                 places = str(node.number), str(node.type.elements)
                 bounds = map(self._value, node.operands)
                 return self._made("row.draw", literal(node.how), *places, *bounds)
-            case Referred():
+            case tree.Referred():
                 place = literal(node.text), *self._led(node.handle)
                 return self._made("row.others.refer", *place, literal(node.default))
-            case Exists():
+            case tree.Exists():
                 place = literal(node.component), *self._led(node.handle)
                 return self._made("row.others.exists", *place)
         raise TypeError("no oracle knows of grids")
 
-    def _led(self, handle: Expression) -> list[str]:
+    def _led(self, handle: tree.Expression) -> list[str]:
         """How a handle finds its row, and the handle."""
         by = "lookup" if handle.type.kind == "entity" else "resolve"
         return [literal(by), self._value(handle)]
 
-    def _question(self, node: Question) -> str:
+    def _question(self, node: tree.Question) -> str:
         """Statements that ask each neighbour, and the one that makes something of the answers."""
         self._count += 1
         answers, outer = f"_{self._count}", self._lines
@@ -142,8 +120,8 @@ class RowCode:
         given = literal(node.how), _code(node.type.scalar), literal(node.type.shape)
         return self._made("row.answer", *given, answers)
 
-    def _field(self, node: FieldValue) -> str:
-        if node.owner == PARENT:
+    def _field(self, node: tree.FieldValue) -> str:
+        if node.owner == tree.PARENT:
             root = literal(dict(self._program.above_roots)[node.name])
             return self._made("row.parent", literal(node.name), root)
         if node.text not in self._program.effects.writes:
@@ -182,7 +160,7 @@ class KernelCheck(RowCode):
     @property
     def is_exact(self) -> bool:
         """Whether the kernel has no function that may differ in the last bits."""
-        nodes = (node for one in self._program.expressions for node in walk(one))
+        nodes = (node for one in self._program.expressions for node in tree.walk(one))
         return all(_is_exact(node) for node in nodes)
 
     @property
@@ -241,27 +219,27 @@ class KernelCheck(RowCode):
         if near is None:
             return ""
         radius = near.radius
-        assert not isinstance(radius, FieldValue)  # as on grids
-        return literal(radius.name if isinstance(radius, Argument) else radius)
+        assert not isinstance(radius, tree.FieldValue)  # as on grids
+        return literal(radius.name if isinstance(radius, tree.Argument) else radius)
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: tree.Step) -> None:
         value = self._value(step.value)
         target = step.target
-        assert not isinstance(target, Death | Birth)  # of which no oracle tells
-        if isinstance(target, Local):
+        assert not isinstance(target, tree.Death | tree.Birth)  # of which no oracle tells
+        if isinstance(target, tree.Local):
             self._locals[target.name] = value
             return
         done, place = "row.put", [literal(target.text)]
-        if isinstance(target, Referred):
+        if isinstance(target, tree.Referred):
             done, place = "row.send", [*place, *self._led(target.handle), literal(step.how)]
         self._lines.append(call(done, [*place, value, *map(str, step.index)], 4))
 
 
-def _is_exact(node: Expression) -> bool:
+def _is_exact(node: tree.Expression) -> bool:
     """Whether every way to compute it gives the same bits; the tests have a logarithm of theirs."""
-    if isinstance(node, Draw):
+    if isinstance(node, tree.Draw):
         return node.how != "normal"
-    return not isinstance(node, Operation) or TABLE[node.name].exact
+    return not isinstance(node, tree.Operation) or TABLE[node.name].exact
 
 
 class ReductionCheck(RowCode):
@@ -270,7 +248,7 @@ class ReductionCheck(RowCode):
     is_folded: Final = True
 
     def __init__(self, reduction: Reduction) -> None:
-        program = Program(where=reduction.program.where)
+        program = tree.Program(where=reduction.program.where)
         super().__init__(reduction.name, program, "[]", reduction.rows != "active")
         self._how = reduction.how
         made = self._value(reduction.program.value)
