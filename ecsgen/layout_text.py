@@ -19,12 +19,10 @@ def table(plan: Layout, capacity: int = 64) -> str:
 
 
 def _table(plan: Layout, capacity: int, heading: str = "column") -> str:
-    rows: list[tuple[str, ...]]
-    rows = [(heading, "type", "bytes/row", f"offset ({capacity} rows)", "tags")]
-    rows += [_row(c.name, c, plan.before(c) * capacity) for c in plan.columns]
-    rows += [_row(c.name, c) for c in plan.objects]
+    columns = [(c.name, c, plan.before(c) * capacity) for c in plan.columns]
+    columns += [(c.name, c, 0) for c in plan.objects]
     total = f"{plan.row_bytes} bytes per row, {plan.buffer_bytes(capacity)} for {capacity} rows"
-    return f"{_aligned(rows, (2, 3))}\n{total}\n"
+    return f"{_columns(columns, capacity, heading)}\n{total}\n"
 
 
 def chunk_table(component: Component) -> str:
@@ -41,18 +39,20 @@ def chunk_table(component: Component) -> str:
 
 def chunk_plan_table(plan: ChunkPlan) -> str:
     """Return the layout of a chunk as text: a line per column, then the totals."""
-    rows: list[tuple[str, ...]]
-    rows = [("column", "type", "bytes/row", f"offset ({plan.rows} rows)", "tags")]
-    rows += [_row(each.name, each.column, each.offset) for each in plan.columns]
-    rows += [_row(each.name, each.column) for each in plan.objects]
+    columns = [(each.name, each.column, each.offset) for each in (*plan.columns, *plan.objects)]
     total = f"{plan.row_bytes} bytes per row, {plan.rows} rows in a chunk of {plan.size} bytes"
-    return f"{_aligned(rows, (2, 3))}\n{total}, {plan.free} of them free\n"
+    return f"{_columns(columns, plan.rows)}\n{total}, {plan.free} of them free\n"
 
 
-def _row(name: str, column: Column, offset: int = 0) -> tuple[str, ...]:
-    """A line of a buffer's table; objects have no place in it."""
-    place = ("beside", "") if column.is_object else (str(column.nbytes), str(offset))
-    return (name, type_text(column), *place, " ".join(column.tags))
+def _columns(
+    columns: Sequence[tuple[str, Column, int]], capacity: int, heading: str = "column"
+) -> str:
+    """The lines of a buffer's table: names, columns and offsets; objects have no place in it."""
+    rows = [(heading, "type", "bytes/row", f"offset ({capacity} rows)", "tags")]
+    for name, column, offset in columns:
+        place = ("beside", "") if column.is_object else (str(column.nbytes), str(offset))
+        rows.append((name, type_text(column), *place, " ".join(column.tags)))
+    return _aligned(rows, (2, 3))
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], numbers: Sequence[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 CHARACTER = 0.61
@@ -39,7 +40,7 @@ class Drawing:
             f' height="{height:.1f}" fill="{colour}"/>'
         )
 
-    def shape(self, points: list[tuple[float, float]], colour: str) -> None:
+    def shape(self, points: Sequence[tuple[float, float]], colour: str) -> None:
         """Fill a polygon, lightly."""
         for x, y in points:
             self._reach(x, y)

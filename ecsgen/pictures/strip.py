@@ -46,49 +46,21 @@ class Scale:
     mark_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """A part's place in the strip and in the table."""
-
-    part: StripPart
-    y: float
-    height: float
-    line_y: float
-
-
 def draw_strip(drawing: Drawing, parts: Sequence[StripPart], scale: Scale, top: float) -> float:
     """Draw the strip, the table and what joins them; return the right edge."""
     height = max(7, len(parts)) * LINE
     step = height / max(1, len(parts))
-    cells = [
-        _Cell(
-            part,
-            top + part.first / scale.size * height,
-            part.nbytes / scale.size * height,
-            top + step * k + (step - LINE) / 2,
-        )
-        for k, part in enumerate(parts)
-    ]
+    lines = [top + step * k + (step - LINE) / 2 for k in range(len(parts))]
     drawing.box(LEFT, top, STRIP, height, COLOURS["free"])
-    for cell in cells:
-        _draw_cell(drawing, cell)
+    for part, line in zip(parts, lines, strict=True):
+        colour, y = COLOURS[part.kind], top + part.first / scale.size * height
+        tall = part.nbytes / scale.size * height
+        drawing.box(LEFT, y, STRIP, tall, colour)
+        edge, end = LEFT + STRIP, LEFT + STRIP + FAN
+        fan = [(edge, y), (end, line + 2), (end, line + LINE - 2), (edge, y + tall)]
+        drawing.shape(fan, colour)
     _marks(drawing, scale, top, height)
-    return _table(drawing, cells, top)
-
-
-def _draw_cell(drawing: Drawing, cell: _Cell) -> None:
-    colour = COLOURS[cell.part.kind]
-    drawing.box(LEFT, cell.y, STRIP, cell.height, colour)
-    edge, end = LEFT + STRIP, LEFT + STRIP + FAN
-    drawing.shape(
-        [
-            (edge, cell.y),
-            (end, cell.line_y + 2),
-            (end, cell.line_y + LINE - 2),
-            (edge, cell.y + cell.height),
-        ],
-        colour,
-    )
+    return _table(drawing, parts, lines, top)
 
 
 def _marks(drawing: Drawing, scale: Scale, top: float, height: float) -> None:
@@ -102,17 +74,13 @@ def _marks(drawing: Drawing, scale: Scale, top: float, height: float) -> None:
         drawing.text(LEFT - 12, y + 10, str(number), "muted", 11, end=True)
 
 
-def _table(drawing: Drawing, cells: list[_Cell], top: float) -> float:
+def _table(
+    drawing: Drawing, parts: Sequence[StripPart], lines: Sequence[float], top: float
+) -> float:
     """Write one line per column; return the right edge."""
     rows = [
-        (
-            cell.part.name,
-            type_text(cell.part.column),
-            f"{cell.part.column.nbytes}",
-            f"{cell.part.first:,}",
-            _words(cell.part),
-        )
-        for cell in cells
+        (one.name, type_text(one.column), f"{one.column.nbytes}", f"{one.first:,}", _words(one))
+        for one in parts
     ]
     heads = ("column", "type", "bytes/row", "first byte", "kind")
     x = LEFT + STRIP + FAN + 8.0
@@ -120,10 +88,10 @@ def _table(drawing: Drawing, cells: list[_Cell], top: float) -> float:
         wide = max(text_width(words) for words in (head, *(row[k] for row in rows)))
         is_number = k in (2, 3)
         drawing.text(x + wide if is_number else x, top - 8, head, "muted", 13, end=is_number)
-        for row, cell in zip(rows, cells, strict=True):
+        for row, y in zip(rows, lines, strict=True):
             style = "strong" if k == 0 else ""
             at = x + wide if is_number else x
-            drawing.text(at, cell.line_y + LINE - 9, row[k], style, end=is_number)
+            drawing.text(at, y + LINE - 9, row[k], style, end=is_number)
         x += wide + GAP
     return x - GAP
 

@@ -11,31 +11,8 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from textwrap import indent
 
-from ecsgen.kernels.form import (
-    Ask,
-    Fetch,
-    Find,
-    Form,
-    Hear,
-    Row,
-    Say,
-    Send,
-    Set,
-    Statement,
-    Store,
-    There,
-)
-from ecsgen.model.programs import (
-    ID_SLOT,
-    PARENT,
-    Element,
-    Expression,
-    FieldValue,
-    Local,
-    OtherField,
-    Program,
-    Question,
-)
+from ecsgen.kernels import form
+from ecsgen.model import programs as tree
 from ecsgen.render.blocks.array_values import (
     Constants,
     Layout,
@@ -72,7 +49,7 @@ class BlockBody:
         self._has_whole = isinstance(source, Source) and asked is None and source.variable == "_n"
         """Whether the rows are the first ones of several managers, in their order."""
         self.is_quiet = is_quiet
-        self.gathered: set[FieldValue] = set()
+        self.gathered: set[tree.FieldValue] = set()
         """Fields of which a row's own value counts, and not only what is written over it."""
         self.written: set[str] = set()
         self._managers = source.managers
@@ -80,7 +57,7 @@ class BlockBody:
         self.constants, indent = Constants(), 16 if is_quiet else 12
         self.emit = Emitter(self._view, self._arguments, self.constants, indent)
         self.pairs = PairEmitter(self.emit)
-        self._rows: dict[Row, Value] = {}
+        self._rows: dict[form.Row, Value] = {}
         self._columns: dict[str, str] = {}
         self._defaults: dict[str, str] = {}
         self._posts: list[Post] = []
@@ -94,36 +71,37 @@ class BlockBody:
 
     def add(
         self,
-        form: Form,
+        kernel: form.Form,
         arguments: Mapping[str, str],
         where: str = "",  # as the schema has it
         key: str = "_key",
         is_last: bool = True,
     ) -> None:
         """Write the statements of one kernel; `is_last`: none of another one follow."""
-        program, emit = form.program, self.emit
-        self._form, self._written = form, {step.target for step in program.steps}
+        program, emit = kernel.program, self.emit
+        self._form, self._written = kernel, {step.target for step in program.steps}
         self._arguments.update(arguments)
         emit.locals_.clear()
         self._own: dict[str, Value] = {}
-        self._posts = posts_of([one for one in form.body if isinstance(one, Send)], self._managers)
+        sends = [one for one in kernel.body if isinstance(one, form.Send)]
+        self._posts = posts_of(sends, self._managers)
         for post in self._posts:
             post.begin(emit, self._managers, program.near is not None)
-        self._seen: dict[FieldValue, None] = {}
+        self._seen: dict[tree.FieldValue, None] = {}
         first = len(emit.lines)
         if program.who is not None and program.effects.draws:
             self._stem(program.who, key)
-        if form.where is not None:
-            self._mask(form.head, form.where, where)
-        if form.where is None:
-            self._body(form.statements, first)
+        if kernel.where is not None:
+            self._mask(kernel.head, kernel.where, where)
+        if kernel.where is None:
+            self._body(kernel.statements, first)
         elif is_last:
             emit.write("if not _where.any():")
             emit.write("    continue")
-            self._body(form.body, first)
+            self._body(kernel.body, first)
         else:
             with self.inside("if _where.any():"):
-                self._body(form.body, len(emit.lines))
+                self._body(kernel.body, len(emit.lines))
         self.written.update(program.effects.writes)
         self.gathered.update(field for field in self._seen if _counts(program, field))
 
@@ -144,7 +122,7 @@ class BlockBody:
             yield
         before[first:] = [f"{QUIET}\n{indent(line, '    ')}" for line in before[first:]]
 
-    def _body(self, statements: Sequence[Statement], first: int) -> None:
+    def _body(self, statements: Sequence[form.Statement], first: int) -> None:
         """What stands behind the mask; `first`: the line with which the block of code begins."""
         emit = self.emit
         self._heard = "_where" if self._form.where is not None else ""
@@ -156,63 +134,63 @@ class BlockBody:
             emit.write("pass")  # no step does anything, as in `x = x`
 
     @property
-    def fields(self) -> list[FieldValue]:
+    def fields(self) -> list[tree.FieldValue]:
         """The fields that blocks have, those of parents behind."""
-        return sorted(self.views.seen, key=lambda field: field.owner == PARENT)
+        return sorted(self.views.seen, key=lambda field: field.owner == tree.PARENT)
 
     @property
     def values(self) -> list[Value]:
         """What they are there."""
         return [self.views.value(field) for field in self.fields]
 
-    def _view(self, field: FieldValue) -> Value:
+    def _view(self, field: tree.FieldValue) -> Value:
         self._seen[field] = None
         return self.views.value(field)
 
-    def _stem(self, who: FieldValue, key: str) -> None:
+    def _stem(self, who: tree.FieldValue, key: str) -> None:
         """What tells rows apart is read before the steps, which may change it."""
         for name in ("_stem", "_word", "_bits"):
             self.emit.working.named(Value(name, "u64", (), Layout.ROWS))
         found = self._view(who).text
-        if who.name == ID_SLOT:
+        if who.name == tree.ID_SLOT:
             holder = self._managers.data(who.owner)
             found = f"ids_of({found}, {holder}._id_generation_column)"
         self.emit.run("draw_stems", found, key, "_stem", "_bits")
 
-    def _mask(self, head: Sequence[Statement], where: Expression, text: str) -> None:
+    def _mask(self, head: Sequence[form.Statement], where: tree.Expression, text: str) -> None:
         """Which rows match: found before the first step, whatever the steps change."""
         slot = self.emit.working.named(Value("_where", "bool", (), Layout.ROWS))
         self.emit.write(f"# where {comment_text(text)}")
         self._run(head)
         self._fill(where, slot)
 
-    def _run(self, statements: Sequence[Statement]) -> None:
+    def _run(self, statements: Sequence[form.Statement]) -> None:
         for one, following in zip_longest(statements, statements[1:]):
             match one:
-                case Say():
+                case form.Say():
                     self.emit.write(f"# {comment_text(one.text)}")
-                case Find():
+                case form.Find():
                     self._rows[one.row] = self._find(one)
-                case There():
+                case form.There():
                     self.emit.locals_[one.to.name] = self._there(one)
-                case Fetch():
+                case form.Fetch():
                     self.emit.locals_[one.to.name] = self._fetch(one, following)
-                case Ask(question=question) if question.near in self.stencils:
+                case form.Ask(question=question) if question.near in self.stencils:
                     self.emit.locals_[one.to.name] = self._ask_around(one)
-                case Ask():
+                case form.Ask():
                     self.emit.locals_[one.to.name] = self._ask(one)
-                case Set():
+                case form.Set():
                     self._set(one)
-                case Store():
+                case form.Store():
                     self._store(one)
-                case Hear():
+                case form.Hear():
                     self._hear(one)
-                case Send():
+                case form.Send():
                     self._send(one)
 
     # --- the row's own values --------------------------------------------------------------------
 
-    def _fill(self, node: Expression, slot: Value, mask: str = "") -> None:
+    def _fill(self, node: tree.Expression, slot: Value, mask: str = "") -> None:
         """Write a value, where a mask is true if there is one."""
         found = self.emit.value(node, None if mask else slot)
         if mask:
@@ -222,7 +200,7 @@ class BlockBody:
         if found.text != slot.text:
             self.emit.working.give_back(found)
 
-    def _set(self, one: Set) -> None:
+    def _set(self, one: form.Set) -> None:
         emit, layout = self.emit, self.emit.layout(one.value)
         if layout is Layout.UNIFORM or self._is_fixed(one.value) or self._is_answer(one):
             emit.locals_[one.to.name] = emit.value(one.value).held
@@ -231,7 +209,7 @@ class BlockBody:
         self._fill(one.value, slot)
         emit.locals_[one.to.name] = slot
 
-    def _slot_of(self, local: Local, layout: Layout) -> Value:
+    def _slot_of(self, local: tree.Local, layout: Layout) -> Value:
         """The memory of a local: what it has, or some that fits its first value."""
         before, own = self.emit.locals_.get(local.name), self._own.get(local.name)
         if before is not None and own is not None and before.text == own.text:
@@ -244,55 +222,55 @@ class BlockBody:
         self._own[local.name] = self.emit.working.named(wanted)
         return wanted
 
-    def _is_answer(self, one: Set) -> bool:
+    def _is_answer(self, one: form.Set) -> bool:
         """Whether a local that is set once may be another name for an answer of cells around."""
         targets = [step.target for step in self._form.program.steps]
         is_once = targets.count(one.to) == 1
-        return is_once and isinstance(one.value, Local) and one.value.name in self._answers
+        return is_once and isinstance(one.value, tree.Local) and one.value.name in self._answers
 
-    def _is_fixed(self, node: Expression) -> bool:
+    def _is_fixed(self, node: tree.Expression) -> bool:
         """Whether a local may be another name for a field that no step changes."""
-        base = node.base if isinstance(node, Element) else node
-        return isinstance(base, FieldValue) and base not in self._written
+        base = node.base if isinstance(node, tree.Element) else node
+        return isinstance(base, tree.FieldValue) and base not in self._written
 
-    def _store(self, one: Store) -> None:
+    def _store(self, one: form.Store) -> None:
         mask = "_where" if self._form.where is not None else ""
         self._fill(one.value, self._target(one), mask)
 
-    def _target(self, one: Store) -> Value:
+    def _target(self, one: form.Store) -> Value:
         target = self._view(one.to)
         return target.part(one.index) if one.index else target
 
     # --- cells around ----------------------------------------------------------------------------
 
-    def _ask_around(self, one: Ask) -> Value:
+    def _ask_around(self, one: form.Ask) -> Value:
         """What is asked of cells around, of whole columns before the loop."""
         emit, question = self.emit, one.question
         around = emit.uniform(self.stencils[question.near], "u8").text
         made, scalar = f"{around}.counts", "u8"
         if question.value is not None:
-            assert isinstance(question.value, OtherField)
+            assert isinstance(question.value, tree.OtherField)
             value, type_ = question.value, one.to.type
-            field = FieldValue(value.type, value.name, value.owner)
+            field = tree.FieldValue(value.type, value.name, value.owner)
             column = f"{self.views.column(field, is_kept=False)}[: len({self._grid(question)})]"
             made = f"{around}.{question.how}({column})"
             scalar = "u8" if question.how == "count" else type_.scalar
         self._answers.add(one.to.name)
         return emit.cut("around", f"{made}{self.picked}", scalar)
 
-    def _grid(self, question: Question) -> str:
+    def _grid(self, question: tree.Question) -> str:
         on = self._form.program.neighbourhood(question.near).on
         assert on is not None
         return self._managers.manager(on.grid)
 
     # --- other rows ------------------------------------------------------------------------------
 
-    def _find(self, one: Find) -> Value:
+    def _find(self, one: form.Find) -> Value:
         """The rows that handles lead to, NIL where they lead to none, or whether who they are is
         alive."""
         emit, handle = self.emit, one.handle
         writes, is_whole = self._form.program.effects.writes, self._has_whole and one.component
-        if isinstance(handle, FieldValue) and is_whole and handle.text not in writes:
+        if isinstance(handle, tree.FieldValue) and is_whole and handle.text not in writes:
             whole = self.views.column(handle, "_n")
             return emit.cut("led", self._lookup(one, whole, 0), "i64")
         found = emit.value(handle)
@@ -306,7 +284,7 @@ class BlockBody:
         emit.working.give_back(found)
         return made
 
-    def _lookup(self, one: Find, handles: str, indent: int) -> str:
+    def _lookup(self, one: form.Find, handles: str, indent: int) -> str:
         """The expression for the rows to which handles lead."""
         managers, component = self._managers, one.component
         manager, way = managers.manager(component), managers.way(one)
@@ -317,13 +295,13 @@ class BlockBody:
         found = "living_id_rows" if way in ("living_id", "direct_id") else "living_rows"
         return call(found, given, indent).lstrip()
 
-    def _there(self, one: There) -> Value:
+    def _there(self, one: form.There) -> Value:
         rows = self._rows[one.row]
         if not one.row.component:
             return rows
         return self.emit.made("exists", f"{rows.text} != NIL", "bool", rows.is_uniform)
 
-    def _fetch(self, one: Fetch, following: Statement | None) -> Value:
+    def _fetch(self, one: form.Fetch, following: form.Statement | None) -> Value:
         emit, type_, rows = self.emit, one.place.type, self._rows[one.place.row]
         column, default = self._column(one), self._default(one)
         if rows.is_uniform:
@@ -333,16 +311,16 @@ class BlockBody:
         emit.run("take_others", column, rows.text, default, out.text)
         return out
 
-    def _gathered_into(self, one: Fetch, following: Statement | None) -> Value:
+    def _gathered_into(self, one: form.Fetch, following: form.Statement | None) -> Value:
         """Where cells go: at once to where the next statement has them, if that is as good."""
         type_ = one.place.type
         component = self._managers.components[one.place.row.component]
         kind = column_kind(component, one.place.name, type_)
         target: Value | None = None
         match following:
-            case Store(value=one.to) if self._form.where is None:
+            case form.Store(value=one.to) if self._form.where is None:
                 target = self._target(following)
-            case Set(value=one.to):
+            case form.Set(value=one.to):
                 target = self._slot_of(following.to, kind[2])
         if target is None or target.kind != kind:
             return self.emit.working.take(kind)
@@ -350,7 +328,7 @@ class BlockBody:
         is_part_of_matrix = target.shape and not target.text.isidentifier()
         return self.emit.working.take(kind) if is_part_of_matrix else target.held
 
-    def _column(self, one: Fetch) -> str:
+    def _column(self, one: form.Fetch) -> str:
         """The variable with a whole column: a copy if the kernel writes it."""
         managers, place = self._managers, one.place
         component = place.row.component
@@ -365,7 +343,7 @@ class BlockBody:
             self.emit.before.append(f"{name} = {text}")
         return name
 
-    def _default(self, one: Fetch) -> str:
+    def _default(self, one: form.Fetch) -> str:
         """What stands for a row that is not there."""
         type_ = one.place.type
         if len({*map(repr, one.default)}) == 1:
@@ -377,7 +355,7 @@ class BlockBody:
 
     # --- neighbours and messages -----------------------------------------------------------------
 
-    def _ask(self, one: Ask) -> Value:
+    def _ask(self, one: form.Ask) -> Value:
         emit, pairs, question = self.emit, self.pairs, one.question
         pairs.indent = emit.indent
         out = emit.working.take(kind_of(one.to.type))
@@ -396,7 +374,7 @@ class BlockBody:
             pairs.working.give_back(found)
         return out
 
-    def _those(self, question: Question) -> str:
+    def _those(self, question: tree.Question) -> str:
         """The variable with the pairs that are asked: all, or some of them."""
         met, pairs = PAIRS, self.pairs
         if question.where is not None:
@@ -413,7 +391,7 @@ class BlockBody:
             met = "_some"
         return met
 
-    def _hear(self, one: Hear) -> None:
+    def _hear(self, one: form.Hear) -> None:
         """No one hears the rows that `where` leaves out, nor those of dead entities."""
         managers, component = self._managers, one.bearer.owner
         living = f"{managers.entities}.alive_many({self._view(one.bearer).text})"
@@ -423,7 +401,7 @@ class BlockBody:
             living = f"{self._heard or None} if {clean} else {living}"
         self._heard = self.emit.made("heard", living, "bool", False).text
 
-    def _send(self, one: Send) -> None:
+    def _send(self, one: form.Send) -> None:
         emit, rows = self.emit, self._rows[one.to.row]
         bearer = self._form.program.bearer
         assert bearer is not None
@@ -436,7 +414,7 @@ class BlockBody:
         emit.working.give_back(value)
 
 
-def _counts(program: Program, field: FieldValue) -> bool:
+def _counts(program: tree.Program, field: tree.FieldValue) -> bool:
     """Whether a row's own value counts: not if a kernel only overwrites it."""
     if field == program.who or (field == program.bearer and program.may_be_dead):
         return True
