@@ -29,19 +29,7 @@ from ecsgen.kernels.rules import Operand, applied, cast, fitted, typed, unified
 from ecsgen.kernels.scope import LINKS, Scope, follows
 from ecsgen.kernels.syntax import FATES, Assignment, KernelError, check_count
 from ecsgen.model import Field
-from ecsgen.model.programs import (
-    ENTITY,
-    PARENT,
-    Argument,
-    Constant,
-    Element,
-    Expression,
-    FieldValue,
-    Local,
-    Referred,
-    Step,
-    Tick,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import BOOL, FLOATS, SCALARS, Type
 
 AXES: Final = ("x", "y", "z", "w")
@@ -62,11 +50,11 @@ class TypeChecker:
         self.references = References(scope, self.value)
         self._grids = GridWords(scope, self.value)
 
-    def value(self, node: ast.expr) -> Expression:
+    def value(self, node: ast.expr) -> tree.Expression:
         """The typed tree of an expression; raises KernelError."""
         return typed(self.infer(node))
 
-    def condition(self, node: ast.expr) -> Expression:
+    def condition(self, node: ast.expr) -> tree.Expression:
         """The typed tree of a condition: one bool per row."""
         found = self.infer(node)
         if isinstance(found, Literal) or found.type != BOOL:
@@ -184,7 +172,7 @@ class TypeChecker:
             return applied("min", [raised, operands[2]], node)
         return applied(name, operands, node)
 
-    def _attribute(self, node: ast.Attribute) -> Expression:
+    def _attribute(self, node: ast.Attribute) -> tree.Expression:
         found = self._scope.member(node)
         is_of_other = begins_with_other(node, self._scope.near)
         if found is None and not is_of_other:
@@ -203,7 +191,7 @@ class TypeChecker:
             raise KernelError("E802", f"{base.type} has no element {quote(node.attr)}", node, hint)
         return element(base, (AXES.index(node.attr),), node)
 
-    def _holder(self, node: ast.Attribute) -> Expression:
+    def _holder(self, node: ast.Attribute) -> tree.Expression:
         """The typed tree of what an attribute is of."""
         try:
             return self.value(node.value)
@@ -225,7 +213,7 @@ def indices(node: ast.Subscript) -> tuple[int, ...]:
     return tuple(found)
 
 
-def element(base: Expression, index: tuple[int, ...], node: ast.expr) -> Expression:
+def element(base: tree.Expression, index: tuple[int, ...], node: ast.expr) -> tree.Expression:
     """An element of a shape; E807 where it has none there."""
     shape = base.type.shape
     if not index or len(index) > len(shape):
@@ -236,15 +224,15 @@ def element(base: Expression, index: tuple[int, ...], node: ast.expr) -> Express
             message = f"the index {position} is out of range: {base.type} has 0 to {size - 1} there"
             raise KernelError("E807", message, node)
     type_ = base.type.of_shape(shape[len(index) :])
-    if isinstance(base, Element):
-        return Element(type_, base.base, base.index + index)
-    return Element(type_, base, index)
+    if isinstance(base, tree.Element):
+        return tree.Element(type_, base.base, base.index + index)
+    return tree.Element(type_, base, index)
 
 
 def _constant(node: ast.Constant) -> Operand:
     value = node.value
     if isinstance(value, bool):
-        return Constant(BOOL, value)
+        return tree.Constant(BOOL, value)
     if isinstance(value, int | float):
         if value in (float("inf"), float("-inf")):
             raise KernelError("E809", "the number is larger than any float", node)
@@ -252,7 +240,7 @@ def _constant(node: ast.Constant) -> Operand:
     raise _unsupported(node, node)
 
 
-def _converted(operand: Operand, scalar: str, node: ast.AST) -> Expression:
+def _converted(operand: Operand, scalar: str, node: ast.AST) -> tree.Expression:
     if not isinstance(operand, Literal):
         if operand.type.is_handle:
             raise KernelError("E803", f"{operand.type} is a handle, not a number", node)
@@ -299,7 +287,7 @@ def names_read(step: Assignment | ast.Call) -> Iterator[str]:
     return (node.id for side in sides for node in ast.walk(side) if isinstance(node, ast.Name))
 
 
-def typed_step(step: Assignment, text: str, scope: Scope) -> Step:
+def typed_step(step: Assignment, text: str, scope: Scope) -> tree.Step:
     """A typed assignment; a local that it sets is in scope afterwards. Raises KernelError."""
     checker = TypeChecker(scope)
     node = target_of(step)
@@ -312,32 +300,34 @@ def typed_step(step: Assignment, text: str, scope: Scope) -> Step:
     if isinstance(node, ast.Name) and node.id in {*scope.locals_, *scope.later}:
         return _set_local(step, node, text, scope, checker)
     place = _place(node, scope, checker)
-    target, index = (place.base, place.index) if isinstance(place, Element) else (place, ())
-    if not isinstance(target, FieldValue | Referred):
+    target, index = (place.base, place.index) if isinstance(place, tree.Element) else (place, ())
+    if not isinstance(target, tree.FieldValue | tree.Referred):
         raise KernelError("E805", f"a kernel cannot assign to {_what(target)}", node)
-    if isinstance(target, Referred):
+    if isinstance(target, tree.Referred):
         _refuse_guarded(target, scope.reach.components[target.component].fields, node)
         found = _message(step, place, checker)
         if found is not None:
-            return Step(target, _sent(*found, place, checker), index, text, found[0])
+            return tree.Step(target, _sent(*found, place, checker), index, text, found[0])
         if scope.takes_turns:
             value = fitted(_right_side(step, place, checker), place.type, step.value)
-            return Step(target, value, index, text, "=")
+            return tree.Step(target, value, index, text, "=")
         hint = "write +=, -=, min, max, or, and"
         raise KernelError("E811", "several rows may mean the same one", node, hint)
-    if target.owner == PARENT:
+    if target.owner == tree.PARENT:
         message = "a kernel cannot assign to the parent's row: only to its own"
         raise KernelError("E805", message, node)
-    if target.name == ENTITY:
+    if target.name == tree.ENTITY:
         message = "a kernel cannot assign to 'entity': the manager keeps it"
         raise KernelError("E805", message, node)
     _refuse_guarded(target, scope.fields_of(target.owner), node)
     _refuse_crowds(target, scope, node)
     operand = _right_side(step, place, checker)
-    return Step(target, fitted(operand, place.type, step.value), index, text)
+    return tree.Step(target, fitted(operand, place.type, step.value), index, text)
 
 
-def _refuse_guarded(target: FieldValue | Referred, fields: Iterable[Field], node: ast.expr) -> None:
+def _refuse_guarded(
+    target: tree.FieldValue | tree.Referred, fields: Iterable[Field], node: ast.expr
+) -> None:
     field = next(one for one in fields if one.name == target.name)
     for key, _ in field.asked:
         message = f"a kernel cannot assign to {quote(target.text)}: it is {key}"
@@ -345,7 +335,7 @@ def _refuse_guarded(target: FieldValue | Referred, fields: Iterable[Field], node
         raise KernelError("E805", message, node, hint)
 
 
-def _refuse_crowds(target: FieldValue, scope: Scope, node: ast.expr) -> None:
+def _refuse_crowds(target: tree.FieldValue, scope: Scope, node: ast.expr) -> None:
     """Raise E817 for moves at once to cells on which not any number of rows may stand."""
     component = scope.standing.get(target.owner)
     on = None if component is None else component.on
@@ -355,7 +345,7 @@ def _refuse_crowds(target: FieldValue, scope: Scope, node: ast.expr) -> None:
     raise KernelError("E817", message, node, "give the kernel turns: random, or turns: rows")
 
 
-def _right_side(step: Assignment, target: Expression, checker: TypeChecker) -> Operand:
+def _right_side(step: Assignment, target: tree.Expression, checker: TypeChecker) -> Operand:
     value = checker.infer(step.value)
     if isinstance(step, ast.AugAssign):
         # The error of `x += y` belongs to y.
@@ -365,7 +355,7 @@ def _right_side(step: Assignment, target: Expression, checker: TypeChecker) -> O
 
 def _set_local(
     step: Assignment, node: ast.Name, text: str, scope: Scope, checker: TypeChecker
-) -> Step:
+) -> tree.Step:
     name = node.id
     before = scope.locals_.get(name)
     if isinstance(step, ast.AugAssign) and before is None:
@@ -377,11 +367,11 @@ def _set_local(
     if before is not None and before.type != value.type:
         message = f"{quote(name)} was {before.type} and would become {value.type}"
         raise KernelError("E806", message, node, "give it another name")
-    scope.locals_[name] = local = Local(value.type, name)
-    return Step(local, value, (), text)
+    scope.locals_[name] = local = tree.Local(value.type, name)
+    return tree.Step(local, value, (), text)
 
 
-def _place(node: ast.expr, scope: Scope, checker: TypeChecker) -> Expression:
+def _place(node: ast.expr, scope: Scope, checker: TypeChecker) -> tree.Expression:
     """What a step assigns to, as an expression that reads it."""
     base = node.value if isinstance(node, ast.Subscript) else node
     if not isinstance(base, ast.Name | ast.Attribute):
@@ -395,22 +385,24 @@ def _place(node: ast.expr, scope: Scope, checker: TypeChecker) -> Expression:
         raise
 
 
-def _what(found: Expression) -> str:
+def _what(found: tree.Expression) -> str:
     match found:
-        case Constant():
+        case tree.Constant():
             return "a constant"
-        case Local():
+        case tree.Local():
             return f"an element of the local {quote(found.name)}"
-        case Tick():
+        case tree.Tick():
             return "the time, to which an entry of a schedule adds"
-        case Element():
+        case tree.Element():
             return _what(found.base)
-        case Argument(each=True):
+        case tree.Argument(each=True):
             return "an argument: its values are only read"
     return "an argument: it is the same for every row"
 
 
-def _sent(how: str, node: ast.expr, place: Expression, checker: TypeChecker) -> Expression:
+def _sent(
+    how: str, node: ast.expr, place: tree.Expression, checker: TypeChecker
+) -> tree.Expression:
     """The value by which a message changes a place in another row."""
     value = checker.infer(node)
     applied(how, [place, value], node)  # has its own to say on types and shapes
@@ -418,7 +410,7 @@ def _sent(how: str, node: ast.expr, place: Expression, checker: TypeChecker) -> 
 
 
 def _message(
-    step: Assignment, place: Expression, checker: TypeChecker
+    step: Assignment, place: tree.Expression, checker: TypeChecker
 ) -> tuple[str, ast.expr] | None:
     """The operation, and the operand that is not the place itself; None for a step that is none of
     the ways in which several rows can change the same place."""
@@ -434,10 +426,10 @@ def _message(
     return None
 
 
-def check_way(step: Step, node: ast.expr, line: int, ways: dict[str, tuple[str, int]]) -> None:
+def check_way(step: tree.Step, node: ast.expr, line: int, ways: dict[str, tuple[str, int]]) -> None:
     """Raise E811 for a second way in which a field of other rows is changed; `ways`: the first one
     of each field, and on which line it stands."""
-    if isinstance(step.target, Referred):
+    if isinstance(step.target, tree.Referred):
         spelled = f"{step.how}=" if step.how in ("+", "-") else step.how
         first, place = ways.setdefault(step.target.text, (spelled, line))
         if first != spelled and {first, spelled} != {"+=", "-="}:

@@ -13,23 +13,7 @@ from ecsgen.kernels.references import target_of_id
 from ecsgen.kernels.scope import Reach, Scope
 from ecsgen.kernels.syntax import KernelError, check_count
 from ecsgen.model import Component
-from ecsgen.model.programs import (
-    HANDLE,
-    Birth,
-    CellAt,
-    Chosen,
-    Coordinates,
-    Exists,
-    Expression,
-    FieldValue,
-    Near,
-    Occupied,
-    Referred,
-    Step,
-    Tick,
-    expressions_of,
-    walk,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import Type
 
 
@@ -38,7 +22,7 @@ class GridWords:
     """Types them in one kernel."""
 
     scope: Scope
-    infer: Callable[[ast.expr], Expression]
+    infer: Callable[[ast.expr], tree.Expression]
 
     def chooses(self, node: ast.Call, name: str) -> bool:
         """Whether a call chooses among all rows or cells, and not among neighbours."""
@@ -50,7 +34,7 @@ class GridWords:
         is_near = near is not None and given in near.by_name
         return given in self.scope.reach.names and not is_near
 
-    def chosen(self, node: ast.Call, name: str, no_draws: NoDraws | None) -> Expression:
+    def chosen(self, node: ast.Call, name: str, no_draws: NoDraws | None) -> tree.Expression:
         """What `choice(C)` or `random_empty(C)` stands for; reports E808, E810, E812."""
         check_count(name, node, 1, 1)
         if node.keywords:
@@ -63,11 +47,11 @@ class GridWords:
                 message = f"{quote(component.name)} stands on no grid"
                 raise KernelError("E810", message, node.args[0], "give it the key 'on'")
             kind = Type("u64", (), f"id<{component.on.grid}>")
-            return Chosen(kind, "empty", component.name, node.col_offset)
-        kind = HANDLE
+            return tree.Chosen(kind, "empty", component.name, node.col_offset)
+        kind = tree.HANDLE
         if component.owner == "none":
             kind = Type("u64", (), f"id<{component.name}>")
-        return Chosen(kind, "any", component.name, node.col_offset)
+        return tree.Chosen(kind, "any", component.name, node.col_offset)
 
     def _component(self, node: ast.expr) -> Component:
         """The component that a name stands for, if the kernel may know its rows."""
@@ -84,13 +68,13 @@ class GridWords:
             raise KernelError("E810", message, node, self.scope.reach.of_the_world)
         return self.scope.reach.components[name]
 
-    def place(self, node: ast.Call, name: str) -> Expression:
+    def place(self, node: ast.Call, name: str) -> tree.Expression:
         """What `coords(I)` or `cell_at(G, v)` stands for; reports E803, E804, E808, E810."""
         if name == "coords":
             check_count(name, node, 1, 1)
             handle = self.infer(node.args[0])
             grid = self._grid(target_of_id(handle), node.args[0], f"{handle.type} is no cell")
-            return Coordinates(self._place_type(grid), grid.name, handle)
+            return tree.Coordinates(self._place_type(grid), grid.name, handle)
         check_count(name, node, 2, 2)
         component = self._component(node.args[0])
         grid = self._grid(component.name, node.args[0], f"{quote(component.name)} has no grid")
@@ -101,7 +85,7 @@ class GridWords:
         if place.type.shape != wanted.shape:
             message = f"a place on {quote(grid.name)} is {wanted}, not {place.type}"
             raise KernelError("E804", message, node.args[1])
-        return CellAt(Type("u64", (), f"id<{grid.name}>"), grid.name, place)
+        return tree.CellAt(Type("u64", (), f"id<{grid.name}>"), grid.name, place)
 
     def _grid(self, name: str, node: ast.expr, why: str) -> Component:
         component = self.scope.reach.components.get(name)
@@ -116,23 +100,28 @@ class GridWords:
 
 
 def grid_facts(
-    where: Expression | None, steps: tuple[Step, ...], nears: tuple[Near, ...], reach: Reach
+    where: tree.Expression | None,
+    steps: tuple[tree.Step, ...],
+    nears: tuple[tree.Near, ...],
+    reach: Reach,
 ) -> tuple[frozenset[str], bool]:
     """The components of whom it matters in turns where they stand meanwhile, and whether a kernel
     has to do with cells, or with the time."""
     watched = {near.on.standing for near in nears if near.on is not None} - {""}
     knows = any(near.on is not None for near in nears)
-    sent = (step.target for step in steps if isinstance(step.target, Referred))
-    for node in (node for one in (*expressions_of(where, steps), *sent) for node in walk(one)):
+    sent = (step.target for step in steps if isinstance(step.target, tree.Referred))
+    parts = (*tree.expressions_of(where, steps), *sent)
+    for node in (node for one in parts for node in tree.walk(one)):
         match node:
-            case Occupied(component=name) | Chosen(component=name, how="empty"):
+            case tree.Occupied(component=name) | tree.Chosen(component=name, how="empty"):
                 watched.add(name)
-            case Referred(component=name, handle=handle) | Exists(component=name, handle=handle):
+            case tree.Referred() | tree.Exists():
+                name, handle = node.component, node.handle
                 if reach.stands(name, handle):
                     watched.add(name)
                 known = reach.components.get(name)
                 knows = knows or (known is not None and known.grid is not None)
-            case Chosen() | Coordinates() | CellAt() | Tick():
+            case tree.Chosen() | tree.Coordinates() | tree.CellAt() | tree.Tick():
                 knows = True
     for step in steps:
         moved, is_move = _moved(step, reach)
@@ -141,14 +130,14 @@ def grid_facts(
     return frozenset(watched), knows or bool(watched)
 
 
-def _moved(step: Step, reach: Reach) -> tuple[set[str], bool]:
+def _moved(step: tree.Step, reach: Reach) -> tuple[set[str], bool]:
     """The components with a capacity whose rows a step moves or has born, and whether any moves."""
     match step.target:
-        case FieldValue(name=name, owner=owner):
+        case tree.FieldValue(name=name, owner=owner):
             goes: dict[str, tuple[str, ...]] = {owner or reach.home: (name,)}
-        case Referred(name=name, component=owner):
+        case tree.Referred(name=name, component=owner):
             goes = {owner: (name,)}
-        case Birth(newborn=newborn):
+        case tree.Birth(newborn=newborn):
             goes = {one.component: tuple(name for name, _ in one.values) for one in newborn}
         case _:
             return set(), False

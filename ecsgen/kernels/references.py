@@ -12,21 +12,10 @@ from ecsgen.kernels.operations import EXISTS
 from ecsgen.kernels.scope import Scope, follows
 from ecsgen.kernels.syntax import KernelError, check_count
 from ecsgen.model import Default, Field
-from ecsgen.model.programs import (
-    OWN,
-    PARENT,
-    Argument,
-    Element,
-    Exists,
-    Expression,
-    FieldValue,
-    Local,
-    Question,
-    Referred,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import BOOL, Number, Type
 
-_BEGINNINGS: Final = (FieldValue, Local, Argument, Referred, Question)
+_BEGINNINGS: Final = (tree.FieldValue, tree.Local, tree.Argument, tree.Referred, tree.Question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +23,9 @@ class References:
     """Types the references of one kernel."""
 
     scope: Scope
-    infer: Callable[[ast.expr], Expression]
+    infer: Callable[[ast.expr], tree.Expression]
 
-    def field(self, node: ast.Attribute) -> Expression | None:
+    def field(self, node: ast.Attribute) -> tree.Expression | None:
         """What `handle.Component.field` stands for; None where no component stands there."""
         holder = node.value
         if not isinstance(holder, ast.Attribute) or holder.attr not in self.scope.reach.names:
@@ -54,7 +43,7 @@ class References:
             raise KernelError("E810", message, node, f"write .{node.attr} alone")
         return self._field(holder.attr, handle, node)
 
-    def of_value(self, value: Expression, node: ast.Attribute) -> Expression | None:
+    def of_value(self, value: tree.Expression, node: ast.Attribute) -> tree.Expression | None:
         """What `value.name` stands for if the value is an entity or an id; None for others."""
         if not value.type.is_handle or value.type.shape:
             return None
@@ -70,7 +59,7 @@ class References:
         message = f"{quote(spelled)} is an entity, and {quote(node.attr)} is no component"
         raise KernelError("E810", message, node, hint)
 
-    def exists(self, node: ast.Call) -> Exists:
+    def exists(self, node: ast.Call) -> tree.Exists:
         """What `exists(handle)` or `exists(entity.Component)` stands for."""
         check_count(EXISTS, node, 1, 1)
         (given,) = node.args
@@ -78,18 +67,18 @@ class References:
             handle = self.handle(given.value)
             if handle.type.kind == "entity" or self.scope.reach.stands(given.attr, handle):
                 self._check_leads(given.attr, handle, given)
-                return Exists(BOOL, given.attr, handle)
+                return tree.Exists(BOOL, given.attr, handle)
         handle = self.handle(given)
         if handle.type.kind != "entity":
             self._check_leads(target_of_id(handle), handle, given)
-            return Exists(BOOL, target_of_id(handle), handle)
+            return tree.Exists(BOOL, target_of_id(handle), handle)
         home = self.scope.reach.components.get(self.scope.reach.home)
         if home is not None and home.owner == "none":
             message = f"a kernel of {quote(home.name)}, whose rows are nobody's, knows no entities"
             raise KernelError("E810", message, given, self.scope.reach.of_the_world)
-        return Exists(BOOL, "", handle)
+        return tree.Exists(BOOL, "", handle)
 
-    def handle(self, node: ast.expr) -> Expression:
+    def handle(self, node: ast.expr) -> tree.Expression:
         """The entity or id that something stands for."""
         handle = self.infer(node)
         self._check_beginning(handle, node)
@@ -99,17 +88,17 @@ class References:
             raise KernelError("E803", message, node, hint)
         return handle
 
-    def _check_beginning(self, handle: Expression, node: ast.expr) -> None:
+    def _check_beginning(self, handle: tree.Expression, node: ast.expr) -> None:
         if self.scope.reach.refused:
             raise KernelError("E810", self.scope.reach.refused, node, self.scope.reach.hint)
-        base = handle.base if isinstance(handle, Element) else handle
+        base = handle.base if isinstance(handle, tree.Element) else handle
         if not isinstance(base, _BEGINNINGS):
             message = "a reference begins with a field, a local name, an argument or 'entity'"
             raise KernelError("E810", message, node, "give it a local name in a step before")
-        if isinstance(handle, FieldValue) and handle.owner == PARENT:
+        if isinstance(handle, tree.FieldValue) and handle.owner == tree.PARENT:
             raise KernelError("E810", "a kernel that reads 'parent' refers to no other rows", node)
 
-    def _check_leads(self, name: str, handle: Expression, node: ast.Attribute | ast.expr) -> None:
+    def _check_leads(self, name: str, handle: tree.Expression, node: ast.expr) -> None:
         """Raise E810 where a component's rows cannot be referred to."""
         reach = self.scope.reach
         if name in reach.chunked:
@@ -128,14 +117,14 @@ class References:
             message = f"no entity has {quote(name)}, whose rows are nobody's"
             raise KernelError("E810", message, node, f"refer to one by id<{name}>")
 
-    def _field(self, name: str, handle: Expression, node: ast.Attribute) -> Referred:
+    def _field(self, name: str, handle: tree.Expression, node: ast.Attribute) -> tree.Referred:
         self._check_leads(name, handle, node)
         reach = self.scope.reach
-        fields, owner = reach.components[name].fields, OWN if reach.home == name else name
+        fields, owner = reach.components[name].fields, tree.OWN if reach.home == name else name
         found = self.scope.field(fields, owner, name, node)
         field = next(one for one in fields if one.name == found.name)
         default = absent_elements(field, found.type)
-        return Referred(found.type, name, found.name, handle, default)
+        return tree.Referred(found.type, name, found.name, handle, default)
 
 
 def absent_elements(field: Field, type_: Type) -> tuple[bool | Number, ...]:
@@ -159,6 +148,6 @@ def _elements(default: Default) -> Iterator[bool | Number]:
         yield default
 
 
-def target_of_id(handle: Expression) -> str:
+def target_of_id(handle: tree.Expression) -> str:
     """The component that an id is of."""
     return handle.type.kind.removeprefix("id<").removesuffix(">")

@@ -11,20 +11,7 @@ from typing import Final
 from ecsgen.config import Backend
 from ecsgen.kernels.form import Form
 from ecsgen.model import Base, Component, Reduction, Table, World
-from ecsgen.model.programs import (
-    CELL_ID,
-    ENTITY,
-    Argument,
-    Constant,
-    Expression,
-    FieldValue,
-    Folding,
-    Local,
-    Program,
-    Step,
-    Tick,
-    changed,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import BOOL, SCALARS, Type
 from ecsgen.render.blocks.array_values import Constants
 from ecsgen.render.blocks.block_body import BlockBody
@@ -55,8 +42,8 @@ class Wanted:
     """A value of all rows: what is made of them, as a variable of the method has it."""
 
     how: str
-    value: Expression
-    where: Expression | None
+    value: tree.Expression
+    where: tree.Expression | None
     variable: str
     n: str = ""
     """Another one for how many rows match, if that is wanted as well."""
@@ -67,7 +54,7 @@ class Wanted:
         return [self.variable, self.n] if self.n else [self.variable]
 
     @property
-    def nodes(self) -> list[Expression]:
+    def nodes(self) -> list[tree.Expression]:
         """The condition, if there is one, and the value."""
         return [self.value] if self.where is None else [self.where, self.value]
 
@@ -143,8 +130,8 @@ class TableTexts:
         """What generated tests compare: all but what grids and chunks have, and the time."""
         table = self._table
         if table.rows:
-            value = table.program.where or Constant(BOOL, True)
-            lines = Reduction("", "count", "", over=table.rows, program=Folding(value))
+            value = table.program.where or tree.Constant(BOOL, True)
+            lines = Reduction("", "count", "", over=table.rows, program=tree.Folding(value))
             found = [RecordCase(table, lines, self._world)]
         else:
             found = [RecordCase(table, column, self._world) for column in table.columns]
@@ -180,7 +167,9 @@ class TableTexts:
         """Which of the rows' members a component is."""
         return 0 if isinstance(source, ChunkSource) or source.at is None else source.at[owner]
 
-    def _chunk_cells(self, source: ChunkSource, field: FieldValue, part: int | None = None) -> str:
+    def _chunk_cells(
+        self, source: ChunkSource, field: tree.FieldValue, part: int | None = None
+    ) -> str:
         """The expression for a column of chunks, of a split field for one part or all."""
         component, first = source.place(field)
         planes, found = [], field_of(source.components[field.owner], field.name)
@@ -243,13 +232,13 @@ class TableTexts:
             lines += self._pass(over, source, [Wanted(WHERE, where, None, chosen)])
         columns = [self._bearer(source)]
         columns += [
-            self._recorded(source, FieldValue(Type(one.type.scalar), one.name, one.owner))
+            self._recorded(source, tree.FieldValue(Type(one.type.scalar), one.name, one.owner))
             for one in self._table.fields
         ]
         given = [literal(self.name), rows, chosen, *columns]
         return [*lines, *statement("self._write_lines", given)]
 
-    def _recorded(self, source: Source | ChunkSource, field: FieldValue) -> str:
+    def _recorded(self, source: Source | ChunkSource, field: tree.FieldValue) -> str:
         """The pair of a field's cells and of the place of its rows."""
         if isinstance(source, ChunkSource):
             cells = self._chunk_cells(source, field)
@@ -267,8 +256,8 @@ class TableTexts:
             data = source.managers.data(name)
             slots = f"{data}._id_slot_column[: {source.found}]"
             return f"(ids_of({slots}, {data}._id_generation_column), 0)"
-        kept = ENTITY if one.grid is None else CELL_ID
-        return self._recorded(source, FieldValue(Type("u64"), kept, name))
+        kept = tree.ENTITY if one.grid is None else tree.CELL_ID
+        return self._recorded(source, tree.FieldValue(Type("u64"), kept, name))
 
     # --- numpy: blocks of rows -------------------------------------------------------------------
 
@@ -278,7 +267,7 @@ class TableTexts:
         """The statements that go through blocks of rows."""
         rows = self._rows_name(over)
         body = BlockBody(source, is_quiet=True, taken=["_tick", "_n"])
-        body.add(Form(Program(), (), None, ()), {"tick": "_tick"})
+        body.add(Form(tree.Program(), (), None, ()), {"tick": "_tick"})
         emit = body.emit
         body.constants = emit.constants = Constants("_recorded")  # beside those of kernels
         lines = []
@@ -306,7 +295,7 @@ class TableTexts:
         return [*lines, *(line.removeprefix("    ") for line in loop.split("\n"))]
 
     def _block_column(
-        self, body: BlockBody, source: Source | ChunkSource, field: FieldValue, rows: str
+        self, body: BlockBody, source: Source | ChunkSource, field: tree.FieldValue, rows: str
     ) -> str:
         if isinstance(source, ChunkSource):
             return f"BlockColumn({self._chunk_cells(source, field)})"
@@ -383,8 +372,8 @@ class TableLoop:
     def __init__(self, name: str, source: Source, wanted: Sequence[Wanted]) -> None:
         self.name = name
         nodes = [node for one in wanted for node in one.nodes]
-        steps = tuple(Step(Local(node.type, "value"), node) for node in nodes)
-        self._frame = frame = LoopFrame(name, Program(steps=steps), None, source)
+        steps = tuple(tree.Step(tree.Local(node.type, "value"), node) for node in nodes)
+        self._frame = frame = LoopFrame(name, tree.Program(steps=steps), None, source)
         frame.names.taken.discard("value")
         take = frame.names.kept
         self._start, self._size = take("start"), take("size")
@@ -511,13 +500,17 @@ def _chosen(value: str, where: Code | None, without: str) -> str:
 
 def _is_whole(column: Reduction) -> bool:
     """Whether it counts all rows."""
-    is_true = column.program.value == Constant(BOOL, True)
+    is_true = column.program.value == tree.Constant(BOOL, True)
     return column.how == "count" and is_true and column.program.where is None
 
 
-def _timed(node: Expression) -> Expression:
+def _timed(node: tree.Expression) -> tree.Expression:
     """The same with the time as an argument, which blocks know."""
-    return changed(node, lambda one: Argument(one.type, "tick") if isinstance(one, Tick) else one)
+
+    def timed(one: tree.Expression) -> tree.Expression:
+        return tree.Argument(one.type, "tick") if isinstance(one, tree.Tick) else one
+
+    return tree.changed(node, timed)
 
 
 def _extremes(one: Wanted) -> tuple[int | float, int | float]:
