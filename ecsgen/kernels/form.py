@@ -11,15 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ecsgen.model.programs import (
-    Chosen,
-    Expression,
-    FieldValue,
-    Local,
-    Newborn,
-    Program,
-    Question,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import Number, Type
 
 
@@ -59,7 +51,7 @@ class Find:
     """Let a row be the one that a handle leads to, or none."""
 
     row: Row
-    handle: Expression
+    handle: tree.Expression
 
     @property
     def component(self) -> str:
@@ -71,7 +63,7 @@ class Find:
 class There:
     """Whether a row is there."""
 
-    to: Local
+    to: tree.Local
     row: Row
 
 
@@ -79,7 +71,7 @@ class There:
 class Fetch:
     """What a found row has in a field; of none the default."""
 
-    to: Local
+    to: tree.Local
     place: Place
     default: tuple[bool | Number, ...]
     before: bool
@@ -98,8 +90,8 @@ class List:
 class Ask:
     """Ask those in the list."""
 
-    to: Local
-    question: Question
+    to: tree.Local
+    question: tree.Question
     """Its parts are pure."""
 
     @property
@@ -107,7 +99,7 @@ class Ask:
         return self.question.how
 
     @property
-    def value(self) -> Expression | None:
+    def value(self) -> tree.Expression | None:
         """Of each; none for all of them."""
         return self.question.value
 
@@ -116,16 +108,16 @@ class Ask:
 class Pick:
     """Choose among all rows of a component, or all cells on which none of them stands."""
 
-    to: Local
-    chosen: Chosen
+    to: tree.Local
+    chosen: tree.Chosen
 
 
 @dataclass(frozen=True, slots=True)
 class Set:
     """Give a local a value: its first one, or another."""
 
-    to: Local
-    value: Expression
+    to: tree.Local
+    value: tree.Expression
     is_new: bool
 
 
@@ -133,9 +125,9 @@ class Set:
 class Store:
     """Write to a field of the row, or to an element of it."""
 
-    to: FieldValue
+    to: tree.FieldValue
     index: tuple[int, ...]
-    value: Expression
+    value: tree.Expression
 
     @property
     def type(self) -> Type:
@@ -147,7 +139,7 @@ class Store:
 class Hear:
     """Find out whether the row's own entity is alive: from others no one hears what follows."""
 
-    bearer: FieldValue
+    bearer: tree.FieldValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +149,7 @@ class Send:
     to: Place
     how: str
     """The operation, or `=`."""
-    value: Expression
+    value: tree.Expression
     held: bool
     """Whether somebody would notice if it arrived at once."""
     number: int
@@ -176,24 +168,24 @@ class Send:
 class Moved:
     """The row's own place among neighbours of now is another."""
 
-    place: FieldValue
+    place: tree.FieldValue
 
 
 @dataclass(frozen=True, slots=True)
 class Go:
     """Let a row stand on another cell, if it may: the row itself, or one that was found."""
 
-    to: FieldValue
+    to: tree.FieldValue
     """The field that says where it stands."""
     row: Row | None
-    value: Expression
+    value: tree.Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Die:
     """Let the row's own entity die, or its row if that is nobody's: none of its steps follows."""
 
-    test: Expression
+    test: tree.Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +193,8 @@ class Kill:
     """Let another one die, if there is such."""
 
     row: Row
-    handle: Expression
-    test: Expression
+    handle: tree.Expression
+    test: tree.Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +203,8 @@ class Bear:
 
     number: int
     """Which of the statements that do."""
-    newborn: tuple[Newborn, ...]
-    test: Expression
+    newborn: tuple[tree.Newborn, ...]
+    test: tree.Expression
 
 
 Statement = (
@@ -239,11 +231,11 @@ Statement = (
 class Form:
     """A kernel for one row."""
 
-    program: Program
+    program: tree.Program
     """What it is of: arguments, effects, neighbours, what tells rows apart."""
     head: tuple[Statement, ...]
     """What the condition needs, which is found before the first step."""
-    where: Expression | None
+    where: tree.Expression | None
     body: tuple[Statement, ...]
 
     @property

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Final
+from typing import Final, TypeAlias
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.expressions import target_of
@@ -14,16 +14,7 @@ from ecsgen.kernels.questions import DISTANCE, OFFSET, Neighbourhood, Neighbourh
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.syntax import Assignment, Text
 from ecsgen.model import Component, Kernel, Mark, NearKey, World
-from ecsgen.model.programs import (
-    CELL_ID,
-    OTHER,
-    OWN,
-    Argument,
-    FieldValue,
-    Near,
-    OnGrid,
-    Program,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import Type
 
 Members = Mapping[str, Component]
@@ -50,14 +41,14 @@ class Askers:
 
 def own_neighbours(
     component: Component, components: Mapping[str, Component], kernel: Kernel, scope: Scope
-) -> tuple[Near, ...]:
+) -> tuple[tree.Near, ...]:
     """Whom a component's kernel asks: other rows of it, or the grid on which they stand; reports
     E813 and E103."""
     grid = None if component.on is None else components.get(component.on.grid)
 
     def found(among: str, key: NearKey) -> Members | None:
         if among in ("", component.name):
-            return {OWN: component}
+            return {tree.OWN: component}
         if grid is not None and among == grid.name:
             return {among: grid}
         if among not in components:
@@ -71,7 +62,7 @@ def own_neighbours(
         scope.diagnostics.add("E810", message, key.marks["among"], hint=hint)
         return None
 
-    askers = Askers({OWN: component}, found, components)
+    askers = Askers({tree.OWN: component}, found, components)
     return _neighbourhoods(kernel, askers, scope)
 
 
@@ -81,7 +72,7 @@ def world_neighbours(
     sources: frozenset[str],
     kernel: Kernel,
     scope: Scope,
-) -> tuple[Near, ...]:
+) -> tuple[tree.Near, ...]:
     """Whom a kernel of the world asks: rows of a group, query or component; reports as
     `own_neighbours`."""
 
@@ -111,7 +102,7 @@ def _report_among(
 # --- All neighbourhoods of a kernel ---------------------------------------------------------------
 
 
-def _neighbourhoods(kernel: Kernel, askers: Askers, scope: Scope) -> tuple[Near, ...]:
+def _neighbourhoods(kernel: Kernel, askers: Askers, scope: Scope) -> tuple[tree.Near, ...]:
     """Whom rows ask; the scope knows their names from now on."""
     scope.wrong_near = "…" in kernel.marks
     if not kernel.near:
@@ -131,6 +122,9 @@ def _neighbourhoods(kernel: Kernel, askers: Askers, scope: Scope) -> tuple[Near,
     return tuple(nears) if len(nears) == len(known) else ()
 
 
+_Made: TypeAlias = tuple[Neighbourhood, tree.Near | None]
+
+
 class _Making:
     """One neighbourhood."""
 
@@ -138,7 +132,7 @@ class _Making:
         self._kernel, self._key, self._askers, self._scope = kernel, key, askers, scope
         self._diagnostics = scope.diagnostics
 
-    def made(self) -> tuple[Neighbourhood, Near | None] | None:
+    def made(self) -> _Made | None:
         """What names of it stand for, and what it is, if the radius is right; None if nobody can
         tell whom it asks."""
         key, members = self._key, self._askers.found(self._key.among, self._key)
@@ -164,9 +158,9 @@ class _Making:
         self._scope.hidden |= cold
         near = Neighbourhood(key.name, place.type, members, bearer_of(members))
         radius = self._radius()
-        return near, None if radius is None else Near(radius, place, key.among, key.name)
+        return near, None if radius is None else tree.Near(radius, place, key.among, key.name)
 
-    def _on_grid(self, asker: str, met: str, members: Members) -> tuple[Neighbourhood, Near | None]:
+    def _on_grid(self, asker: str, met: str, members: Members) -> _Made:
         """Cells around, or who stands there."""
         key, one, other = self._key, self._askers.members[asker], members[met]
         home = _grid_of(one)
@@ -184,14 +178,14 @@ class _Making:
             self._check_cell_fields(component, {*standing, *((OFFSET, DISTANCE) if met else ())})
         axes = len(component.grid.shape)
         hood = key.hood or component.grid.hood
-        on = OnGrid(home, axes, hood, bool(key.center), "" if is_cells else other.name, met)
+        on = tree.OnGrid(home, axes, hood, bool(key.center), "" if is_cells else other.name, met)
         kind = Type("i64", (axes,))
         near = Neighbourhood(key.name, kind, members, bearer_of(members), on, standing)
-        kept = FieldValue(Type("u64"), CELL_ID, asker)
+        kept = tree.FieldValue(Type("u64"), tree.CELL_ID, asker)
         if one.on is not None:
-            kept = FieldValue(Type("u64", (), f"id<{home}>"), one.on.field, asker)
+            kept = tree.FieldValue(Type("u64", (), f"id<{home}>"), one.on.field, asker)
         radius = self._grid_radius()
-        return near, None if radius is None else Near(radius, kept, key.among, key.name, on)
+        return near, None if radius is None else tree.Near(radius, kept, key.among, key.name, on)
 
     def _check_cell_fields(self, cells: Component, taken: set[str]) -> None:
         """Report E103 for fields that would hide what else follows the name of a neighbourhood."""
@@ -201,7 +195,7 @@ class _Making:
 
     @property
     def _mark(self) -> Mark:
-        return self._kernel.marks["near"] if self._key.name == OTHER else self._key.marks[""]
+        return self._kernel.marks["near"] if self._key.name == tree.OTHER else self._key.marks[""]
 
     def _refuse(self, what: str, is_given: object) -> None:
         """Report a key that says something of cells where none are asked."""
@@ -214,7 +208,7 @@ class _Making:
     def _report_places(self, both: list[str], grids: list[tuple[str, str]]) -> None:
         kernel, key, members, mark = self._kernel, self._key, self._askers.members, self._mark
         only = next(iter(members.values()), None)
-        if not both and not grids and OWN in members and only is not None:
+        if not both and not grids and tree.OWN in members and only is not None:
             if not {"space", "on", "grid"} & only.marks.keys():
                 message = f"{quote(only.name)} has no space, so its rows are not near each other"
                 hint = "give it the key 'space'"
@@ -238,7 +232,7 @@ class _Making:
 
     # --- how far -----------------------------------------------------------------------------
 
-    def _radius(self) -> Argument | float | None:
+    def _radius(self) -> tree.Argument | float | None:
         """Of a continuous space: a finite number above 0, or one argument."""
         given, mark, diagnostics = self._key.radius, self._key.marks["radius"], self._diagnostics
         if isinstance(given, str):
@@ -254,7 +248,7 @@ class _Making:
             return None
         return float(given)
 
-    def _argument(self, given: str) -> Argument | None:
+    def _argument(self, given: str) -> tree.Argument | None:
         """The argument of that name, the same for all rows."""
         kernel, scope, diagnostics = self._kernel, self._scope, self._diagnostics
         mark, argument = self._key.marks["radius"], scope.arguments.get(given)
@@ -271,7 +265,7 @@ class _Making:
             return None
         return argument
 
-    def _grid_radius(self) -> Argument | FieldValue | float | None:
+    def _grid_radius(self) -> tree.Argument | tree.FieldValue | float | None:
         """On a grid: an integer from 0, an argument, or an integer field of the row."""
         given, mark, diagnostics = self._key.radius, self._key.marks["radius"], self._diagnostics
         if not isinstance(given, str):
@@ -284,7 +278,7 @@ class _Making:
                 return None
             return int(given)
         scope = self._scope
-        found: Argument | FieldValue | None = None
+        found: tree.Argument | tree.FieldValue | None = None
         if given not in scope.arguments:
             found = self._field(given)
         found = found or self._argument(given)
@@ -294,14 +288,14 @@ class _Making:
             return None
         return found
 
-    def _field(self, given: str) -> FieldValue | None:
+    def _field(self, given: str) -> tree.FieldValue | None:
         """The row's own field of that name."""
         owner, _, name = given.rpartition(".")
         component = self._askers.members.get(owner)
         fields = () if component is None else component.fields
         field = next((one for one in fields if one.name == name), None)
         type_ = None if field is None else value_type(field.type)
-        return None if type_ is None else FieldValue(type_, name, owner)
+        return None if type_ is None else tree.FieldValue(type_, name, owner)
 
 
 def _grid_of(component: Component) -> str:
@@ -354,7 +348,7 @@ def _report(what: str, name: str, mark: Mark, diagnostics: Diagnostics) -> None:
     diagnostics.add("E103", message, mark)
 
 
-def check_parents(kernel: Kernel, program: Program, diagnostics: Diagnostics) -> None:
+def check_parents(kernel: Kernel, program: tree.Program, diagnostics: Diagnostics) -> None:
     """Report E813 for a kernel whose rows would come in two orders."""
     if program.nears and program.climbs:
         message = f"{quote(kernel.name)} reads parents, so it cannot ask neighbours"
@@ -362,10 +356,10 @@ def check_parents(kernel: Kernel, program: Program, diagnostics: Diagnostics) ->
         diagnostics.add("E813", message, kernel.marks["near"], hint=hint)
 
 
-def place_of(component: Component, owner: str) -> FieldValue:
+def place_of(component: Component, owner: str) -> tree.FieldValue:
     """The field with the places of a component that has a space."""
     assert component.space is not None
     field = next(one for one in component.fields if one.name == component.space.field)
     type_ = value_type(field.type)
     assert type_ is not None
-    return FieldValue(type_, field.name, owner)
+    return tree.FieldValue(type_, field.name, owner)
