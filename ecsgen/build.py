@@ -170,7 +170,7 @@ def _result(
 
 def _judge_manifest(before: Status, new: Manifest) -> Verdict:
     """The manifest is ecsgen's alone: whatever it says is replaced."""
-    if before.manifest is not None and before.manifest.says_the_same(new):
+    if before.manifest is not None and before.manifest.without_cache == new.without_cache:
         return Verdict(State.IN_STEP, Action.KEEP, Action.KEEP, Kind.FILE)
     file = before.places.file(MANIFEST)
     kind = Kind.FILE if file.exists() else Kind.NOTHING

@@ -10,10 +10,13 @@ import gc
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from ecsgen.render.output import Output
 from ecsgen.style import Style
 
+Made: TypeAlias = list[tuple[str, bytes]]
+"""Paths and bytes of some files."""
 Progress = Callable[[int, int], None]
 """Called with how many outputs are done, and of how many."""
 
@@ -27,7 +30,7 @@ def make_all(
 ) -> dict[str, bytes]:
     """The finished bytes of each output by path, in no particular order."""
     jobs = min(jobs, len(outputs) // _WORTH_A_PROCESS)
-    batches = _here(outputs, style)
+    batches: Iterator[Made] = (_make([output], style) for output in outputs)
     if jobs > 1:
         batches = _in_processes(outputs, style, jobs)
     made: dict[str, bytes] = {}
@@ -45,7 +48,7 @@ def with_header(path: str, content: bytes, header: str) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode("utf-8") + content
 
 
-def _make(outputs: Sequence[Output], style: Style) -> list[tuple[str, bytes]]:
+def _make(outputs: Sequence[Output], style: Style) -> Made:
     # black's trees are full of cycles: collecting after each batch saves a third of the time.
     gc.disable()
     try:
@@ -64,14 +67,7 @@ def _finished(output: Output, style: Style) -> bytes:
         raise RuntimeError(f"{output.path}: {error}") from error
 
 
-def _here(outputs: Sequence[Output], style: Style) -> Iterator[list[tuple[str, bytes]]]:
-    for output in outputs:
-        yield _make([output], style)
-
-
-def _in_processes(
-    outputs: Sequence[Output], style: Style, jobs: int
-) -> Iterator[list[tuple[str, bytes]]]:
+def _in_processes(outputs: Sequence[Output], style: Style, jobs: int) -> Iterator[Made]:
     import multiprocessing  # these take 60 ms, and small builds do without
     from concurrent.futures import ProcessPoolExecutor, as_completed
 

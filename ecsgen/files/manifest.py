@@ -43,11 +43,9 @@ class Manifest:
     schemas: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Entry] = field(default_factory=dict)
 
-    def says_the_same(self, other: Manifest) -> bool:
-        """Whether two manifests differ in nothing but what spares a later build work."""
-        return self._without_cache() == other._without_cache()
-
-    def _without_cache(self) -> Manifest:
+    @property
+    def without_cache(self) -> Manifest:
+        """The same without what spares a later build work."""
         files = {path: replace(entry, inputs="") for path, entry in self.files.items()}
         return replace(self, generator="", schemas={}, files=files)
 

@@ -40,7 +40,10 @@ def json_column(cells: NDArray[Any], field: FieldInfo | None) -> list[Json]:
     if field.dtype is None:
         return list(cells.tolist())
     if cells.dtype.kind == "S":
-        return _nested(cells, _text if field.type.startswith("str") else _hex(cells.dtype.itemsize))
+        size = cells.dtype.itemsize
+        if field.type.startswith("str"):
+            return _nested(cells, lambda cell: cell.decode(errors="replace"))
+        return _nested(cells, lambda cell: cell.ljust(size, b"\0").hex())
     if cells.dtype.kind == "f" and not np.isfinite(cells).all():
         return _nested(cells, json_number)
     found: list[Json] = cells.tolist()
@@ -66,14 +69,6 @@ def _nested(cells: NDArray[Any], convert: Callable[[Any], Json]) -> list[Json]:
     if cells.ndim == 1:
         return [convert(cell) for cell in cells.tolist()]
     return [_nested(part, convert) for part in cells]
-
-
-def _text(cell: bytes) -> str:
-    return cell.decode(errors="replace")
-
-
-def _hex(size: int) -> Callable[[bytes], str]:
-    return lambda cell: cell.ljust(size, b"\0").hex()
 
 
 def _member_names(enum: type[IntEnum | IntFlag]) -> Callable[[int], Json]:

@@ -99,20 +99,16 @@ class Subject(ABC):
 
     def step(self, name: str, nbytes: int) -> int:
         """Return how many rows of a column a tick may copy: about so many bytes."""
-        return max(1, nbytes // self.width(name))
+        width = 8
+        if name != OWNER:
+            field = self.field[name]
+            size = 8 if field.dtype is None else field.dtype.itemsize
+            width = max(1, size * prod(field.shape))
+        return max(1, nbytes // width)
 
     def spread(self, count: int) -> Rows:
         """Return at most so many rows, evenly spread and ascending."""
         return slice(0, self.n, max(1, -(-self.n // max(1, count))))
-
-    def width(self, name: str) -> int:
-        """Return the bytes of a column per row."""
-        if name == OWNER:
-            return 8
-        field = self.field[name]
-        size: int = 8 if field.dtype is None else field.dtype.itemsize
-        cell: int = size * prod(field.shape)
-        return max(1, cell)
 
 
 class Managed(Subject):

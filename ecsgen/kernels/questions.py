@@ -208,7 +208,8 @@ def asked(
     is_by = name in ("min_by", "max_by")
     check_count(name, node, 2 if is_by else QUESTIONS[name].arity, None if is_by else 1)
     near = nears.of_question(node)
-    is_whole = bool(node.args) and name == "count" and _is_named(node.args[0], near)
+    first = node.args[0] if node.args and name == "count" else None
+    is_whole = isinstance(first, ast.Name) and first.id == near.name  # the neighbour itself
     nears.asked = near.name
     try:
         where = _where(node, infer)
@@ -220,14 +221,11 @@ def asked(
         return tree.Question(Type("i64"), how, None, near.name, where)
     value, *keys = values
     for key, one in zip(keys, node.args[1:], strict=True):
-        _check_key(name, key, one)
+        if key.type.shape or not (key.type.is_number or key.type.is_bool):
+            message = f"{quote(name)} compares numbers or bools without a shape, not {key.type}"
+            raise KernelError("E803", message, one)
     type_ = _type(name, value.type, node.args[0])
     return tree.Question(type_, how, value, near.name, where, tuple(keys), number)
-
-
-def _is_named(node: ast.expr, near: Neighbourhood) -> bool:
-    """Whether it is the neighbour itself."""
-    return isinstance(node, ast.Name) and node.id == near.name
 
 
 def _where(node: ast.Call, infer: Callable[[ast.expr], Operand]) -> tree.Expression | None:
@@ -240,12 +238,6 @@ def _where(node: ast.Call, infer: Callable[[ast.expr], Operand]) -> tree.Express
         hint = "compare it with something, as in `where=distance > 0`"
         raise KernelError("E803", f"a condition is a bool, not {found.type}", keyword.value, hint)
     return found
-
-
-def _check_key(name: str, key: tree.Expression, node: ast.expr) -> None:
-    if key.type.shape or not (key.type.is_number or key.type.is_bool):
-        message = f"{quote(name)} compares numbers or bools without a shape, not {key.type}"
-        raise KernelError("E803", message, node)
 
 
 def _type(name: str, given: Type, node: ast.expr) -> Type:

@@ -172,7 +172,8 @@ def _whole(name: str, operands: Sequence[Expression], node: ast.AST) -> Expressi
 def _power(name: str, operands: Sequence[Operand], node: ast.AST) -> Operand:
     base, exponent = operands
     if not isinstance(base, Literal):
-        if _is_two(exponent, base.type):
+        is_whole = isinstance(exponent, Literal) and isinstance(exponent.value, int)
+        if _is_literal(exponent, 2) and (base.type.is_float or is_whole):
             return applied("square", [base], node)
         if base.type.is_float and _is_literal(exponent, 0.5):  # numpy's own special case
             return applied("sqrt", [base], node)
@@ -182,10 +183,6 @@ def _power(name: str, operands: Sequence[Operand], node: ast.AST) -> Operand:
         message = "the power of an integer takes a literal from 0 as its exponent"
         raise KernelError("E803", message, node, hint)
     return _elementwise(name, [left, right], node)
-
-
-def _is_two(exponent: Operand, base: Type) -> bool:
-    return _is_literal(exponent, 2) and (base.is_float or isinstance(exponent.value, int))
 
 
 def _is_literal(operand: Operand, value: float) -> TypeGuard[Literal]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from ecsgen.diagnostics import Diagnostics, hint_at_comma, quote
 from ecsgen.kernels import hints
@@ -59,15 +59,17 @@ class Text:
         """The assignment, or the call of one of `FATES`; raises KernelError (E112)."""
         tree = self._parse("exec")
         assert isinstance(tree, ast.Module)
-        hint = hints.of_statement(tree, self._code)
+        # There is no text in kernels that a `#` could stand in.
+        hint = hints.of_statement(tree, self._line.partition("#")[0].rstrip())
         if len(tree.body) == 1 and not hint:
             step = tree.body[0]
             if isinstance(step, ast.AugAssign) and isinstance(step.op, _ASSIGNING):
                 return step
             if isinstance(step, ast.Assign) and len(step.targets) == 1:
                 return step
-            if isinstance(step, ast.Expr) and is_fate(step.value):
-                return cast(ast.Call, step.value)
+            match step:
+                case ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call) if name in FATES:
+                    return call
         message = f"a step is one assignment with =, +=, -=, *= or /=, not {quote(self.content)}"
         raise KernelError("E112", message, None, hint)
 
@@ -109,11 +111,6 @@ class Text:
         """The text on one line: a line break would let a second statement in."""
         return " ".join(self.content.split("\n")).strip()
 
-    @property
-    def _code(self) -> str:
-        """The same without a comment; there is no text in kernels that a `#` could stand in."""
-        return self._line.partition("#")[0].rstrip()
-
     def report(self, error: KernelError, diagnostics: Diagnostics) -> None:
         """Turn an error into a diagnostic at the node's place."""
         if not error.code:
@@ -145,11 +142,6 @@ class Text:
         line = self._line.encode()
         end = node.end_col_offset or node.col_offset + 1
         return len(line[: node.col_offset].decode()), len(line[:end].decode())
-
-
-def is_fate(node: ast.expr) -> bool:
-    """Whether it is a call that makes somebody die or be born."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FATES
 
 
 def _is_deep(tree: ast.AST) -> bool:

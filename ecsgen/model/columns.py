@@ -151,6 +151,6 @@ def _chunk_bytes(sizes: list[int], rows: int) -> int:
     return sum(whole_lines(rows * size) for size in sizes)
 
 
-def whole_lines(nbytes: int) -> int:
-    """Return the bytes of the cache lines that so many bytes take."""
-    return -(-nbytes // CACHE_LINE) * CACHE_LINE
+def whole_lines(count: int) -> int:
+    """Return the bytes of the cache lines that so many bytes take; also of rows, by 64s."""
+    return -(-count // CACHE_LINE) * CACHE_LINE

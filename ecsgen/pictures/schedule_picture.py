@@ -82,17 +82,15 @@ def _flows(calls: Sequence[Call]) -> Iterator[Flow]:
     last: dict[str, int] = {}
     for place, call in enumerate(calls):
         found: dict[int, list[str]] = {}
-        for field in dict.fromkeys((*map(_plain, call.reads), *call.reads_of_others)):
+        own = (
+            field.replace(".parent.", ".") for field in call.reads
+        )  # a parent's are as one's own
+        for field in dict.fromkeys((*own, *call.reads_of_others)):
             if field in last:
                 found.setdefault(last[field], []).append(field)
         for start, fields in found.items():
             yield Flow(start, place, tuple(fields))
         last |= dict.fromkeys((*call.writes, *call.sends), place)
-
-
-def _plain(field: str) -> str:
-    """A field without the word that says that it is the parent's."""
-    return field.replace(".parent.", ".")
 
 
 def _arrows(drawing: Drawing, flows: list[Flow], boxes: list[Box], x: float) -> None:

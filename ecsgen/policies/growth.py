@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ecsgen.policies.policy import Policy, whole_lines
+from ecsgen.model.columns import whole_lines
+from ecsgen.policies.policy import Policy
 
 
 def _clashes(spec: Any) -> Iterable[tuple[str, str]]:

@@ -231,8 +231,3 @@ def asked(keys: Iterable[Key[Any]], spec: object) -> tuple[tuple[str, Any], ...]
     """Return which keys a part of a document has, with their values: what the model has of them."""
     values = ((key.name, getattr(spec, key.name)) for key in keys)
     return tuple((name, value) for name, value in values if value)
-
-
-def whole_lines(rows: int) -> int:
-    """Return a number of rows rounded up to whole 64s, as buffers have them."""
-    return -(-rows // 64) * 64

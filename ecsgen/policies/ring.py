@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from ecsgen.model.columns import Column
+from ecsgen.model.columns import Column, whole_lines
 from ecsgen.policies.policy import (
     MAX_ROWS,
     Document,
@@ -15,7 +15,6 @@ from ecsgen.policies.policy import (
     Policy,
     eviction,
     is_off,
-    whole_lines,
 )
 
 KEY: Final[Key[int]] = Key(

@@ -14,18 +14,15 @@ from ecsgen.render.printers import FlatColumns, drawing_lines, texts_of
 from ecsgen.render.quoting import literal
 
 
-class Spacing:
-    """What the template of spaces lays out."""
-
-    def __init__(self, component: Component) -> None:
-        space = component.space
-        assert space is not None
-        field = next(one for one in component.fields if one.name == space.field)
-        columns = tuple(f"_{column.name}_column" for column in field_columns(field))
-        rows = "_n_active" if component.partition else "_n"
-        given = [literal(one) for one in (space.field, columns, rows, space.wrap)]
-        line = call("_SPACE: ClassVar = SpaceLayout", given, 4)
-        self.line = line.lstrip().replace("\n    ", "\n")
+def _space_line(component: Component) -> str:
+    """Return the statement that says where the places of rows are."""
+    space = component.space
+    assert space is not None
+    field = next(one for one in component.fields if one.name == space.field)
+    columns = tuple(f"_{column.name}_column" for column in field_columns(field))
+    rows = "_n_active" if component.partition else "_n"
+    given = [literal(one) for one in (space.field, columns, rows, space.wrap)]
+    return call("_SPACE: ClassVar = SpaceLayout", given, 4).lstrip().replace("\n    ", "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +87,7 @@ PARTS: Final = (
         base="Spaced",
         state=("_wrap",),
         template=True,
-        subject=Spacing,
+        subject=_space_line,
     ),
     ClassPart(  # a query of the world tells where instances are: a class of their columns there
         name="queried",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ecsgen import policies
 from ecsgen.layout import Layout, layout
 from ecsgen.model import Base, Component
-from ecsgen.model.columns import field_columns
+from ecsgen.model.columns import field_columns, whole_lines
 from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
 from ecsgen.render.calls import call, keywords, signature
@@ -356,7 +356,7 @@ class ComponentSpelling:
     @property
     def capacity(self) -> int:
         """Rows at construction: all that are reserved, or whole cache lines of every column."""
-        return self.component.reserve or -(-self.component.capacity // 64) * 64
+        return self.component.reserve or whole_lines(self.component.capacity)
 
     def tag_class(self, tag: str) -> str:
         """The NamedTuple of the columns that bear a tag."""

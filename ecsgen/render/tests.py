@@ -36,13 +36,11 @@ SUPPORT_OF_CHUNKS = ("chunks", "machine", "subject")
 
 def outputs(project: Project, options: Options) -> Iterator[Output]:
     """Return the files of the tests' folder; those of a moved folder import the package by name."""
-    package = imported_from(options)
+    package, parent = imported_from(options), ""
     if options.tests_moved:
         assert options.tests is not None
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
-        yield Output.of("tests/conftest.py", conftest_module, package, parent)
-    else:
-        yield Output.of("tests/conftest.py", conftest_module, package)
+    yield Output.of("tests/conftest.py", conftest_module, package, parent)
     yield Output.of("tests/__init__.py", init_module)
     yield Output.of("tests/test_entities.py", entities_tests, package)
     yield Output.of("tests/test_world.py", world_tests, Parts.of(project), package)
@@ -72,7 +70,7 @@ def imported_from(options: Options) -> str:
     return name
 
 
-def conftest_module(package: str, parent: str = "") -> str:
+def conftest_module(package: str, parent: str) -> str:
     """Return the module of pytest's hooks; moved tests find the package by it, in `parent`."""
     return _render("conftest.py.j2", package=package, parent=parent)
 

@@ -10,10 +10,10 @@ from typing import Final
 
 from ecsgen.diagnostics import closest, quote
 from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mark, Reduction, Space
-from ecsgen.model.columns import chunk_row_bytes, chunk_rows, split_names
+from ecsgen.model.columns import chunk_row_bytes, chunk_rows, split_names, whole_lines
 from ecsgen.model.programs import PARENT
 from ecsgen.policies import keys
-from ecsgen.policies.policy import asked, whole_lines
+from ecsgen.policies.policy import asked
 from ecsgen.schema.defaults import BadDefaultError, check_default, empty_default
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.grid_checks import build_grid, build_standing
@@ -44,8 +44,7 @@ def build_component(
     builder = _Builder(draft, known)
     fields = builder.fields()
     kernels, reductions = builder.methods()
-    builder.claim_split_columns(fields)
-    builder.claim_methods(fields)
+    builder.claim_made(fields)
     if spec.grid is None:
         check_policies(draft)
     standing = build_standing(draft, fields, drafts)
@@ -210,14 +209,13 @@ class _Builder:
             return FIELD_NAMES
         return FIELD_NAMES | {f"beside {quote(field)} managers have": frozenset([name])}
 
-    def claim_split_columns(self, fields: tuple[Field, ...]) -> None:
+    def claim_made(self, fields: tuple[Field, ...]) -> None:
+        """The names of columns of split fields, and of methods by policies."""
         for field in fields:
             if field.split and field.type.shape:
                 for column in split_names(field.name, field.type.shape):
                     what = f"a column of the split field {quote(field.name)}"
                     self._claims.claim(column, what, field.marks[""])
-
-    def claim_methods(self, fields: tuple[Field, ...]) -> None:
         for field in fields:
             for key, _ in field.asked:
                 for method in _KEYS[key].methods:

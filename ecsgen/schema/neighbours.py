@@ -175,7 +175,10 @@ class _Making:
             if is_cells and _grid_of(each) == home and each.on is not None
         }
         if is_cells:
-            self._check_cell_fields(component, {*standing, *((OFFSET, DISTANCE) if met else ())})
+            hidden = {*standing, *((OFFSET, DISTANCE) if met else ())}
+            for field in component.fields:  # by what else follows the name of a neighbourhood
+                if field.name in hidden:
+                    _report("field", field.name, self._mark, self._diagnostics)
         axes = len(component.grid.shape)
         hood = key.hood or component.grid.hood
         on = tree.OnGrid(home, axes, hood, bool(key.center), "" if is_cells else other.name, met)
@@ -186,12 +189,6 @@ class _Making:
             kept = tree.FieldValue(Type("u64", (), f"id<{home}>"), one.on.field, asker)
         radius = self._grid_radius()
         return near, None if radius is None else tree.Near(radius, kept, key.among, key.name, on)
-
-    def _check_cell_fields(self, cells: Component, taken: set[str]) -> None:
-        """Report E103 for fields that would hide what else follows the name of a neighbourhood."""
-        for field in cells.fields:
-            if field.name in taken:
-                _report("field", field.name, self._mark, self._diagnostics)
 
     @property
     def _mark(self) -> Mark:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -112,7 +111,8 @@ class TableBuilder:
                 column = replace(column, expression="true", over=name)
         over, mark = column.over, column.marks.get("over", mark)
         if not over:
-            over = self._only_one(column, [n.id for node in nodes for n in _names_in(node)])
+            parts = (part for node in nodes for part in ast.walk(node))
+            over = self._only_one(column, [n.id for n in parts if isinstance(n, ast.Name)])
         return replace(column, over=over) if over and self._has_rows(over, mark) else None
 
     def _only_one(self, column: Reduction, named: list[str]) -> str:
@@ -215,7 +215,3 @@ class TableBuilder:
             self._report(f"{quote(text)} is in the second, cold buffer: not every row has it", mark)
             return None
         return RecordedField(owner, name, field.type)
-
-
-def _names_in(node: ast.expr) -> Iterator[ast.Name]:
-    return (found for found in ast.walk(node) if isinstance(found, ast.Name))
