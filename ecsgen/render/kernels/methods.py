@@ -97,27 +97,18 @@ class Method(ABC):
 
     @property
     def _effects(self) -> str:
-        effects = self._program.effects
-        reads, writes = effects.reads, effects.writes
+        effects, turns = self._program.effects, self.kernel.turns
         which = "active rows" if self.rows == "_n_active" else "rows"
-        given = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
-        if effects.spawns:
-            given = [f"spawns {', '.join(effects.spawns)}", *given]
-        if effects.destroys:
-            given = ["destroys", *given]
-        for near in reversed(self._program.nears):
-            given = [*self._neighbours(near), *given]
-        if effects.draws:
-            given = ["draws random numbers", *given]
-        if self.kernel.turns:
-            order = "at random" if self.kernel.turns == "random" else "in their order"
-            given = [f"rows take turns {order}", *given]
-        read = [f"reads {self._with_units(reads)}"] if reads else []
-        if effects.refers:
-            read.append(f"{'' if reads else 'reads '}of others {', '.join(effects.refers)}")
-        done = [f"writes {self._with_units(writes)}"] if writes else []
-        done += [f"sends to {', '.join(effects.sends)}"] if effects.sends else []
-        said = "; ".join([*read, *done, *given])
+        reads, writes = self._with_units(effects.reads), self._with_units(effects.writes)
+        given = fields_in_words(reads, effects.refers, writes, effects.sends)
+        order = "at random" if turns == "random" else "in their order"
+        given += [f"rows take turns {order}"] if turns else []
+        given += ["draws random numbers"] if effects.draws else []
+        given += [text for near in self._program.nears for text in self._neighbours(near)]
+        given += ["destroys"] if effects.destroys else []
+        given += [f"spawns {', '.join(effects.spawns)}"] if effects.spawns else []
+        given += [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
+        said = "; ".join(given)
         cost, pairs = "O(n)", self._program.nears
         if pairs:
             cost = "O(n + pairs in reach)" if pairs[0].on else "O(n log n + pairs in reach)"
@@ -213,6 +204,15 @@ class Method(ABC):
             assert isinstance(radius, float)
             return literal(radius)
         return next(one.text for one in self.arguments if one.name == radius.name)
+
+
+def fields_in_words(
+    reads: str, others: Iterable[str], writes: str, sends: Iterable[str]
+) -> list[str]:
+    """What is done with fields, of the rows themselves and of others."""
+    done = {"reads": reads, f"{'' if reads else 'reads '}of others": ", ".join(others)}
+    done |= {"writes": writes, "sends to": ", ".join(sends)}
+    return [f"{how} {fields}" for how, fields in done.items() if fields]
 
 
 def kernel_of(fused: Fused) -> Kernel:

@@ -8,7 +8,7 @@ from ecsgen.model.schedules import TICK, Call, arguments_of, fused_passes, passe
 from ecsgen.render.calls import call, for_macro
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.arguments import ArgumentSpelling
-from ecsgen.render.kernels.methods import kernel_of
+from ecsgen.render.kernels.methods import fields_in_words, kernel_of
 from ecsgen.render.kernels.sources import Source, source_of
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 from ecsgen.render.world.kernel_tests import sample
@@ -57,11 +57,12 @@ class ScheduleMethod:
     @property
     def _listed(self) -> list[str]:
         """A line for each kernel."""
-        return [
-            f"pass {number}: {one.text}{_times(one)} {_effects(one)}."
-            for number, found in enumerate(self._passes, 1)
-            for one in found.calls
-        ]
+        lines = []
+        for number, one in ((k, c) for k, each in enumerate(self._passes, 1) for c in each.calls):
+            every = one.every
+            times = "" if every is None else f" (at ticks {one.start}, {one.start + every}, …)"
+            lines.append(f"pass {number}: {one.text}{times} {_effects(one)}.")
+        return lines
 
     @property
     def checks(self) -> list[str]:
@@ -164,20 +165,11 @@ class ScheduleMethod:
         return line.lstrip().replace("\n    ", "\n")
 
 
-def _times(one: Call) -> str:
-    """When an entry happens, if not always."""
-    return "" if one.every is None else f" (at ticks {one.start}, {one.start + one.every}, …)"
-
-
 def _effects(one: Call) -> str:
     """What a kernel reads, writes and sends, in words."""
     said = ["adds 1"] if one.text == TICK else ["writes a line"] if one.is_table else []
-    if reads := [*one.reads, *(["random numbers"] if one.draws else [])]:
-        said.append(f"reads {', '.join(reads)}")
-    if others := one.reads_of_others:
-        said.append(f"{'' if reads else 'reads '}of others {', '.join(others)}")
-    said += [f"writes {', '.join(one.writes)}"] if one.writes else []
-    said += [f"sends to {', '.join(one.sends)}"] if one.sends else []
+    reads = ", ".join([*one.reads, *(["random numbers"] if one.draws else [])])
+    said += fields_in_words(reads, one.reads_of_others, ", ".join(one.writes), one.sends)
     fates = one.kernel.program.effects
     said += [f"spawns {', '.join(fates.spawns)}"] if fates.spawns else []
     said += ["destroys"] if fates.destroys else []
