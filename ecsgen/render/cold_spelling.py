@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import replace
 
 from ecsgen.layout import Layout
@@ -11,7 +10,7 @@ from ecsgen.model.columns import Column, split_parts
 from ecsgen.model.types import SCALARS
 from ecsgen.render.calls import call, literal_names, literal_shape
 from ecsgen.render.giving_way import marked, marked_class
-from ecsgen.render.quoting import literal
+from ecsgen.render.quoting import as_f32, literal
 from ecsgen.render.spelling import (
     Spelling,
     SplitSpelling,
@@ -108,7 +107,7 @@ class _Field(Spelling):
         if self.field.type.base is Base.BYTES:
             return literal(value)
         if self.column.scalar == "f32" and isinstance(value, float):
-            return literal(struct.unpack("f", struct.pack("f", value))[0])
+            return literal(as_f32(value))
         return self.default
 
     @property

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ecsgen.model import Base, Default, Field
+from ecsgen.model import Base, Field
 from ecsgen.model.columns import Column, field_columns
 from ecsgen.policies import most_rows
 from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.kernels.oracle import KernelCheck, ReductionCheck
-from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.quoting import WIDTH, as_f32, literal, nested
 from ecsgen.render.runtime import FOLDER, LIBRARY
 from ecsgen.render.spelling import KINDS
 
@@ -250,26 +249,12 @@ def _default(field: Field, is_read: bool = False) -> str:
     """Return a field's default as users write it, or as it reads back."""
     kind, value = field.type, field.default
     if kind.base is Base.ENUM:
-        return _mapped(value, lambda number: f"enums.{kind.target}({number})")
+        return nested(value, lambda number: f"enums.{kind.target}({number})")
     if kind.base is Base.BYTES and isinstance(value, bytes) and not is_read:
         return literal(value.rstrip(b"\0"))
     if kind.scalar == "f32" and is_read:
-        return _mapped(value, lambda number: literal(_rounded(number)))
+        return nested(value, lambda number: literal(as_f32(number)))
     return literal(value)
-
-
-def _mapped(value: Default, spelled: Callable[[Any], str]) -> str:
-    """Return nested tuples of values, each spelled by a function."""
-    if not isinstance(value, tuple):
-        return spelled(value)
-    inner = ", ".join(_mapped(item, spelled) for item in value)
-    return f"({inner},)" if len(value) == 1 else f"({inner})"
-
-
-def _rounded(number: float) -> float:
-    """Return a number as a 32-bit float holds it."""
-    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
-    return rounded
 
 
 PARENT = ".."

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 import textwrap
+from collections.abc import Callable
+from typing import Any
 
 from ecsgen.model import Default
 
@@ -29,14 +32,27 @@ def comment_text(text: str) -> str:
 
 def literal(value: Default) -> str:
     """Return a checked value as a Python literal, spelled as black would."""
+    return nested(value, _scalar)
+
+
+def nested(value: Default, spell: Callable[[Any], str]) -> str:
+    """Return a value, or nested tuples of values, each spelled by a function."""
+    if not isinstance(value, tuple):
+        return spell(value)
+    inner = ", ".join(nested(item, spell) for item in value)
+    return f"({inner},)" if len(value) == 1 else f"({inner})"
+
+
+def _scalar(value: Default) -> str:
     if isinstance(value, float):
         return _float(value)
-    if isinstance(value, tuple):
-        inner = ", ".join(literal(item) for item in value)
-        return f"({inner},)" if len(value) == 1 else f"({inner})"
-    if isinstance(value, str | bytes):
-        return _quoted(value)
-    return repr(value)
+    return _quoted(value) if isinstance(value, str | bytes) else repr(value)
+
+
+def as_f32(number: float) -> float:
+    """Return a number as a 32-bit float holds it."""
+    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
+    return rounded
 
 
 def split_literal(text: str, indent: int) -> str:

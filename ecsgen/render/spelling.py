@@ -22,7 +22,7 @@ from ecsgen.render.calls import (
     tuple_type,
 )
 from ecsgen.render.giving_way import marked
-from ecsgen.render.quoting import WIDTH, literal, split_literal
+from ecsgen.render.quoting import WIDTH, literal, nested, split_literal
 
 KINDS = {
     Base.BOOL: "Bool",
@@ -359,15 +359,12 @@ class Spelling:
         assert self.field is not None
         value = self.field.default
         if self.field.type.base in (Base.ENUM, Base.ENTITY, Base.ID):
-            return self._typed_default(value)
+            return nested(value, self._typed_default)
         if self.field.type.base is Base.BYTES and isinstance(value, bytes):
             return literal(value.rstrip(b"\0"))
         return literal(value)
 
     def _typed_default(self, value: object) -> str:
-        if isinstance(value, tuple):
-            inner = ", ".join(self._typed_default(item) for item in value)
-            return f"({inner},)" if len(value) == 1 else f"({inner})"
         if self.scalar_type == "Entity" and value == 0:
             return "NULL_ENTITY"
         return f"{self.scalar_type}({value})"
