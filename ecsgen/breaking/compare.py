@@ -12,18 +12,24 @@ from ecsgen_runtime.snapshots.facts import cell_type
 from ecsgen.breaking.comparison import (
     Arguments,
     Comparison,
-    ComponentCode,
     Places,
     Report,
     Side,
+    bundles_of,
     candidate,
+    kernels_of,
     now,
+    queries_of,
     report_missing,
+    returned,
+    schedules_of,
+    tables_of,
 )
 from ecsgen.diagnostics import quote
-from ecsgen.model import Mark
+from ecsgen.model import Component, Mark
 from ecsgen.model.history import Names
 from ecsgen.model.saved import Document
+from ecsgen.model.schedules import asks_for_time
 from ecsgen.policies import every, keys
 
 _KINDS: Final = {"split": ("one column", "a column for each element"), "cold": ("hot", "cold")}
@@ -200,9 +206,9 @@ def _compare_components(it: Comparison) -> None:
 
 
 def _compare_calls(it: Comparison, old_name: str, name: str) -> None:
-    if it.old.code is None or it.new.code is None:
+    if it.old.project is None or it.new.project is None:
         return
-    old, new = it.old.code.components[old_name], it.new.code.components[name]
+    old, new = it.old.project.by_name[old_name], it.new.project.by_name[name]
     _compare_release(it, name, old, new)
     _compare_component_calls(it, name, old, new)
 
@@ -238,7 +244,7 @@ def _names_gone(old: Document, new: Document) -> dict[str, list[str]]:
     return gone
 
 
-def _compare_release(it: Comparison, name: str, old: ComponentCode, new: ComponentCode) -> None:
+def _compare_release(it: Comparison, name: str, old: Component, new: Component) -> None:
     """Report a hook that is gone, unless the whole manager is."""
     if old.release and not new.release and it.new.saved["components"][name]["in"] == "managers":
         message = (
@@ -288,25 +294,27 @@ def _compare_world_calls(it: Comparison) -> None:
     """Report what happens to what the world has for code."""
     groups = it.old.saved["groups"], it.new.saved["groups"]
     _compare_lists(it, "groups", "the group", *groups, "E953")
-    old, new = it.old.code, it.new.code
+    old, new = it.old.project, it.new.project
     if old is None or new is None:
         return
-    if old.world not in (new.world, "World"):
-        it.report.renamed(f"the world {quote(old.world)}", new.world, it.places.world())
+    if old.world.name not in (new.world.name, "World"):
+        it.report.renamed(f"the world {quote(old.world.name)}", new.world.name, it.places.world())
+    kernels = kernels_of(old.world.kernels), kernels_of(new.world.kernels)
     for what, key, was, is_ in (
-        ("the kernel {} of the world", "kernels", old.kernels, new.kernels),
-        ("the schedule {}", "schedule", old.schedules, new.schedules),
+        ("the kernel {} of the world", "kernels", *kernels),
+        ("the schedule {}", "schedule", schedules_of(old), schedules_of(new)),
     ):
         marks = {name: it.places.world(f"{key}.{name}", key) for name in was}
         _compare_methods(it, what, was, is_, marks)
-    _compare_tables(it, old.records, new.records)
-    if old.has_time and not (new.has_time or new.records):
+    _compare_tables(it, tables_of(old), tables_of(new))
+    has_time = asks_for_time(new.world) or new.world.records
+    if asks_for_time(old.world) and not has_time:
         message = "a saved time would be refused: nothing in the schemas asks for `tick` any more"
         hint = 'ask for it, or load with `drop=["world.tick"]`'
         it.report.add("E901", message, it.places.world("schedule", "kernels"), hint)
         it.report.gone("the world's time `tick`", it.places.world("schedule", "kernels"))
-    _compare_lists(it, "queries", "the query", old.queries, new.queries, "E951")
-    _compare_lists(it, "bundles", "the bundle", old.bundles, new.bundles, "E952")
+    _compare_lists(it, "queries", "the query", queries_of(old), queries_of(new), "E951")
+    _compare_lists(it, "bundles", "the bundle", bundles_of(old), bundles_of(new), "E952")
 
 
 def _compare_tables(
@@ -326,19 +334,19 @@ def _compare_tables(
                 it.report.changed(f"{what} is {quote(is_)}, and was {quote(was)}", mark)
 
 
-def _compare_component_calls(
-    it: Comparison, name: str, old: ComponentCode, new: ComponentCode
-) -> None:
+def _compare_component_calls(it: Comparison, name: str, old: Component, new: Component) -> None:
     """Report what happens to a component's kernels and reductions."""
-    marks = {kernel: it.places.method(name, kernel, "kernels") for kernel in old.kernels}
-    _compare_methods(it, f"the kernel {{}} of {quote(name)}", old.kernels, new.kernels, marks)
-    for reduction, returned in old.reductions.items():
-        mark = it.places.method(name, reduction, "reductions")
-        what = f"the reduction {quote(reduction)} of {quote(name)}"
-        if reduction not in new.reductions:
+    marks = {one.name: it.places.method(name, one.name, "kernels") for one in old.kernels}
+    kernels = kernels_of(old.kernels), kernels_of(new.kernels)
+    _compare_methods(it, f"the kernel {{}} of {quote(name)}", *kernels, marks)
+    present = {reduction.name: returned(reduction) for reduction in new.reductions}
+    for reduction in old.reductions:
+        mark = it.places.method(name, reduction.name, "reductions")
+        what, was = f"the reduction {quote(reduction.name)} of {quote(name)}", returned(reduction)
+        if reduction.name not in present:
             it.report.gone(what, mark)
-        elif (now := new.reductions[reduction]) != returned:
-            it.report.changed(f"{what} returns {now}, and returned {returned}", mark)
+        elif (now := present[reduction.name]) != was:
+            it.report.changed(f"{what} returns {now}, and returned {was}", mark)
 
 
 def _compare_methods(

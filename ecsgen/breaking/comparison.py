@@ -10,10 +10,10 @@ from typing import Any, Final, TypeAlias
 from ecsgen.breaking import Only
 from ecsgen.config import shown
 from ecsgen.diagnostics import Diagnostics, closest, quote
-from ecsgen.model import FLOATING, Component, Kernel, Mark, Marks, Project, Reduction, Table
+from ecsgen.model import FLOATING, Kernel, Mark, Marks, Project, Reduction
 from ecsgen.model.history import History, Names
 from ecsgen.model.saved import Document, saved_schema
-from ecsgen.model.schedules import arguments_of, asks_for_time, called
+from ecsgen.model.schedules import arguments_of, called
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +23,13 @@ class Side:
     saved: Document
     """The `schema` of its snapshots."""
     history: History
-    code: Code | None
-    """None if a snapshot is all there is."""
+    project: Project | None
+    """What code uses; None if a snapshot is all there is."""
 
     @classmethod
     def of(cls, project: Project) -> Side:
         """Return a project as a side."""
-        return cls(saved_schema(project), project.history, Code.of(project))
+        return cls(saved_schema(project), project.history, project)
 
 
 class Places:
@@ -173,63 +173,16 @@ Arguments: TypeAlias = tuple[tuple[str, str], ...]
 """Name and type of each argument of a kernel or a schedule, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentCode:
-    """What a component has for code besides its fields and policies."""
-
-    release: bool
-    kernels: Mapping[str, Arguments]
-    reductions: Mapping[str, str]
-    """What each returns."""
-
-    @classmethod
-    def of(cls, component: Component) -> ComponentCode:
-        """Return what a component has."""
-        return cls(
-            component.release,
-            _kernels(component.kernels),
-            {one.name: _returned(one) for one in component.reductions},
-        )
+# --- What a project has for code besides what files say -------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
-    """What a project has for code besides what files say."""
-
-    world: str
-    components: Mapping[str, ComponentCode]
-    kernels: Mapping[str, Arguments]
-    queries: Mapping[str, tuple[str, ...]]
-    """The components whose rows each query gives."""
-    bundles: Mapping[str, tuple[str, ...]]
-    """The components of each, those of bundles within it too."""
-    schedules: Mapping[str, Arguments]
-    records: Mapping[str, Mapping[str, str]]
-    """The type of each column of tables."""
-    has_time: bool
-    """Whether kernels or schedules have; tables have theirs."""
-
-    @classmethod
-    def of(cls, project: Project) -> Code:
-        """Return what a project has."""
-        bundles = project.bundle_members.items()
-        return cls(
-            project.world.name,
-            {one.name: ComponentCode.of(one) for one in project.components},
-            _kernels(project.world.kernels),
-            {query.name: (*query.all, *query.optional) for query in project.world.queries},
-            {name: tuple(member.name for member in members) for name, members in bundles},
-            _schedules(project),
-            {table.name: _columns(table) for table in project.world.records},
-            asks_for_time(project.world),
-        )
-
-
-def _kernels(kernels: Iterable[Kernel]) -> dict[str, Arguments]:
+def kernels_of(kernels: Iterable[Kernel]) -> dict[str, Arguments]:
+    """Return the arguments of each kernel."""
     return {kernel.name: tuple(_arguments(kernel).items()) for kernel in kernels}
 
 
-def _schedules(project: Project) -> dict[str, Arguments]:
+def schedules_of(project: Project) -> dict[str, Arguments]:
+    """Return those of each schedule."""
     found = {}
     for name, entries in project.world.schedules:
         pairs = arguments_of(called(entries, project.by_name, project.world))
@@ -246,12 +199,28 @@ def _arguments(kernel: Kernel) -> dict[str, str]:
     }
 
 
-def _columns(table: Table) -> dict[str, str]:
-    found = {column.name: column.scalar for column in table.columns}
-    return found | {field.name: field.type.text for field in table.fields}
+def tables_of(project: Project) -> dict[str, dict[str, str]]:
+    """Return the types of the columns of each table."""
+    return {
+        table.name: {column.name: column.scalar for column in table.columns}
+        | {field.name: field.type.text for field in table.fields}
+        for table in project.world.records
+    }
 
 
-def _returned(reduction: Reduction) -> str:
+def queries_of(project: Project) -> dict[str, tuple[str, ...]]:
+    """Return the components whose rows each query gives."""
+    return {query.name: (*query.all, *query.optional) for query in project.world.queries}
+
+
+def bundles_of(project: Project) -> dict[str, tuple[str, ...]]:
+    """Return the components of each bundle, those of bundles within it too."""
+    bundles = project.bundle_members.items()
+    return {name: tuple(member.name for member in members) for name, members in bundles}
+
+
+def returned(reduction: Reduction) -> str:
+    """Return what a reduction returns."""
     if reduction.how == "count":
         return "int"
     is_float = reduction.how in FLOATING or reduction.program.value.type.is_float

@@ -15,7 +15,7 @@ from ecsgen.inspector.chunk_tables import Chunked, subjects_of
 from ecsgen.inspector.copies import Copies
 from ecsgen.inspector.entity import Entities, entity_of
 from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
-from ecsgen.inspector.json_cells import Json
+from ecsgen.inspector.json_cells import Json, given_fields
 from ecsgen.inspector.matching import Conditions, Matching
 from ecsgen.inspector.overview import Frames, Overview, archetypes_json
 from ecsgen.inspector.row_tables import Tables, number, window_of
@@ -136,31 +136,47 @@ class Answers:
         return await tree_nodes(self._copies, self._subject(request), above, row, window)
 
     async def _change(self, request: Request) -> Json:
-        entity, name = self._edited(request)
+        entity, subject = self._edited(request)
         instance = number(request.query_params, "instance", 0)
         given = await body_of(request)
-        return await self._ask(lambda: self._entities.change(entity, name, given, instance))
+
+        def write() -> None:
+            self._world.entities.require(entity)
+            subject.write(entity, instance, given_fields(given, subject.field))
+
+        return await self._ask(lambda: self._entities.after(entity, write))
 
     async def _add(self, request: Request) -> Json:
-        entity, name = self._edited(request)
+        entity, subject = self._edited(request)
         given = await body_of(request)
-        return await self._ask(lambda: self._entities.add(entity, name, given))
+
+        def add() -> None:
+            subject.add(entity, given_fields(given, subject.field))
+
+        return await self._ask(lambda: self._entities.after(entity, add))
 
     async def _remove(self, request: Request) -> Json:
-        entity, name = self._edited(request)
+        entity, subject = self._edited(request)
         given = request.query_params
         instance = number(given, "instance", 0) if "instance" in given else None
-        return await self._ask(lambda: self._entities.remove(entity, name, instance))
+
+        def remove() -> None:
+            self._world.entities.require(entity)
+            subject.remove(entity, instance)
+
+        return await self._ask(lambda: self._entities.after(entity, remove))
 
     async def _destroy(self, request: Request) -> Json:
         self._check_edit()
-        entity = entity_of(request.path_params["entity"])
-        return await self._ask(lambda: self._entities.destroy(entity))
+        entity, destroy = entity_of(request.path_params["entity"]), self._world.destroy
+        return await self._ask(lambda: self._entities.after(entity, lambda: destroy(entity)))
 
-    def _edited(self, request: Request) -> tuple[int, str]:
+    def _edited(self, request: Request) -> tuple[int, Subject]:
         self._check_edit()
-        entity = entity_of(request.path_params["entity"])
-        return entity, self._subject(request).name
+        entity, subject = entity_of(request.path_params["entity"]), self._subject(request)
+        if subject.owner != "entity":
+            raise missing("component", subject.name)
+        return entity, subject
 
     def _check_edit(self) -> None:
         if not self._edit:

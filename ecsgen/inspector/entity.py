@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import missing, refused
-from ecsgen.inspector.json_cells import Json, given_fields, json_column
+from ecsgen.inspector.json_cells import Json, json_column
 from ecsgen.inspector.subjects import Subject
 
 
@@ -31,47 +31,13 @@ class Entities:
         alive = self._world.entities.alive(entity)
         return {"entity": str(entity), "alive": alive, "components": found}
 
-    def change(self, entity: int, name: str, given: Json, instance: int) -> Json:
-        """Write some fields of an entity's row, all of them or none."""
-        subject = self._subject(name)
-
-        def write() -> None:
-            self._world.entities.require(entity)
-            subject.write(entity, instance, given_fields(given, subject.field))
-
-        return self._done(entity, write)
-
-    def add(self, entity: int, name: str, given: Json) -> Json:
-        """Give an entity a component."""
-        subject = self._subject(name)
-        return self._done(entity, lambda: subject.add(entity, given_fields(given, subject.field)))
-
-    def remove(self, entity: int, name: str, instance: int | None) -> Json:
-        """Take a component from an entity, or one instance of it."""
-        subject = self._subject(name)
-
-        def remove() -> None:
-            self._world.entities.require(entity)
-            subject.remove(entity, instance)
-
-        return self._done(entity, remove)
-
-    def destroy(self, entity: int) -> Json:
-        """Destroy an entity."""
-        return self._done(entity, lambda: self._world.destroy(entity))
-
-    def _done(self, entity: int, change: Callable[[], object]) -> Json:
+    def after(self, entity: int, change: Callable[[], object]) -> Json:
         """Return an entity as it is after a change, or the change's error as a refusal."""
         try:
             change()
         except Exception as error:
             raise refused(422, error) from None
         return self.seen(entity)
-
-    def _subject(self, name: str) -> Subject:
-        if name not in self._subjects:
-            raise missing("component", name)
-        return self._subjects[name]
 
 
 def _fields(subject: Subject, rows: NDArray[np.intp]) -> list[dict[str, Json]]:
