@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.scope import Scope
 from ecsgen.kernels.syntax import KernelError, Text
-from ecsgen.model import HOWS, Base, Component, Kernel, Mark, Marks, NearKey, Reduction
+from ecsgen.model import HOWS, Base, Component, How, Kernel, Mark, Marks, NearKey, Reduction
 from ecsgen.model.programs import CELL_ID, ENTITY, HANDLE, ID_SLOT, OTHER, OWN, PARENT, FieldValue
 from ecsgen.model.types import Type
 from ecsgen.schema.drafts import Draft
@@ -17,6 +18,7 @@ from ecsgen.schema.language.component_keys import ComponentSpec
 from ecsgen.schema.language.kernel_keys import (
     ArgumentSpec,
     BaseKernel,
+    FoldSpec,
     KernelSpec,
     NearSpec,
     ReductionSpec,
@@ -142,22 +144,20 @@ def build_reduction(
         first = draft.key(*path, given[0])
         message = f"{quote(how)} beside {quote(given[0])} on line {first.line}"
         draft.report("E401", message, draft.key(*path, how), hint="make two reductions of it")
-    how = given[0]
-    marks = {
-        **(node.keys if node is not None else {}),
-        "": draft.key(*path),
-        "expression": draft.value(*path, how),
-        **({"where": draft.value(*path, "where")} if spec.where else {}),
-    }
-    return Reduction(
-        name=name,
-        how=how,
-        expression=getattr(spec, how),
-        where=spec.where,
-        rows=spec.rows if draft.spec.start else "",
-        doc=spec.doc,
-        marks=marks,
-    )
+    made = as_written(draft, name, given[0], spec, path, {} if node is None else node.keys)
+    return replace(made, rows=spec.rows if draft.spec.start else "", doc=spec.doc)
+
+
+def as_written(
+    draft: Draft[Any], name: str, how: How, spec: FoldSpec, path: tuple[str, ...], keys: Marks
+) -> Reduction:
+    """What is made of all rows, of the document below a path; `keys`: where else keys stand."""
+    marks = {**keys, "": draft.key(*path), "expression": draft.value(*path, how)}
+    over = getattr(spec, "over", "")
+    for key, is_given in (("where", spec.where), ("over", over)):
+        if is_given:
+            marks[key] = draft.value(*path, key)
+    return Reduction(name, how, getattr(spec, how), spec.where, over=over, marks=marks)
 
 
 def bearer_column(component: Component, named: str) -> FieldValue:

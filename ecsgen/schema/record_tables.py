@@ -12,6 +12,7 @@ from ecsgen.model import HOWS, Base, Mark, RecordedField, Reduction, Table
 from ecsgen.model.programs import Folding
 from ecsgen.model.schedules import TICK
 from ecsgen.schema.drafts import Claims, Draft
+from ecsgen.schema.kernel_documents import as_written
 from ecsgen.schema.kernel_programs import WorldNames
 from ecsgen.schema.language.world_keys import RecordColumnSpec, RecordRowsSpec, WorldSpec
 from ecsgen.schema.names import COLUMN_NAMES, DEVICES, check_member
@@ -86,12 +87,7 @@ class TableBuilder:
             if given or node.complete:
                 self._report(message, self.draft.key(*path))
             return None
-        marks = {"": self.draft.key(*path), "expression": self.draft.value(*path, given[0])}
-        for key in ("where", "over"):
-            if getattr(spec, key):
-                marks[key] = self.draft.value(*path, key)
-        text = getattr(spec, given[0])
-        return Reduction(name, given[0], text, spec.where, over=spec.over, marks=marks)
+        return as_written(self.draft, name, given[0], spec, path, {})
 
     def _with_over(self, column: Reduction) -> Reduction | None:
         """The column with whose rows it is of; None where that can't be told."""
