@@ -30,6 +30,7 @@ class Answers:
     def __init__(self, world: Any, questions: Questions, frames: Frames, edit: bool) -> None:
         self._ask = questions.ask
         self._world = world
+        self._frames = frames
         self._edit = edit
         self._subjects = subjects_of(world)
         self._titles = {subject.title: subject for subject in self._subjects.values()}
@@ -62,7 +63,7 @@ class Answers:
             ("GET", "histogram/{component}/{field}"): self._histogram,
             ("GET", "tree/{component}"): self._tree,
             ("GET", "archetypes"): self._archetypes,
-            ("GET", "frames"): lambda request: self._ask(self._overview.frames),
+            ("GET", "frames"): lambda request: self._ask(self._frames.seen),
             ("PATCH", "entity/{entity}/{component}"): self._change,
             ("POST", "entity/{entity}/{component}"): self._add,
             ("DELETE", "entity/{entity}/{component}"): self._remove,

@@ -56,9 +56,13 @@ class Frames:
             pass  # something is broken, and the program is told where it uses it
         self._kept.append((now - last, entities, rows))
 
-    def seen(self) -> list[Frame]:
-        """Return the last frames, the oldest first."""
-        return list(self._kept)
+    def seen(self) -> Json:
+        """Return the last times between ticks in milliseconds, and how much there was."""
+        return {
+            "ms": [round(seconds * 1000, 4) for seconds, _, _ in self._kept],
+            "entities": [entities for _, entities, _ in self._kept],
+            "rows": [rows for _, _, rows in self._kept],
+        }
 
     def _chunked_rows(self) -> int:
         store = self._store
@@ -120,15 +124,6 @@ class Overview:
         if known is None or known[0] != room:
             known = self._layouts[subject.name] = room, subject.layout()
         return known[1]
-
-    def frames(self) -> Json:
-        """Return the last times between ticks in milliseconds, and how much there was."""
-        seen = self._frames.seen()
-        return {
-            "ms": [round(seconds * 1000, 4) for seconds, _, _ in seen],
-            "entities": [entities for _, entities, _ in seen],
-            "rows": [rows for _, _, rows in seen],
-        }
 
     def archetypes(self) -> list[tuple[list[str], int, int]]:
         """Return of each archetype its components, its rows, and how many a chunk has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ecsgen.model import Component, Default, Kernel, Project, World
+from ecsgen.model import Default, Kernel, Project, World
 from ecsgen.model.programs import Argument
 from ecsgen.render.calls import collection
 from ecsgen.render.kernels.oracle import KernelCheck
@@ -43,13 +43,15 @@ class KernelCase:
 
 @dataclass(frozen=True, slots=True)
 class StepsCase:
-    """A kernel, the components of the rows that it runs over, those that it leads to, and those
-    of other rows that it asks."""
+    """A kernel over rows of managers."""
 
     kernel: Kernel
-    components: tuple[Component, ...]
-    leading: tuple[Component, ...]
-    asking: tuple[Component, ...]
+    modules: tuple[str, ...]
+    """The components of its rows, with the attributes of the world, as items of a dict."""
+    leads: tuple[str, ...]
+    """Those that it refers or sends to, likewise."""
+    asked: tuple[str, ...]
+    """Those of other rows that it asks, likewise."""
     kinds: tuple[str, ...]
     """Which components entities have, for tests of it: items of a list."""
 
@@ -64,16 +66,6 @@ class StepsCase:
         return attribute_of(self.kernel)
 
     @property
-    def modules(self) -> list[str]:
-        """The components of its rows, with the attributes of the world, as items of a dict."""
-        return _items(self.components)
-
-    @property
-    def leads(self) -> list[str]:
-        """Those that it refers or sends to, likewise."""
-        return _items(self.leading)
-
-    @property
     def place(self) -> str:
         """The field with the places of neighbours."""
         near = self.kernel.program.near
@@ -84,11 +76,6 @@ class StepsCase:
         """The attribute of the world with those who are asked, if it runs over others."""
         return module_name(_among(self.kernel))
 
-    @property
-    def asked(self) -> list[str]:
-        """Their components, likewise."""
-        return _items(self.asking)
-
 
 def _among(kernel: Kernel) -> str:
     """Whom a kernel asks, if it runs over others; a name, or nothing."""
@@ -96,8 +83,8 @@ def _among(kernel: Kernel) -> str:
     return "" if near is None or near.among == kernel.over else near.among
 
 
-def _items(components: Iterable[Component]) -> list[str]:
-    return [f'"{component.name}": "{component.module}"' for component in components]
+def _items(components: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f'"{name}": "{module_name(name)}"' for name in components)
 
 
 def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
@@ -116,17 +103,13 @@ def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
 
 def steps_cases(project: Project) -> tuple[StepsCase, ...]:
     """Return the kernels over rows of managers, with the components concerned."""
-    by_name, world = project.by_name, project.world
-
-    def found(names: Iterable[str]) -> tuple[Component, ...]:
-        return tuple(by_name[name] for name in names)
-
+    world = project.world
     return tuple(
         StepsCase(
             kernel,
-            found(world.members_of(kernel.over)),
-            found(_led_to(kernel)),
-            found(world.members_of(_among(kernel)) if _among(kernel) else ()),
+            _items(world.members_of(kernel.over)),
+            _items(_led_to(kernel)),
+            _items(world.members_of(_among(kernel)) if _among(kernel) else ()),
             tuple(_kinds(world, kernel)),
         )
         for kernel in project.testable_kernels
