@@ -182,6 +182,6 @@ def archetypes_module(members: tuple[Named, ...], chunk: int, rows: int, sharded
 def archetype_subjects(project: Project) -> tuple[tuple[Named, ...], int, int, bool]:
     """Return what `archetypes_module` is made from."""
     components, chunk = chunked_components(project), project.world.chunk
-    members = tuple(map(named, components))
+    members = tuple(named(component.name) for component in components)
     sharded = project.world.shards is not None
     return members, chunk, chunk_rows(components, chunk), sharded

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from ecsgen.model import Component
 from ecsgen.render.calls import MARK, import_line
 from ecsgen.render.runtime import COMPILED, NUMPY, PACKAGE, RUNTIME, SHARDS, STANDARD, origins
+from ecsgen.schema.names import module_name
 
 _BUILTINS: Final = frozenset(vars(builtins))
 _OWN: Final = frozenset(["self", "n", "np"])
@@ -90,9 +90,9 @@ class Named:
         return marked(self.module)
 
 
-def named(component: Component) -> Named:
+def named(component: str) -> Named:
     """Return a component as other modules name it."""
-    return Named(marked_class(component.name), component.module)
+    return Named(marked_class(component), module_name(component))
 
 
 def told_apart(make: Callable[[], str]) -> str:

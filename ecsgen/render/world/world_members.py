@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ecsgen.model import Project, Query
 from ecsgen.render.calls import call, collection, inner
 from ecsgen.render.giving_way import Named, marked, marked_class, named
 from ecsgen.render.quoting import literal
-from ecsgen.schema.names import group_class, query_classes
+from ecsgen.schema.names import group_class, module_name, query_classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +65,14 @@ class Flags:
 
 def groups(project: Project) -> tuple[Group, ...]:
     """Return all groups."""
-    return tuple(
-        Group(name, tuple(named(project.by_name[member]) for member in members))
-        for name, members in project.world.groups
-    )
+    return tuple(Group(name, tuple(map(named, members))) for name, members in project.world.groups)
 
 
 def bundles(project: Project) -> tuple[Bundle, ...]:
     """Return all bundles, each with the components of those that it builds on."""
     return tuple(
-        Bundle(name, tuple(map(named, members))) for name, members in project.bundle_members.items()
+        Bundle(name, tuple(named(member.name) for member in members))
+        for name, members in project.bundle_members.items()
     )
 
 
@@ -90,16 +87,9 @@ CLAUSES = ("all", "any", "none", "optional")
 
 @dataclass(frozen=True, slots=True)
 class QuerySpelling:
-    """A query, and the components that it names."""
+    """A query as its template lays it out."""
 
     query: Query
-    parts: Mapping[str, Named]
-
-    @classmethod
-    def of(cls, query: Query, project: Project) -> QuerySpelling:
-        """Return a query with those components that it is about."""
-        names = {name for clause in CLAUSES for name in getattr(query, clause)}
-        return cls(query, {c.name: named(c) for c in project.components if c.name in names})
 
     @property
     def name(self) -> str:
@@ -123,12 +113,12 @@ class QuerySpelling:
     @property
     def all(self) -> list[Named]:
         """The components that the entities have."""
-        return [self.parts[name] for name in self.query.all]
+        return [*map(named, self.query.all)]
 
     @property
     def optional(self) -> list[Named]:
         """The components that they may have."""
-        return [self.parts[name] for name in self.query.optional]
+        return [*map(named, self.query.optional)]
 
     @property
     def columns(self) -> list[str]:
@@ -149,7 +139,7 @@ class QuerySpelling:
         some = {"any_of=": query.any, "none_of=": query.none, "optional=": query.optional}
         given = [("", query.all), *((key, names) for key, names in some.items() if names)]
         return [
-            inner(collection(key, [f"self.{self.parts[name].module}" for name in names], 12, ","))
+            inner(collection(key, [f"self.{module_name(name)}" for name in names], 12, ","))
             for key, names in given
         ]
 
@@ -172,7 +162,7 @@ class QuerySpelling:
         return [
             collection(
                 f"{literal(clause)}: ",
-                [literal(self.parts[name].module) for name in getattr(self.query, clause)],
+                [literal(module_name(name)) for name in getattr(self.query, clause)],
                 12,
                 ",",
             ).lstrip()
@@ -182,9 +172,9 @@ class QuerySpelling:
 
 def joined_queries(project: Project) -> tuple[QuerySpelling, ...]:
     """Return the queries of managers."""
-    return tuple(QuerySpelling.of(q, project) for q in project.world.queries_of(chunked=False))
+    return tuple(map(QuerySpelling, project.world.queries_of(chunked=False)))
 
 
 def chunk_queries(project: Project) -> tuple[QuerySpelling, ...]:
     """Return the queries of chunks."""
-    return tuple(QuerySpelling.of(q, project) for q in project.world.queries_of(chunked=True))
+    return tuple(map(QuerySpelling, project.world.queries_of(chunked=True)))
