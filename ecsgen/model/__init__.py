@@ -323,7 +323,6 @@ class Shards:
     bits: int = 12  # of a handle: the number of the shard where the entity was made
     ghosts: tuple[tuple[str, tuple[str, ...]], ...] = ()  # component → fields
     stay: tuple[str, ...] = ()  # components whose rows never leave
-    pickles: bool = False  # objects travel as pickles
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,8 +87,7 @@ def build_shards(draft: Draft[WorldSpec], components: Components) -> Shards | No
     listed(draft, spec.stay, components, "'stay'", ("shards", "stay"))
     check.objects()
     ghosts = tuple((name, tuple(fields)) for name, fields in spec.ghosts.items())
-    pickles = spec.objects == "pickle"
-    return Shards(draft.spec.entity.shard_bits, ghosts, tuple(spec.stay), pickles)
+    return Shards(draft.spec.entity.shard_bits, ghosts, tuple(spec.stay))
 
 
 def check_shard_names(

@@ -433,7 +433,7 @@ class TableLoop:
                 whole = total if one.value.type.total == "u64" else f"np.int64({total})"
                 self._returned.append((f"int({whole})", "int"))
             case "sum" | "mean":
-                after = self._add_lanes(body, one, value, where)
+                after = self._add_lanes(body, value, where)
             case "min" | "max":
                 self._choose(body, one, value, where)
             case _:
@@ -456,7 +456,7 @@ class TableLoop:
         body.write(f"if {test.text}:", f"    {found} += 1")
         self._returned.append((found, "int"))
 
-    def _add_lanes(self, body: LoopBody, one: Wanted, value: Code, where: Code | None) -> list[str]:
+    def _add_lanes(self, body: LoopBody, value: Code, where: Code | None) -> list[str]:
         """Floats in lanes, as numpy's blocks add them; returns what follows each block."""
         zeros = f"np.zeros(min({self._frame.count}, LANES), np.float64)"
         lanes, whole = self._before("lanes", zeros), self._before("whole", zeros)
