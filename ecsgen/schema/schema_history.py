@@ -26,9 +26,10 @@ def build_history(drafts: Drafts, diagnostics: Diagnostics) -> History:
     for world in worlds:
         components.removed += _listed(world, world.spec.removed, "removed")
     for component in drafts.components:
-        _add(components, component, "component", component.spec.renamed_from)
+        mark = component.value("component")
+        components.add(component, component.name, mark, component.spec.renamed_from)
     for enum in drafts.enums:
-        _add(enums, enum, "enum", enum.spec.renamed_from)
+        enums.add(enum, enum.name, enum.value("enum"), enum.spec.renamed_from)
     return History(
         version=worlds[0].spec.version if worlds else 0,
         components=components.checked(diagnostics),
@@ -49,10 +50,10 @@ class _Names:
     former: list[tuple[str, Place]] = field(default_factory=list)  # with the present name first
 
     def add(
-        self, draft: Draft[Any], name: str, path: Sequence[str | int], former: Sequence[str]
+        self, draft: Draft[Any], name: str, mark: Mark, former: Sequence[str], *path: str | int
     ) -> None:
-        """Add what a document says under a path, with the names that it had before."""
-        self.present.append((name, draft.key(*path)))
+        """Add what a document says, all of it or what is under a path, with its former names."""
+        self.present.append((name, mark))
         self.former += [(name, one) for one in _listed(draft, former, *path, "renamed_from")]
 
     def checked(self, diagnostics: Diagnostics) -> dict[str, str]:
@@ -97,15 +98,10 @@ def _listed(draft: Draft[Any], names: Sequence[str], *path: str | int) -> list[P
     return [(name, draft.value(*path, index)) for index, name in enumerate(names)]
 
 
-def _add(names: _Names, draft: Draft[Any], kind: str, former: Sequence[str]) -> None:
-    names.present.append((draft.name, draft.value(kind)))
-    names.former += [(draft.name, place) for place in _listed(draft, former, "renamed_from")]
-
-
 def _fields(draft: Draft[ComponentSpec]) -> tuple[str, _Names]:
     names = _Names("field", check_identifier, _listed(draft, draft.spec.removed, "removed"))
     for name, spec in draft.spec.long_fields.items():
-        names.add(draft, name, ("fields", name), spec.renamed_from)
+        names.add(draft, name, draft.key("fields", name), spec.renamed_from, "fields", name)
     return draft.name, names
 
 
@@ -113,7 +109,7 @@ def _members(draft: Draft[EnumSpec]) -> tuple[str, _Names]:
     names = _Names("member", check_identifier, _listed(draft, draft.spec.removed, "removed"))
     for member in members_of(draft.spec):
         former = member.spec.renamed_from if member.spec else ()
-        names.add(draft, member.name, member.path, former)
+        names.add(draft, member.name, draft.key(*member.path), former, *member.path)
     return draft.name, names
 
 

@@ -183,12 +183,11 @@ class BlockFold(Folding):
     @property
     def _result(self) -> str:
         """The statements that put the parts together."""
+        ufunc, whole = _FOLDS.get(self.how, ("", "of_lines"))
+        by = SCALARS[self.accumulator].numpy
         if self.is_of_all:
-            given = ["_parts", f"{self.how}_of", literal(self.type.shape)]
-            line = call(f"_result: {self.returns} = of_lines", given, 8)
-            return for_macro(f"{line}\n        return _result")
-        (ufunc, whole), by = _FOLDS[self.how], SCALARS[self.accumulator].numpy
-        if self.how == "mean":
+            by = f"{self.how}_of"
+        elif self.how == "mean":
             by = "_matching" if self._counts else self.running
         elif not self.is_zero:
             by = f"np.{ufunc}"
