@@ -419,7 +419,6 @@ def checked_counts(data: NDArray[np.uint8], plan: ParcelPlan) -> list[int]:
 
 # --- Parcels as files: the body behind a JSON header, as safetensors has it -----------
 
-_KINDS: Final = {"u": "U", "i": "I", "f": "F"}
 _MOST: Final = 1 << 24
 
 
@@ -429,15 +428,12 @@ def save_parcel(parcel: ParcelBase, path: str | os.PathLike[str]) -> None:
 
     plan = parcel._plan()
     body = parcel.buffer[header_nbytes(plan) :]
-    tensors: dict[str, Any] = {
-        "entities": _tensor("U64", [len(parcel)], 0, 8 * len(parcel))
-    }
+    tensors = {"entities": _tensor(np.dtype(np.uint64), (len(parcel),), 0)}
     shift = header_nbytes(plan)
     for number in plan.order:
         column, start = plan.columns[number], parcel._starts[number] - shift
-        count = parcel._counts[column.table]
-        end = start + count * column.nbytes
-        tensors[column.name] = _tensor(*_kind(column, count), start, end)
+        shape = (parcel._counts[column.table], *column.shape)
+        tensors[column.name] = _tensor(column.dtype, shape, start)
     said = {
         "ecsgen_parcel": "1",
         "crc32": f"{zlib.crc32(body.data):08x}",
@@ -486,18 +482,14 @@ def load_parcel(plan: ParcelPlan, path: str | os.PathLike[str]) -> NDArray[np.ui
     return np.concatenate((head.view(np.uint8), np.frombuffer(body, np.uint8)))
 
 
-def _tensor(dtype: str, shape: list[int], start: int, end: int) -> dict[str, Any]:
-    return {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
+def _tensor(dtype: np.dtype[Any], shape: tuple[int, ...], start: int) -> dict[str, Any]:
+    """Return what the header says of cells; text and bytes are `u8`."""
+    from ..snapshots.header import NAMES
 
-
-def _kind(column: Any, count: int) -> tuple[str, list[int]]:
-    """Return the type and shape of a column's tensor."""
-    dtype, shape = column.dtype, [count, *column.shape]
-    if dtype.kind == "b":
-        return "BOOL", shape
-    if dtype.kind in _KINDS:
-        return f"{_KINDS[dtype.kind]}{8 * dtype.itemsize}", shape
-    return "U8", [*shape, dtype.itemsize]
+    offsets = [start, start + prod(shape) * dtype.itemsize]
+    if dtype not in NAMES:
+        shape = (*shape, dtype.itemsize)
+    return {"dtype": NAMES.get(dtype, "U8"), "shape": shape, "data_offsets": offsets}
 
 
 # --- Values of a parcel: those that no world would have are refused -------------------

@@ -32,7 +32,7 @@ DTYPES: Final[Mapping[str, np.dtype[Any]]] = {
     **{f"U{8 * size}": np.dtype(f"<u{size}") for size in (1, 2, 4, 8)},
     **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (4, 8)},
 }
-_NAMES: Final = {dtype: name for name, dtype in DTYPES.items()}
+NAMES: Final = {dtype: name for name, dtype in DTYPES.items()}
 
 _BEGINNING: Final = b'{"__metadata__":{"ecsgen":"%d","crc32":"' % FORMAT
 _ANY_FORMAT: Final = re.compile(rb'{"__metadata__":{"ecsgen":"([1-9][0-9]{0,8})"')
@@ -106,7 +106,7 @@ def header_bytes(
     }
     tensors = {
         name: {
-            "dtype": _NAMES[entry.dtype],
+            "dtype": NAMES[entry.dtype],
             "shape": entry.shape,
             "data_offsets": (entry.start, entry.end),
         }
