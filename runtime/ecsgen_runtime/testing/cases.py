@@ -179,13 +179,6 @@ MOST = 256
 class ValueCases(Cases):
     """Values are stored as given, or refused with nothing changed."""
 
-    def test_what_is_left_out_takes_its_default(self) -> None:
-        source, m = self.new()
-        self.add_one(source, m)
-        self.add(source, m, 2)
-        for row in range(3):
-            assert same(m.row(row), self.subject.read({}))
-
     def test_columns_write_many_cells(self) -> None:
         for field in self.subject.whole:
             _, m, _ = self.filled(3)
@@ -256,17 +249,6 @@ class ValueCases(Cases):
                     assert column.__array_interface__ == own.__array_interface__
         refuses(ValueError, "no_such_tag", m.data.tagged, "no_such_tag")
 
-    def test_arrays_given_are_not_kept(self) -> None:
-        for field in self.subject.fields:
-            if field.dtype == "O":
-                continue
-            source, m = self.new()
-            given = field.array([field.sample(0), field.sample(1)])
-            self.add(source, m, 2, **{field.name: given})
-            given[0] = given[1]
-            self.check_column(m, field, [field.sample(0), field.sample(1)])
-            assert not np.may_share_memory(given, m.data.buffer)
-
     def test_a_transposed_column_is_not_the_column(self) -> None:
         for field in self.subject.whole:
             if len(field.shape) != 1 or field.shape[0] < 2:
@@ -285,17 +267,6 @@ class ValueCases(Cases):
 
 class StructureCases(Cases):
     """Creation, removal, locks and copies."""
-
-    def test_nothing_yet(self) -> None:
-        source, m = self.new()
-        assert (len(m), m.data.n, m.version, list(m)) == (0, 0, 0, [])
-        m.clear()
-        m.destroy_many([])
-        m.destroy_many(np.zeros(0, np.bool_))
-        assert len(self.add(source, m, 0)) == 0
-        assert m.version == 0
-        assert "text" not in m
-        self.check_unused(m, 0)
 
     def test_whatever_has_an_index_is_a_number(self) -> None:
         _, m, es = self.filled(3)
@@ -339,15 +310,6 @@ class StructureCases(Cases):
         _, m, _ = self.filled(3)
         refuses(ValueError, "reserve", m.reserve, -1)
         refuses(TypeError, m.reserve, 1.0)
-
-    def test_clear_keeps_the_memory(self) -> None:
-        _, m, es = self.filled(70)
-        buffer = m.data.buffer
-        m.clear()
-        assert len(m) == m.data.n == 0
-        assert m.data.buffer is buffer
-        assert [self.found(m, owner) for owner in es] == [NIL] * 70
-        assert m.version == 2
 
     def test_one_row_methods_have_code_of_their_own(self) -> None:
         kinds = list(self.subject.manager.__mro__)
@@ -519,15 +481,6 @@ class MemoryCases(Cases):
         self.check_buffer(m)
         self.add(source, m, 3)
         self.check_buffer(m)
-
-    def test_every_row_is_kept(self) -> None:
-        source, m = self.new(2 * LINE + 1)
-        rows = []
-        for k in range(2 * LINE + 1):
-            rows.append(self.add_one(source, m, **self.subject.sample(k)))
-        self.check_values(m, rows, range(2 * LINE + 1))
-        owners = [self.owner(m, row) for row in rows]
-        assert [self.found(m, owner) for owner in owners] == rows
 
 
 # --- The direct cases of every manager ------------------------------------------------

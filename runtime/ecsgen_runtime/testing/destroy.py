@@ -24,7 +24,6 @@ from .subject import (
     reborn,
     refuses,
     same,
-    through_pickle,
 )
 
 # --- Rows of dead entities go lazily: by random picks, or all at once on demand -------
@@ -70,21 +69,6 @@ class GcCases(OwnedCases):
 
     def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
         return [*super().structural_calls(source, m), m.gc, m.collect]
-
-    def test_the_generator_is_saved(self) -> None:
-        entities, m, es = self.filled(200)
-        entities.destroy_many(es[:120])
-        m.gc()
-        _, other = through_pickle((entities, m))
-        assert [m.gc() for _ in range(5)] == [other.gc() for _ in range(5)]
-
-    def test_everybody_died(self) -> None:
-        entities, m, es = self.filled(100)
-        entities.destroy_many(es)
-        went = [m.gc() for _ in range(100)]
-        assert sum(went) == 100
-        assert (len(m), m.data.n, m.version) == (0, 0, 101)
-        assert went[-1] == 0
 
 
 # --- Callbacks see the rows about to go, on every way out -----------------------------

@@ -424,27 +424,6 @@ class IndexedRules(OwnedRules):
         return sorted(row for entity in former for row in self.rows_of(entity))
 
 
-class IndexedCases(OwnedCases):
-    """An index is used again, perhaps before its former owner's rows were collected."""
-
-    @pytest.mark.parametrize("at_once", [False, True])
-    def test_successors_drive_the_dead_out(self, at_once: bool) -> None:
-        entities, m, es = self.filled(6)
-        successors, samples = reborn(entities, es[1:4]), range(3)
-        if at_once:
-            rows = m.create_many(successors, **self.subject.samples(3)).tolist()
-        else:
-            for e, k in zip(successors, samples, strict=True):
-                row = m.create(e, **self.subject.sample(k))
-                assert (m.entity(row), m.lookup(es[1 + k])) == (e, NIL)
-            rows = m.lookup_many(successors).tolist()
-        assert m.lookup_many(successors).tolist() == rows
-        assert m.lookup_many(es).tolist().count(NIL) == 3
-        assert sorted(m) == sorted([es[0], *es[4:], *successors])
-        self.check_values(m, rows, samples)
-        assert (len(m), m.remove(es[1]), m.remove(successors[1])) == (6, 0, 1)
-
-
 # --- Lookup by an array over entity indices -------------------------------------------
 
 
@@ -452,7 +431,7 @@ class SparseRules(IndexedRules):
     """Nothing more than rows found by index."""
 
 
-class SparseCases(IndexedCases):
+class SparseCases(OwnedCases):
     """The map grows with the highest index, and shrinks on demand."""
 
     def test_the_map_counts_as_memory(self) -> None:
@@ -572,7 +551,7 @@ class DirectRules(IndexedRules, OneRules):
             refuses(StaleInstanceError, self.manager.destroy, row)
 
 
-class DirectCases(IndexedCases, OneCases):
+class DirectCases(OneCases):
     """Rows stay where they are."""
 
     @pytest.mark.parametrize("holes", [1, 15, 16, 17, 4_110, 4_111, 4_112, 8_200])
@@ -655,15 +634,6 @@ class ManyCases(OwnedCases):
         samples = self.subject.samples(len(owners))
         m.create_many([names[letter] for letter in owners], **samples)
         return m, names
-
-    def test_long_lists(self) -> None:
-        m, names = self.several("ab" + "a" * 200)
-        check_list(m, names["a"], [0, *range(2, 202)])
-        m.destroy_many(range(0, 202, 2))
-        assert m.count(names["a"]) == 100
-        assert m.count_many([names["b"], names["a"]]).tolist() == [1, 100]
-        assert m.remove_many([names["a"]]) == 100
-        check_list(m, names["b"], [0])
 
     def test_only_rows_in_use_have_neighbours(self) -> None:
         m, _ = self.several("ab")

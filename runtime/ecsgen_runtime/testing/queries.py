@@ -83,14 +83,6 @@ class Defined:
                 break
             self.check(w)
 
-    def test_dead_entities_are_missed_at_once(self) -> None:
-        for query, _, w in self.populated():
-            assert len(getattr(w, query)) > 0
-            for e in list(w.entities):
-                w.destroy(e)
-                self.check(w)
-            assert len(getattr(w, query)) == 0
-
     def test_kept_while_nothing_changes(self) -> None:
         for name, _, w in self.populated():
             query = getattr(w, name)
@@ -515,12 +507,3 @@ class ChunkQueryCases(Defined, Chunked):
             refuses(RuntimeError, "changed while", self.thin_out, w, name)
             self.check(w)
             assert len(getattr(w, name)) == before - 1
-
-    def test_new_archetypes_are_found(self) -> None:
-        for query, clauses, w in self.populated():
-            for module in sorted(set(self.members) - set(self.concerned(clauses))):
-                before = len(getattr(w, query))
-                rows = self.rows([*clauses["all"], *clauses["any"], module])
-                w.archetypes.create(rows, 3)
-                self.check(w)
-                assert len(getattr(w, query)) == before + 3
