@@ -3,35 +3,30 @@ them, what code calls by name, and former names."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from ecsgen_runtime.snapshots.convert import MAY_NOT_FIT, NO_RULE, change_of, verdict
 from ecsgen_runtime.snapshots.facts import cell_type
 
 from ecsgen.breaking.comparison import (
-    Arguments,
     Comparison,
     Places,
     Report,
     Side,
-    bundles_of,
     candidate,
-    kernels_of,
     now,
-    queries_of,
     report_missing,
-    returned,
-    schedules_of,
-    tables_of,
 )
 from ecsgen.diagnostics import quote
-from ecsgen.model import Component, Mark
+from ecsgen.model import FLOATING, Component, Kernel, Mark, Project, Reduction
 from ecsgen.model.history import Names
 from ecsgen.model.saved import Document
-from ecsgen.model.schedules import asks_for_time
+from ecsgen.model.schedules import arguments_of, asks_for_time, called
 from ecsgen.policies import every, keys
 
+Arguments: TypeAlias = tuple[tuple[str, str], ...]
+"""Name and type of each argument of a kernel or a schedule, in order."""
 _KINDS: Final = {"split": ("one column", "a column for each element"), "cold": ("hot", "cold")}
 """What a field is without and with a key."""
 
@@ -299,22 +294,22 @@ def _compare_world_calls(it: Comparison) -> None:
         return
     if old.world.name not in (new.world.name, "World"):
         it.report.renamed(f"the world {quote(old.world.name)}", new.world.name, it.places.world())
-    kernels = kernels_of(old.world.kernels), kernels_of(new.world.kernels)
+    kernels = _kernels_of(old.world.kernels), _kernels_of(new.world.kernels)
     for what, key, was, is_ in (
         ("the kernel {} of the world", "kernels", *kernels),
-        ("the schedule {}", "schedule", schedules_of(old), schedules_of(new)),
+        ("the schedule {}", "schedule", _schedules_of(old), _schedules_of(new)),
     ):
         marks = {name: it.places.world(f"{key}.{name}", key) for name in was}
         _compare_methods(it, what, was, is_, marks)
-    _compare_tables(it, tables_of(old), tables_of(new))
+    _compare_tables(it, _tables_of(old), _tables_of(new))
     has_time = asks_for_time(new.world) or new.world.records
     if asks_for_time(old.world) and not has_time:
         message = "a saved time would be refused: nothing in the schemas asks for `tick` any more"
         hint = 'ask for it, or load with `drop=["world.tick"]`'
         it.report.add("E901", message, it.places.world("schedule", "kernels"), hint)
         it.report.gone("the world's time `tick`", it.places.world("schedule", "kernels"))
-    _compare_lists(it, "queries", "the query", queries_of(old), queries_of(new), "E951")
-    _compare_lists(it, "bundles", "the bundle", bundles_of(old), bundles_of(new), "E952")
+    _compare_lists(it, "queries", "the query", _queries_of(old), _queries_of(new), "E951")
+    _compare_lists(it, "bundles", "the bundle", _bundles_of(old), _bundles_of(new), "E952")
 
 
 def _compare_tables(
@@ -337,12 +332,12 @@ def _compare_tables(
 def _compare_component_calls(it: Comparison, name: str, old: Component, new: Component) -> None:
     """Report what happens to a component's kernels and reductions."""
     marks = {one.name: it.places.method(name, one.name, "kernels") for one in old.kernels}
-    kernels = kernels_of(old.kernels), kernels_of(new.kernels)
+    kernels = _kernels_of(old.kernels), _kernels_of(new.kernels)
     _compare_methods(it, f"the kernel {{}} of {quote(name)}", *kernels, marks)
-    present = {reduction.name: returned(reduction) for reduction in new.reductions}
+    present = {reduction.name: _returned(reduction) for reduction in new.reductions}
     for reduction in old.reductions:
         mark = it.places.method(name, reduction.name, "reductions")
-        what, was = f"the reduction {quote(reduction.name)} of {quote(name)}", returned(reduction)
+        what, was = f"the reduction {quote(reduction.name)} of {quote(name)}", _returned(reduction)
         if reduction.name not in present:
             it.report.gone(what, mark)
         elif (now := present[reduction.name]) != was:
@@ -458,3 +453,57 @@ def _former_place(it: Comparison, space: Space, name: str) -> Mark:
     if space.what == "field":
         return places.field(owner, name) if name else places.component(owner, "removed")
     return places.enum(owner, f"values.{name}") if name else places.enum(owner, "removed")
+
+
+# --- What a project has for code besides what files say -------------------------------------------
+
+
+def _kernels_of(kernels: Iterable[Kernel]) -> dict[str, Arguments]:
+    """Return the arguments of each kernel."""
+    return {kernel.name: tuple(_arguments(kernel).items()) for kernel in kernels}
+
+
+def _schedules_of(project: Project) -> dict[str, Arguments]:
+    """Return those of each schedule."""
+    found = {}
+    for name, entries in project.world.schedules:
+        pairs = arguments_of(called(entries, project.by_name, project.world))
+        given = ((one.name, _arguments(call.kernel)[one.name]) for call, one in pairs)
+        found[name] = tuple(given)
+    return found
+
+
+def _arguments(kernel: Kernel) -> dict[str, str]:
+    """Return the type of each argument."""
+    return {
+        name: f"{text} of each row" if name in kernel.each else text
+        for name, text, _ in kernel.args
+    }
+
+
+def _tables_of(project: Project) -> dict[str, dict[str, str]]:
+    """Return the types of the columns of each table."""
+    return {
+        table.name: {column.name: column.scalar for column in table.columns}
+        | {field.name: field.type.text for field in table.fields}
+        for table in project.world.records
+    }
+
+
+def _queries_of(project: Project) -> dict[str, tuple[str, ...]]:
+    """Return the components whose rows each query gives."""
+    return {query.name: (*query.all, *query.optional) for query in project.world.queries}
+
+
+def _bundles_of(project: Project) -> dict[str, tuple[str, ...]]:
+    """Return the components of each bundle, those of bundles within it too."""
+    bundles = project.bundle_members.items()
+    return {name: tuple(member.name for member in members) for name, members in bundles}
+
+
+def _returned(reduction: Reduction) -> str:
+    """Return what a reduction returns."""
+    if reduction.how == "count":
+        return "int"
+    is_float = reduction.how in FLOATING or reduction.program.value.type.is_float
+    return "float" if is_float else "int"

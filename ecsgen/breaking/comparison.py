@@ -1,19 +1,18 @@
-"""Two versions of schemas that are compared, what of them code can use, and what is reported."""
+"""Two versions of schemas that are compared, and what is reported."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from ecsgen.breaking import Only
 from ecsgen.config import shown
 from ecsgen.diagnostics import Diagnostics, closest, quote
-from ecsgen.model import FLOATING, Kernel, Mark, Marks, Project, Reduction
+from ecsgen.model import Kernel, Mark, Marks, Project, Reduction
 from ecsgen.model.history import History, Names
 from ecsgen.model.saved import Document, saved_schema
-from ecsgen.model.schedules import arguments_of, called
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,61 +166,3 @@ class Report:
     def changed(self, what: str, mark: Mark) -> None:
         """Report another type, shape, number or arguments."""
         self.add("E952", what, mark, "change it back, or the code that uses it")
-
-
-Arguments: TypeAlias = tuple[tuple[str, str], ...]
-"""Name and type of each argument of a kernel or a schedule, in order."""
-
-
-# --- What a project has for code besides what files say -------------------------------------------
-
-
-def kernels_of(kernels: Iterable[Kernel]) -> dict[str, Arguments]:
-    """Return the arguments of each kernel."""
-    return {kernel.name: tuple(_arguments(kernel).items()) for kernel in kernels}
-
-
-def schedules_of(project: Project) -> dict[str, Arguments]:
-    """Return those of each schedule."""
-    found = {}
-    for name, entries in project.world.schedules:
-        pairs = arguments_of(called(entries, project.by_name, project.world))
-        given = ((one.name, _arguments(call.kernel)[one.name]) for call, one in pairs)
-        found[name] = tuple(given)
-    return found
-
-
-def _arguments(kernel: Kernel) -> dict[str, str]:
-    """Return the type of each argument."""
-    return {
-        name: f"{text} of each row" if name in kernel.each else text
-        for name, text, _ in kernel.args
-    }
-
-
-def tables_of(project: Project) -> dict[str, dict[str, str]]:
-    """Return the types of the columns of each table."""
-    return {
-        table.name: {column.name: column.scalar for column in table.columns}
-        | {field.name: field.type.text for field in table.fields}
-        for table in project.world.records
-    }
-
-
-def queries_of(project: Project) -> dict[str, tuple[str, ...]]:
-    """Return the components whose rows each query gives."""
-    return {query.name: (*query.all, *query.optional) for query in project.world.queries}
-
-
-def bundles_of(project: Project) -> dict[str, tuple[str, ...]]:
-    """Return the components of each bundle, those of bundles within it too."""
-    bundles = project.bundle_members.items()
-    return {name: tuple(member.name for member in members) for name, members in bundles}
-
-
-def returned(reduction: Reduction) -> str:
-    """Return what a reduction returns."""
-    if reduction.how == "count":
-        return "int"
-    is_float = reduction.how in FLOATING or reduction.program.value.type.is_float
-    return "float" if is_float else "int"
