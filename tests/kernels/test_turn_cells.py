@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 COUNT = 60
-WRAPS = [(9.0, 7.0), (0.0, 0.0), (9.0, 0.0), (6.0, 7.0, 5.0), (2.0, 0.0, 9.0)]
+WRAPS = [(9.0, 9.0), (9.0, 7.0), (0.0, 0.0), (9.0, 0.0), (6.0, 7.0, 5.0), (2.0, 0.0, 9.0)]
 
 
+@pytest.mark.parametrize("is_outside", [False, True])
+@pytest.mark.parametrize("is_one", [False, True])
 @pytest.mark.parametrize("wrap", WRAPS)
-def test_moves(wrap: tuple[float, ...]) -> None:
-    """All wander and gather in a few cells, which get full; some are nowhere, or leave."""
+def test_moves(wrap: tuple[float, ...], is_one: bool, is_outside: bool) -> None:
+    """All wander and gather in a few cells, which get full; some are nowhere, or leave; some are
+    outside of the axes from some time on."""
     pytest.importorskip("numba")
     from ecsgen_runtime.compiled import compiled_spaces as compiled
     from ecsgen_runtime.spaces import cell_order as plain
@@ -24,6 +27,8 @@ def test_moves(wrap: tuple[float, ...]) -> None:
     places = (rng.random((axes, COUNT)) * 9).astype(kind)
     places[0, 3] = np.nan
     names = np.arange(COUNT, dtype=np.uint64) // 2
+    names = plain.NO_NAMES if is_one else names
+    sizes = np.array([size or np.inf for size in wrap])
     rows = np.arange(COUNT)
     given = names, names, 1.3, wrap
     fast = compiled.turn_cells(places.copy(), rows.copy(), *given)
@@ -37,7 +42,10 @@ def test_moves(wrap: tuple[float, ...]) -> None:
         if step % 300 == 0:
             middle = rng.random(axes) * 9
         spread = 0.4 if step % 600 < 450 else 9.0
-        place = tuple((middle + rng.normal(0, spread, axes)).astype(kind))
+        place = middle + rng.normal(0, spread, axes)
+        if not is_outside or step < 400:
+            place = np.where(np.isinf(sizes), place, place % sizes)
+        place = tuple(place.astype(kind))
         if step % 50 == 7:
             place = (kind(np.inf), *place[1:])
         if step in (700, 900):

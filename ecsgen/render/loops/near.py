@@ -271,7 +271,8 @@ class Now(InSpace):
 
     def setup(self) -> list[str]:
         cells = self._cells
-        found = f"{self.found} = np.empty(len({cells}.names) + 1, np.intp)"
+        kind = "np.uint32" if self.ways else "np.intp"  # no sign to look at, if compiled
+        found = f"{self.found} = np.empty({cells}.most + 1, {kind})"
         if self.ways:
             kind = SCALARS[self.scalar].numpy
             return [found, f"{self.ways} = np.empty(({self.axes}, len({self.found})), {kind})"]

@@ -39,6 +39,8 @@ def binary_logarithm(a: Any) -> Any:
 @kernel()
 def remainder(a: Any, b: Any) -> Any:
     """Return what `floor_divide` leaves of a float, of the divisor's sign."""
+    if 0 <= a < b:  # most places that go around; fmod takes ten times as long
+        return a + type(a)(0)
     rest = np.fmod(a, b)
     if b == 0:
         return rest

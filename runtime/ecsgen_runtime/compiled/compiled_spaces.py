@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..handles import RowArray
 from ..spaces.cell_order import (
     FARTHEST_CELL,
+    NO_NAMES,
     SPARSE,
     CellNumbers,
     CellOrder,
@@ -31,7 +32,6 @@ from .kernel import kernel
 PlaceNumbers = NDArray[np.uint32]
 """Which places come k-th: without a sign, which would be looked at again and again."""
 
-NO_NAMES: Final = np.empty(0, np.uint64)
 _LOST: Final = -(2**63)
 """The number of a cell where there is none."""
 
@@ -333,16 +333,20 @@ class TurnCells(NamedTuple):
     sizes: NDArray[Any]
     """The size of each axis, and half of it: 1 and infinity where it is open; shape (2, axes)."""
     reach: Any
+    most: int
+    """How many members there are."""
     numbers: CellNumbers
     """Which member each row of the manager is; -1 for none."""
     own_names: PlaceNames
     names: PlaceNames
+    """Of one set, the k-th of which is its k-th member: none of both."""
     cells: CellNumbers
     """The cell of each member along the axes, and its bucket, -1 of those in none; shape (members,
     4)."""
     buckets: CellNumbers
     """Where each begins among the slots, how many are in it, and for how many it has room; at last
-    where there are free slots. Shape (buckets + 1, 3)."""
+    where there are free slots, and whether somebody was outside of a wrapped axis. Shape (buckets +
+    1, 3)."""
     members: PlaceNumbers
     """Who is in each slot."""
     places: Places
@@ -375,6 +379,7 @@ def turn_cells(
         np.array([[np.inf] * more + [*grid.edges], [1] * more + [*grid.counts]]),
         grid.sizes,
         grid.reach,
+        count,
         numbers,
         names,
         other_names,
@@ -390,20 +395,24 @@ def turn_cells(
 
 @kernel()
 def _enter_all(cells: TurnCells, places: Places) -> None:
-    axes, buckets = len(places), cells.buckets
-    place = np.empty(axes, places.dtype)
+    axes, cell_of, buckets = len(places), cells.cells, cells.buckets
+    edges, counts, is_dense = *_frame(cells.frame), cells.is_dense
+    last = len(buckets) - 1
     for member in range(places.shape[1]):
-        for axis in range(axes):
-            place[axis] = places[axis, member]
-        cells.cells[member, 3] = bucket = _find_cell(cells, member, place)
+        y, z = places[axes - 2, member], places[axes - 1, member]
+        place = (places[0, member] if axes == 3 else y - y), y, z
+        is_within, bucket, cell = _find_cell(edges, counts, is_dense, last, place)
+        _put_in_cell(cells, member, bucket, cell)
         if bucket >= 0:
             buckets[bucket, 2] += 1
+            if not is_within:
+                buckets[last, 1] = 1
     start = 0
     for bucket in range(len(buckets)):
         buckets[bucket, 0], buckets[bucket, 2] = start, buckets[bucket, 2] + _SPARE
         start += buckets[bucket, 2]
     for member in range(places.shape[1]):
-        bucket = cells.cells[member, 3]
+        bucket = cell_of[member, 3]
         if bucket >= 0:
             slot = buckets[bucket, 0] + buckets[bucket, 1]
             buckets[bucket, 1] += 1
@@ -413,51 +422,83 @@ def _enter_all(cells: TurnCells, places: Places) -> None:
 
 
 @kernel(forceinline=True)
-def _find_cell(cells: Any, member: Any, place: Any) -> Any:
-    """Write the cell of a member's place; return its bucket, or -1 of one that is not finite."""
-    axes, frame = len(place), cells.frame
-    for axis in range(axes):
-        if not np.isfinite(place[axis]):
-            return -1
-    x = _cell_along(frame[0, 0], np.int64(frame[1, 0]), place[0]) if axes == 3 else 0
-    y = _cell_along(frame[0, 1], np.int64(frame[1, 1]), place[axes - 2])
-    z = _cell_along(frame[0, 2], np.int64(frame[1, 2]), place[axes - 1])
-    cell = cells.cells[member]
-    cell[0], cell[1], cell[2] = x, y, z
-    if cells.is_dense:
-        return (x * np.int64(frame[1, 1]) + y) * np.int64(frame[1, 2]) + z
-    return _bucket(len(cells.buckets) - 1, x, y, z)
+def _frame(frame: Any) -> Any:
+    edges = frame[0, 0], frame[0, 1], frame[0, 2]
+    return edges, (np.int64(frame[1, 0]), np.int64(frame[1, 1]), np.int64(frame[1, 2]))
+
+
+@kernel(forceinline=True)
+def _find_cell(edges: Any, counts: Any, is_dense: Any, buckets: Any, place: Any) -> Any:
+    """Return whether a place along three axes is inside of those that are wrapped, its bucket, -1
+    if it is not finite, and its cell."""
+    are_known = (
+        np.isfinite(place[0]) and np.isfinite(place[1]) and np.isfinite(place[2])
+    )
+    if not are_known:
+        return False, -1, (0, 0, 0)
+    is_in_x, x = _cell_along(edges[0], counts[0], place[0])
+    is_in_y, y = _cell_along(edges[1], counts[1], place[1])
+    is_in_z, z = _cell_along(edges[2], counts[2], place[2])
+    bucket = (x * counts[1] + y) * counts[2] + z
+    if not is_dense:
+        bucket = _bucket(buckets, x, y, z)
+    return is_in_x and is_in_y and is_in_z, bucket, (x, y, z)
+
+
+@kernel(forceinline=True)
+def _deep(place: Any) -> Any:
+    """Return a place along three axes."""
+    axes = len(place)
+    first = place[0] if axes == 3 else place[0] - place[0]
+    return first, place[axes - 2], place[axes - 1]
 
 
 @kernel()
 def move_to(cells: TurnCells, row: int, place: Sequence[Any]) -> None:
     """Let a row, which has another place now, go to its cell; to the end if that is another."""
-    member = cells.numbers[row]
+    member, last = cells.numbers[row], len(cells.buckets) - 1
     if member < 0:
         return
-    cell, members, buckets = cells.cells[member], cells.members, cells.buckets
-    x, y, z, old = cell[0], cell[1], cell[2], cell[3]
-    new = cell[3] = _find_cell(cells, member, place)
-    if new == old >= 0 and cell[0] == x and cell[1] == y and cell[2] == z:
-        slot = _slot_of(buckets, members, old, member)
+    edges, counts = _frame(cells.frame)
+    is_within, new, there = _find_cell(
+        edges, counts, cells.is_dense, last, _deep(place)
+    )
+    old = cells.cells[member, 3]
+    if (
+        new == old >= 0
+        and there[0] == cells.cells[member, 0]
+        and there[1] == cells.cells[member, 1]
+        and there[2] == cells.cells[member, 2]
+    ):
+        slot = _slot_of(cells, old, member)
     else:
         if old >= 0:
             _take_from(cells, old, member)
+        _put_in_cell(cells, member, new, there)
         if new < 0:
             return
-        if buckets[new, 1] == buckets[new, 2]:
+        if cells.buckets[new, 1] == cells.buckets[new, 2]:
             _make_room(cells, new)
-        slot = buckets[new, 0] + buckets[new, 1]
-        buckets[new, 1] += 1
-        members[slot] = member
+        slot = cells.buckets[new, 0] + cells.buckets[new, 1]
+        cells.buckets[new, 1] += 1
+        cells.members[slot] = member
+    if not is_within:
+        cells.buckets[last, 1] = 1
     for axis in range(len(place)):
         cells.places[slot, axis] = place[axis]
 
 
 @kernel(forceinline=True)
-def _slot_of(buckets: Any, members: Any, bucket: Any, member: Any) -> Any:
-    slot = buckets[bucket, 0]
-    while members[np.uintp(slot)] != member:
+def _put_in_cell(cells: Any, member: Any, bucket: Any, cell: Any) -> None:
+    for axis in range(3):
+        cells.cells[member, axis] = cell[axis]
+    cells.cells[member, 3] = bucket
+
+
+@kernel(forceinline=True)
+def _slot_of(cells: Any, bucket: Any, member: Any) -> Any:
+    slot = cells.buckets[bucket, 0]
+    while cells.members[np.uintp(slot)] != member:
         slot += 1
     return slot
 
@@ -465,13 +506,12 @@ def _slot_of(buckets: Any, members: Any, bucket: Any, member: Any) -> Any:
 @kernel()
 def _take_from(cells: TurnCells, bucket: int, member: int) -> None:
     """Let a member be in a bucket no more; those behind it close up."""
-    buckets, members, places = cells.buckets, cells.members, cells.places
-    buckets[bucket, 1] -= 1
-    end = buckets[bucket, 0] + buckets[bucket, 1]
-    for slot in range(_slot_of(buckets, members, bucket, member), end):
-        members[slot] = members[slot + 1]
-        for axis in range(places.shape[1]):
-            places[slot, axis] = places[slot + 1, axis]
+    cells.buckets[bucket, 1] -= 1
+    end = cells.buckets[bucket, 0] + cells.buckets[bucket, 1]
+    for slot in range(_slot_of(cells, bucket, member), end):
+        cells.members[slot] = cells.members[slot + 1]
+        for axis in range(cells.places.shape[1]):
+            cells.places[slot, axis] = cells.places[slot + 1, axis]
 
 
 @kernel()
@@ -484,11 +524,7 @@ def _make_room(cells: TurnCells, bucket: int) -> None:
         _move_bucket(buckets, bucket, members, places, free, members, places)
         buckets[bucket, 2], buckets[last, 0] = room, free + room
         return
-    some, where = np.empty_like(members), np.empty_like(places)
-    for slot in range(len(members)):
-        some[slot] = members[slot]
-        for axis in range(places.shape[1]):
-            where[slot, axis] = places[slot, axis]
+    some, where = members.copy(), places.copy()
     free = 0
     for one in range(last):
         _move_bucket(buckets, one, some, where, free, members, places)
@@ -533,25 +569,22 @@ def near_now(
     """Write which members are in reach of a place, in their order, and the ways to them, shape
     (axes, members); return how many.
 
-    No arrays are passed on: that would take longer than the search.
+    No array has a name of its own, nor is passed on: numba would count each reference, which takes
+    as long as the search.
     """
-    axes, frame, sizes, reach = len(place), cells.frame, cells.sizes, cells.reach
-    buckets, members, cell_of = cells.buckets, cells.members, cells.cells
-    places, names, is_dense = cells.places, cells.names, cells.is_dense
-    name, met = cells.own_names[own], np.uintp(
-        0
-    )  # numbers without a sign, as slots are
-    counts = np.int64(frame[1, 0]), np.int64(frame[1, 1]), np.int64(frame[1, 2])
-    is_known = True
-    for axis in range(axes):
-        is_known = is_known and np.isfinite(place[axis])
-    x = y = z = 0
-    if is_known:
-        if axes == 3:
-            x = _cell_along(frame[0, 0], counts[0], place[0])
-        y = _cell_along(frame[0, 1], counts[1], place[axes - 2])
-        z = _cell_along(frame[0, 2], counts[2], place[axes - 1])
-    for i in range(_begin(counts[0]), _end(counts[0]) if is_known else -1):
+    axes, reach = len(place), cells.reach
+    is_dense = cells.is_dense
+    edges, counts, last = *_frame(cells.frame), len(cells.buckets) - 1
+    is_within, bucket, cell = _find_cell(edges, counts, is_dense, last, _deep(place))
+    x, y, z = cell
+    is_one, name = len(cells.names) == 0, np.uint64(own)
+    if not is_one:
+        name = cells.own_names[own]
+    is_plain = is_one and is_dense and is_within and cells.buckets[last, 1] == 0
+    is_plain = is_plain and min(counts[1], counts[2]) > 3
+    is_plain = is_plain and (axes == 2 or counts[0] > 3)
+    met = np.uintp(0)  # numbers without a sign, as slots are
+    for i in range(_begin(counts[0]), _end(counts[0]) if bucket >= 0 else -1):
         a = _moved(x + i, counts[0])
         for j in range(_begin(counts[1]), _end(counts[1])):
             b = _moved(y + j, counts[1])
@@ -559,36 +592,51 @@ def near_now(
                 c = _moved(z + k, counts[2])
                 bucket = (a * counts[1] + b) * counts[2] + c
                 if not is_dense:
-                    bucket = _bucket(len(buckets) - 1, a, b, c)
-                low, count = np.uintp(buckets[bucket, 0]), np.uintp(buckets[bucket, 1])
+                    bucket = _bucket(last, a, b, c)
+                low, count = np.uintp(cells.buckets[bucket, 0]), np.uintp(
+                    cells.buckets[bucket, 1]
+                )
+                if is_plain and a - x == i and b - y == j and c - z == k:
+                    for slot in range(low, low + count):  # no way leads around
+                        member = cells.members[slot]
+                        square = place[0] - place[0]
+                        for axis in range(axes):
+                            apart = cells.places[slot, axis] - place[axis]
+                            square = square + apart * apart
+                            ways[axis, met] = apart
+                        found[met] = member
+                        met += np.uintp((square <= reach) & (member != own))
+                    continue
                 for slot in range(low, low + count):
-                    member = members[slot]
+                    member = cells.members[slot]
                     square = place[0] - place[0]
                     for axis in range(axes):
-                        apart = places[slot, axis] - place[axis]
-                        if abs(apart) > sizes[1, axis]:
-                            size = sizes[0, axis]
+                        apart = cells.places[slot, axis] - place[axis]
+                        if abs(apart) > cells.sizes[1, axis]:
+                            size = cells.sizes[0, axis]
                             apart = apart - size * np.rint(apart / size)
                         square = square + apart * apart
                         ways[axis, met] = apart
                     found[met] = member
                     is_here = is_dense or (
-                        cell_of[member, 1] == b
-                        and cell_of[member, 2] == c
-                        and cell_of[member, 0] == a
+                        cells.cells[member, 1] == b
+                        and cells.cells[member, 2] == c
+                        and cells.cells[member, 0] == a
                     )
-                    is_met = (square <= reach) & (names[member] != name) & is_here
+                    its_name = np.uint64(member) if is_one else cells.names[member]
+                    is_met = (square <= reach) & (its_name != name) & is_here
                     met += np.uintp(is_met)
     return int(np.int64(met))
 
 
 @kernel(forceinline=True)
 def _cell_along(edge: Any, count: Any, x: Any) -> Any:
-    cell = np.floor(np.float64(x) / edge)
+    """Return whether a place is inside of an axis, and its cell."""
+    cell, is_within = np.floor(np.float64(x) / edge), True
     if count > 0 and not 0.0 <= cell < count:
-        cell = cell % np.float64(count)
+        cell, is_within = cell % np.float64(count), False
     known = cell if cell == cell else 0.0
-    return np.int64(min(max(known, -FARTHEST_CELL), FARTHEST_CELL))
+    return is_within, np.int64(min(max(known, -FARTHEST_CELL), FARTHEST_CELL))
 
 
 @kernel(forceinline=True)

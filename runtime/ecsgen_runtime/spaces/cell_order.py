@@ -22,6 +22,8 @@ Places = NDArray[Any]
 """f32 or f64, shape (axes, k)."""
 CellNumbers = NDArray[np.int64]
 PlaceNames = NDArray[np.uint64]
+NO_NAMES: Final = np.empty(0, np.uint64)
+"""Of one set, whose members ask each other."""
 
 WIDER: Final = 1.001
 """Edges over the radius, so that no two places in reach are further than a cell apart, rounded
@@ -280,9 +282,10 @@ class TurnCells:
         "_edges",
         "_names",
         "_numbers",
+        "_other_names",
         "_reach",
         "_steps",
-        "names",
+        "most",
         "places",
         "sizes",
     )
@@ -298,8 +301,9 @@ class TurnCells:
     ) -> None:
         self.places = places
         """Where members are now, shape (axes, members); NaN of those who are in no cell."""
-        self.names = other_names
-        self._names = names
+        self.most = places.shape[1]
+        """How many members there are."""
+        self._names, self._other_names = names, other_names
         self._numbers = numbers.tolist()
         grid = grid_of(radius, wrap, places.dtype.type)
         self._edges, self._counts, self._reach, self.sizes = grid
@@ -344,7 +348,8 @@ class TurnCells:
             apart = self.places[axis].take(members) - x
             take_around(apart, *self._around_axes[axis])
             square = apart * apart if square is None else square + apart * apart
-        is_other = self.names.take(members) != self._names[own]
+        is_one, names = not len(self._names), self._other_names
+        is_other = members != own if is_one else names.take(members) != self._names[own]
         near = members[(square <= self._reach) & is_other]
         found[: len(near)] = near
         return len(near)

@@ -18,7 +18,7 @@ from ..per_class import NO_SLOTS
 from ..placement import NO_ROWS
 from ..policies.owners import Owned
 from ..typed import NamedTuple
-from .cell_order import CellNumbers, PlaceNames, Places
+from .cell_order import NO_NAMES, CellNumbers, PlaceNames, Places
 from .search import NearSearch
 
 
@@ -196,7 +196,7 @@ NearGiven = tuple[Places, Places, float, tuple[float, ...], bool, NearNames | No
 """Who asks, who is asked, the radius, the wrap, whether they are one set, and their names."""
 TurnGiven = tuple[Places, CellNumbers, PlaceNames, PlaceNames, float, tuple[float, ...]]
 """Places of members, NaN of those whom nobody sees; which member each row of the manager is, -1 for
-none; the names of those who ask, and of members; the radius, and the wrap."""
+none; the names of those who ask, and of members, if they are two sets; the radius, and the wrap."""
 
 
 def joined_given(
@@ -230,11 +230,10 @@ def turn_given(kernel: str, manager: Spaced, radius: SupportsFloat) -> TurnGiven
     """Return where the rows of a manager are, who ask each other; ValueError for the radius."""
     n = manager.data._n
     places, seen, reach, wrap = manager._near_given(kernel, radius, n)
-    names = np.arange(seen.shape[1], dtype=np.uint64)
     numbers = np.arange(n)
     if seen is not places:
         numbers = _numbers(manager, numbers)
-    return seen, numbers, names[:n], names, reach, wrap
+    return seen, numbers, NO_NAMES, NO_NAMES, reach, wrap
 
 
 def joined_turn_given(
@@ -252,8 +251,8 @@ def joined_turn_given(
     found = joined_given(kernel, manager, radius, asking, members, hidden)
     _, places, reach, wrap, _, names = found
     met = asking if members is None else members
-    same = np.arange(len(met), dtype=np.uint64)
-    return places, _numbers(manager, met, hidden), *(names or (same, same)), reach, wrap
+    one, other = names or (NO_NAMES, NO_NAMES)
+    return places, _numbers(manager, met, hidden), one, other, reach, wrap
 
 
 def _numbers(
