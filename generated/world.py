@@ -345,7 +345,7 @@ def _strike_kernel(
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(len(cells_now.names) + 1, np.intp)
+    found = np.empty(cells_now.most + 1, np.intp)
     for i in order:
         boid_row = row_at(boid_rows, i)
         boid_j = 2 * boid_row
@@ -449,7 +449,7 @@ def _spread_kernel(
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(len(cells_now.names) + 1, np.intp)
+    found = np.empty(cells_now.most + 1, np.intp)
     for i in order:
         boid_row = row_at(boid_rows, i)
         boid_j = 2 * boid_row
@@ -494,7 +494,7 @@ def _dodge_kernel(
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(len(cells_now.names) + 1, np.intp)
+    found = np.empty(cells_now.most + 1, np.intp)
     for i in order:
         j = 2 * i
         x = boid_position[j]

@@ -325,3 +325,26 @@ def test_parents_that_are_not_active_are_read_as_they_are() -> None:
 def test_there_may_be_no_rows() -> None:
     world = world_package(SCHEMA, "kernel_levels").Wood()
     assert ran(world) == b"[]"
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_roots_are_compared_as_squares(kind: Any) -> None:
+    """Distances are compared without their roots: none is on the other side then."""
+    pytest.importorskip("numba")
+    from ecsgen_runtime.compiled.arithmetic import square_of, square_within
+
+    rng, info = np.random.default_rng(3), np.finfo(kind)
+    exponents = rng.uniform(np.log2(info.smallest_subnormal), np.log2(info.max) - 1, 300)
+    special = [0.0, -0.0, -1.0, 1.0, 2.0, 3.0, np.inf, -np.inf, np.nan]
+    limits = [info.max, info.tiny, info.smallest_subnormal]
+    roots = np.array([*special, *limits, *np.exp2(exponents), *rng.random(300)], kind)
+    with np.errstate(all="ignore"):
+        for root in roots:
+            squares = [root * root, square_of(root), square_within(root), 0.0, info.max, np.inf]
+            for square in np.array(squares, kind):
+                below = np.nextafter(square, kind(-1))
+                for near in np.maximum(
+                    [below, square, np.nextafter(square, kind(np.inf))], kind(0)
+                ):
+                    assert (np.sqrt(near) < root) == (near < square_of(root)), (near, root)
+                    assert (np.sqrt(near) <= root) == (near <= square_within(root)), (near, root)

@@ -42,12 +42,12 @@ def _comparison(node: Operation, operands: list[Code]) -> Code:
         return Code(sides, Level.COMPARISON)
     sign = node.name
     if scalars[0] in UNSIGNED:
-        left, right, sign = right, left, _TURNED.get(sign, sign)
+        left, right, sign = right, left, TURNED.get(sign, sign)
     found = called(_MIXED[_OPPOSITE.get(sign, sign)], left, right)
     return Code(f"not {found.text}", Level.NOT) if sign in _OPPOSITE else found
 
 
-_TURNED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+TURNED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPPOSITE: Final = {">": "<=", ">=": "<", "!=": "=="}
 _MIXED: Final = {"<": "less_than_unsigned", "<=": "at_most_unsigned", "==": "equals_unsigned"}
 """Comparisons of a signed integer with a u64."""

@@ -35,7 +35,8 @@ from ecsgen.render.loops.elements import element_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type, cells_of
 from ecsgen.render.loops.grid_near import Grids, OnGrid
 from ecsgen.render.loops.loop_fates import LoopFates
-from ecsgen.render.loops.near import Neighbours, Now, Questions
+from ecsgen.render.loops.near import Neighbours, Now
+from ecsgen.render.loops.questions import Questions, asked_along
 from ecsgen.render.loops.row_lookup import Lookups
 from ecsgen.render.loops.stencil import Stencil, StencilQuestions
 from ecsgen.render.loops.values import (
@@ -282,7 +283,7 @@ class LoopBody(Emitter):
 
     def run(self, statements: Sequence[form.Statement]) -> None:
         """Write what statements do."""
-        for one in statements:
+        for place, one in enumerate(statements):
             match one:
                 case form.Say():
                     if not self.is_flat:
@@ -299,13 +300,8 @@ class LoopBody(Emitter):
                 case form.List():
                     self.write(*self._nears[one.near].listed(self))
                 case form.Ask():
-                    near = self._nears[one.question.near]
-                    asking = (
-                        StencilQuestions(self, near)
-                        if isinstance(near, Stencil)
-                        else Questions(self, near)
-                    )
-                    self.locals_[one.to.name] = asking.answer(one)
+                    if one.to.name not in self.locals_:  # not asked along with another one
+                        self._ask(one, statements[place + 1 :])
                 case form.Pick():
                     self.locals_[one.to.name] = self._pick(one)
                 case form.Set():
@@ -326,6 +322,23 @@ class LoopBody(Emitter):
                     self._hear(one.bearer)
                 case form.Send():
                     self._send(one)
+
+    def _ask(self, first: form.Ask, later: Sequence[form.Statement]) -> None:
+        near = self._nears[first.question.near]
+        asking, asked = Questions(self, near), [first, *asked_along(first, later)]
+        if isinstance(near, Stencil):
+            asking, asked = StencilQuestions(self, near), [first]
+        answers = asking.answer(*asked)
+        self.locals_ |= {one.to.name: answer for one, answer in zip(asked, answers, strict=True)}
+
+    def value(self, node: Expression) -> Value:
+        if isinstance(node, Operation):
+            for one in node.operands:
+                if isinstance(one, Distance) and (
+                    found := self._nears[one.near].compared(node, self)
+                ):
+                    return found
+        return super().value(node)
 
     def _move(self, row: str, place: Value) -> None:
         """Let a row be where its place is now."""

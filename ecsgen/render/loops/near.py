@@ -1,29 +1,26 @@
 """Neighbours in loops: whom a row asks, how those in reach are listed, what they have, as all was
-before the kernel, or as it is now; and questions, for each of which there is a loop over them."""
+before the kernel, or as it is now."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from ecsgen.kernels.form import Ask
 from ecsgen.model.programs import (
+    Argument,
+    Constant,
     Distance,
     Expression,
-    Local,
     Offset,
+    Operation,
     OtherField,
-    Question,
-    Tick,
-    walk,
 )
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernels.sources import Asked
-from ecsgen.render.loops.code import Code, Level, called, cut
-from ecsgen.render.loops.elements import arithmetic, extreme_of
+from ecsgen.render.loops.code import Code, Level, called, infix
+from ecsgen.render.loops.elements import TURNED
 from ecsgen.render.loops.frame import LoopFrame, Parameter, cells_of
-from ecsgen.render.loops.values import UNROLLED, Emitter, Place, Value, plus, uniform
+from ecsgen.render.loops.values import UNROLLED, Value, plus, uniform
 
 if TYPE_CHECKING:
     from ecsgen.render.loops.loop_body import LoopBody
@@ -106,6 +103,10 @@ class Neighbours(ABC):
     def _has(self, node: OtherField) -> Value:
         """What a neighbour has in a field."""
 
+    def compared(self, node: Operation, body: LoopBody) -> Value | None:
+        """A comparison that is quicker in other words than its own."""
+        return None
+
     @abstractmethod
     def setup(self) -> list[str]:
         """The statements before the loop, once all of it is written."""
@@ -155,6 +156,23 @@ class InSpace(Neighbours):
                 lines.append(f"if abs({apart}) > {half}:")
                 lines.append(f"    {apart} = {apart} - {size} * np.rint({apart} / {size})")
         return lines
+
+    def compared(self, node: Operation, body: LoopBody) -> Value | None:
+        """Of a distance with what is the same for all rows: its square, of which no root has to be
+        drawn then, with the least one whose root is as far."""
+        (one, other), sign = node.operands, node.name
+        if not isinstance(one, Distance):
+            one, other, sign = other, one, TURNED.get(sign, "")
+        is_fixed = isinstance(other, Constant) or (isinstance(other, Argument) and not other.each)
+        if self._frame.is_plain or sign not in TURNED or one.type != other.type or not is_fixed:
+            return None
+        bound = body.value(other).at(0).text
+        made = "square_of" if sign in ("<", ">=") else "square_within"
+        name = f"{other.name}_square" if isinstance(other, Argument) else "square"
+        square = self._frame.ready(name, f"{made}({bound})")
+        return uniform(
+            node.type, infix(sign, Level.COMPARISON, Code(self.square, Level.SUM), Code(square))
+        )
 
     def _measured(self, sizes: str) -> list[str]:
         """The statements that name the sizes of axes."""
@@ -305,224 +323,3 @@ class Now(InSpace):
         """The statement after which a row is where its place is now."""
         axes = ", ".join(place.at(axis).text for axis in range(place.type.elements))
         return f"move_to({self._cells}, {row}, ({axes}))"
-
-
-class Questions:
-    """What a kernel's rows ask: a loop over those in reach for each question."""
-
-    def __init__(self, emit: Emitter, near: Neighbours) -> None:
-        self._emit = emit
-        self._near = near
-        self._found, self._count = near.found, near.count
-
-    def answer(self, node: Ask) -> Value:
-        """The statements that ask, and the answers."""
-        question, type_ = node.question, node.to.type
-        value = question.value
-        if question.where is not None and not question.keys:
-            self._leave_out(question.where)
-        if value is None:
-            return uniform(type_, called("np.int64", Code(self._count)))
-        match question.how:
-            case "nearest":
-                return self._nearest(type_, value)
-            case "count":
-                return self._counted(type_, value)
-            case "min" | "max":
-                return self._extreme(type_, question.how, value)
-            case "choice":
-                return self._chosen(type_, value, question.number)
-            case "min_by" | "max_by":
-                self._keep_best(question)
-                return self._chosen(type_, value, question.number)
-        return self._added(type_, question.how, value)
-
-    def _leave_out(self, where: Expression) -> None:
-        """Statements that list those for which a condition is true."""
-        emit = self._emit
-        some, count = self._list("some"), emit.names.take("how_many")
-        emit.write(f"{count} = 0")
-        for variable in self._each(where):
-            met = self._which(variable)
-            with emit.block(f"if {emit.value(where).at(0).text}"):
-                emit.write(f"{some}[{count}] = {met}", f"{count} += 1")
-        self._found, self._count = some, count
-
-    def _list(self, name: str) -> str:
-        """Working memory for a list of neighbours."""
-        made = self._emit.names.take(name)
-        if self._near.is_python:
-            self._emit.write(f"{made} = [0] * {self._count}")
-        else:
-            self._emit.arrays.append(f"{made} = np.empty_like({self._near.found})")
-        return made
-
-    def _keep_best(self, question: Question) -> None:
-        """Statements that list those whose keys are the greatest, or the least, all equal ones: of
-        most only the first key is looked at, and the condition of those who would be best."""
-        emit, near = self._emit, self._near
-        order = "ranks_above" if question.how == "max_by" else "ranks_below"
-        keys, where = question.keys, question.where
-        ties, count, rank = self._list("ties"), *map(emit.names.take, ("tied", "rank"))
-        held = [emit.variables(key.type, "best").at(0).text for key in keys]
-        emit.write(f"{count} = 0")
-        for key, best in zip(keys, held, strict=True):
-            zero = "0" if near.is_python else cut(self._zero(key.type), key.type.scalar).text
-            emit.write(f"{best} = {zero}")
-        codes: list[str] = []
-        with emit.over(self._count, "f") as variable:
-            met, is_on_the_way = self._which(variable), _is_far(keys[0])
-            self._meet(met, *keys[:1])
-            for key, best in zip(keys, held, strict=True):
-                if codes and not is_on_the_way and _is_far(key):
-                    emit.write(*near.way())
-                    is_on_the_way = True
-                code = self._named_key(key)
-                ranked = f"{order}({code}, {best})"
-                if codes:
-                    emit.write(f"if {rank} == 0:", f"    {rank} = {ranked}")
-                else:
-                    nan = f"{code} != {code} or " if key.type.is_float else ""
-                    emit.write(f"{rank} = 1 if {count} == 0 else {ranked}")
-                codes.append(code)
-                test = f"{nan}{rank} < 0" if len(codes) == 1 else f"{rank} < 0"
-                emit.write(f"if {test}:", "    continue")
-            if where is not None:
-                if not is_on_the_way and _is_far(where):
-                    emit.write(*near.way())
-                emit.write(f"if not ({emit.value(where).at(0).text}):", "    continue")
-            with emit.block(f"if {rank} > 0"):
-                pairs = zip(held, codes, strict=True)
-                emit.write(f"{count} = 0", *(f"{best} = {code}" for best, code in pairs))
-            emit.write(f"{ties}[{count}] = {met}", f"{count} += 1")
-        self._found, self._count = ties, count
-
-    def _named_key(self, key: Expression) -> str:
-        """The variable with a key: Python's own number where lists are, of which many are compared
-        in the time of one of numpy's."""
-        emit, value = self._emit, self._emit.value(key)
-        may_be_own = key.type.is_bool or any(isinstance(n, Local | Tick) for n in walk(key))
-        if may_be_own or not self._near.is_python:
-            return emit.kept(value).at(0).text
-        code = cut(value.at(0), key.type.scalar).within(Level.ATOM)
-        return emit.assign(Code(f"{code}.item()"), "key").text
-
-    def _chosen(self, type_: Type, value: Expression, number: int) -> Value:
-        """That of one of them by chance."""
-        emit, owner = self._emit, self._near.owner_met(value)
-        held = self._start("chosen", type_, cut(self._zero(type_), type_.scalar))
-        row = emit.row_of_chosen(owner, held) if owner else ""
-        with emit.block(f"if {self._count} > 0"):
-            drawn = emit.assign(Code(emit.drawn_place(number, self._count)), "drawn")
-            self._meet(self._which(drawn.text), value)
-            emit.store(emit.value(value), held)
-            if row:
-                emit.write(f"{row} = {self._near.place}")
-        return held
-
-    def _start(self, name: str, type_: Type, code: Code) -> Value:
-        """New variables that all begin with a number."""
-        held = self._emit.variables(type_, name)
-        self._emit.store(uniform(Type(type_.scalar), code), held)
-        return held
-
-    def _zero(self, type_: Type) -> Code:
-        return self._near.zero(type_)
-
-    def _each(self, *values: Expression) -> Iterator[str]:
-        """Begin the statements for each neighbour in reach; gives the variable that counts them."""
-        with self._emit.over(self._count, "f") as variable:
-            self._meet(self._which(variable), *values)
-            yield variable
-
-    def _meet(self, which: str, *values: Expression) -> None:
-        """Statements that begin with a neighbour."""
-        near = self._near
-        if near.ways:
-            near.at = which
-            which = f"{near.found}[{which}]"
-        is_far = any(map(_is_far, values))
-        self._emit.write(f"{near.place} = {which}", *(near.way() if is_far else []))
-
-    def _which(self, variable: str) -> str:
-        """The expression for one of a list: where it is among all in reach if they have ways."""
-        if self._near.ways and self._found == self._near.found:
-            return variable
-        return f"{self._found}[{variable}]"
-
-    def _counted(self, type_: Type, value: Expression) -> Value:
-        emit, is_python = self._emit, self._near.is_python
-        held = self._start("number", type_, Code("0") if is_python else self._zero(type_))
-        number = held.at(0).text
-        for _ in self._each(value):
-            test = emit.value(value).at(0)
-            if is_python:  # whose own integers are added in no time
-                emit.write(f"if {test.text}:", f"    {number} += 1")
-            else:
-                emit.write(f"{number} += 1 if {test.within(Level.OR)} else 0")
-        if is_python:
-            emit.write(f"{number} = np.int64({number})")
-        return held
-
-    def _added(self, type_: Type, how: str, value: Expression) -> Value:
-        """Floats in f64, one after the other."""
-        is_float = type_.is_float
-        total = type_.of_scalar("f64") if is_float else type_
-        one = Type(total.scalar)
-        held = self._start("mean" if how == "mean" else "total", total, self._zero(total))
-
-        def add(there: Code, code: Code) -> str:
-            code = cut(code, value.type.scalar)
-            if value.type.scalar != total.scalar:
-                code = called(SCALARS[total.scalar].numpy, code)
-            return arithmetic("+", one, there, code).text
-
-        for _ in self._each(value):
-            self._emit.change(held, self._emit.value(value), add)
-
-        def at(place: Place) -> Code:
-            code = held.at(place)
-            if how == "mean":
-                code = Code(f"{code.text} / {self._count}", Level.PRODUCT)
-            return code if type_.scalar == "f64" or not is_float else called("np.float32", code)
-
-        return self._emit.stored(Value(type_, at), "asked")
-
-    def _extreme(self, type_: Type, how: str, value: Expression) -> Value:
-        nan = Code(f"{SCALARS[type_.scalar].numpy}(np.nan)")
-        none = nan if type_.is_float else self._zero(type_)
-        held = self._start("least" if how == "min" else "greatest", type_, cut(none, type_.scalar))
-        one = Type(type_.scalar)
-        for variable in self._each(value):
-
-            def choose(there: Code, code: Code, which: str = variable) -> str:
-                code = cut(code, one.scalar)
-                other = cut(extreme_of(how, one, there, code), one.scalar)
-                return self._if_first(which, code, other)
-
-            self._emit.change(held, self._emit.named(self._emit.value(value)), choose)
-        return held
-
-    def _if_first(self, variable: str, code: Code, other: Code) -> str:
-        """The expression for one thing of the first neighbour, and another of those that follow."""
-        return f"{code.within(Level.OR)} if {variable} == 0 else {other.text}"
-
-    def _nearest(self, type_: Type, value: Expression) -> Value:
-        emit, near = self._emit, self._near
-        held = self._start("nearest", type_, cut(self._zero(type_), type_.scalar))
-        first = emit.assign(Code(self._count), "first").text
-        least = emit.assign(Code(f"{SCALARS[near.scalar].numpy}(0)"), "closest").text
-        square = emit.names.take("square")
-        for variable in self._each(Offset(Type(near.scalar, (near.axes,)))):
-            emit.write(f"{square} = {near.square}")
-            with emit.block(f"if {variable} == 0 or {square} < {least}"):
-                emit.write(f"{first} = {variable}", f"{least} = {square}")
-        with emit.block(f"if {first} < {self._count}"):
-            self._meet(self._which(first), value)
-            emit.store(emit.value(value), held)
-        return held
-
-
-def _is_far(value: Expression) -> bool:
-    """Whether it needs the way to a neighbour."""
-    return any(isinstance(node, Offset | Distance) for node in walk(value))

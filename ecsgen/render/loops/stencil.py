@@ -25,7 +25,8 @@ from ecsgen.model.programs import (
 from ecsgen.model.types import Type
 from ecsgen.render.loops.code import Code, Level
 from ecsgen.render.loops.frame import LoopFrame, cells_of
-from ecsgen.render.loops.near import Neighbours, Questions
+from ecsgen.render.loops.near import Neighbours
+from ecsgen.render.loops.questions import Questions
 from ecsgen.render.loops.values import Emitter, Value, uniform
 
 if TYPE_CHECKING:
@@ -178,15 +179,13 @@ class StencilQuestions(Questions):
         self._mean = near.mean
         self._count = str(len(near.offsets_met))
 
-    def answer(self, node: Ask) -> Value:
+    def answer(self, node: Ask, *others: Ask) -> list[Value]:
         """The statements that ask, and the answers."""
         question = node.question
-        if question.how != "count":
-            return super().answer(node)
         tests = [one for one in (question.value, question.where) if one is not None]
-        if not tests:
-            return uniform(node.to.type, Code(f"np.int64({self._count})", Level.CALL))
-        return self._counted_in_bytes(tests)
+        if question.how != "count" or not tests:
+            return super().answer(node)
+        return [self._counted_in_bytes(tests)]
 
     def _counted_in_bytes(self, tests: list[Expression]) -> Value:
         """For how many: sums of bools in bytes, which loops add many of at once."""

@@ -65,6 +65,31 @@ def floor_divide(a: Any, b: Any) -> Any:
 
 
 @kernel()
+def square_of(root: Any) -> Any:
+    """Return the least number whose square root, as it is rounded, is not less than one: who is
+    compared with it needs no root."""
+    if root <= 0:
+        return type(root)(0)
+    none, square = type(root)(0), root * root
+    while np.sqrt(square) < root:
+        square = np.nextafter(square, type(root)(np.inf))
+    while square > 0 and np.sqrt(np.nextafter(square, none)) >= root:
+        square = np.nextafter(square, none)
+    return square
+
+
+@kernel()
+def square_within(root: Any) -> Any:
+    """Return the greatest number whose square root is not greater than one; -1 for none."""
+    if root < 0:
+        return type(root)(-1)
+    if root == np.inf:
+        return root
+    beyond = square_of(np.nextafter(root, type(root)(np.inf)))
+    return np.nextafter(beyond, type(root)(0))
+
+
+@kernel()
 def less_than_unsigned(a: Any, b: Any) -> Any:
     """Return whether a signed integer is less than a u64; numba would compare them as floats."""
     return a < 0 or np.uint64(a) < b

@@ -9,14 +9,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..entity_manager import Entities
 from ..grids.cells import GridManager
 from ..grids.crowds import empty_cells as plain_empty_cells
 from ..grids.crowds import rows_alive
 from ..grids.grid_layout import GridLayout, offsets
 from ..grids.standing import Standing
 from ..handles import RowArray
-from ..policies.destroy import Callback, Gc
 from ..policies.packed import Packed
 from ..typed import NamedTuple
 from .kernel import kernel
@@ -299,7 +297,7 @@ def choosable_rows(manager: Any) -> tuple[int, RowArray]:
     """Return how many rows of living entities there are, active ones, and these, of which only the
     first is there if they follow each other; O(1) if nobody is dead, else O(n)."""
     data = manager.data
-    if _has_no_dead(manager, manager._entities) and isinstance(manager, Packed):
+    if manager._has_no_dead and isinstance(manager, Packed):
         return getattr(data, "_n_active", data._n), _ALL_ROWS
     rows = rows_alive(manager)
     return len(rows), rows
@@ -309,17 +307,12 @@ _Handles = NDArray[np.uint64]
 _NOBODY: Final = np.empty(0, np.uint64)
 
 
-def _has_no_dead(manager: Any, entities: Entities) -> bool:
-    """Whether no rows of dead entities are left, which stay where nobody follows deaths."""
-    return isinstance(manager, (Gc, Callback)) and entities._is_clean
-
-
 def _told(manager: Standing) -> tuple[_Handles, _Handles, _Handles, np.uint64]:
     """Return the cell of each row and its owner, who lives, and the bits of an entity's index."""
     data = manager.data
     ids = data._stand_ids[: data._n]
     entities = getattr(manager, "_entities", None)
-    if entities is None or _has_no_dead(manager, entities):
+    if entities is None or manager._has_no_dead:  # type: ignore[attr-defined]  # owned rows
         return ids, _NOBODY, _NOBODY, np.uint64(0)
     owners = data._entity_column[: data._n]  # type: ignore[attr-defined]  # of owned rows
     return ids, owners, entities._handles, np.uint64(entities._LAYOUT.INDEX_MASK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, Final, TypeAlias
 
@@ -368,15 +369,16 @@ def turn_cells(
     wrap: Sequence[float],
 ) -> TurnCells:
     """Return the cells of what `turn_given` returns; O(k)."""
-    grid, count = grid_of(radius, wrap, places.dtype.type), places.shape[1]
-    more = 3 - len(wrap)
+    kind: Any = places.dtype.type
+    grid, frame = _frame_of(radius, tuple(wrap), kind)
+    count = places.shape[1]
     buckets, cells_in_all = 1 << max(2, (2 * count).bit_length()), prod(grid.counts)
     is_dense = 0 < cells_in_all <= 2 * buckets  # 0 of an open axis
     if is_dense:
         buckets = cells_in_all
     slots = 4 * count + 2 * _SPARE * (buckets + 1)  # twice those at first, and a move's
     cells = TurnCells(
-        np.array([[np.inf] * more + [*grid.edges], [1] * more + [*grid.counts]]),
+        frame,
         grid.sizes,
         grid.reach,
         count,
@@ -393,11 +395,20 @@ def turn_cells(
     return cells
 
 
+@lru_cache(16)
+def _frame_of(
+    radius: float, wrap: tuple[float, ...], kind: Any
+) -> tuple[Grid, NDArray[np.float64]]:
+    grid, more = grid_of(radius, wrap, kind), 3 - len(wrap)
+    edges, counts = [np.inf] * more + [*grid.edges], [1] * more + [*grid.counts]
+    return grid, np.array([edges, counts])
+
+
 @kernel()
 def _enter_all(cells: TurnCells, places: Places) -> None:
     axes, cell_of, buckets = len(places), cells.cells, cells.buckets
-    edges, counts, is_dense = *_frame(cells.frame), cells.is_dense
-    last = len(buckets) - 1
+    edges, counts = _frame(cells.frame)
+    is_dense, last = cells.is_dense, len(buckets) - 1
     for member in range(places.shape[1]):
         y, z = places[axes - 2, member], places[axes - 1, member]
         place = (places[0, member] if axes == 3 else y - y), y, z
@@ -429,40 +440,33 @@ def _frame(frame: Any) -> Any:
 
 @kernel(forceinline=True)
 def _find_cell(edges: Any, counts: Any, is_dense: Any, buckets: Any, place: Any) -> Any:
-    """Return whether a place along three axes is inside of those that are wrapped, its bucket, -1
-    if it is not finite, and its cell."""
-    are_known = (
-        np.isfinite(place[0]) and np.isfinite(place[1]) and np.isfinite(place[2])
+    """Return whether a place along two or three axes is inside of those that are wrapped, its
+    bucket, -1 if it is not finite, and its cell."""
+    axes = len(place)
+    is_in_x, x, is_known = True, 0, True
+    if axes == 3:
+        is_known = np.isfinite(place[0])
+        is_in_x, x = _cell_along(edges[0], counts[0], place[0])
+    is_known = (
+        is_known and np.isfinite(place[axes - 2]) and np.isfinite(place[axes - 1])
     )
-    if not are_known:
-        return False, -1, (0, 0, 0)
-    is_in_x, x = _cell_along(edges[0], counts[0], place[0])
-    is_in_y, y = _cell_along(edges[1], counts[1], place[1])
-    is_in_z, z = _cell_along(edges[2], counts[2], place[2])
+    is_in_y, y = _cell_along(edges[1], counts[1], place[axes - 2])
+    is_in_z, z = _cell_along(edges[2], counts[2], place[axes - 1])
     bucket = (x * counts[1] + y) * counts[2] + z
     if not is_dense:
         bucket = _bucket(buckets, x, y, z)
-    return is_in_x and is_in_y and is_in_z, bucket, (x, y, z)
+    is_within = is_in_x and is_in_y and is_in_z
+    return is_within, bucket if is_known else -1, (x, y, z)
 
 
 @kernel(forceinline=True)
-def _deep(place: Any) -> Any:
-    """Return a place along three axes."""
-    axes = len(place)
-    first = place[0] if axes == 3 else place[0] - place[0]
-    return first, place[axes - 2], place[axes - 1]
-
-
-@kernel()
 def move_to(cells: TurnCells, row: int, place: Sequence[Any]) -> None:
     """Let a row, which has another place now, go to its cell; to the end if that is another."""
     member, last = cells.numbers[row], len(cells.buckets) - 1
     if member < 0:
         return
     edges, counts = _frame(cells.frame)
-    is_within, new, there = _find_cell(
-        edges, counts, cells.is_dense, last, _deep(place)
-    )
+    is_within, new, there = _find_cell(edges, counts, cells.is_dense, last, place)
     old = cells.cells[member, 3]
     if (
         new == old >= 0
@@ -562,7 +566,7 @@ def leave_space(cells: TurnCells, row: int) -> None:
         cells.numbers[row] = -1
 
 
-@kernel()
+@kernel(forceinline=True)
 def near_now(
     cells: TurnCells, own: int, place: Sequence[Any], found: RowArray, ways: Places
 ) -> int:
@@ -574,8 +578,9 @@ def near_now(
     """
     axes, reach = len(place), cells.reach
     is_dense = cells.is_dense
-    edges, counts, last = *_frame(cells.frame), len(cells.buckets) - 1
-    is_within, bucket, cell = _find_cell(edges, counts, is_dense, last, _deep(place))
+    edges, counts = _frame(cells.frame)
+    last = len(cells.buckets) - 1
+    is_within, bucket, cell = _find_cell(edges, counts, is_dense, last, place)
     x, y, z = cell
     is_one, name = len(cells.names) == 0, np.uint64(own)
     if not is_one:

@@ -77,6 +77,11 @@ class Owned(Manager):
         return self._entities.dispatch
 
     @property
+    def _has_no_dead(self) -> bool:
+        """Whether no row is known to be a dead entity's, without a look at each; O(1)."""
+        return False
+
+    @property
     @abstractmethod
     def create(self) -> Callable[..., Instance]:
         """Give an entity an instance and return its row; O(1)."""

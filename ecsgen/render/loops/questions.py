@@ -1,0 +1,302 @@
+"""Questions in loops: what a kernel's rows ask those in reach, and what is made of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ecsgen.kernels import form
+from ecsgen.kernels.form import Ask
+from ecsgen.model.programs import Distance, Expression, Local, Offset, Question, Tick, walk
+from ecsgen.model.types import SCALARS, Type
+from ecsgen.render.loops.code import Code, Level, called, cut
+from ecsgen.render.loops.elements import arithmetic, extreme_of
+from ecsgen.render.loops.near import Neighbours
+from ecsgen.render.loops.values import Emitter, Place, Value, uniform
+
+ADDED_UP: Final = frozenset({"count", "sum", "mean"})
+"""To what each neighbour adds something, whatever the others do."""
+
+
+def asked_along(first: Ask, later: Sequence[form.Statement]) -> Iterator[Ask]:
+    """Questions to the same neighbours that may be asked in the same loop: nothing that they need
+    is known only after the first one's answer, and nobody writes anything before."""
+    made = {first.to.name}
+    for one in later if first.how in ADDED_UP else ():
+        match one:
+            case Ask(question=asked):
+                nodes = (n for part in (asked.value, asked.where) if part for n in walk(part))
+                is_ready = not any(isinstance(n, Local) and n.name in made for n in nodes)
+                if is_ready and asked.how in ADDED_UP and asked.near == first.question.near:
+                    yield one
+            case form.Set():
+                pass
+            case form.Say():
+                continue
+            case _:
+                return
+        made.add(one.to.name)
+
+
+class Tally:
+    """What neighbours add up to: how many, their sum or mean; floats in f64, one after the
+    other."""
+
+    def __init__(self, node: Ask, emit: Emitter, near: Neighbours) -> None:
+        self._question, self._type = node.question, node.to.type
+        self._emit, self._near = emit, near
+        self.parts = [one for one in (node.question.where, node.value) if one is not None]
+        """What each neighbour is asked; nothing if all of them count."""
+        self._many = near.count
+        if not self.parts:
+            return
+        is_count, is_mean = node.how == "count", node.how == "mean"
+        type_, wish = self._type, "number" if is_count else "mean" if is_mean else "total"
+        if type_.is_float:
+            type_ = type_.of_scalar("f64")
+        zero = Code("0") if is_count and near.is_python else near.zero(type_)
+        self._total = started(emit, wish, type_, zero)
+        if is_mean and node.question.where is not None:
+            self._many = emit.names.take("how_many")
+            emit.write(f"{self._many} = 0")
+
+    def add(self) -> None:
+        """The statements that add what the neighbour of now has."""
+        emit, question, parts = self._emit, self._question, self.parts
+        if question.how == "count":
+            self._count([emit.value(one).at(0) for one in parts])
+        elif question.where is None:
+            emit.change(self._total, emit.value(parts[0]), self._sum)
+        else:
+            with emit.block(f"if {emit.value(parts[0]).at(0).text}"):
+                emit.change(self._total, emit.value(parts[1]), self._sum)
+                if question.how == "mean":
+                    emit.write(f"{self._many} += 1")
+
+    def _count(self, tests: list[Code]) -> None:
+        test, number = tests[0], self._total.at(0).text
+        if len(tests) > 1:
+            test = Code(" and ".join(one.within(Level.AND) for one in tests), Level.AND)
+        if self._near.is_python:  # whose own integers are added in no time
+            self._emit.write(f"if {test.text}:", f"    {number} += 1")
+        else:
+            self._emit.write(f"{number} += 1 if {test.within(Level.OR)} else 0")
+
+    def _sum(self, there: Code, code: Code) -> str:
+        value = self._question.value
+        assert value is not None
+        code, total = cut(code, value.type.scalar), self._total.type.scalar
+        if value.type.scalar != total:
+            code = called(SCALARS[total].numpy, code)
+        return arithmetic("+", Type(total), there, code).text
+
+    def answer(self) -> Value:
+        """What it is at last."""
+        emit, type_ = self._emit, self._type
+        if not self.parts:
+            return uniform(type_, called("np.int64", Code(self._many)))
+        if self._question.how == "count":
+            if self._near.is_python:
+                number = self._total.at(0).text
+                emit.write(f"{number} = np.int64({number})")
+            return self._total
+        is_mean = self._question.how == "mean"
+        if not is_mean and type_.scalar == self._total.type.scalar:
+            return self._total
+
+        def at(place: Place) -> Code:
+            code = self._total.at(place)
+            if is_mean:
+                code = Code(f"{code.text} / {self._many}", Level.PRODUCT)
+            return called("np.float32", code) if type_.scalar == "f32" else code
+
+        return emit.stored(Value(type_, at), "asked")
+
+
+def started(emit: Emitter, name: str, type_: Type, code: Code) -> Value:
+    """New variables that all begin with a number."""
+    held = emit.variables(type_, name)
+    emit.store(uniform(Type(type_.scalar), code), held)
+    return held
+
+
+class Questions:
+    """What a kernel's rows ask: a loop over those in reach for each question, or for several."""
+
+    def __init__(self, emit: Emitter, near: Neighbours) -> None:
+        self._emit = emit
+        self._near = near
+        self._found, self._count = near.found, near.count
+
+    def answer(self, node: Ask, *others: Ask) -> list[Value]:
+        """The statements that ask, and the answers; of several questions that are `ADDED_UP`."""
+        question, type_, value = node.question, node.to.type, node.value
+        if question.how in ADDED_UP:
+            return self._added_up([Tally(one, self._emit, self._near) for one in (node, *others)])
+        assert value is not None  # only all are counted
+        if question.where is not None and not question.keys:
+            self._leave_out(question.where)
+        match question.how:
+            case "nearest":
+                return [self._nearest(type_, value)]
+            case "min" | "max":
+                return [self._extreme(type_, question.how, value)]
+            case "min_by" | "max_by":
+                self._keep_best(question)
+        return [self._chosen(type_, value, question.number)]
+
+    def _added_up(self, tallies: Sequence[Tally]) -> list[Value]:
+        """In one loop."""
+        looped = [tally for tally in tallies if tally.parts]
+        for _ in self._each(*(part for tally in looped for part in tally.parts)) if looped else ():
+            for tally in looped:
+                tally.add()
+        return [tally.answer() for tally in tallies]
+
+    def _leave_out(self, where: Expression) -> None:
+        """Statements that list those for which a condition is true."""
+        emit = self._emit
+        some, count = self._list("some"), emit.names.take("how_many")
+        emit.write(f"{count} = 0")
+        for variable in self._each(where):
+            met = self._which(variable)
+            with emit.block(f"if {emit.value(where).at(0).text}"):
+                emit.write(f"{some}[{count}] = {met}", f"{count} += 1")
+        self._found, self._count = some, count
+
+    def _list(self, name: str) -> str:
+        """Working memory for a list of neighbours."""
+        made = self._emit.names.take(name)
+        if self._near.is_python:
+            self._emit.write(f"{made} = [0] * {self._count}")
+        else:
+            self._emit.arrays.append(f"{made} = np.empty_like({self._near.found})")
+        return made
+
+    def _keep_best(self, question: Question) -> None:
+        """Statements that list those whose keys are the greatest, or the least, all equal ones: of
+        most only the first key is looked at, and the condition of those who would be best."""
+        emit, near = self._emit, self._near
+        order = "ranks_above" if question.how == "max_by" else "ranks_below"
+        keys, where = question.keys, question.where
+        ties, count, rank = self._list("ties"), *map(emit.names.take, ("tied", "rank"))
+        held = [emit.variables(key.type, "best").at(0).text for key in keys]
+        emit.write(f"{count} = 0")
+        for key, best in zip(keys, held, strict=True):
+            zero = "0" if near.is_python else cut(self._zero(key.type), key.type.scalar).text
+            emit.write(f"{best} = {zero}")
+        codes: list[str] = []
+        with emit.over(self._count, "f") as variable:
+            met, is_on_the_way = self._which(variable), _is_far(keys[0])
+            self._meet(met, *keys[:1])
+            for key, best in zip(keys, held, strict=True):
+                if codes and not is_on_the_way and _is_far(key):
+                    emit.write(*near.way())
+                    is_on_the_way = True
+                code = self._named_key(key)
+                ranked = f"{order}({code}, {best})"
+                if codes:
+                    emit.write(f"if {rank} == 0:", f"    {rank} = {ranked}")
+                else:
+                    nan = f"{code} != {code} or " if key.type.is_float else ""
+                    emit.write(f"{rank} = 1 if {count} == 0 else {ranked}")
+                codes.append(code)
+                test = f"{nan}{rank} < 0" if len(codes) == 1 else f"{rank} < 0"
+                emit.write(f"if {test}:", "    continue")
+            if where is not None:
+                if not is_on_the_way and _is_far(where):
+                    emit.write(*near.way())
+                emit.write(f"if not ({emit.value(where).at(0).text}):", "    continue")
+            with emit.block(f"if {rank} > 0"):
+                pairs = zip(held, codes, strict=True)
+                emit.write(f"{count} = 0", *(f"{best} = {code}" for best, code in pairs))
+            emit.write(f"{ties}[{count}] = {met}", f"{count} += 1")
+        self._found, self._count = ties, count
+
+    def _named_key(self, key: Expression) -> str:
+        """The variable with a key: Python's own number where lists are, of which many are compared
+        in the time of one of numpy's."""
+        emit, value = self._emit, self._emit.value(key)
+        may_be_own = key.type.is_bool or any(isinstance(n, Local | Tick) for n in walk(key))
+        if may_be_own or not self._near.is_python:
+            return emit.kept(value).at(0).text
+        code = cut(value.at(0), key.type.scalar).within(Level.ATOM)
+        return emit.assign(Code(f"{code}.item()"), "key").text
+
+    def _chosen(self, type_: Type, value: Expression, number: int) -> Value:
+        """That of one of them by chance."""
+        emit, owner = self._emit, self._near.owner_met(value)
+        held = started(self._emit, "chosen", type_, cut(self._zero(type_), type_.scalar))
+        row = emit.row_of_chosen(owner, held) if owner else ""
+        with emit.block(f"if {self._count} > 0"):
+            drawn = emit.assign(Code(emit.drawn_place(number, self._count)), "drawn")
+            self._meet(self._which(drawn.text), value)
+            emit.store(emit.value(value), held)
+            if row:
+                emit.write(f"{row} = {self._near.place}")
+        return held
+
+    def _zero(self, type_: Type) -> Code:
+        return self._near.zero(type_)
+
+    def _each(self, *values: Expression) -> Iterator[str]:
+        """Begin the statements for each neighbour in reach; gives the variable that counts them."""
+        with self._emit.over(self._count, "f") as variable:
+            self._meet(self._which(variable), *values)
+            yield variable
+
+    def _meet(self, which: str, *values: Expression) -> None:
+        """Statements that begin with a neighbour."""
+        near = self._near
+        if near.ways:
+            near.at = which
+            which = f"{near.found}[{which}]"
+        is_far = any(map(_is_far, values))
+        self._emit.write(f"{near.place} = {which}", *(near.way() if is_far else []))
+
+    def _which(self, variable: str) -> str:
+        """The expression for one of a list: where it is among all in reach if they have ways."""
+        if self._near.ways and self._found == self._near.found:
+            return variable
+        return f"{self._found}[{variable}]"
+
+    def _extreme(self, type_: Type, how: str, value: Expression) -> Value:
+        nan = Code(f"{SCALARS[type_.scalar].numpy}(np.nan)")
+        none = nan if type_.is_float else self._zero(type_)
+        held = started(
+            self._emit, "least" if how == "min" else "greatest", type_, cut(none, type_.scalar)
+        )
+        one = Type(type_.scalar)
+        for variable in self._each(value):
+
+            def choose(there: Code, code: Code, which: str = variable) -> str:
+                code = cut(code, one.scalar)
+                other = cut(extreme_of(how, one, there, code), one.scalar)
+                return self._if_first(which, code, other)
+
+            self._emit.change(held, self._emit.named(self._emit.value(value)), choose)
+        return held
+
+    def _if_first(self, variable: str, code: Code, other: Code) -> str:
+        """The expression for one thing of the first neighbour, and another of those that follow."""
+        return f"{code.within(Level.OR)} if {variable} == 0 else {other.text}"
+
+    def _nearest(self, type_: Type, value: Expression) -> Value:
+        emit, near = self._emit, self._near
+        held = started(self._emit, "nearest", type_, cut(self._zero(type_), type_.scalar))
+        first = emit.assign(Code(self._count), "first").text
+        least = emit.assign(Code(f"{SCALARS[near.scalar].numpy}(0)"), "closest").text
+        square = emit.names.take("square")
+        for variable in self._each(Offset(Type(near.scalar, (near.axes,)))):
+            emit.write(f"{square} = {near.square}")
+            with emit.block(f"if {variable} == 0 or {square} < {least}"):
+                emit.write(f"{first} = {variable}", f"{least} = {square}")
+        with emit.block(f"if {first} < {self._count}"):
+            self._meet(self._which(first), value)
+            emit.store(emit.value(value), held)
+        return held
+
+
+def _is_far(value: Expression) -> bool:
+    """Whether it needs the way to a neighbour."""
+    return any(isinstance(node, Offset | Distance) for node in walk(value))
