@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import chain, count
 from typing import Final
@@ -38,6 +38,8 @@ class Code:
     reach: int = 0
     """Of an integer that numba has in 64 bits, where it still must be cut to its own type: it is
     between -2**reach and 2**reach (of unsigned ones only whether it is 0 matters)."""
+    own: Callable[[], str] | None = field(default=None, compare=False)
+    """The same as a number of Python's own, if plain loops have it so, at no level."""
 
     @property
     def is_at_hand(self) -> bool:

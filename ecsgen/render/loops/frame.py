@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ecsgen.kernels.form import Place
 from ecsgen.model import Field
@@ -213,7 +214,7 @@ class LoopFrame:
             if before:
                 wish, passed = f"{wish}_before", f"{passed}[: {end}].copy()"
             found.append(self.parameter(wish, *self._column(place.type, passed)))
-        return cells_of(found, place.type, row)
+        return self.cells(found, place.type, row)
 
     def _columns_of(self, node: FieldValue | OtherField) -> list[tuple[str, str]]:
         source = self._side(node)
@@ -246,6 +247,22 @@ class LoopFrame:
         passed = f"{source.variable}.numbers({source.at[owner]})"
         wish = f"{source.components[owner].module}_rows"
         return self.parameter(wish, "RowArray", passed, self.numbers)
+
+    def cells(self, arrays: list[str], type_: Type, row: str, start: str = "") -> Value:
+        """What a row has in the columns of a field; `start`: where its elements begin."""
+        if len(arrays) > 1:
+            return Value(type_, lambda place: Code(f"{arrays[int(place)]}[{row}]"), True)
+        (array,) = arrays
+        if not type_.shape:
+            own = None
+            if self.is_plain:
+                own = partial(self._own_cell, array, row, type_.is_handle)
+            return Value(type_, lambda place: Code(f"{array}[{row}]", own=own))
+        start = start or f"{type_.elements} * {row}"
+        return Value(type_, lambda place: Code(f"{array}[{plus(start, place)}]"))
+
+    def _own_cell(self, array: str, row: str, is_own: bool) -> str:
+        return f"{array if is_own else self.ready(f'{array}_cells', f'{array}.data')}[{row}]"
 
     # --- arguments -------------------------------------------------------------------------------
 
@@ -296,14 +313,3 @@ class LoopFrame:
 def array_type(scalar: str) -> str:
     """The annotation of an array."""
     return f"NDArray[{SCALARS[scalar].numpy}]"
-
-
-def cells_of(arrays: list[str], type_: Type, row: str, start: str = "") -> Value:
-    """What a row has in the columns of a field; `start`: where its elements begin."""
-    if len(arrays) > 1:
-        return Value(type_, lambda place: Code(f"{arrays[int(place)]}[{row}]"), True)
-    (array,) = arrays
-    if not type_.shape:
-        return Value(type_, lambda place: Code(f"{array}[{row}]"))
-    start = start or f"{type_.elements} * {row}"
-    return Value(type_, lambda place: Code(f"{array}[{plus(start, place)}]"))

@@ -24,7 +24,7 @@ from ecsgen.model.programs import (
 from ecsgen.model.types import Type
 from ecsgen.render.kernels.sources import Asked
 from ecsgen.render.loops.code import Code, Level, called
-from ecsgen.render.loops.frame import LoopFrame, array_type, cells_of
+from ecsgen.render.loops.frame import LoopFrame, array_type
 from ecsgen.render.loops.near import Neighbours
 from ecsgen.render.loops.values import Place, Value, uniform
 from ecsgen.render.quoting import literal
@@ -187,7 +187,8 @@ class OnGrid(Neighbours):
         lines = [f"{self.own_cell} = {body.cell_of_row(near.place)}"]
         radius = ""
         if isinstance(near.radius, FieldValue):
-            radius = body.value(near.radius).at(0).text
+            own = body.own_number(near.radius)
+            radius = own or body.value(near.radius).at(0).text
         if self.is_python:
             reach = self._reach
             if not reach:
@@ -264,11 +265,15 @@ class OnGrid(Neighbours):
     # --- what a neighbour has ----------------------------------------------------------------
 
     def of_other(self, node: OtherField | Offset | Distance) -> Value:
-        if isinstance(node, Distance):
-            return uniform(node.type, called("np.sqrt", Code(f"np.float64({self.square})")))
         if isinstance(node, Offset) and self._frame.is_plain:  # Python's own would not wrap
             return Value(node.type, lambda axis: called("np.int64", Code(self.offsets[int(axis)])))
         return super().of_other(node)
+
+    def _distance(self, type_: Type) -> Value:
+        if not self.is_python:
+            return uniform(type_, called("np.sqrt", Code(f"np.float64({self.square})")))
+        own = f"root_of({self.square})"
+        return uniform(type_, Code(f"np.float64({own})", Level.CALL, own=lambda: own))
 
     def _has(self, node: OtherField) -> Value:
         if node.name == CELL_ID:
@@ -276,7 +281,7 @@ class OnGrid(Neighbours):
         row = self._member(node.owner, self.place) if self._is_several else self.place
         if node.name == ID_SLOT:
             return self._id(node, row)
-        return cells_of(self._frame.met_arrays(node), node.type, row)
+        return self._frame.cells(self._frame.met_arrays(node), node.type, row)
 
     def owner_met(self, value: Expression) -> str:
         is_entity = isinstance(value, OtherField) and value.name == ENTITY

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from ecsgen.kernels import form
 from ecsgen.kernels.draws import drawn_by
+from ecsgen.kernels.operations import COMPARISONS
 from ecsgen.model.programs import (
     CELL_ID,
     ENTITY,
@@ -15,6 +17,7 @@ from ecsgen.model.programs import (
     PARENT,
     Argument,
     CellAt,
+    Constant,
     Coordinates,
     Distance,
     Draw,
@@ -30,9 +33,9 @@ from ecsgen.model.programs import (
     Tick,
 )
 from ecsgen.model.types import SCALARS, Number, Type
-from ecsgen.render.loops.code import Code, Level, cut, infix
+from ecsgen.render.loops.code import Code, Level, cut, infix, spelled
 from ecsgen.render.loops.elements import element_of
-from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type, cells_of
+from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type
 from ecsgen.render.loops.grid_near import Grids, OnGrid
 from ecsgen.render.loops.loop_fates import LoopFates
 from ecsgen.render.loops.near import Neighbours, Now
@@ -50,6 +53,8 @@ from ecsgen.render.loops.values import (
     uniform,
 )
 from ecsgen.render.quoting import comment_text, literal
+
+COMPARED: Final = frozenset(COMPARISONS.values())
 
 
 class LoopBody(Emitter):
@@ -188,7 +193,9 @@ class LoopBody(Emitter):
         if self.is_flat:
             return Value(type_, lambda place: Code(f"{arrays[0]}[{row}]"))
         is_shape = type_.shape and len(arrays) == 1
-        return cells_of(arrays, type_, row, self._start(row, type_.elements) if is_shape else "")
+        return self.frame.cells(
+            arrays, type_, row, self._start(row, type_.elements) if is_shape else ""
+        )
 
     def _start(self, row: str, elements: int) -> str:
         """The variable that says where a row of so many elements begins."""
@@ -331,8 +338,30 @@ class LoopBody(Emitter):
         answers = asking.answer(*asked)
         self.locals_ |= {one.to.name: answer for one, answer in zip(asked, answers, strict=True)}
 
+    def own_number(self, node: Expression) -> str:
+        type_, is_long = node.type, node.type.scalar in ("i64", "f64")
+        if not self.frame.is_plain or type_.shape:
+            return ""
+        match node:
+            case Constant():
+                return spelled(node.value) if is_long else ""
+            case Argument(each=False) if is_long:
+                return self.frame.argument(node)
+            case Tick():
+                return self.value(node).at(0).text
+            case Operation(name="neg", operands=(one,)) if type_.is_float:
+                own = self.own_number(one)
+                return own and f"-{own}"
+            case Local() | FieldValue() | OtherField() | Distance():
+                own_code = self.value(node).at(0).own
+                return own_code() if own_code else ""
+        return ""
+
     def value(self, node: Expression) -> Value:
-        if isinstance(node, Operation):
+        if isinstance(node, Operation) and node.name in COMPARED:
+            sides = [self.own_number(one) for one in node.operands]
+            if all(sides):
+                return uniform(node.type, Code(f" {node.name} ".join(sides), Level.COMPARISON))
             for one in node.operands:
                 if isinstance(one, Distance) and (
                     found := self._nears[one.near].compared(node, self)

@@ -10,7 +10,7 @@ from ecsgen.kernels import form
 from ecsgen.model.programs import ENTITY, HANDLE, Constant, Death, Expression, FieldValue
 from ecsgen.render.calls import call
 from ecsgen.render.loops.code import Code, Level, infix
-from ecsgen.render.loops.frame import LoopFrame, array_type, cells_of
+from ecsgen.render.loops.frame import LoopFrame, array_type
 from ecsgen.render.loops.values import Value
 from ecsgen.render.quoting import literal
 
@@ -218,6 +218,6 @@ class LoopFates:
             passed = f"births[{number}].flat({literal(module)}, {literal(name)})"
             array = self._given(f"{module}_{name}_{number}", array_type(field.type.scalar), passed)
             kind = value.type.of_shape(field.type.shape)
-            held = cells_of([array], kind, k)
+            held = body.frame.cells([array], kind, k)
             body.store(value, held)
         body.write(*takes, f"{tally}[{place}] += 1")

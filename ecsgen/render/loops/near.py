@@ -19,7 +19,7 @@ from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernels.sources import Asked
 from ecsgen.render.loops.code import Code, Level, called, infix
 from ecsgen.render.loops.elements import TURNED
-from ecsgen.render.loops.frame import LoopFrame, Parameter, cells_of
+from ecsgen.render.loops.frame import LoopFrame, Parameter
 from ecsgen.render.loops.values import UNROLLED, Value, plus, uniform
 
 if TYPE_CHECKING:
@@ -96,8 +96,11 @@ class Neighbours(ABC):
         if isinstance(node, Offset):
             return Value(node.type, lambda place: Code(self.offsets[int(place)]))
         if isinstance(node, Distance):
-            return Value(node.type, lambda place: called("np.sqrt", Code(self.square)))
+            return self._distance(node.type)
         return self._has(node)
+
+    def _distance(self, type_: Type) -> Value:
+        return Value(type_, lambda place: called("np.sqrt", Code(self.square)))
 
     @abstractmethod
     def _has(self, node: OtherField) -> Value:
@@ -285,7 +288,7 @@ class Now(InSpace):
 
     def _has(self, node: OtherField) -> Value:
         arrays = self._frame.met_arrays(node)
-        return cells_of(arrays, node.type, self._member(node.owner, self.place))
+        return self._frame.cells(arrays, node.type, self._member(node.owner, self.place))
 
     def setup(self) -> list[str]:
         cells = self._cells
@@ -309,7 +312,7 @@ class Now(InSpace):
         if not self._frame.program.takes_turns:  # as it was before
             own = OtherField(near.place.type, near.place.name, near.place.owner, near.name)
             own_row = body.row_of(near.place.owner)
-            place = cells_of(self._frame.met_arrays(own), own.type, own_row)
+            place = self._frame.cells(self._frame.met_arrays(own), own.type, own_row)
         starts = [f"{start} = {place.at(axis).text}" for axis, start in enumerate(self._starts)]
         given = f"{self._cells}, {row}, ({', '.join(self._starts)}), {self.found}"
         given += f", {self.ways}" if self.ways else ""

@@ -94,12 +94,13 @@ class Tally:
         """What it is at last."""
         emit, type_ = self._emit, self._type
         if not self.parts:
-            return uniform(type_, called("np.int64", Code(self._many)))
+            own = (lambda: self._many) if self._near.is_python else None
+            return uniform(type_, Code(f"np.int64({self._many})", Level.CALL, own=own))
         if self._question.how == "count":
-            if self._near.is_python:
-                number = self._total.at(0).text
-                emit.write(f"{number} = np.int64({number})")
-            return self._total
+            if not self._near.is_python:
+                return self._total
+            number = self._total.at(0).text
+            return uniform(type_, Code(f"np.int64({number})", Level.CALL, own=lambda: number))
         is_mean = self._question.how == "mean"
         if not is_mean and type_.scalar == self._total.type.scalar:
             return self._total
@@ -148,7 +149,8 @@ class Questions:
     def _added_up(self, tallies: Sequence[Tally]) -> list[Value]:
         """In one loop."""
         looped = [tally for tally in tallies if tally.parts]
-        for _ in self._each(*(part for tally in looped for part in tally.parts)) if looped else ():
+        parts = [part for tally in looped for part in tally.parts]
+        for _ in self._each(*parts, is_counted=False) if parts else ():
             for tally in looped:
                 tally.add()
         return [tally.answer() for tally in tallies]
@@ -220,6 +222,8 @@ class Questions:
         may_be_own = key.type.is_bool or any(isinstance(n, Local | Tick) for n in walk(key))
         if may_be_own or not self._near.is_python:
             return emit.kept(value).at(0).text
+        if own := emit.own_number(key):
+            return emit.assign(Code(own), "key").text
         code = cut(value.at(0), key.type.scalar).within(Level.ATOM)
         return emit.assign(Code(f"{code}.item()"), "key").text
 
@@ -239,8 +243,14 @@ class Questions:
     def _zero(self, type_: Type) -> Code:
         return self._near.zero(type_)
 
-    def _each(self, *values: Expression) -> Iterator[str]:
+    def _each(self, *values: Expression, is_counted: bool = True) -> Iterator[str]:
         """Begin the statements for each neighbour in reach; gives the variable that counts them."""
+        if self._near.is_python and not (self._near.ways or is_counted):
+            with self._emit.block(f"for {self._near.place} in {self._found}"):
+                if any(map(_is_far, values)):
+                    self._emit.write(*self._near.way())
+                yield ""
+            return
         with self._emit.over(self._count, "f") as variable:
             self._meet(self._which(variable), *values)
             yield variable

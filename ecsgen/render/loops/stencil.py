@@ -24,7 +24,7 @@ from ecsgen.model.programs import (
 )
 from ecsgen.model.types import Type
 from ecsgen.render.loops.code import Code, Level
-from ecsgen.render.loops.frame import LoopFrame, cells_of
+from ecsgen.render.loops.frame import LoopFrame
 from ecsgen.render.loops.near import Neighbours
 from ecsgen.render.loops.questions import Questions
 from ecsgen.render.loops.values import Emitter, Value, uniform
@@ -167,7 +167,7 @@ class Stencil(Neighbours):
     def _has(self, node: OtherField) -> Value:
         if node.name == CELL_ID:
             return uniform(node.type, Code(f"id_of_cell({self.place})"))
-        return cells_of(self._frame.met_arrays(node), node.type, self.place)
+        return self._frame.cells(self._frame.met_arrays(node), node.type, self.place)
 
 
 class StencilQuestions(Questions):
@@ -198,7 +198,7 @@ class StencilQuestions(Questions):
         self._emit.write(f"{count}: Any = np.int64(np.uint8({' + '.join(terms)}))")
         return uniform(Type("i64"), Code(count))
 
-    def _each(self, *values: Expression) -> Iterator[str]:
+    def _each(self, *values: Expression, is_counted: bool = True) -> Iterator[str]:
         for number, offset in enumerate(self._offsets):
             self._mean(offset)
             yield str(number)

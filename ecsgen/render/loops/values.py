@@ -106,6 +106,11 @@ class Emitter(ABC):
         """The expression for a random place among so many."""
         return f"range_at({self.stem}, {number}, {count})"
 
+    def own_number(self, node: Expression) -> str:
+        """The expression for a number of Python's own, where plain loops have it so: many are
+        compared in the time of one of numpy's."""
+        return ""
+
     def row_of_chosen(self, component: str, held: Value) -> str:
         """The variable for the row of an entity that is chosen; "" where nobody asks for it."""
         return ""

@@ -305,7 +305,10 @@ def _take_out(
             for column in range(columns.shape[1]):
                 start, width = columns[0, column] * len(owners), columns[1, column]
                 come, go = start + source * width, start + hole * width
-                _copy(cells, words, come, cells, words, go, width)
+                if width == 8:
+                    words[go >> 3] = words[come >> 3]
+                else:
+                    _copy(cells, words, come, cells, words, go, width)
             source += 1
     return int(kept)
 

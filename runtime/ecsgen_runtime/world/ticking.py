@@ -22,7 +22,9 @@ class TickingWorld(WorldBase):
 
     @tick.setter
     def tick(self, tick: int) -> None:
-        vars(self)["_tick"] = IntField(f"{type(self).__name__}.tick", "i64").one(tick)
+        if type(tick) is not int or not -(2**63) <= tick < 2**63:
+            tick = IntField(f"{type(self).__name__}.tick", "i64").one(tick)
+        vars(self)["_tick"] = tick
 
     def _is_due(self, every: int, start: int) -> bool:
         """Return whether what happens at every so many ticks happens now."""
