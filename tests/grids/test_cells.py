@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from ecsgen_runtime.errors import FullCellError, StaleIdError
 
-from ecsgen.config import BACKENDS
+from ecsgen.config import BACKENDS, Backend
 from tests.support.kernel_package import built
+from tests.support.world_package import world_package
 
 SCHEMA = """\
 component: Patch
@@ -295,3 +296,35 @@ def test_the_manager_makes_no_cells(world: Any) -> None:
     lacking = "create create_many destroy destroy_many clear reserve shrink_to_fit sort reorder"
     lacking += " destroy_id destroy_id_many remove ensure gc collect"
     assert [name for name in lacking.split() if hasattr(world.patch, name)] == []
+
+
+BESIDE = """\
+component: Spot
+grid: {shape: [3, 3]}
+fields: {}
+---
+component: Moth
+on: at
+fields: {at: id<Spot>, met: i64, one: entity}
+kernels:
+  meet: {near: 0, turns: rows, steps: ["met = count()"]}
+  pick: {turns: rows, steps: ["one = choice(Moth)"]}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_dead_of_a_manager_beside_the_world(backend: Backend) -> None:
+    """The world has not collected their rows, whatever it has collected of its own."""
+    package = world_package(BESIDE, f"beside_{backend}", backend)
+    world = package.World()
+    moths = package.MothManager(world.entities, world.spot)
+    es = world.entities.create_many(4)
+    moths.create_many(es, at=[C, C, C, C + 1])
+    world.entities.destroy(es[1])
+    world.collect()
+    moths.meet()
+    assert [moths.met(row) for row in (0, 2, 3)] == [1, 1, 0]
+    for _ in range(20):
+        moths.pick()
+        assert int(es[1]) not in moths.data.one.tolist()
+    assert moths.near([C], 0).rows.tolist() == [0, 2]

@@ -9,6 +9,7 @@ from ecsgen.model import Component
 from ecsgen.model.programs import (
     CELL_ID,
     ENTITY,
+    HANDLE,
     ID_SLOT,
     Argument,
     CellAt,
@@ -195,7 +196,9 @@ class OnGrid(Neighbours):
                 reach = self.kept("reach")
                 given = f"{on.hood.upper()}, {radius}, {self._center}"
                 lines.append(f"{reach} = {self._axes}.reach({given})")
-            lines += [f"{found} = {reach}[{self.own_cell}]", f"{count} = len({found})"]
+            lines.append(f"{found} = {reach}[{self.own_cell}]")
+            if not on.standing:
+                lines.append(f"{count} = len({found})")
             if self.ways:
                 lines.append(f"{self.ways} = {reach}.ways({self.own_cell})")
         elif not self._reach:
@@ -206,39 +209,43 @@ class OnGrid(Neighbours):
             lines += self._call("reached_cells", given, found, count, radius)
         if not on.standing:
             return lines
-        rows = f"rows_{self._grids.when}"
-        steps = "" if self._frame.is_plain else f"{self._steps}, "
+        own_row, owner, owners = self._own(body)
         crowds = self._grids.crowds(on.standing)
-        given = f"{crowds}, {self._around}, {steps}{', '.join(self._own(body))}"
+        if self.is_python:
+            rows = f"{crowds}.rows_on({self._around})"
+            if owners:
+                rows = f"[r for r in {rows} if {owners}[r] != {owner}]"
+            lines.append(f"{self.found} = {rows}")
+            if own_row:
+                lines.append(f"if {own_row} in {self.found}:")
+                lines.append(f"    {self.found}.remove({own_row})")
+            return [*lines, f"{self.count} = len({self.found})", *self._members_alone()]
+        given = f"{crowds}, {self._around}, {self._steps}, {own_row or -1}, {owner}, "
+        given += owners or self._frame.ready("nobody", "np.empty(0, np.uint64)")
+        rows = f"rows_{self._grids.when}"
         return [*lines, *self._call(rows, given, self.found, self.count), *self._members_alone()]
 
     def _call(
         self, function: str, given: str, found: str, count: str, radius: str = ""
     ) -> list[str]:
-        """The statements that make a list: of Python, or in an array."""
-        if self.is_python:
-            return [f"{found} = {function}({given})", f"{count} = len({found})"]
+        """The statements that make a list in an array."""
         ways = self.ways or ("None" if radius else "")
         more = "".join(f", {one}" for one in (ways, radius) if one)
         return [f"{count} = {function}({given}, {found}{more})"]
 
-    def _own(self, body: LoopBody) -> list[str]:
+    def _own(self, body: LoopBody) -> tuple[str, str, str]:
         """The row that does not meet itself, or the entity that does not, and whose rows are."""
         on, asked = self.on, self.asked
         component = asked.components[on.owner]
-        nobody = self._nobody()
         if on.owner in asked.own.components:  # of one entity that is the same row
-            return [body.row_of(on.owner), "0", nobody]
+            return body.row_of(on.owner), "0", ""
         bearer = next((n for n, c in asked.own.components.items() if c.owner == "entity"), None)
         if bearer is None or component.owner == "none":
-            return ["-1", "0", nobody]
-        owner = body.value(FieldValue(Type("u64"), ENTITY, bearer)).at(0).text
+            return "", "0", ""
+        owner = body.value(FieldValue(HANDLE, ENTITY, bearer)).at(0).text
         data = self._frame.source.managers.data(component.name)
         owners = self._frame.handles(f"{component.module}_owners", f"{data}._entity_column")
-        return ["-1", owner, owners]
-
-    def _nobody(self) -> str:
-        return self._frame.ready("nobody", "np.empty(0, np.uint64)")
+        return "", owner, owners
 
     def _members_alone(self) -> list[str]:
         """The statements that leave out rows that are not in the group or query."""
@@ -277,6 +284,8 @@ class OnGrid(Neighbours):
 
     def _has(self, node: OtherField) -> Value:
         if node.name == CELL_ID:
+            if self.is_python:
+                return uniform(node.type, Code(f"FIRST_CELL + {self.place}", Level.SUM))
             return uniform(node.type, Code(f"id_of_cell({self.place})"))
         row = self._member(node.owner, self.place) if self._is_several else self.place
         if node.name == ID_SLOT:

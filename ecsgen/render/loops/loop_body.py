@@ -210,7 +210,8 @@ class LoopBody(Emitter):
         none, and of rows of the dead."""
         if place.name == CELL_ID:
             return self.row_of(place.owner)
-        cell = f"cell_of({self.value(place).at(0).text})"
+        own = self.own_number(place)
+        cell = f"{own} - FIRST_CELL" if own else f"cell_of({self.value(place).at(0).text})"
         living = self._living(place.owner)
         return f"{cell} if {living} else -1" if living else cell
 
@@ -349,6 +350,8 @@ class LoopBody(Emitter):
                 return self.frame.argument(node)
             case Tick():
                 return self.value(node).at(0).text
+            case Draw(how="random"):
+                return f"({self.stem}[{node.number}] >> 11) * 2.0**-53"
             case Operation(name="neg", operands=(one,)) if type_.is_float:
                 own = self.own_number(one)
                 return own and f"-{own}"
@@ -386,7 +389,7 @@ class LoopBody(Emitter):
             crowds = self.grids.crowds(component.name)
             if frame.is_plain:
                 empties = frame.ready("empties", f"{crowds}.empties()")
-                count, found = f"len({empties})", f"id_of_cell({empties}[{{}}])"
+                count, found = f"len({empties})", f"FIRST_CELL + {empties}[{{}}]"
             else:
                 count = f"count_empty({crowds})"
                 found = f"id_of_cell(empty_cell({crowds}, {{}}))"

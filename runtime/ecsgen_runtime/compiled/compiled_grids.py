@@ -295,9 +295,9 @@ _ALL_ROWS: Final = np.zeros(1, np.intp)
 
 def choosable_rows(manager: Any) -> tuple[int, RowArray]:
     """Return how many rows of living entities there are, active ones, and these, of which only the
-    first is there if they follow each other; O(1) if nobody is dead, else O(n)."""
+    first is there if they follow each other; O(1) if nobody came or went, else O(n)."""
     data = manager.data
-    if manager._has_no_dead and isinstance(manager, Packed):
+    if isinstance(manager, Packed) and manager._are_all_alive():  # type: ignore[attr-defined]
         return getattr(data, "_n_active", data._n), _ALL_ROWS
     rows = rows_alive(manager)
     return len(rows), rows
@@ -312,7 +312,7 @@ def _told(manager: Standing) -> tuple[_Handles, _Handles, _Handles, np.uint64]:
     data = manager.data
     ids = data._stand_ids[: data._n]
     entities = getattr(manager, "_entities", None)
-    if entities is None or manager._has_no_dead:  # type: ignore[attr-defined]  # owned rows
+    if entities is None:
         return ids, _NOBODY, _NOBODY, np.uint64(0)
     owners = data._entity_column[: data._n]  # type: ignore[attr-defined]  # of owned rows
     return ids, owners, entities._handles, np.uint64(entities._LAYOUT.INDEX_MASK)

@@ -160,6 +160,11 @@ class Crowds:
         self.starts, self.rows = (each.tolist() for each in manager._occupants())
         self.empty: list[int] | None = None
 
+    def rows_on(self, cells: list[int]) -> list[int]:
+        """Return the rows on cells, in their order."""
+        starts, rows = self.starts, self.rows
+        return [row for cell in cells for row in rows[starts[cell] : starts[cell + 1]]]
+
     def first(self, cell: int) -> int:
         """Return the first row on a cell, or -1."""
         start = self.starts[cell]
@@ -185,7 +190,7 @@ class CrowdsNow:
     def _put(self, cell: int, row: int) -> None:
         self.here.setdefault(cell, {})[row] = None
 
-    def rows(self, cells: list[int]) -> list[int]:
+    def rows_on(self, cells: list[int]) -> list[int]:
         """Return the rows on cells, in their order."""
         here = self.here
         return [row for cell in cells if cell in here for row in here[cell]]
@@ -247,7 +252,7 @@ class AloneNow(CrowdsNow):
     def _put(self, cell: int, row: int) -> None:
         self.here[cell] = row
 
-    def rows(self, cells: list[int]) -> list[int]:
+    def rows_on(self, cells: list[int]) -> list[int]:
         here = self.here
         return [here[cell] for cell in cells if cell in here]
 
@@ -275,31 +280,6 @@ def crowds_now(manager: Standing, follows_empty: bool) -> CrowdsNow:
     if follows_empty:
         found.empties()
     return found
-
-
-def rows_before(
-    crowds: Crowds, cells: list[int], own: int, owner: Any, owners: Any
-) -> list[int]:
-    """Return the rows on cells in their order, without row `own` and those of an entity. `owners`:
-    nothing where rows are nobody's."""
-    starts, rows = crowds.starts, crowds.rows
-    here = [row for cell in cells for row in rows[starts[cell] : starts[cell + 1]]]
-    return _others(here, own, owner, owners)
-
-
-def rows_now(
-    crowds: CrowdsNow, cells: list[int], own: int, owner: Any, owners: Any
-) -> list[int]:
-    """Return the same as it is now."""
-    return _others(crowds.rows(cells), own, owner, owners)
-
-
-def _others(rows: list[int], own: int, owner: Any, owners: Any) -> list[int]:
-    if len(owners) == 0:
-        if own in rows:
-            rows.remove(own)
-        return rows
-    return [row for row in rows if owners[row] != owner]
 
 
 def first_before(crowds: Crowds, id: Any, cells: int) -> int:

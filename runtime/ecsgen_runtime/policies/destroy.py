@@ -30,10 +30,6 @@ class Callback(Owned):
         super()._attach()
         self._entities._attach(self, type(self).remove)
 
-    @property
-    def _has_no_dead(self) -> bool:
-        return self._entities._is_clean
-
     def _before_destroy(self) -> None:
         """Refuse the destruction of entities while the manager is locked."""
         if self._locks:
@@ -53,10 +49,6 @@ class Gc(Owned):
 
     __slots__ = NO_SLOTS
     _rng: Random
-
-    @property
-    def _has_no_dead(self) -> bool:
-        return self._entities._is_clean
 
     @per_class
     def gc(self, rng: Random | None = None) -> int:

@@ -6,7 +6,17 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from operator import index
 from types import FunctionType
-from typing import Any, ClassVar, Concatenate, ParamSpec, SupportsIndex, TypeVar, cast
+from typing import (
+    Any,
+    ClassVar,
+    Concatenate,
+    Final,
+    ParamSpec,
+    SupportsIndex,
+    TypeVar,
+    cast,
+)
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,6 +50,10 @@ from .ids import IdCalls
 
 _ManagerT = TypeVar("_ManagerT")
 _Fields = ParamSpec("_Fields")
+
+
+_ALL_ALIVE: Final[WeakKeyDictionary[Owned, tuple[int, int]]] = WeakKeyDictionary()
+"""The version and the count of deaths when all rows of a manager were of the living."""
 
 
 class Owned(Manager):
@@ -76,10 +90,16 @@ class Owned(Manager):
     def _dispatch(self) -> Dispatch:
         return self._entities.dispatch
 
-    @property
-    def _has_no_dead(self) -> bool:
-        """Whether no row is known to be a dead entity's, without a look at each; O(1)."""
-        return False
+    def _are_all_alive(self) -> bool:
+        """Return whether no row is a dead entity's; O(n) if something has changed since the answer
+        was yes."""
+        data, entities = self.data, self._entities
+        stamp = data._version, entities._deaths
+        if _ALL_ALIVE.get(self) != stamp:
+            if not entities._are_alive(data._entity_column[: data._n]).all():
+                return False
+            _ALL_ALIVE[self] = stamp
+        return True
 
     @property
     @abstractmethod

@@ -156,7 +156,7 @@ class OwnedSpaced(Spaced, Owned):
 
     def _are_seen(self, n: int) -> NDArray[np.bool_] | None:
         active = super()._are_seen(n)
-        if self._has_no_dead:
+        if self._are_all_alive():
             return active
         owners = self.data._entity_column[:n]
         alive = self._entities._are_alive(owners)
