@@ -42,10 +42,10 @@ def test_moves(wrap: tuple[float, ...], is_one: bool, is_outside: bool) -> None:
         if step % 300 == 0:
             middle = rng.random(axes) * 9
         spread = 0.4 if step % 600 < 450 else 9.0
-        place = middle + rng.normal(0, spread, axes)
+        spot = middle + rng.normal(0, spread, axes)
         if not is_outside or step < 400:
-            place = np.where(np.isinf(sizes), place, place % sizes)
-        place = tuple(place.astype(kind))
+            spot = np.where(np.isinf(sizes), spot, spot % sizes)
+        place = tuple(spot.astype(kind))
         if step % 50 == 7:
             place = (kind(np.inf), *place[1:])
         if step in (700, 900):
