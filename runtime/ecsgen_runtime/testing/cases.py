@@ -38,8 +38,6 @@ class Cases:
     """A manager to try things on, and how to look at it."""
 
     subject: ClassVar[Subject]
-    least: ClassVar[int] = 0
-    """The capacity of a manager that was emptied, and shrank."""
 
     def new(self, room: int = 0) -> tuple[Any, Any]:
         """Return where owners of rows come from, and a manager that may have so many rows."""

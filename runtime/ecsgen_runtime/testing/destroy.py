@@ -36,8 +36,9 @@ class GcRules(OwnedRules):
         super().__init__()
         self.own_random = Random(0)
 
-    @rule(seed=st.none() | st.integers(0, 9))
-    def gc(self, seed: int | None) -> None:
+    @rule(data=st.data(), seed=st.none() | st.integers(0, 9))
+    def gc(self, data: st.DataObject, seed: int | None) -> None:
+        self.entities_die(data)
         given = None if seed is None else Random(seed)
         random = self.own_random if seed is None else Random(seed)
         with self.held():

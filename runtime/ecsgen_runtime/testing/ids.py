@@ -221,8 +221,6 @@ class DirectIdsRules(StableIdsRules):
 class DirectIdsCases(StableIdsCases):
     """Rows that are used again."""
 
-    least = LINE
-
     def test_holes_have_no_ids(self) -> None:
         _, m, _ = self.filled(4)
         m.destroy(1)

@@ -77,18 +77,6 @@ class DoublingCases(MemoryCases):
         self.add(source, m, 10 * LINE + 1)
         assert m.capacity == 11 * LINE
 
-    def test_shrinking_gives_memory_back(self) -> None:
-        source, m, _ = self.filled(3)
-        m.reserve(10 * LINE)
-        held = m.nbytes
-        m.shrink_to_fit()
-        assert (m.capacity, m.nbytes < held) == (LINE, True)
-        m.clear()
-        m.shrink_to_fit()
-        assert m.capacity == self.least
-        rows = self.add(source, m, 3, **self.subject.samples(3))
-        self.check_values(m, rows, range(3))
-
     def test_held_views_warn_when_the_buffer_moves(self) -> None:
         _, m, _ = self.filled(2)
         m.shrink_to_fit()
