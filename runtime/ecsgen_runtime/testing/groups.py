@@ -139,6 +139,18 @@ class GroupCases(Roomy, Grouped):
             )
             check_shown(part, 3)
 
+    def test_the_last_member_joins(self) -> None:
+        for module in self.members:
+            w, es = self.filled(2, others=2)
+            lacking = [other for other in self.members if other != module]
+            new = self.spawn(w, [2, 3, 4], lacking)
+            self.check(w, es, range(2))
+            manager = getattr(w, module)
+            with self.counted(w, 1):
+                row = manager.create(new[2], **self.members[module].sample(4))
+            assert row == manager.lookup(new[2]) == 2
+            self.check(w, [*es, new[2]], [0, 1, 4])
+
     def test_many_join_in_the_order_given(self) -> None:
         for module in self.members:
             w, es = self.filled(2, others=2)
@@ -224,7 +236,8 @@ class GroupCases(Roomy, Grouped):
                 w, es = self.filled(4)
                 stored = field.array([field.sample(k) for k in range(4)])
                 order = np.argsort(stored, kind="stable")
-                self.grouped(w).sort(module, field.name)
+                with self.counted(w, 1):
+                    self.grouped(w).sort(module, field.name)
                 self.check(w, es[order], order.tolist())
 
     def test_columns_are_not_replaced(self) -> None:
