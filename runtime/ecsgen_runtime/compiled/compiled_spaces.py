@@ -494,8 +494,9 @@ def move_to(cells: TurnCells, row: int, place: Sequence[Any]) -> None:
 
 @kernel(forceinline=True)
 def _put_in_cell(cells: Any, member: Any, bucket: Any, cell: Any) -> None:
-    for axis in range(3):
-        cells.cells[member, axis] = cell[axis]
+    cells.cells[member, 0] = cell[0]
+    cells.cells[member, 1] = cell[1]
+    cells.cells[member, 2] = cell[2]
     cells.cells[member, 3] = bucket
 
 
