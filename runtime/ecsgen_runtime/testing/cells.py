@@ -94,8 +94,20 @@ class StandingCases(Cases):
 
     def test_rows_stand_where_they_say(self) -> None:
         source, m, name = self.standing(FIRST, 0)
-        self.add(source, m, 2, **{name: [FIRST, 0]})
-        assert m.near([FIRST], 0).rows.tolist() == [0, 2]
+
+        def on(*cells: int) -> list[int]:
+            found: list[int] = m.near(cells, 0).rows.tolist()
+            return found
+
+        assert (on(FIRST), [*getattr(m.data, name)]) == ([0], [FIRST, 0])
+        last = FIRST + len(m._grid) - 1
+        getattr(m, f"set_{name}")(1, last)
+        assert on(last, FIRST) == ([0] if last == FIRST else [1, 0])
+        setattr(m.data, name, [0, FIRST])
+        assert on(FIRST) == [1]
+        self.add(source, m, 2, **{name: [last, 0]})
+        m.destroy(self.found(m, self.owner(m, 0)))
+        assert len(on(last)) == (2 if last == FIRST else 1)
         column = getattr(m.data, name)
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 0
@@ -123,6 +135,26 @@ class StandingCases(Cases):
         getattr(m, f"set_{name}")(0, 0)
         self.add_one(source, m, **{name: FIRST})
         refuses(FullCellError, getattr(m, f"set_{name}"), 0, FIRST)
+
+    def test_room_follows_who_comes_and_goes(self) -> None:
+        most = self.new()[1].data._CELL_CAPACITY
+        if not 0 < most <= 100:
+            pytest.skip("cells are never full")
+        source, m, name = self.standing(*[FIRST] * most)
+        refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
+        m.destroy(0)
+        self.add(source, m, 1, **{name: [FIRST]})
+        refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
+        setattr(m.data, name, 0)
+        self.add_one(source, m, **{name: FIRST})
+        if source is None:
+            return
+        setattr(m.data, name, [FIRST] * most + [0])
+        refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
+        source.destroy(self.owner(m, 0))  # who need not be collected
+        self.add_one(source, m, **{name: FIRST})
+        refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
+        setattr(m.data, name, getattr(m.data, name).copy())
 
 
 class StandingRules(Machine):
