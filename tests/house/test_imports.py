@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import lowest
+
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "runtime" / "ecsgen_runtime"
 GENERATOR = ROOT / "ecsgen"
