@@ -24,11 +24,11 @@ TESTS = {
     "house": ("names",),
     "inspector": ("inspector", "inspector_edit"),
     "kernels": ("kernels_edges", "kernels_manager", "kernels_types"),
-    "runtime": ("lazy", "reflection", "arrow"),
+    "runtime": ("lazy", "reflection"),
     "schema": ("diagnostics", "schema_load", "source"),
     "snapshots": ("saving",),
-    "sweeps": ("sweep_executors",),
-    "world": ("world", "records"),
+    "sweeps": ("sweep_processes", "sweep_records", "sweep_runs"),
+    "world": ("world", "records", "record_files"),
 }
 GENERATED = ("every_type", "point_mass", "sound_source", "scene_node", "world")
 

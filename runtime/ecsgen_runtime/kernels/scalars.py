@@ -51,7 +51,7 @@ def equals_unsigned(a: Any, b: Any) -> bool:
 
 def whole_power(base: Any, exponent: int) -> Any:
     """Return the power of an integer to an exponent from 0; it wraps."""
-    result = type(base)(1)
+    result, exponent = type(base)(1), int(exponent)
     while exponent > 0:
         if exponent & 1:
             result = result * base
