@@ -135,7 +135,7 @@ class Fates(PlainFates):
         entities._n_used += fresh
         for name, home, places in homes:
             cells = self.births[number].cells[name]
-            given = places, self._room, cells, cells.view(np.uint64)
+            given = places, self._room, cells
             _append(born, plan.numbers, handles, *given, *_home(managers[home]))
         for home, name, default in others:
             data = managers[home].data
@@ -198,11 +198,10 @@ def _make_room(manager: Any, count: int, most: int) -> None:
 
 
 def _home(manager: Any) -> Any:
-    """Return the rows by index, the owners by row, all columns as bytes and as words, and how many
-    rows there are."""
-    data, buffer = manager.data, manager.data._buffer
-    rows = manager._sparse, data._entity_column
-    return *rows, buffer, buffer.view(np.uint64), data._n
+    """Return the rows by index, the owners by row, all columns as bytes, and how many rows there
+    are."""
+    data = manager.data
+    return manager._sparse, data._entity_column, data._buffer, data._n
 
 
 def _set_count(data: Any, n: int) -> None:
@@ -281,12 +280,11 @@ def _take_out(
     rows_of: NDArray[np.uint32],
     owners: NDArray[np.uint64],
     cells: NDArray[np.uint8],
-    words: NDArray[np.uint64],
     n: int,
 ) -> int:
     """Let the dead have no row, and the last of the n rows fill the holes; return how many stay."""
     mask, size, kept = numbers[0], np.uint64(len(rows_of)), n
-    gone = np.zeros((n >> 6) + 1, np.uint64)
+    gone, words = np.zeros((n >> 6) + 1, np.uint64), cells.view(np.uint64)
     for entity in dead:
         row = np.int64(rows_of[entity & mask]) if entity & mask < size else n
         if row < n and owners[row] == entity:
@@ -321,14 +319,13 @@ def _append(
     places: NDArray[np.intp],
     room: int,
     given: NDArray[np.uint8],
-    given_words: NDArray[np.uint64],
     rows_of: NDArray[np.uint32],
     owners: NDArray[np.uint64],
     cells: NDArray[np.uint8],
-    words: NDArray[np.uint64],
     n: int,
 ) -> None:
     """Let them live, and write their rows behind the n first ones: from cells for `room` rows."""
+    given_words, words = given.view(np.uint64), cells.view(np.uint64)
     for k in range(len(born)):
         handles[born[k] & numbers[0]] = owners[n + k] = born[k]
         rows_of[born[k] & numbers[0]] = n + k
