@@ -50,11 +50,11 @@ under_test = subject.Subject(
 
 
 class TestAiState(
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     packed.GroupedCases,
     owned.OneCases,
-    owned.SparseCases,
     owned.OwnedCases,
     proxies.ProxyCases,
     cases.CommonCases,
@@ -63,11 +63,11 @@ class TestAiState(
 
 
 class _Machine(
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     packed.GroupedRules,
     owned.OneRules,
-    owned.SparseRules,
     owned.OwnedRules,
 ):
     subject = under_test

@@ -40,10 +40,10 @@ under_test = subject.Subject(
 
 
 class TestBoid(
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     owned.OneCases,
-    owned.SparseCases,
     owned.OwnedCases,
     packed.PackedCases,
     spaces.SpacedCases,
@@ -54,10 +54,10 @@ class TestBoid(
 
 
 class _Machine(
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
-    owned.SparseRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

@@ -50,10 +50,10 @@ under_test = subject.Subject(
 
 
 class TestCelestialBody(
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     owned.OneCases,
-    owned.SparseCases,
     owned.OwnedCases,
     packed.PackedCases,
     proxies.ProxyCases,
@@ -63,10 +63,10 @@ class TestCelestialBody(
 
 
 class _Machine(
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
-    owned.SparseRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

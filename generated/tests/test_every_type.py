@@ -109,10 +109,10 @@ under_test = subject.Subject(
 
 class TestEveryType(
     destroy.OwnedReleaseCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     owned.OneCases,
-    owned.SparseCases,
     memory.ObjectsCases,
     owned.OwnedCases,
     packed.PackedCases,
@@ -124,10 +124,10 @@ class TestEveryType(
 
 
 class _Machine(
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
-    owned.SparseRules,
     owned.OwnedRules,
     packed.PackedRules,
     destroy.ReleaseRules,

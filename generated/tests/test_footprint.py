@@ -45,10 +45,10 @@ under_test = subject.Subject(
 
 
 class TestFootprint(
+    owned.SparseCases,
     memory.DoublingCases,
     owned.ManyCases,
     packed.RingCases,
-    owned.SparseCases,
     owned.OwnedCases,
     packed.PackedCases,
     proxies.ProxyCases,
@@ -58,10 +58,10 @@ class TestFootprint(
 
 
 class _Machine(
+    owned.SparseRules,
     memory.DoublingRules,
     owned.ManyRules,
     packed.RingRules,
-    owned.SparseRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

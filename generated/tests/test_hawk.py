@@ -39,10 +39,10 @@ under_test = subject.Subject(
 
 
 class TestHawk(
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     owned.OneCases,
-    owned.SparseCases,
     owned.OwnedCases,
     packed.PackedCases,
     proxies.ProxyCases,
@@ -52,10 +52,10 @@ class TestHawk(
 
 
 class _Machine(
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
-    owned.SparseRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

@@ -40,11 +40,11 @@ under_test = subject.Subject(
 
 class TestKin(
     hierarchy.OwnedChildrenCases,
+    orphans.OrphansRootCases,
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     owned.OneCases,
-    orphans.OrphansRootCases,
-    owned.SparseCases,
     hierarchy.HierarchyCases,
     owned.OwnedCases,
     packed.PackedCases,
@@ -56,10 +56,10 @@ class TestKin(
 
 class _Machine(
     hierarchy.OwnedChildrenRules,
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
-    owned.SparseRules,
     hierarchy.HierarchyRules,
     owned.OwnedRules,
     packed.PackedRules,

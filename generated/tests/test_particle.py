@@ -43,10 +43,10 @@ under_test = subject.Subject(
 
 
 class TestParticle(
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     owned.OneCases,
-    owned.SparseCases,
     owned.OwnedCases,
     packed.PackedCases,
     proxies.ProxyCases,
@@ -56,10 +56,10 @@ class TestParticle(
 
 
 class _Machine(
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
-    owned.SparseRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

@@ -42,10 +42,10 @@ under_test = subject.Subject(
 
 
 class TestPerson(
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     owned.OneCases,
-    owned.SparseCases,
     owned.OwnedCases,
     packed.PackedCases,
     kernel_inputs.SeededCases,
@@ -56,10 +56,10 @@ class TestPerson(
 
 
 class _Machine(
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
-    owned.SparseRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

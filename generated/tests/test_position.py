@@ -33,11 +33,11 @@ under_test = subject.Subject(
 
 
 class TestPosition(
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     packed.GroupedCases,
     owned.OneCases,
-    owned.SparseCases,
     owned.OwnedCases,
     proxies.ProxyCases,
     cases.CommonCases,
@@ -46,11 +46,11 @@ class TestPosition(
 
 
 class _Machine(
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     packed.GroupedRules,
     owned.OneRules,
-    owned.SparseRules,
     owned.OwnedRules,
 ):
     subject = under_test

@@ -66,12 +66,12 @@ under_test = subject.Subject(
 
 class TestSceneNode(
     hierarchy.OwnedChildrenCases,
+    orphans.OrphansDestroyCases,
     destroy.OwnedReleaseCases,
+    owned.SparseCases,
     destroy.CallbackCases,
     memory.DoublingCases,
     owned.OneCases,
-    orphans.OrphansDestroyCases,
-    owned.SparseCases,
     hierarchy.HierarchyCases,
     owned.OwnedCases,
     packed.PackedCases,
@@ -84,11 +84,11 @@ class TestSceneNode(
 
 class _Machine(
     hierarchy.OwnedChildrenRules,
+    orphans.OrphansDestroyRules,
+    owned.SparseRules,
     destroy.CallbackRules,
     memory.DoublingRules,
     owned.OneRules,
-    orphans.OrphansDestroyRules,
-    owned.SparseRules,
     hierarchy.HierarchyRules,
     owned.OwnedRules,
     packed.PackedRules,

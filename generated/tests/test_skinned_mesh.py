@@ -57,11 +57,11 @@ under_test = subject.Subject(
 
 class TestSkinnedMesh(
     destroy.OwnedReleaseCases,
+    owned.SparseCases,
     destroy.CallbackCases,
     memory.DoublingCases,
     packed.GroupedCases,
     owned.OneCases,
-    owned.SparseCases,
     memory.ObjectsCases,
     owned.OwnedCases,
     destroy.ReleaseCases,
@@ -72,11 +72,11 @@ class TestSkinnedMesh(
 
 
 class _Machine(
+    owned.SparseRules,
     destroy.CallbackRules,
     memory.DoublingRules,
     packed.GroupedRules,
     owned.OneRules,
-    owned.SparseRules,
     owned.OwnedRules,
     destroy.ReleaseRules,
 ):

@@ -49,11 +49,11 @@ under_test = subject.Subject(
 
 
 class TestStatusEffect(
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     ids.IdsCases,
     owned.ManyCases,
-    owned.SparseCases,
     owned.OwnedCases,
     packed.PackedCases,
     proxies.ProxyCases,
@@ -63,11 +63,11 @@ class TestStatusEffect(
 
 
 class _Machine(
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     ids.IdsRules,
     owned.ManyRules,
-    owned.SparseRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

@@ -53,11 +53,11 @@ under_test = subject.Subject(
 
 
 class TestVillager(
+    owned.SparseCases,
     memory.DoublingCases,
     destroy.GcCases,
     packed.GroupedCases,
     owned.OneCases,
-    owned.SparseCases,
     memory.IndirectCases,
     owned.OwnedCases,
     proxies.ProxyCases,
@@ -67,11 +67,11 @@ class TestVillager(
 
 
 class _Machine(
+    owned.SparseRules,
     memory.DoublingRules,
     destroy.GcRules,
     packed.GroupedRules,
     owned.OneRules,
-    owned.SparseRules,
     memory.IndirectRules,
     owned.OwnedRules,
 ):

@@ -38,6 +38,8 @@ class Cases:
     """A manager to try things on, and how to look at it."""
 
     subject: ClassVar[Subject]
+    least: ClassVar[int] = 0
+    """The capacity of a manager that was emptied, and shrank."""
 
     def new(self, room: int = 0) -> tuple[Any, Any]:
         """Return where owners of rows come from, and a manager that may have so many rows."""
@@ -177,6 +179,32 @@ MOST = 256
 class ValueCases(Cases):
     """Values are stored as given, or refused with nothing changed."""
 
+    def test_what_is_left_out_takes_its_default(self) -> None:
+        source, m = self.new()
+        self.add_one(source, m)
+        self.add(source, m, 2)
+        for row in range(3):
+            assert same(m.row(row), self.subject.read({}))
+
+    def test_one_row(self) -> None:
+        source, m = self.new()
+        for k in range(3):
+            self.add_one(source, m, **self.subject.sample(k))
+        self.check_values(m, range(3), range(3))
+        for row in range(3):
+            assert type(m.row(row)) is self.subject.row
+            assert same(self.subject.one_row(m, row), m.row(row))
+
+    def test_setters_write_one_cell(self) -> None:
+        for field in self.subject.fields:
+            _, m, _ = self.filled(3)
+            getattr(m, f"set_{field.name}")(1, field.sample(5))
+            values = [field.read(field.sample(k)) for k in (0, 5, 2)]
+            assert same([getattr(m, field.name)(row) for row in range(3)], values)
+            assert m.version == 1
+            getattr(m, f"set_{field.name}")(1, field.sample(1))
+            self.check_values(m, range(3), range(3))
+
     def test_columns_write_many_cells(self) -> None:
         for field in self.subject.whole:
             _, m, _ = self.filled(3)
@@ -247,6 +275,17 @@ class ValueCases(Cases):
                     assert column.__array_interface__ == own.__array_interface__
         refuses(ValueError, "no_such_tag", m.data.tagged, "no_such_tag")
 
+    def test_arrays_given_are_not_kept(self) -> None:
+        for field in self.subject.fields:
+            if field.dtype == "O":
+                continue
+            source, m = self.new()
+            given = field.array([field.sample(0), field.sample(1)])
+            self.add(source, m, 2, **{field.name: given})
+            given[0] = given[1]
+            self.check_column(m, field, [field.sample(0), field.sample(1)])
+            assert not np.may_share_memory(given, m.data.buffer)
+
     def test_a_transposed_column_is_not_the_column(self) -> None:
         for field in self.subject.whole:
             if len(field.shape) != 1 or field.shape[0] < 2:
@@ -265,6 +304,17 @@ class ValueCases(Cases):
 
 class StructureCases(Cases):
     """Creation, removal, locks and copies."""
+
+    def test_nothing_yet(self) -> None:
+        source, m = self.new()
+        assert (len(m), m.data.n, m.version, list(m)) == (0, 0, 0, [])
+        m.clear()
+        m.destroy_many([])
+        m.destroy_many(np.zeros(0, np.bool_))
+        assert len(self.add(source, m, 0)) == 0
+        assert m.version == 0
+        assert "text" not in m
+        self.check_unused(m, 0)
 
     def test_whatever_has_an_index_is_a_number(self) -> None:
         _, m, es = self.filled(3)
@@ -308,6 +358,15 @@ class StructureCases(Cases):
         _, m, _ = self.filled(3)
         refuses(ValueError, "reserve", m.reserve, -1)
         refuses(TypeError, m.reserve, 1.0)
+
+    def test_clear_keeps_the_memory(self) -> None:
+        _, m, es = self.filled(70)
+        buffer = m.data.buffer
+        m.clear()
+        assert len(m) == m.data.n == 0
+        assert m.data.buffer is buffer
+        assert [self.found(m, owner) for owner in es] == [NIL] * 70
+        assert m.version == 2
 
     def test_one_row_methods_have_code_of_their_own(self) -> None:
         kinds = list(self.subject.manager.__mro__)
@@ -479,6 +538,15 @@ class MemoryCases(Cases):
         self.check_buffer(m)
         self.add(source, m, 3)
         self.check_buffer(m)
+
+    def test_every_row_is_kept(self) -> None:
+        source, m = self.new(2 * LINE + 1)
+        rows = []
+        for k in range(2 * LINE + 1):
+            rows.append(self.add_one(source, m, **self.subject.sample(k)))
+        self.check_values(m, rows, range(2 * LINE + 1))
+        owners = [self.owner(m, row) for row in rows]
+        assert [self.found(m, owner) for owner in owners] == rows
 
 
 # --- The direct cases of every manager ------------------------------------------------

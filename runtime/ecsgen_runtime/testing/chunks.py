@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
 from functools import partial
 from itertools import combinations, product
 from typing import Any, ClassVar
@@ -41,6 +40,7 @@ from .subject import (
     lack,
     loaded,
     methods_of,
+    reborn,
     refuses,
     same,
     skipped_if_full,
@@ -376,6 +376,19 @@ class ChunkStructureCases(Chunked):
         w.archetypes.shrink_to_fit()
         assert w.archetypes._table.pool.nbytes == 0
 
+    def test_stale_handles_find_nothing(self) -> None:
+        for subject in self.members.values():
+            w = self.world()
+            old = w.archetypes.create([subject.row], 3)
+            new = reborn(w.entities, old)
+            assert not w.archetypes.has_many(new, subject.row).any()
+            w.archetypes.add_many(new, subject.row)
+            assert w.archetypes.has_many(new, subject.row).all()
+            assert not w.archetypes.has_many(old, subject.row).any()
+            assert not any(w.archetypes.has(e, subject.row) for e in old)
+            assert w.components(old[0]) == ()
+            assert w.components(new[0]) == (subject.row,)
+
     def test_without_memory_nothing_changes(self) -> None:
         for module, subject in self.members.items():
             w = self.world()
@@ -598,16 +611,15 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.patches = ExitStack()
-        self.patches.enter_context(self.small_chunks())
+        self.small = self.small_chunks()
+        self.small.start()
         self.w = self.world()
-        self.patches.enter_context(handles_with(self.w.entities, MIN_FREE=0))
         self.entities: dict[int, dict[str, Any]] = {}
         self.dead: list[int] = []
         self.version = 0
 
     def teardown(self) -> None:
-        self.patches.close()
+        self.small.stop()
 
     # --- choosing ------------------------------------------------------------------
 
@@ -782,7 +794,6 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
         for module, subject in self.members.items():
             having = [module in self.entities[e] for e in es]
             assert store.has_many(es, subject.row).tolist() == having
-            assert not store.has_many(self.dead, subject.row).any()
         for e in {*es[:1], *es[-1:], *es[len(es) // 2 :][:1]}:
             assert set(store.components(e)) == set(self.rows(self.entities[e]))
             for module, row in self.entities[e].items():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from ..errors import StructureLockedError
-from ..handles import EntityArray
+from ..handles import NIL, EntityArray
 from .cases import Cases
 from .machine import Machine
 from .owned import OwnedCases, OwnedRules
@@ -24,6 +24,7 @@ from .subject import (
     reborn,
     refuses,
     same,
+    through_pickle,
 )
 
 # --- Rows of dead entities go lazily: by random picks, or all at once on demand -------
@@ -36,9 +37,8 @@ class GcRules(OwnedRules):
         super().__init__()
         self.own_random = Random(0)
 
-    @rule(data=st.data(), seed=st.none() | st.integers(0, 9))
-    def gc(self, data: st.DataObject, seed: int | None) -> None:
-        self.entities_die(data)
+    @rule(seed=st.none() | st.integers(0, 9))
+    def gc(self, seed: int | None) -> None:
         given = None if seed is None else Random(seed)
         random = self.own_random if seed is None else Random(seed)
         with self.held():
@@ -63,6 +63,17 @@ class GcRules(OwnedRules):
         assert self.manager.collect() == self.leave(dead)
 
 
+class _Picks(Random):
+    """Picks these of ten rows."""
+
+    def __init__(self, rows: list[int]) -> None:
+        super().__init__()
+        self.left = rows
+
+    def random(self) -> float:
+        return (self.left.pop(0) + 0.5) / 10
+
+
 class GcCases(OwnedCases):
     """Nobody dead, everybody dead, and what is between."""
 
@@ -70,6 +81,34 @@ class GcCases(OwnedCases):
 
     def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
         return [*super().structural_calls(source, m), m.gc, m.collect]
+
+    def test_four_alive_in_a_row_end_it(self) -> None:
+        _, m, _ = self.filled(10)
+        picks = _Picks([0, 4, 9, 4, 0])
+        assert m.gc(picks) == 0
+        assert picks.left == [0]
+
+    def test_the_count_starts_again_with_each_dead(self) -> None:
+        entities, m, es = self.filled(10)
+        entities.destroy_many(es[[0, 9]])
+        picks = _Picks([1, 2, 3, 9, 1, 2, 3, 0, 1, 2, 3, 4, 5])
+        assert m.gc(picks) == 2
+        assert picks.left == [5]
+
+    def test_the_generator_is_saved(self) -> None:
+        entities, m, es = self.filled(200)
+        entities.destroy_many(es[:120])
+        m.gc()
+        _, other = through_pickle((entities, m))
+        assert [m.gc() for _ in range(5)] == [other.gc() for _ in range(5)]
+
+    def test_everybody_died(self) -> None:
+        entities, m, es = self.filled(100)
+        entities.destroy_many(es)
+        went = [m.gc() for _ in range(100)]
+        assert sum(went) == 100
+        assert (len(m), m.data.n, m.version) == (0, 0, 101)
+        assert went[-1] == 0
 
 
 # --- Callbacks see the rows about to go, on every way out -----------------------------
@@ -269,6 +308,15 @@ class CallbackRules(OwnedRules):
 
 class CallbackCases(OwnedCases):
     """Destroying entities, one and many."""
+
+    def test_rows_go_with_their_entity(self) -> None:
+        entities, m, es = self.filled(6)
+        entities.destroy(es[1])
+        assert m.lookup(es[1]) == NIL
+        assert (len(m), m.version) == (5, 2)
+        entities.destroy_many(es[[0, 5, 3]])
+        assert sorted(m) == sorted(es[[2, 4]].tolist())
+        assert m.version == 3
 
     @pytest.mark.parametrize("form", ["create", "create_many"])
     def test_a_successor_may_come_before_the_row_went(self, form: str) -> None:

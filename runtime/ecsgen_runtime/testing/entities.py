@@ -228,6 +228,16 @@ class EntityCases(_Tested):
             waiting = waiting[count:]
             alive += made
 
+    def test_many_reuse_early_ones_first_and_all_once_no_index_is_left(self) -> None:
+        if self.layout.INDEX_COUNT < 4 or self.layout.GENERATION_BITS < 2:
+            pytest.skip("an index, or its generations, would run out")
+        em = self.manager()
+        with handles_with(self.manager, MIN_FREE=1, INDEX_COUNT=4):
+            em.destroy_many(em.create_many(3))
+            again = em.create_many(4)
+        assert [em.index(e) for e in again.tolist()] == [0, 1, 3, 2]
+        assert [em.generation(e) for e in again.tolist()] == [2, 2, 1, 2]
+
     def test_who_is_alive_among_many(self) -> None:
         em = self.manager()
         es = em.create_many(self.most(40_000))
@@ -252,6 +262,14 @@ class EntityCases(_Tested):
         assert not em.alive_many(es).any()
         with handles_with(self.manager, MIN_FREE=0):
             assert em.create_many(2).tolist() == es.tolist()
+
+    @pytest.mark.parametrize("count", [1, 63, 64, 65, 129])
+    def test_room_for_all(self, count: int) -> None:
+        em = self.manager()
+        count = min(count, self.layout.INDEX_COUNT - 1)
+        es = em.create_many(count).tolist()
+        es.append(em.create())
+        assert list(em) == es
 
     @pytest.mark.parametrize("count", [0, 1, 20])
     def test_an_index_without_generations_is_retired(self, count: int) -> None:

@@ -230,14 +230,22 @@ class GroupCases(Roomy, Grouped):
             assert getattr(manager.data, field)[row : row + 1].tolist() == expected
             self.check_aligned(w)
 
+    def test_sorting_by_a_key_sorts_all(self) -> None:
+        for module in self.members:
+            w, es = self.filled(4, others=2)
+            with self.counted(w, 2):
+                self.grouped(w).sort(module, [2.0, np.nan, 1.0, 2.0])
+                self.check(w, es[[2, 0, 3, 1]], [2, 0, 3, 1])
+                self.grouped(w).reorder([1, 2, 3, 0])
+            self.check(w, es[[0, 3, 1, 2]], [0, 3, 1, 2])
+
     def test_sorting_by_a_field_sorts_all(self) -> None:
         for module, subject in self.members.items():
             for field in sortable(subject.fields):
                 w, es = self.filled(4)
                 stored = field.array([field.sample(k) for k in range(4)])
                 order = np.argsort(stored, kind="stable")
-                with self.counted(w, 1):
-                    self.grouped(w).sort(module, field.name)
+                self.grouped(w).sort(module, field.name)
                 self.check(w, es[order], order.tolist())
 
     def test_columns_are_not_replaced(self) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,11 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from ..errors import HierarchyError, StaleEntityError, StaleInstanceError
 from ..handles import NIL
-from .cases import Cases
+from .cases import Cases, State
 from .ids import UnownedCases, UnownedRules
 from .machine import Machine, Record
 from .owned import OwnedCases, OwnedRules
-from .subject import born, refuses, skip_without
+from .subject import born, handles_with, refuses, skip_without
 
 # --- Rows have parents and children, in order of attachment ---------------------------
 
@@ -115,24 +115,12 @@ class HierarchyRules(Machine):
     @precondition(lambda self: len(self.used()) > 10)
     @rule(data=st.data())
     def most_become_siblings(self, data: st.DataObject) -> None:
-        rows = st.sampled_from(self.used()[-1:]) | st.sampled_from(self.used())
-        row = data.draw(rows)
+        row = data.draw(st.sampled_from(self.used()))
         self.manager.set_parent(row, NIL)
         self.version += self.at(row) in self.parents
         self.attach(self.at(row), None)
-        others = [other for other in self.used() if other != row]
-        self.set_all(others, [self.at(row)] * len(others), row)
-        self.destroy(data)  # another may move into its place
-
-    @rule(data=st.data(), seed=st.integers(0, 9))
-    def families_lose_some(self, data: st.DataObject, seed: int) -> None:
-        random = Random(seed)
-        rows = random.sample(self.used(), len(self.used()))
-        given = [
-            random.choice([NIL, *rows[max(0, k - 5) : k]]) for k in range(len(rows))
-        ]
-        self.set_all(rows, [None if p == NIL else self.at(p) for p in given], given)
-        self.destroy_many(data, as_mask=False)
+        rows = [other for other in self.used() if other != row]
+        self.set_all(rows, [self.at(row)] * len(rows), row)
 
     def set_all(
         self, rows: list[int], wanted: Sequence[Record | None], given: Any
@@ -215,6 +203,16 @@ class HierarchyCases(Cases):
         for row in range(len(parents)):
             check_children(m, row, [k for k, p in enumerate(parents) if p == row])
 
+    def test_new_rows_are_roots(self) -> None:
+        source, m, _ = self.filled(3)
+        self.check_family(m, [NIL] * 3)
+        assert m.roots().tolist() == [0, 1, 2]
+        assert [level.tolist() for level in m.levels()] == [[0, 1, 2]]
+        m.set_parent(2, 0)
+        m.destroy(2)
+        assert m.parent(self.add_one(source, m)) == NIL
+        assert m.levels() is m.levels()
+
     def test_nobody_at_all(self) -> None:
         _, m = self.new()
         assert len(m.roots()) == 0
@@ -223,12 +221,78 @@ class HierarchyCases(Cases):
         m.set_parent_many([], [])
         assert m.version == 0
 
+    @pytest.mark.parametrize("gone", [1, 2, 3])
+    def test_one_leaves_its_siblings(self, gone: int) -> None:
+        _, m, owners = self.family([NIL, 0, 0, 0])
+        left = sorted({1, 2, 3} - {gone})
+        m.set_parent(gone, NIL)
+        check_children(m, 0, left)
+        m.set_parent(gone, 0)
+        check_children(m, 0, [*left, gone])
+        m.destroy(gone)
+        check_children(m, 0, [self.found(m, owners[k]) for k in left])
+
+    def test_the_present_parent_again(self) -> None:
+        _, m, _ = self.family([NIL, 0, 0])
+        version = m.version
+        m.set_parent(1, 0)
+        m.set_parent(0, NIL)
+        m.set_parent_many([2, 1], 0)
+        m.set_parent_many([2, 0], [0, NIL])
+        assert m.version == version
+        m.set_parent_many([2, 1], [1, 0])
+        assert m.version == version + 1
+        self.check_family(m, [NIL, 0, 1])
+
+    def test_cycles_are_refused(self) -> None:
+        _, m, _ = self.family([NIL, 0, 1, 2, NIL])
+        with self.unchanged(m):
+            for row, parent in ((0, 0), (0, 1), (0, 3), (1, 2), (4, 4)):
+                refuses(HierarchyError, m.set_parent, row, parent)
+            chains = ([4, 0], [3, 4]), ([2, 1], 3), ([0, 4], [4, 0])
+            for rows, parents in (([0], [3]), ([3], 3), *chains):
+                refuses(HierarchyError, m.set_parent_many, rows, parents)
+        self.check_family(m, [NIL, 0, 1, 2, NIL])
+
     def test_links_can_not_be_written(self) -> None:
         _, m, _ = self.family([NIL, 0])
         with pytest.raises(ValueError, match="read-only"):
             m.data.parent[0] = 1
         with pytest.raises(ValueError, match="read-only"):
             m.levels()[0][0] = 1
+
+    @pytest.mark.parametrize("count", [2, 63, 64, 65, 200])
+    def test_the_last_row_moves_with_its_family(self, count: int) -> None:
+        last = count + 1
+        _, m, _ = self.filled(last + 1)
+        m.set_parent_many(range(1, last), last)
+        m.destroy(0)
+        assert m.data.parent.tolist() == [NIL, *[0] * (count)]
+        check_children(m, 0, list(range(1, last)))
+        m.set_parent(1, NIL)
+        m.set_parent(1, 0)
+        check_children(m, 0, [*range(2, last), 1])
+
+    def test_a_parent_moves_where_one_goes_with_its_child(self) -> None:
+        _, m, _ = self.filled(60)
+        m.set_parent_many(range(10, 20), range(10))
+        m.set_parent_many(range(20, 40), range(40, 60))
+        m.destroy_many(range(20))
+        parents = m.data.parent[20:40]
+        assert sorted(parents.tolist()) == list(range(20))
+        for child, parent in enumerate(parents.tolist(), 20):
+            check_children(m, parent, [child])
+
+    @pytest.mark.parametrize("count", [7, 70])
+    @pytest.mark.parametrize("gone", [[0], [0, 1]])
+    def test_a_parent_moves_in_bulk(self, gone: list[int], count: int) -> None:
+        _, m, _ = self.filled(count)
+        m.set_parent_many([2, 4, 3], count - 1)
+        m.destroy_many(gone)
+        row = len(gone) - 1
+        check_children(m, row, [2, 4, 3])
+        assert [m.parent(child) for child in (2, 3, 4)] == [row] * 3
+        assert len(m.roots()) == len(m) - 3
 
     def test_only_rows_in_use_have_relatives(self) -> None:
         _, m, _ = self.filled(2)
@@ -316,6 +380,46 @@ class ChildrenCases(HierarchyCases):
             partial(self.add, source, m, 1, parents=0),
         ]
 
+    def check_twins(self, one: Any, other: Any) -> None:
+        """Check that two managers have the same rows, and the same relatives for them."""
+        assert State(self.subject, one) == State(self.subject, other)
+        assert one.data.parent.tolist() == other.data.parent.tolist()
+        for row in range(len(one)):
+            assert one.children(row).tolist() == other.children(row).tolist()
+
+    def parent_of(self, m: Any, owners: Any, parent: int) -> int:
+        """Return where the row is that was number `parent`; NIL for NIL."""
+        return NIL if parent == NIL else self.found(m, owners[parent])
+
+    @pytest.mark.parametrize("parent", [0, 1, 3, NIL])
+    def test_a_new_row_has_a_parent(self, parent: int) -> None:
+        source, m, _ = self.family([NIL, 0, 0, NIL])
+        twin, other, owners = self.family([NIL, 0, 0, NIL])
+        row = self.add_one(source, m, parent=parent)
+        assert self.add_one(twin, other) == row
+        other.set_parent(row, self.parent_of(other, owners, parent))
+        self.check_twins(m, other)
+
+    @pytest.mark.parametrize("parents", [0, 3, NIL, [1, 0, 3], [NIL, 3, NIL]])
+    def test_many_new_rows_have_parents(self, parents: Any) -> None:
+        source, m, _ = self.family([NIL, 0, 0, NIL])
+        twin, other, owners = self.family([NIL, 0, 0, NIL])
+        rows = self.add(source, m, 3, parents=parents)
+        assert self.add(twin, other, 3) == rows
+        given = np.broadcast_to(parents, 3).tolist()
+        where = [self.parent_of(other, owners, parent) for parent in given]
+        other.set_parent_many(rows, where)
+        self.check_twins(m, other)
+
+    def test_who_has_no_parent_gets_none_when_others_move(self) -> None:
+        source, m, _ = self.family([NIL, 0, 0])
+        skip_without(m, "deactivate_many", "new rows come behind all others")
+        m.deactivate_many(range(3))
+        above = self.owner(m, 0)
+        root, child = self.add(source, m, 2, parents=[NIL, 0])
+        assert m.parent(root) == NIL
+        assert m.parent(child) == self.found(m, above)
+
     def test_parents_are_rows_in_use(self) -> None:
         source, m, _ = self.family([NIL, 0])
         with self.unchanged(m):
@@ -378,6 +482,15 @@ class OwnedChildrenRules(ChildrenRules, OwnedRules):
 class OwnedChildrenCases(ChildrenCases, OwnedCases):
     """The dead count for more, and are nobody's child."""
 
+    def test_dead_entities_count_for_more_than_parents(self) -> None:
+        entities, m, _ = self.family([NIL, 0])
+        dead, living = born(entities, 2).tolist()
+        entities.destroy(dead)
+        with self.unchanged(m):
+            for parent in (0, 7, None):
+                refuses(StaleEntityError, m.create, dead, parent=parent)
+                refuses(StaleEntityError, m.create_many, [living, dead], parents=parent)
+
     def test_a_parent_is_found_that_moves_for_its_child(self) -> None:
         entities, m, es = self.filled(3)
         skip_without(m, "deactivate_many", "new rows come behind all others")
@@ -392,14 +505,21 @@ class OwnedChildrenCases(ChildrenCases, OwnedCases):
             assert m.parent(row) == self.found(m, parent)
             assert parent in es.tolist()
 
-    def test_dead_entities_count_for_more_than_parents(self) -> None:
-        entities, m, _ = self.family([NIL, 0])
-        dead, living = born(entities, 2).tolist()
-        entities.destroy(dead)
-        with self.unchanged(m):
-            for parent in (0, 7, None):
-                refuses(StaleEntityError, m.create, dead, parent=parent)
-                refuses(StaleEntityError, m.create_many, [living, dead], parents=parent)
+    def test_parents_are_found_when_the_dead_make_way(self) -> None:
+        for form in ("create", "create_many"):
+            with ExitStack() as reuse:
+                entities, m, es = self.filled(5)
+                reuse.enter_context(handles_with(entities, MIN_FREE=0))
+                entities.destroy_many(es[:2])
+                successors = entities.create_many(2)
+                parent = self.found(m, es[4])
+                if form == "create":
+                    m.create(successors[0], parent=parent)
+                else:
+                    m.create_many(successors[:1], parents=[parent])
+                row = self.found(m, successors[0])
+                assert m.parent(row) == self.found(m, es[4])
+                check_children(m, self.found(m, es[4]), [row])
 
 
 # --- Instances that belong to nobody may be created below a parent --------------------

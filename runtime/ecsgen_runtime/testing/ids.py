@@ -15,7 +15,7 @@ from ..errors import CapacityError, StaleIdError, StaleInstanceError
 from ..handles import NIL
 from .cases import LINE, Cases
 from .machine import FORMS, Machine, Record
-from .subject import need, refuses, skip_without
+from .subject import need, refuses, skip_without, through_pickle
 
 # --- Ids find their instance, or say that it is gone ----------------------------------
 
@@ -115,6 +115,16 @@ class StableIdsCases(Cases):
                 (m.destroy_id_many, [ids[2], ids[0], ids[2]]),
             ):
                 refuses(StaleIdError, f"{self.subject.label}Manager", call, given)
+
+    def test_saving_keeps_ids(self) -> None:
+        source, m, _ = self.filled(6)
+        ids = m.id_of_many(range(6)).tolist()
+        m.destroy_id_many([ids[1], ids[4]])
+        other_source, other = through_pickle((source, m))
+        assert other.resolve_many(ids).tolist() == m.resolve_many(ids).tolist()
+        rows = [self.add_one(source, m) for _ in range(4)]
+        others = [self.add_one(other_source, other) for _ in range(4)]
+        assert m.id_of_many(rows).tolist() == other.id_of_many(others).tolist()
 
     def test_only_rows_in_use_have_ids(self) -> None:
         _, m, _ = self.filled(2)
@@ -221,6 +231,8 @@ class DirectIdsRules(StableIdsRules):
 class DirectIdsCases(StableIdsCases):
     """Rows that are used again."""
 
+    least = LINE
+
     def test_holes_have_no_ids(self) -> None:
         _, m, _ = self.filled(4)
         m.destroy(1)
@@ -233,6 +245,14 @@ class DirectIdsCases(StableIdsCases):
         assert [m.id_of(row) & 0xFFFF_FFFF for row in range(4)] == [0, 1, 2, 3]
         one = self.one()
         assert [m.id_of(row) >> 32 for row in range(4)] == [one, one, 2 * one, one]
+
+    def test_shrinking_forgets_no_generation(self) -> None:
+        _, m, es = self.filled(min(3000, self.subject.reserve or 3000))
+        before = set(m.id_of_many(range(len(m))).tolist())
+        m.clear()
+        m.shrink_to_fit()
+        m.create_many(es)
+        assert not before & set(m.id_of_many(range(len(m))).tolist())
 
     def test_worn_out_rows_take_nothing(self) -> None:
         _, m, es = self.filled(3)

@@ -243,6 +243,7 @@ class Machine(RuleBasedStateMachine):
         self.leave(rows)
         self.manager.destroy_many(rows[::-1])
 
+    @precondition(lambda self: self.used())
     @rule()
     def clear(self) -> None:
         capacity = self.manager.capacity

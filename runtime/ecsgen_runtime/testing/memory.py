@@ -77,6 +77,18 @@ class DoublingCases(MemoryCases):
         self.add(source, m, 10 * LINE + 1)
         assert m.capacity == 11 * LINE
 
+    def test_shrinking_gives_memory_back(self) -> None:
+        source, m, _ = self.filled(3)
+        m.reserve(10 * LINE)
+        held = m.nbytes
+        m.shrink_to_fit()
+        assert (m.capacity, m.nbytes < held) == (LINE, True)
+        m.clear()
+        m.shrink_to_fit()
+        assert m.capacity == self.least
+        rows = self.add(source, m, 3, **self.subject.samples(3))
+        self.check_values(m, rows, range(3))
+
     def test_held_views_warn_when_the_buffer_moves(self) -> None:
         _, m, _ = self.filled(2)
         m.shrink_to_fit()
@@ -186,10 +198,13 @@ class ReservedCases(MemoryCases):
     """Views stay good, and memory follows use."""
 
     def test_too_many_rows_change_nothing(self) -> None:
-        _, m, _ = self.filled(3)
-        named = f"{self.subject.label}Manager"
-        with self.unchanged(m):
-            refuses(CapacityError, named, m.reserve, m.capacity + 1)
+        source, m, _ = self.filled(3)
+        before = State(self.subject, m)
+        with pytest.raises(CapacityError, match=f"{self.subject.label}Manager"):
+            m.reserve(m.capacity + 1)
+        if m.capacity <= SMALL_BATCH:
+            refuses(CapacityError, self.add, source, m, m.capacity - 2)
+            assert State(self.subject, m) == before
 
     def test_the_last_row_is_there(self) -> None:
         source, m = self.new()
@@ -274,6 +289,42 @@ class IndirectCases(Cases):
         names = [column.name for column in self.subject.cold_columns]
         assert all(hasattr(m.data.cold, name) for name in names)
         assert not any(hasattr(m.data, name) for name in {*names} - {"row"})
+
+    def test_defaults_take_no_place(self) -> None:
+        source, m = self.new()
+        defaults = {field.name: field.default for field in self.subject.cold_fields}
+        self.add_one(source, m)
+        self.add(source, m, 3)
+        self.add_one(source, m, **defaults)
+        self.add(source, m, 3, **{name: [v] * 3 for name, v in defaults.items()})
+        for name, value in defaults.items():
+            getattr(m, f"set_{name}")(0, value)
+        assert (m.data.cold.n, m.data.cold.row.tolist()) == (0, [])
+        assert same(m.row(7), self.subject.read({}))
+
+    def test_a_place_begins_with_defaults(self) -> None:
+        source, m, _ = self.filled(3)
+        m.clear()
+        assert m.data.cold.n == 0
+        for field in self.subject.cold_fields:
+            self.add_one(source, m, **{field.name: self.other(field)})
+            values = {field.name: self.other(field)}
+            assert same(m.row(len(m) - 1), self.subject.read(values))
+        m.clear()
+        every = {field.name: self.other(field) for field in self.subject.cold_fields}
+        self.add_one(source, m, **every)
+        m.clear()
+        self.add_one(source, m)
+        first = self.subject.cold_fields[0]
+        getattr(m, f"set_{first.name}")(0, every[first.name])
+        assert same(m.row(0), self.subject.read({first.name: every[first.name]}))
+        m.clear()
+        self.add(source, m, 2)
+        for field in self.subject.cold_fields:
+            getattr(m, f"set_{field.name}")(0, self.other(field))
+            getattr(m, f"set_{field.name}")(0, field.default)
+        assert m.data.cold.n == 1
+        assert same(m.row(0), self.subject.read({}))
 
     def test_cold_columns_are_written(self) -> None:
         whole = [

@@ -7,12 +7,47 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 
 from ..errors import StructureLockedError
 from ..handles import NIL
-from .hierarchy import HierarchyCases, HierarchyRules
+from .hierarchy import HierarchyCases, HierarchyRules, check_children
 from .owned import OwnedCases, OwnedRules
-from .subject import Guard, refuses
+from .subject import Guard, deaths, refuses
+
+# --- Families of which some go --------------------------------------------------------
+
+
+class OrphansCases(HierarchyCases):
+    """Families of which some go."""
+
+    def left_by(
+        self, parents: list[int], gone: Sequence[int]
+    ) -> Iterator[tuple[Any, Any]]:
+        """Yield a family of which some went at once, and one of which just one went."""
+        for at_once in (True, False):
+            if at_once or len(gone) == 1:
+                _, m, owners = self.family(parents)
+                version = m.version
+                if at_once:
+                    m.destroy_many(gone)
+                else:
+                    m.destroy(gone[0])
+                assert m.version == version + 1
+                yield m, owners
+
+    def check_left(self, m: Any, owners: Any, parents: list[int], left: Any) -> None:
+        """Check that these rows are left, with those of their relatives that are."""
+        now = {row: self.found(m, owners[row]) for row in left}
+        assert sorted(m) == sorted(owners[left].tolist())
+        above = [now.get(parents[row], NIL) for row in left]
+        assert [m.parent(now[row]) for row in left] == above
+        for row in left:
+            children = [now[child] for child in left if parents[child] == row]
+            check_children(m, now[row], children)
+        roots = [now[row] for row in left if parents[row] not in now]
+        assert m.roots().tolist() == sorted(roots)
+
 
 # --- Descendants of what goes, go too -------------------------------------------------
 
@@ -32,15 +67,35 @@ class OrphansDestroyRules(HierarchyRules):
         return list(found)
 
 
-class OrphansDestroyCases(HierarchyCases):
-    """Ancestors go."""
+class OrphansDestroyCases(OrphansCases):
+    """Ancestors go, one and many."""
 
-    def test_many_descendants_go(self) -> None:
-        """More than are taken one by one, and so few that links are followed."""
-        chains = [p for k in range(0, 72, 8) for p in (NIL, *range(k, k + 7))]
-        _, m, owners = self.family(chains + [NIL] * 230)
-        m.destroy_many([row for row in range(72) if row % 8 < 2])
-        assert sorted(m) == owners[72:].tolist()
+    @pytest.mark.parametrize(
+        ("parents", "gone"),
+        [
+            ([NIL, *range(199)], [100]),
+            ([NIL, 0, 1, 2, 0, 4, NIL], [1, 4]),
+            ([NIL, 0, 1, 2, NIL], [3, 1, 0]),
+            ([NIL, 0, 1, 2, *[NIL] * 60], [0, 1]),
+            # More than are taken one by one, and so few that links are followed.
+            (
+                [p for k in range(0, 27, 3) for p in (NIL, k, k + 1)] + [NIL] * 290,
+                [row for row in range(27) if row % 3 < 2],
+            ),
+            (
+                [p for k in range(0, 72, 4) for p in (NIL, k, k + 1, k + 2)]
+                + [NIL] * 230,
+                range(0, 72, 4),
+            ),
+        ],
+    )
+    def test_descendants_go(self, parents: list[int], gone: Sequence[int]) -> None:
+        left: list[int] = []
+        for row, parent in enumerate(parents):
+            if row not in gone and (parent == NIL or parent in left):
+                left.append(row)
+        for m, owners in self.left_by(parents, gone):
+            self.check_left(m, owners, parents, left)
 
 
 # --- Descendants of what goes, go too, and their entities die -------------------------
@@ -82,6 +137,38 @@ class OrphansDieCases(OrphansDestroyCases, OwnedCases):
     def check_alive(self, entities: Any, owners: Any, expected: list[int]) -> None:
         """Check which of several entities are alive."""
         assert np.flatnonzero(entities.alive_many(owners)).tolist() == expected
+
+    def test_descendants_die(self) -> None:
+        entities, m, owners = self.family([NIL, 0, 1, 0, NIL, 4])
+        died = deaths(entities)
+        m.destroy(0)
+        assert [sorted(es) for es in died] == [sorted(owners[[1, 2, 3]].tolist())]
+        self.check_alive(entities, owners, [0, 4, 5])
+        assert sorted(m) == sorted(owners[4:].tolist())
+
+    @pytest.mark.parametrize(
+        ("leave", "alive"),
+        [
+            (lambda m, es: m.remove(es[0]), [0, 3]),
+            (lambda m, es: m.remove_many(es[[3, 0]]), [0, 3]),
+            (lambda m, es: m.destroy(2), [0, 1, 2, 3]),
+            (lambda m, es: m.destroy_many([2]), [0, 1, 2, 3]),
+            (lambda m, es: m.clear(), [0, 3]),
+            (lambda m, es: m.destroy_many([0, 1, 3]), [0, 3]),
+        ],
+    )
+    def test_who_loses_its_row_lives(self, leave: Any, alive: list[int]) -> None:
+        entities, m, owners = self.family([NIL, 0, 1, NIL])
+        leave(m, owners)
+        self.check_alive(entities, owners, alive)
+
+    @pytest.mark.parametrize("dead", [1, 2])
+    def test_they_die_with_the_entities_of_ancestors(self, dead: int) -> None:
+        entities, m, owners = self.family([NIL, 0, 1, NIL])
+        entities.destroy_many(owners[:dead])
+        m.remove_many(owners[:dead])  # if their rows are still there
+        self.check_alive(entities, owners, [3])
+        assert list(m) == [owners[3]]
 
     def test_who_may_not_die_keeps_all(self) -> None:
         entities, m, owners = self.family([NIL, 0, 1, NIL])
@@ -130,6 +217,19 @@ class GcOrphansDieCases(OrphansDieCases):
         while not m.gc():
             pass
 
+    @pytest.mark.parametrize("at_random", [False, True])
+    def test_orphans_live_until_the_collection(self, at_random: bool) -> None:
+        entities, m, owners = self.family([NIL, 0, 1, 0])
+        entities.destroy(owners[0])
+        self.check_alive(entities, owners, [1, 2, 3])
+        assert len(m) == 4
+        if at_random:
+            self.pick(m)
+        else:
+            assert m.collect() == 4
+        assert len(m) == 0
+        self.check_alive(entities, owners, [])
+
     def test_the_dead_die_of_nothing(self) -> None:
         entities, m, owners = self.family([NIL, 0])
         entities.destroy(owners[1])
@@ -154,8 +254,45 @@ class GcOrphansDieCases(OrphansDieCases):
 # --- Children whose parent goes become roots ------------------------------------------
 
 
-class OrphansRootCases(HierarchyCases):
-    """Parents go."""
+class OrphansRootCases(OrphansCases):
+    """Parents go, one and many."""
+
+    @pytest.mark.parametrize(
+        ("parents", "gone"),
+        [
+            ([NIL, 0, 0, 1], [0]),
+            ([NIL, 0], [0]),
+            ([1, NIL], [1]),
+            ([NIL, NIL, 0], [0]),
+            ([NIL, NIL, 0, 0], [0]),
+            ([NIL, 0, NIL, 2, 2], [0, 1]),
+            ([NIL] + [0] * 200, [0, 5]),
+            # Where those that take their places have no relatives.
+            ([*[NIL] * 8, *range(8), *[NIL] * 8], range(8)),
+            # Where those that take their places keep their own.
+            ([NIL, NIL, *[1] * 7, *[NIL] * 3, *[0] * 8], range(1, 9)),
+        ],
+    )
+    def test_children_become_roots(
+        self, parents: list[int], gone: Sequence[int]
+    ) -> None:
+        left = [row for row in range(len(parents)) if row not in gone]
+        for m, owners in self.left_by(parents, gone):
+            self.check_left(m, owners, parents, left)
+            for row in map(int, m.roots()):
+                assert m.next_sibling(row) == m.previous_sibling(row) == NIL
+
+    def test_others_take_the_places_of_orphans(self) -> None:
+        """Rows move into places of those that move."""
+        _, m, owners = self.filled(6)
+        if hasattr(m, "activate_many"):
+            m.activate_many([0, 1, 2])
+            m.deactivate_many([3, 4, 5])
+        m.set_parent_many([2, 5], [0, 3])
+        m.destroy_many([0])
+        rows = [self.found(m, owners[k]) for k in (2, 3, 5)]
+        assert [m.parent(row) for row in rows] == [NIL, NIL, rows[1]]
+        check_children(m, rows[1], rows[2:])
 
     def test_roots_know_nothing_of_former_siblings(self) -> None:
         _, m, _ = self.filled(6)

@@ -23,7 +23,7 @@ from ..errors import (
     StaleInstanceError,
     StructureLockedError,
 )
-from ..handles import NIL
+from ..handles import NIL, NULL_ENTITY
 from .cases import Cases
 from .machine import FORMS, MANY_ROWS, Machine, Record
 from .subject import Field, Handle, born, handles_with, need, reborn, refuses, same
@@ -398,6 +398,15 @@ class OwnedCases(Cases):
             refuses(TypeError, "no field", m.create_many, [other], {"no field": [1]})
             refuses(TypeError, "table", m.create_many, [other], 7)
 
+    def test_removing_entities(self) -> None:
+        _, m, es = self.filled(4)
+        assert m.remove(es[1]) == 1
+        assert m.remove(es[1]) == 0
+        assert m.remove_many([es[1], es[2], es[0], es[2]]) == 2
+        assert list(m) == [es[3]]
+        assert m.remove_many(es) == 1
+        assert m.version == 4
+
     def test_whatever_has_an_index_is_an_entity(self) -> None:
         _, m, es = self.filled(3)
         assert m.lookup(es[1]) == m.lookup(int(es[1])) == 1
@@ -424,6 +433,27 @@ class IndexedRules(OwnedRules):
         return sorted(row for entity in former for row in self.rows_of(entity))
 
 
+class IndexedCases(OwnedCases):
+    """An index is used again, perhaps before its former owner's rows were collected."""
+
+    @pytest.mark.parametrize("at_once", [False, True])
+    def test_successors_drive_the_dead_out(self, at_once: bool) -> None:
+        entities, m, es = self.filled(6)
+        successors, samples = reborn(entities, es[1:4]), range(3)
+        if at_once:
+            rows = m.create_many(successors, **self.subject.samples(3)).tolist()
+        else:
+            for e, k in zip(successors, samples, strict=True):
+                row = m.create(e, **self.subject.sample(k))
+                assert (m.entity(row), m.lookup(es[1 + k])) == (e, NIL)
+            rows = m.lookup_many(successors).tolist()
+        assert m.lookup_many(successors).tolist() == rows
+        assert m.lookup_many(es).tolist().count(NIL) == 3
+        assert sorted(m) == sorted([es[0], *es[4:], *successors])
+        self.check_values(m, rows, samples)
+        assert (len(m), m.remove(es[1]), m.remove(successors[1])) == (6, 0, 1)
+
+
 # --- Lookup by an array over entity indices -------------------------------------------
 
 
@@ -431,7 +461,7 @@ class SparseRules(IndexedRules):
     """Nothing more than rows found by index."""
 
 
-class SparseCases(OwnedCases):
+class SparseCases(IndexedCases):
     """The map grows with the highest index, and shrinks on demand."""
 
     def test_the_map_counts_as_memory(self) -> None:
@@ -551,8 +581,19 @@ class DirectRules(IndexedRules, OneRules):
             refuses(StaleInstanceError, self.manager.destroy, row)
 
 
-class DirectCases(OneCases):
+class DirectCases(IndexedCases, OneCases):
     """Rows stay where they are."""
+
+    def test_a_hole_stays_a_hole(self) -> None:
+        _, m, es = self.filled(5)
+        m.destroy(2)
+        assert (len(m), m.data.n) == (4, 5)
+        assert m.data.present.tolist() == [True, True, False, True, True]
+        assert m.data.entity.tolist() == [*es[:2], 0, *es[3:]]
+        assert list(m) == [*es[:2], *es[3:]]
+        assert (m.lookup(NULL_ENTITY), m.remove(NULL_ENTITY)) == (NIL, 0)
+        self.check_unused(m, 2)
+        self.check_values(m, [0, 1, 3, 4], [0, 1, 3, 4])
 
     @pytest.mark.parametrize("holes", [1, 15, 16, 17, 4_110, 4_111, 4_112, 8_200])
     def test_the_end_is_found_over_any_number_of_holes(self, holes: int) -> None:
@@ -634,6 +675,42 @@ class ManyCases(OwnedCases):
         samples = self.subject.samples(len(owners))
         m.create_many([names[letter] for letter in owners], **samples)
         return m, names
+
+    def test_order_of_creation(self) -> None:
+        m, names = self.several("abaab")
+        check_list(m, names["a"], [0, 2, 3])
+        check_list(m, names["b"], [1, 4])
+        assert m.create(names["a"]) == 5
+        check_list(m, names["a"], [0, 2, 3, 5])
+        assert m.ensure(names["b"]) == 1
+        assert len(m) == 6
+
+    @pytest.mark.parametrize(
+        ("gone", "left"),
+        [(0, [1, 2, 0]), (1, [0, 2, 1]), (2, [0, 1, 2]), (3, [0, 1, 2])],
+    )
+    def test_one_of_several_goes(self, gone: int, left: list[int]) -> None:
+        m, names = self.several("aaaa")
+        m.destroy(gone)
+        check_list(m, names["a"], left)
+
+    def test_all_of_an_entity_go(self) -> None:
+        m, names = self.several("abcabcab")
+        assert m.remove(names["a"]) == 3
+        check_list(m, names["a"], [])
+        assert names["a"] not in m
+        assert m.remove_many([names["b"], names["a"], names["b"]]) == 3
+        check_list(m, names["c"], [1, 0])
+        assert len(m) == 2
+
+    def test_long_lists(self) -> None:
+        m, names = self.several("ab" + "a" * 200)
+        check_list(m, names["a"], [0, *range(2, 202)])
+        m.destroy_many(range(0, 202, 2))
+        assert m.count(names["a"]) == 100
+        assert m.count_many([names["b"], names["a"]]).tolist() == [1, 100]
+        assert m.remove_many([names["a"]]) == 100
+        check_list(m, names["b"], [0])
 
     def test_only_rows_in_use_have_neighbours(self) -> None:
         m, _ = self.several("ab")

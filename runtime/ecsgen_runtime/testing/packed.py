@@ -13,11 +13,11 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from ..errors import StaleInstanceError
+from ..errors import CapacityError, StaleInstanceError
 from ..handles import NIL
 from .cases import Cases, sortable
 from .machine import MANY_ROWS, Machine, Record
-from .subject import Object, refuses, same, skip_without
+from .subject import Object, handles_with, refuses, same, skip_without
 
 # --- Rows without holes: the last row moves into the place of one that goes -----------
 
@@ -99,6 +99,19 @@ class PackedCases(Cases):
             lambda _, m: m.sort([2, 0, 1]),
             lambda _, m: m.reorder([0, 1, 2]),
         ]
+
+    @pytest.mark.parametrize("gone", [0, 2, 4])
+    def test_the_last_row_fills_the_hole(self, gone: int) -> None:
+        _, m, es = self.filled(5)
+        m.destroy(gone)
+        expected = [0, 1, 2, 3, 4]
+        expected[gone] = 4
+        self.check_rows(m, es, expected[:4])
+
+    def test_ascending_holes_take_ascending_survivors(self) -> None:
+        _, m, es = self.filled(9)
+        m.destroy_many([7, 1, 0, 5])
+        self.check_rows(m, es, [6, 8, 2, 3, 4])
 
     def test_sorting_is_stable_and_puts_nan_last(self) -> None:
         _, m, es = self.filled(6)
@@ -249,6 +262,36 @@ class PartitionCases(PackedCases):
         calls = [partial(call, given) for call, given in (*both, *many)]
         return [*super().structural_calls(source, m), *calls]
 
+    def test_what_new_rows_are(self) -> None:
+        source, m, owners = self.parted(2, 2)
+        new = self.add_one(source, m, **self.subject.sample(7))
+        more = self.add(source, m, 3, **self.subject.samples(3))
+        starts_active = self.subject.starts_active
+        assert [m.is_active(row) for row in (new, *more)] == [starts_active] * 4
+        assert m.n_active == (6 if starts_active else 2)
+        self.check_values(m, [new, *more], [7, 0, 1, 2])
+        rows = [self.found(m, owner) for owner in owners]
+        assert [m.is_active(row) for row in rows] == [True, True, False, False]
+        self.check_values(m, rows, range(4))
+
+    def test_one_swap_changes_sides(self) -> None:
+        _, m, owners = self.parted(2, 3)
+        version = m.version
+        assert m.activate(4) == 2
+        self.check_rows(m, owners, [0, 1, 4, 3, 2])
+        assert m.deactivate(0) == 2
+        self.check_rows(m, owners, [4, 1, 0, 3, 2])
+        assert (m.n_active, m.version) == (2, version + 2)
+
+    def test_a_few_of_many_change_sides(self) -> None:
+        _, m, owners = self.parted(40, 40)
+        assert m.activate_many([79, 3, 41]).tolist() == [40, 3, 41]
+        assert m.deactivate_many([3, 50, 0]).tolist() == [41, 50, 40]
+        expected = [*range(80)]
+        for one, other in ((40, 79), (0, 40), (3, 41)):
+            expected[one], expected[other] = expected[other], expected[one]
+        self.check_rows(m, owners, expected)
+
     def test_swaps_in_a_full_buffer(self) -> None:
         _, m, owners = self.filled(64)
         m.shrink_to_fit()
@@ -259,7 +302,11 @@ class PartitionCases(PackedCases):
         self.check_rows(m, owners, expected)
 
     def test_orders_keep_to_their_side(self) -> None:
-        _, m, _ = self.parted(3, 3)
+        _, m, owners = self.parted(3, 3)
+        m.sort([5, 4, 3, 2, 1, 0])
+        self.check_rows(m, owners, [2, 1, 0, 5, 4, 3])
+        m.reorder([1, 0, 2, 3, 5, 4])
+        self.check_rows(m, owners, [1, 2, 0, 5, 3, 4])
         with self.unchanged(m):
             refuses(ValueError, "active", m.reorder, [0, 1, 3, 2, 4, 5])
 
@@ -401,6 +448,51 @@ class RingCases(PackedCases):
         assert sorted(m) == sorted(owners)
         found = [self.found(m, owner) for owner in owners]
         assert m.by_age().tolist() == found
+
+    @pytest.mark.parametrize("count", [0, 1, 2, 10])
+    def test_the_oldest_make_room(self, count: int) -> None:
+        """For several at once, or, with a count of 0, for one."""
+        source, m, owners = self.full()
+        version = m.version
+        for k in range(1, 4):
+            new = self.push(source, m, count) if count else [self.push_one(source, m)]
+            gone, owners = owners[: len(new)], [*owners[len(new) :], *new]
+            assert [self.found(m, owner) for owner in gone] == [NIL] * len(gone)
+            self.check_ages(m, owners)
+            assert m.version == version + 2 * k
+
+    def test_more_than_fit_change_nothing(self) -> None:
+        source, m, _ = self.full()
+        add, named = super().add, f"{self.subject.label}Manager"
+        with self.unchanged(m):
+            refuses(CapacityError, named, add, source, m, SIZE + 1)
+
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_parents_move_while_the_oldest_goes(self, at_once: bool) -> None:
+        source, m, owners = self.full()
+        skip_without(m, "set_parent", "rows have no parents")
+        last = len(m) - 1
+        above = self.owner(m, last)
+        assert above != owners[0]
+        if at_once:
+            (row,) = super().add(source, m, 1, parents=last)
+        else:
+            row = super().add_one(source, m, parent=last)
+        assert self.owner(m, m.parent(row)) == above
+        assert list(m.children(self.found(m, above))) == [row]
+
+    def test_no_more_go_than_must(self) -> None:
+        """The dead make room, and so does all below them that goes with them."""
+        with handles_with(self.subject.entities, MIN_FREE=0):
+            entities, m, es = self.full()
+            if not (hasattr(m, "lookup") and hasattr(m, "set_parent")):
+                pytest.skip("rows have no owners, or no parents")
+            m.set_parent(self.found(m, es[10]), self.found(m, es[9]))
+            entities.destroy(es[9])
+            successors = entities.create_many(3).tolist()
+            m.create_many(successors)
+        assert len(m) == SIZE
+        assert [self.owner(m, row) for row in m.by_age()[-3:]] == successors
 
     @pytest.mark.parametrize("count", [2, SIZE // 2, SIZE])
     def test_a_ring_that_is_nearly_full_does_not_grow(self, count: int) -> None:

@@ -169,15 +169,21 @@ class ProxyCases(Cases):
         assert same(m.row(proxy.row), self.subject.read({}))
 
     def test_proxies_follow_their_rows(self) -> None:
-        _, m, es = self.filled(3)
-        gone, kept = m[es[0]], m[es[2]]
-        m.destroy(0)
-        self.check_proxy(kept, m, self.found(m, es[2]))
-        refuses(GONE, getattr, gone, "row")
-        for field in self.subject.fields:
-            refuses(GONE, getattr, gone, field.name)
-            refuses(GONE, setattr, gone, field.name, field.sample(0))
-        assert type(gone).__name__ in repr(gone)
+        _, m, es = self.filled(70)
+        owners = es.tolist()
+        kept = {owner: m[owner] for owner in owners}
+        m.destroy_many(range(0, 70, 3))
+        m.destroy(self.found(m, owners[1]))
+        m.reserve(1000) if not self.subject.reserve else None
+        for k, owner in enumerate(owners):
+            if k % 3 and k != 1:
+                self.check_proxy(kept[owner], m, self.found(m, owner))
+                continue
+            for name in ("row", *(f.name for f in self.subject.fields)):
+                refuses(GONE, getattr, kept[owner], name)
+            for field in self.subject.fields:
+                refuses(GONE, setattr, kept[owner], field.name, field.sample(0))
+            assert type(kept[owner]).__name__ in repr(kept[owner])
 
     def test_values_that_move_rows_go_to_the_right_one(self) -> None:
         for field in self.subject.fields:

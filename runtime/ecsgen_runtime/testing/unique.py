@@ -303,6 +303,23 @@ class UniqueCases(Cases):
         ]
         return [[column.tolist() for column in columns], found]
 
+    def test_values_may_change_places(self) -> None:
+        for field in self.subject.unique:
+            _, m, values = self.three(field)
+            name = field.name
+            version = m.version
+            getattr(m, f"set_{name}")(1, values[1])
+            setattr(m.data, name, getattr(m.data, name)[::-1])
+            getattr(m, f"set_{name}")(1, values[5])
+            find_many = getattr(m, f"find_{name}_many")
+            assert find_many(values[:6]).tolist() == [2, NIL, 0, NIL, NIL, 1]
+            setattr(m.data, name, [values[1], values[2], values[4]])
+            assert find_many(values[:6]).tolist() == [NIL, 0, 1, NIL, 2, NIL]
+            if hasattr(m, "rows"):
+                setattr(m[self.owner(m, 0)], name, values[6])
+                assert find_many(values[:7]).tolist()[1::5] == [NIL, 0]
+            assert m.version == version
+
     def test_columns_are_read_only(self) -> None:
         _, m, _ = self.filled(3)
         for field in self.subject.unique:

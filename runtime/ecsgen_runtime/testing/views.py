@@ -28,6 +28,7 @@ from .subject import (
     handles_with,
     refuses,
     same,
+    skipped_if_full,
     through_pickle,
 )
 
@@ -362,6 +363,19 @@ class SavingCases(Roomy):
             each.collect()
             each.spawn(3, **{module: {} for module in self.plain()})
         assert again.to_bytes(codecs=CODECS) == w.to_bytes(codecs=CODECS)
+
+    @pytest.mark.parametrize("verify", [None, False])
+    def test_picks_go_on_alike(self, verify: bool | None) -> None:
+        w = self.world()
+        with skipped_if_full():
+            es = w.spawn(8, **{module: {} for module in self.plain()})
+        w.gc()
+        w.destroy_many(es[:5])
+        again = self.loaded(w.to_bytes(codecs=CODECS), verify=verify)
+        for _ in range(3):
+            assert again.gc() == w.gc()
+            for module in self.plain():
+                assert [*getattr(again, module)] == [*getattr(w, module)]
 
     def plain(self) -> list[str]:
         """Return the components that any number of entities can have by default."""
