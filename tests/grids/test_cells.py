@@ -328,3 +328,32 @@ def test_the_dead_of_a_manager_beside_the_world(backend: Backend) -> None:
         moths.pick()
         assert int(es[1]) not in moths.data.one.tolist()
     assert moths.near([C], 0).rows.tolist() == [0, 2]
+
+
+STENCIL = """\
+component: Tile
+grid: {shape: [SIDE, 8], wrap: [true, false]}
+fields: {h: f32, g: f64, k: i32, l: i64}
+kernels:
+  average:
+    near: 1
+    steps:
+      - g = mean(other.h + f32(distance))
+      - k = i32(count()) + i32(count(other.h > h)) * 100
+      - l = i64(sum(other.k)) if count() > 3 else 7
+"""
+
+
+@pytest.mark.parametrize("side", [2, 3, 9])
+def test_what_is_asked_of_all_cells_around(side: int) -> None:
+    """Of how many there are nobody makes a list; at the rim they are fewer."""
+    found = []
+    for backend in BACKENDS:
+        schema = STENCIL.replace("SIDE", str(side))
+        tiles = world_package(schema, f"tiles_{side}_{backend}", backend).World().tile
+        tiles.data.h = np.random.default_rng(side).random(8 * side)
+        for _ in range(3):
+            tiles.average()
+        found.append([getattr(tiles.data, name).tolist() for name in "gkl"])
+    assert found[0] == found[1]
+    assert min(found[0][1]) % 100 < max(count % 100 for count in found[0][1])

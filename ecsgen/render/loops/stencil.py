@@ -93,6 +93,7 @@ class Stencil(Neighbours):
         self.seam: dict[int, str] = {}
         """Beside the seam of an axis that goes around, how far it is along it, by offset."""
         super().__init__(listed.asked, frame)
+        self.count = str(len(self.offsets_met))
         self._now: tuple[int, ...] = ()
 
     @property
@@ -177,7 +178,6 @@ class StencilQuestions(Questions):
         super().__init__(emit, near)
         self._offsets = near.offsets_met
         self._mean = near.mean
-        self._count = str(len(near.offsets_met))
 
     def answer(self, node: Ask, *others: Ask) -> list[Value]:
         """The statements that ask, and the answers."""
