@@ -301,9 +301,10 @@ def gone_to(
 
     `most`: how many may stand on a cell; 0: any number.
     """
+    if new == old:
+        return int(old)
     cell, before = int(new) - FIRST_CELL, int(old) - FIRST_CELL
-    is_cell = 0 <= cell < axes.cells
-    if cell == before or not is_cell or (most and crowds.count(cell) >= most):
+    if not 0 <= cell < axes.cells or (most and crowds.count(cell) >= most):
         return int(old)
     crowds.enter(cell, row)
     if before >= 0:
