@@ -33,7 +33,7 @@ def test_moves(wrap: tuple[float, ...], is_one: bool, is_outside: bool) -> None:
     given = names, names, 1.3, wrap
     fast = compiled.turn_cells(places.copy(), rows.copy(), *given)
     slow = plain.turn_cells(places.copy(), rows.copy(), *given)
-    lists = [np.empty(COUNT + 1, np.intp) for _ in range(2)]
+    lists = np.empty(COUNT + 1, np.uint32), np.empty(COUNT + 1, np.intp)
     ways = np.empty((axes, COUNT + 1), kind)
     middle = rng.random(axes) * 9
     met = 0

@@ -10,7 +10,6 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..handles import RowArray
 from ..spaces.cell_order import (
     FARTHEST_CELL,
     NO_NAMES,
@@ -569,7 +568,11 @@ def leave_space(cells: TurnCells, row: int) -> None:
 
 @kernel(forceinline=True)
 def near_now(
-    cells: TurnCells, own: int, place: Sequence[Any], found: RowArray, ways: Places
+    cells: TurnCells,
+    own: int,
+    place: Sequence[Any],
+    found: PlaceNumbers,
+    ways: Places,
 ) -> int:
     """Write which members are in reach of a place, in their order, and the ways to them, shape
     (axes, members); return how many.
