@@ -79,8 +79,9 @@ class _Lowering:
         self._made += 1
         return tree.Local(like.type, f"_{self._made}")
 
-    def _row(self, node: tree.Referred | tree.Exists) -> form.Row:
+    def _row(self, node: tree.Referred | tree.Exists | tree.Death) -> form.Row:
         """The row that a handle leads to; looked up once for handles that are written alike."""
+        assert node.handle is not None  # not the row's own death
         key = node.component, node.handle
         if key not in self._rows:
             handle = self._pure(node.handle)
@@ -133,10 +134,8 @@ class _Lowering:
         elif target.handle is None:
             self._out.append(form.Die(test))
         else:
-            handle = self._pure(target.handle)
-            self._made += 1
-            row = form.Row(self._made, target.component)
-            self._out += [form.Find(row, handle), form.Kill(row, handle, test)]
+            handle, row = self._pure(target.handle), self._row(target)
+            self._out.append(form.Kill(row, handle, test))
         self._moved()
 
     def _stands(self, component: str, field: str) -> bool:
@@ -150,9 +149,10 @@ class _Lowering:
 
     def _send(self, step: tree.Step, target: tree.Referred) -> None:
         place, value = self._place(target, step.index), self._pure(step.value)
-        if self._program.may_be_dead and not self._hears:
-            assert self._program.bearer is not None
-            self._out.append(form.Hear(self._program.bearer))
+        program = self._program
+        if program.may_be_dead and not (program.is_fateful or self._hears):
+            assert program.bearer is not None
+            self._out.append(form.Hear(program.bearer))
             self._hears = True
         if self._stands(target.component, target.name):
             owner = tree.OWN if self._home == target.component else target.component
@@ -170,7 +170,8 @@ class _Lowering:
     def _wrote(self, field: str) -> None:
         """In turns everything may be another after a write: where handles lead, and who is near."""
         if self._program.takes_turns:
-            self._rows = {}
+            rows = self._rows.items()
+            self._rows = {key: row for key, row in rows if _is_still(key[1], field)}
             if self._moves(field):
                 self._listed = set()
             self._listed -= {one.name for one in self._program.nears if _reads(one, field)}
@@ -197,6 +198,19 @@ class _Lowering:
             return not program.takes_turns
         own = self._own(node)
         return node.text in effects.refers or own in (*effects.reads, *effects.writes)
+
+
+def _is_still(handle: tree.Expression, field: str) -> bool:
+    """Whether a handle is certainly what it was, after a write to a field."""
+    for node in tree.walk(handle):
+        match node:
+            case tree.FieldValue(owner=owner) if owner != tree.PARENT and node.text != field:
+                pass
+            case tree.Local() | tree.Argument() | tree.Constant():
+                pass
+            case _:
+                return False
+    return True
 
 
 def _reads(near: tree.Near, field: str) -> bool:

@@ -25,6 +25,10 @@ fields:
 component: Mark
 fields: {of: {type: u8, default: 7}}
 ---
+component: Den
+lookup: direct
+fields: {age: i64}
+---
 world: Field
 entity: {index_bits: 10, generation_bits: 4, min_free: 3}
 kernels:
@@ -39,6 +43,8 @@ kernels:
       - spawn(Hare(cell=Hare.cell, place=Hare.place * f32(Hare.age)), Mark(), where=born)
   end: {over: Hare, steps: [die(where=Hare.age > 3)]}
   spread: {over: Mark, steps: [spawn(Mark(of=Mark.of + 1)), die(where=Mark.of > 9)]}
+  cave: {over: Den, steps: [Den.age += 1, die(where=Den.age > 1)]}
+  fall: {over: Den, turns: random, steps: [Den.age += 1, die(where=Den.age > 1)]}
 """
 ARGS = {"young": 0.3, "old": 6}
 
@@ -165,3 +171,18 @@ def test_a_world_ends_with_its_last_reference() -> None:
     gone = ref(world)
     del world
     assert gone() is None
+
+
+@pytest.mark.parametrize("kernel", ["cave", "fall"])
+def test_rows_of_nobody_do_not_die(kernel: str) -> None:
+    """Where an entity's index is the row there are rows between those of entities."""
+    both = populated()
+    for world in both:
+        homes = world.hare.data.entity[[2, 5, 11]].copy()
+        world.den.create_many(homes)
+        getattr(world, kernel)()
+        assert len(world.entities) == 20
+        getattr(world, kernel)()
+        assert len(world.entities) == 17
+        assert not set(homes.tolist()) & set(world.entities.live().tolist())
+    assert_alike(*both)

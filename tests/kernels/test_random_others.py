@@ -122,19 +122,31 @@ kernels:
   twice: {steps: ["f = foe.Ball.f + foe.Ball.f", "foe.Ball.f += 1"]}
   led: {steps: ["f = foe.Ball.f", "foe = foe.Ball.foe", "i = foe.Ball.i"]}
   turned: {turns: rows, steps: ["f = foe.Ball.f", "i = foe.Ball.i"]}
+  turned_led: {turns: rows, steps: ["f = foe.Ball.f", "foe = foe.Ball.foe", "i = foe.Ball.i"]}
+  told: {turns: rows, steps: ["foe.Ball.foe = entity", "i = foe.Ball.i"]}
+  far: {turns: rows, steps: ["f = foe.Ball.foe.Ball.f", "i = foe.Ball.foe.Ball.i"]}
   quiet: {steps: ["foe.Ball.i += 1", "foe.Ball.i -= 2"]}
 """
 
 
 def test_rows_are_found_once_for_each_handle() -> None:
-    """They are found again when the handle may have changed, in turns after any write."""
+    """They are found again when the handle may have changed: in turns through others any write
+    may do that."""
     (ball,) = load(FOLLOWING).components
     forms = {one.name: lowered(one.program, "Ball") for one in ball.kernels}
     finds = {k: sum(isinstance(one, Find) for one in form.body) for k, form in forms.items()}
-    assert finds == {"twice": 1, "led": 2, "turned": 2, "quiet": 1}
+    assert finds == {
+        "twice": 1,
+        "led": 2,
+        "turned": 1,
+        "turned_led": 2,
+        "told": 2,
+        "far": 3,
+        "quiet": 1,
+    }
     sends = [one for form in forms.values() for one in form.body if isinstance(one, Send)]
     assert [(one.held, one.number, one.of) for one in sends] == [
-        *[(True, 0, 1), (False, 0, 2), (False, 1, 2)]
+        *[(True, 0, 1), (False, 0, 1), (False, 0, 2), (False, 1, 2)]
     ]
     fetched = [one for one in forms["led"].body if isinstance(one, Fetch)]
     assert [one.before for one in fetched] == [True, True, True]

@@ -149,19 +149,20 @@ class LoopFrame:
         return known[passed].name
 
     def handles(self, name: str, passed: str, scalar: str = "u64") -> str:
-        """The parameter for handles of others, or for where they are."""
+        """The parameter for handles of others, or for what else is not computed with."""
         return self.parameter(name, *self._taken(scalar, passed, True))
 
-    def _taken(self, scalar: str, passed: str, are_handles: bool) -> tuple[str, str]:
-        """The annotation of an array, and what is passed. Of handles plain Python takes the cells
-        as its own numbers, with which it is several times as quick: nothing of them wraps."""
-        if self.is_plain and are_handles:
-            return "memoryview[int]", f"{passed}.data"
+    def _taken(self, scalar: str, passed: str, is_own: bool) -> tuple[str, str]:
+        """The annotation of an array, and what is passed. What nobody computes with plain Python
+        takes as its own, with which it is several times as quick: nothing of it wraps."""
+        if self.is_plain and is_own:
+            kind = "bool" if scalar == "bool" else "float" if scalar[0] == "f" else "int"
+            return f"memoryview[{kind}]", f"{passed}.data"
         return array_type(scalar), passed
 
     def _column(self, type_: Type, passed: str) -> tuple[str, str]:
         """The same of a column."""
-        return self._taken(type_.scalar, passed, type_.is_handle and not type_.shape)
+        return self._taken(type_.scalar, passed, not (type_.is_number or type_.shape))
 
     def number(self, code: str) -> str:
         """A handle's part, or a row, as an index: numba would make a float of two kinds."""
@@ -256,7 +257,7 @@ class LoopFrame:
         if not type_.shape:
             own = None
             if self.is_plain:
-                own = partial(self._own_cell, array, row, type_.is_handle)
+                own = partial(self._own_cell, array, row, not type_.is_number)
             return Value(type_, lambda place: Code(f"{array}[{row}]", own=own))
         start = start or f"{type_.elements} * {row}"
         return Value(type_, lambda place: Code(f"{array}[{plus(start, place)}]"))

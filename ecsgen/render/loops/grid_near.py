@@ -19,7 +19,9 @@ from ecsgen.model.programs import (
     FieldValue,
     Occupied,
     Offset,
+    Operation,
     OtherField,
+    Question,
     walk,
 )
 from ecsgen.model.types import Type
@@ -64,7 +66,16 @@ class Grids:
 
     def cells(self, grid: str) -> str:
         """The expression for how many cells there are."""
-        return f"{self.axes(grid)}.cells"
+        cells = f"{self.axes(grid)}.cells"
+        if not self._frame.is_plain:
+            return cells
+        return self._frame.ready(f"{self._components[grid].module}_cells", cells)
+
+    def is_cell(self, grid: str, id: str) -> str:
+        """The expression for whether an id is that of a cell."""
+        if not self._frame.is_plain:
+            return f"is_cell({self.axes(grid)}, {id})"
+        return f"0 <= {id} - FIRST_CELL < {self.cells(grid)}"
 
     def crowds(self, component: str) -> str:
         """The parameter with who stands where."""
@@ -128,7 +139,8 @@ class OnGrid(Neighbours):
         kept, self.is_python = self.kept, self._frame.is_plain
         self.own_cell, self._around, self._steps = kept("cell"), kept("around"), kept("cells_met")
         self._axes = self._grids.axes(self.on.grid)
-        self._reach = self._told_reach()
+        self._is_here = bool(self.on.standing) and self.asked.near.radius == 0
+        self._reach = "" if self._is_here else self._told_reach()
         if (self._reach or self.is_python) and not self.on.standing and self._is_far:
             self.ways = kept("ways" if self.is_python else "steps")
 
@@ -146,6 +158,8 @@ class OnGrid(Neighbours):
             function, text = "reach_within", frame.column_passed(radius)
         manager, table = frame.source.managers.manager(self.on.grid), f"_reach{self.asked.tag}"
         given = f"{manager}, {literal(self.on.hood)}, {text}, {self._center}"
+        if not self.is_python and all(_ranks_by_distance(one) for one in self._questions):
+            given += ", nearest_first=True"
         frame.tables[table] = f"{function}({given})"
         return frame.parameter(f"reach{self.asked.tag}", "Reach", table)
 
@@ -157,6 +171,12 @@ class OnGrid(Neighbours):
             isinstance(node, Offset | Distance) and node.near == self.asked.near.name
             for node in nodes
         )
+
+    @property
+    def _questions(self) -> list[Question]:
+        nodes = (node for one in self._frame.program.expressions for node in walk(one))
+        name = self.asked.near.name
+        return [node for node in nodes if isinstance(node, Question) and node.near == name]
 
     @property
     def axes_name(self) -> str:
@@ -175,7 +195,8 @@ class OnGrid(Neighbours):
             return lines
         crowd = self._grids.crowds(self.on.standing)
         most = f"most_standing({crowd}, {self._axes}.cells)"
-        return [f"{self._around} = {cells}", f"{self.found} = np.empty({most} + 1, np.int32)"]
+        lines = [] if self._is_here else [f"{self._around} = {cells}"]
+        return [*lines, f"{self.found} = np.empty({most} + 1, np.int32)"]
 
     @property
     def _center(self) -> str:
@@ -183,47 +204,57 @@ class OnGrid(Neighbours):
 
     def listed(self, body: LoopBody) -> list[str]:
         """The statements that list those in reach of the row."""
+        lines = [f"{self.own_cell} = {body.cell_of_row(self.asked.near.place)}"]
+        if not self._is_here:
+            lines += self._cells_listed(body)
+        return lines + self._rows_listed(body) if self.on.standing else lines
+
+    def _cells_listed(self, body: LoopBody) -> list[str]:
         near, on = self.asked.near, self.on
         found, count = (self._around, self._steps) if on.standing else (self.found, self.count)
-        lines = [f"{self.own_cell} = {body.cell_of_row(near.place)}"]
         radius = ""
         if isinstance(near.radius, FieldValue):
             own = body.own_number(near.radius)
             radius = own or body.value(near.radius).at(0).text
-        if self.is_python:
-            reach = self._reach
-            if not reach:
-                reach = self.kept("reach")
-                given = f"{on.hood.upper()}, {radius}, {self._center}"
-                lines.append(f"{reach} = {self._axes}.reach({given})")
-            lines.append(f"{found} = {reach}[{self.own_cell}]")
-            if not on.standing:
-                lines.append(f"{count} = len({found})")
-            if self.ways:
-                lines.append(f"{self.ways} = {reach}.ways({self.own_cell})")
-        elif not self._reach:
-            given = f"{self._axes}, {self.own_cell}, {on.hood.upper()}, {radius}, {self._center}"
-            lines += self._call("cells_near", given, found, count)
-        else:
+        given = f"{on.hood.upper()}, {radius}, {self._center}"
+        if not self.is_python:
+            if not self._reach:
+                given = f"{self._axes}, {self.own_cell}, {given}"
+                return self._call("cells_near", given, found, count)
             given = f"{self._axes}, {self.own_cell}, {self._reach}"
-            lines += self._call("reached_cells", given, found, count, radius)
+            return self._call("reached_cells", given, found, count, radius)
+        lines, reach = [], self._reach
+        if not reach:
+            reach = self.kept("reach")
+            lines.append(f"{reach} = {self._axes}.reach({given})")
+        lines.append(f"{found} = {reach}[{self.own_cell}]")
         if not on.standing:
-            return lines
+            lines.append(f"{count} = len({found})")
+        if self.ways:
+            lines.append(f"{self.ways} = {reach}.ways({self.own_cell})")
+        return lines
+
+    def _rows_listed(self, body: LoopBody) -> list[str]:
         own_row, owner, owners = self._own(body)
-        crowds = self._grids.crowds(on.standing)
-        if self.is_python:
-            rows = f"{crowds}.rows_on({self._around})"
-            if owners:
-                rows = f"[r for r in {rows} if {owners}[r] != {owner}]"
-            lines.append(f"{self.found} = {rows}")
-            if own_row:
-                lines.append(f"if {own_row} in {self.found}:")
-                lines.append(f"    {self.found}.remove({own_row})")
-            return [*lines, f"{self.count} = len({self.found})", *self._members_alone()]
-        given = f"{crowds}, {self._around}, {self._steps}, {own_row or -1}, {owner}, "
-        given += owners or self._frame.ready("nobody", "np.empty(0, np.uint64)")
-        rows = f"rows_{self._grids.when}"
-        return [*lines, *self._call(rows, given, self.found, self.count), *self._members_alone()]
+        crowds = self._grids.crowds(self.on.standing)
+        if not self.is_python:
+            function, around = f"rows_{self._grids.when}", f"{self._around}, {self._steps}"
+            if self._is_here:
+                function, around = f"rows_here_{self._grids.when}", self.own_cell
+            given = f"{crowds}, {around}, {own_row or -1}, {owner}, "
+            given += owners or self._frame.ready("nobody", "np.empty(0, np.uint64)")
+            lines = self._call(function, given, self.found, self.count)
+            return lines + self._members_alone()
+        rows = f"{crowds}.rows_on({self._around})"
+        if self._is_here:
+            rows = f"{crowds}.rows_here({self.own_cell})"
+        if owners:
+            rows = f"[r for r in {rows} if {owners}[r] != {owner}]"
+        lines = [f"{self.found} = {rows}"]
+        if own_row:
+            lines.append(f"if {own_row} in {self.found}:")
+            lines.append(f"    {self.found}.remove({own_row})")
+        return [*lines, f"{self.count} = len({self.found})", *self._members_alone()]
 
     def _call(
         self, function: str, given: str, found: str, count: str, radius: str = ""
@@ -339,3 +370,13 @@ class OnGrid(Neighbours):
         on = self.asked.components[self.on.owner].on
         assert on is not None
         return on.field
+
+
+def _ranks_by_distance(question: Question) -> bool:
+    """Whether only the best are asked for, and they are equally far: then the nearest may come
+    first, who are seldom beaten, for among those equally far the order stays."""
+    for key in question.keys:
+        match key:
+            case Distance() | Operation(name="neg", operands=(Distance(),)):
+                return True
+    return False

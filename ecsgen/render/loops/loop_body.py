@@ -86,6 +86,8 @@ class LoopBody(Emitter):
         self._starts: dict[tuple[str, int], str] = {}
         self._letters = {frame.row: "j"}
         """What the places of a row's elements are called."""
+        self._alive: dict[str, str] = {}
+        """By component, whether the row's own entity is alive."""
         self._heard = ""
 
     @property
@@ -125,8 +127,8 @@ class LoopBody(Emitter):
         if not tests[0] and self.frame.source.components[over].owner == "entity":
             bearer = self.value(FieldValue(HANDLE, ENTITY, over)).at(0).text
             tests[0] = self._fates.lives(bearer, self.lookups.mask)
-        if tests := [test for test in tests if test]:
-            self.write(f"if not ({' and '.join(tests)}):", "    continue")
+        for test in filter(None, tests):
+            self.write(f"if not {test}:", "    continue")
 
     def _write_stem(self, who: FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
@@ -218,8 +220,12 @@ class LoopBody(Emitter):
     def _living(self, owner: str) -> str:
         """The expression for whether the row's own entity is alive, if it may be dead: where
         somebody dies or is born, rows of the dead do not run."""
-        program = self.frame.program
-        return "" if program.is_fateful else self._may_live(owner)
+        if owner not in self._alive:
+            test = "" if self.frame.program.is_fateful else self._may_live(owner)
+            self._alive[owner] = test and self.names.take("lives")
+            if test:
+                self.first.append(f"{self._alive[owner]} = {test}")
+        return self._alive[owner]
 
     def _may_live(self, owner: str) -> str:
         """The same before that is known."""
@@ -311,7 +317,8 @@ class LoopBody(Emitter):
                     if one.to.name not in self.locals_:  # not asked along with another one
                         self._ask(one, statements[place + 1 :])
                 case form.Pick():
-                    self.locals_[one.to.name] = self._pick(one)
+                    is_next = isinstance(statements[place + 1], form.Go)
+                    self.locals_[one.to.name] = self._pick(one, is_next)
                 case form.Set():
                     self._set(one)
                 case form.Store():
@@ -355,10 +362,24 @@ class LoopBody(Emitter):
             case Operation(name="neg", operands=(one,)) if type_.is_float:
                 own = self.own_number(one)
                 return own and f"-{own}"
+            case Operation() if type_.scalar == "f64":
+                return self._own_float(node)
             case Local() | FieldValue() | OtherField() | Distance():
                 own_code = self.value(node).at(0).own
                 return own_code() if own_code else ""
         return ""
+
+    def _own_float(self, node: Operation) -> str:
+        """The same of an operation that gives the same bits with Python's own numbers."""
+        first, *others = node.operands
+        owns = [self.own_number(one) for one in others]
+        if node.name == "if" and all(owns):
+            return f"({owns[0]} if {self.value(first).at(0).text} else {owns[1]})"
+        is_alike = node.name in ("+", "-", "*")
+        if node.name == "/" and isinstance(others[0], Constant):
+            is_alike = others[0].value != 0
+        own = self.own_number(first) if is_alike and all(owns) else ""
+        return own and f"({own} {node.name} {owns[0]})"
 
     def value(self, node: Expression) -> Value:
         if isinstance(node, Operation) and node.name in COMPARED:
@@ -379,8 +400,9 @@ class LoopBody(Emitter):
 
     # --- cells: who is chosen, and who goes where ------------------------------------------------
 
-    def _pick(self, one: form.Pick) -> Value:
-        """One of all rows, or of all empty cells, by chance; 0 if there is none."""
+    def _pick(self, one: form.Pick, goes_there: bool) -> Value:
+        """One of all rows, or of all empty cells, by chance; 0 if there is none. `goes_there`: the
+        next statement is the only one that needs it, if at all."""
         chosen, frame = one.chosen, self.frame
         component = frame.source.managers.components[chosen.component]
         manager, module = frame.source.managers.manager(component.name), component.module
@@ -415,6 +437,10 @@ class LoopBody(Emitter):
                 name = frame.handles(f"{module}_{kind}", table)
             count, found = f"len({name})", f"{name}[{{}}]"
             found = f"id_of_cell({found})" if kind == "empty" else found
+        if goes_there and frame.is_plain and chosen.how == "empty":
+            there = found.format(self.drawn_place(chosen.number, count))
+            none = frame.zero(one.to.type).text
+            return uniform(one.to.type, Code(f"{there} if {count} > 0 else {none}", Level.CHOICE))
         held = self.variables(one.to.type, "picked")
         there = held.at(0).text
         self.write(f"{there} = {frame.zero(one.to.type).text}")
@@ -454,7 +480,6 @@ class LoopBody(Emitter):
         name = owner or frame.source.managers.home
         component = frame.source.managers.components[name]
         assert component.on is not None
-        axes = self.grids.axes(component.on.grid)
         self.grids.moved[name] = None
         value = self.kept(self.value(one.value)).at(0).text
         if one.row is None:
@@ -465,14 +490,13 @@ class LoopBody(Emitter):
             place = form.Place(one.row, one.to.name, one.to.type)
             there, test = frame.found_cells(place, row).at(0).text, f"{row} != NIL"
             test += f" and {self._heard}" if self._heard else ""
-        moved = f"gone_at_once({axes}, {there}, {value})"
         if self.grids.is_now and self.grids.is_watched(name):
-            crowds, most = self.grids.crowds(name), component.on.capacity
-            moved = f"gone_to({crowds}, {axes}, {row}, {there}, {value}, {most})"
-        if not test:
-            self.write(f"{there} = {moved}")
-            return
-        with self.block(f"if {test}"):
+            axes, crowds = self.grids.axes(component.on.grid), self.grids.crowds(name)
+            moved = f"gone_to({crowds}, {axes}, {row}, {there}, {value}, {component.on.capacity})"
+            goes = f"{value} != {there}"
+        else:
+            moved, goes = value, self.grids.is_cell(component.on.grid, value)
+        with self.block(f"if {f'{test} and ' if test else ''}{goes}"):
             self.write(f"{there} = {moved}")
 
     def _find(self, one: form.Find) -> None:
@@ -484,7 +508,7 @@ class LoopBody(Emitter):
         stem = self.frame.source.managers.stem(one.component)
         name = self.names.take(f"{stem}_row")
         self._found[one.row] = Code(name)
-        self.lookups.find(one, name, handle)
+        self.lookups.find(one, name, handle, bool(self.own_number(one.handle)))
 
     def _fetch(self, one: form.Fetch) -> None:
         row = self._found[one.place.row].text
@@ -509,6 +533,10 @@ class LoopBody(Emitter):
     def _store(self, one: form.Store) -> None:
         place: Expression = Element(one.type, one.to, one.index) if one.index else one.to
         target = self.value(place)
+        there = self.own_number(place) if one.type.scalar == "f64" else ""
+        if there and (own := self.own_number(one.value)):
+            self.write(f"{there} = {own}")
+            return
         match one.value:
             case Operation(type, sign, (left, right)) if (
                 left == place and _is_in_place(sign, type.scalar) and not is_mixing(right, one.to)
@@ -534,8 +562,6 @@ class LoopBody(Emitter):
         living = self.lookups.alive(owner, is_owner=True)
         if component and not managers.is_sharded:
             living = Code(self.lookups.living_in(component, owner))
-            if managers.components[component].lookup == "direct":  # rows may be nobody's
-                living = Code(f"{owner} != 0 and {living.text}", Level.AND)
         self._heard = self.assign(living, "is_heard").text
 
     def _send(self, one: form.Send) -> None:

@@ -10,7 +10,7 @@ from ecsgen.kernels import form
 from ecsgen.model.programs import ENTITY, HANDLE, Constant, Death, Expression, FieldValue
 from ecsgen.render.calls import call
 from ecsgen.render.loops.code import Code, Level, infix
-from ecsgen.render.loops.frame import LoopFrame, array_type
+from ecsgen.render.loops.frame import LoopFrame
 from ecsgen.render.loops.values import Value
 from ecsgen.render.quoting import literal
 
@@ -51,21 +51,19 @@ class LoopFates:
 
     # --- parameters --------------------------------------------------------------------------
 
-    def _given(self, name: str, annotation: str, passed: str) -> str:
-        return self._frame.parameter(name, annotation, f"{_FATES}.{passed}")
+    def _given(self, name: str, scalar: str, passed: str) -> str:
+        return self._frame.handles(name, f"{_FATES}.{passed}", scalar)
 
     @property
     def _tally(self) -> str:
-        return self._given("tally", array_type("i64"), "tally")
+        return self._given("tally", "i64", "tally")
 
     def _gone(self, component: str) -> str:
         """The parameter that tells who has died: entities by index, or rows."""
         if not component:
-            if self._frame.is_plain:  # whose own bools are quick to read
-                return self._given("gone", "memoryview[bool]", "gone.data")
-            return self._given("gone", array_type("bool"), "gone")
+            return self._given("gone", "bool", "gone")
         module = self._frame.source.managers.components[component].module
-        return self._given(f"{module}_gone", array_type("bool"), f"gone_rows[{literal(module)}]")
+        return self._given(f"{module}_gone", "bool", f"gone_rows[{literal(module)}]")
 
     def lives(self, entity: str, mask: str) -> str:
         """The expression for whether an entity has not died meanwhile; nothing if nobody does."""
@@ -117,7 +115,7 @@ class LoopFates:
         """`known`: a component of theirs and the row, as far as that is known."""
         index = body.names.take("index")
         gone, tally = self._gone(""), self._tally
-        dead = self._given("dead", array_type("u64"), "dead")
+        dead = self._given("dead", "u64", "dead")
         body.write(f"{index} = {self._frame.number(f'{entity} & {body.lookups.mask}')}")
         with body.block(f"if not {gone}[{index}]"):
             if self.is_now:
@@ -132,7 +130,7 @@ class LoopFates:
         managers = self._frame.source.managers
         module, place = managers.components[component].module, 1 + self._of_rows.index(component)
         gone, tally = self._gone(component), self._tally
-        dead = self._given(f"{module}_dead", array_type("i64"), f"dead_rows[{literal(module)}]")
+        dead = self._given(f"{module}_dead", "i64", f"dead_rows[{literal(module)}]")
         with body.block(f"if not {gone}[{row}]"):
             if self.is_now:
                 self._leave_cell(body, component, row)
@@ -184,14 +182,13 @@ class LoopFates:
             on = component.on
             if on is None or on.field not in dict(born.values):
                 continue
-            axes = body.grids.axes(on.grid)
             cell = values[born.component, on.field].at(0).text
             if self.is_now and born.component in self._frame.program.watched:
-                crowds = body.grids.crowds(born.component)
+                axes, crowds = body.grids.axes(on.grid), body.grids.crowds(born.component)
                 tests.append(Code(f"has_room({crowds}, {axes}, {cell}, {on.capacity})"))
                 takes.append(f"take_cell({crowds}, {cell})")
             else:
-                tests.append(Code(f"is_cell({axes}, {cell})"))
+                tests.append(Code(body.grids.is_cell(on.grid, cell), Level.COMPARISON))
         if tests:
             with body.block(f"if {reduce(partial(infix, 'and', Level.AND), tests).text}"):
                 self._note(body, one, values, takes)
@@ -209,14 +206,14 @@ class LoopFates:
         number, tally = one.number, self._tally
         place = 1 + len(self._of_rows) + number
         k = body.names.take("born")
-        at = self._given(f"born_at_{number}", array_type("i64"), f"births[{number}].at")
+        at = self._given(f"born_at_{number}", "i64", f"births[{number}].at")
         body.write(f"{k} = {tally}[{place}]", f"{at}[{k}] = {self._frame.turn}")
         managers = self._frame.source.managers
         for (component, name), value in values.items():
             module = managers.components[component].module
             field = next(f for f in managers.components[component].fields if f.name == name)
             passed = f"births[{number}].flat({literal(module)}, {literal(name)})"
-            array = self._given(f"{module}_{name}_{number}", array_type(field.type.scalar), passed)
+            array = self._given(f"{module}_{name}_{number}", field.type.scalar, passed)
             kind = value.type.of_shape(field.type.shape)
             held = body.frame.cells([array], kind, k)
             body.store(value, held)

@@ -28,13 +28,15 @@ class Lookups:
     def alive(self, entity: str, is_owner: bool = False) -> Code:
         """Whether an entity is alive, perhaps after statements; `is_owner`: it has a row."""
         if not self.managers.is_sharded:
-            return self._living(entity, is_owner)
+            living, still = self._current(entity, is_owner), self._fates.lives(entity, self.mask)
+            return infix("and", Level.AND, living, Code(still)) if still else living
         place = self._frame.names.take("living_place")
         self._in_table("alive", "", place, entity)
         return infix("!=", Level.COMPARISON, Code(place), Code("NIL"))
 
-    def _living(self, entity: str, is_owner: bool) -> Code:
-        """Whether an entity is alive; the last cell of handles stands for those behind it."""
+    def _current(self, entity: str, is_owner: bool) -> Code:
+        """Whether an entity was alive before the kernel; the last cell of handles stands for those
+        behind it."""
         passed = f"{self.managers.entities}._handles"
         handles = self._frame.handles("handles", passed)
         place = f"{entity} & {self.mask}"
@@ -42,20 +44,19 @@ class Lookups:
         if not (is_owner and is_plain):  # compiled loops read whatever lies there
             last = f"len({handles}) - 1" if is_plain else f"np.uint64(len({handles}) - 1)"
             place = f"min({place}, {self._frame.ready('last_handle', last)})"
-        living = f"{handles}[{place}] == {entity}"
-        if still := self._fates.lives(entity, self.mask):
-            return Code(f"{living} and {still}", Level.AND)
-        return Code(living, Level.COMPARISON)
+        return Code(f"{handles}[{place}] == {entity}", Level.COMPARISON)
 
     def living_in(self, component: str, owner: str) -> str:
         """Whether the owner of a component's row is alive, which need not be asked if nobody is
         dead."""
-        clean, living = self.managers.clean(component), self._living(owner, is_owner=True).text
-        if not clean:
-            return living
-        clean = self._frame.parameter("is_clean", "bool", clean)
+        living = self._current(owner, is_owner=True).text
+        if clean := self.managers.clean(component):
+            clean = self._frame.parameter("is_clean", "bool", clean)
+            if self.managers.components[component].lookup == "direct":  # rows may be nobody's
+                clean += f" and {owner} != 0"
+            living = f"({clean} or {living})"
         still = self._fates.lives(owner, self.mask)
-        return f"({clean} and {still} or {living})" if still else f"({clean} or {living})"
+        return f"({living} and {still})" if still else living
 
     @property
     def mask(self) -> str:
@@ -65,9 +66,9 @@ class Lookups:
             kind, passed = "int", "INDEX_MASK"
         return self._frame.parameter("handle_mask", kind, passed)
 
-    def find(self, one: Find, row: str, handle: str) -> None:
+    def find(self, one: Find, row: str, handle: str, is_own: bool) -> None:
         """Set the variable `row` to the row that a handle leads to, or to NIL: by tables where
-        entities and ids may come from elsewhere."""
+        entities and ids may come from elsewhere. `is_own`: it is a number of Python's own."""
         way, component = self.managers.way(one), one.component
         if self.known.get(handle, ("", ""))[0] == component:
             self._emit.write(f"{self.declared(row)} = {self.known[handle][1]}")
@@ -80,7 +81,7 @@ class Lookups:
             case "sparse" | "direct":
                 self._by_index(way == "sparse", component, row, handle)
             case "cell":
-                self._by_cell(component, row, handle)
+                self._by_cell(component, row, handle, is_own)
             case "standing":
                 self._by_place(component, row, handle)
             case "id" | "living_id" | "direct_id":
@@ -122,11 +123,13 @@ class Lookups:
             with self._emit.block(f"if not ({test})"):
                 self._emit.write(f"{handle} = {self._frame.zero(HANDLE).text}")
 
-    def _by_cell(self, component: str, row: str, handle: str) -> None:
-        """Of a cell the id says which one it is."""
-        emit, axes = self._emit, self.grids.axes(component)
-        emit.write(f"{self.declared(row)} = cell_of({handle})")
-        self._keep_if(f"0 <= {row} < {axes}.cells", row)
+    def _by_cell(self, component: str, row: str, handle: str, is_own: bool) -> None:
+        """Of a cell the id says which one it is; of Python's own numbers without a call."""
+        if is_own:
+            self._emit.write(f"{self.declared(row)} = {handle} - FIRST_CELL")
+        else:
+            self._emit.write(f"{self.declared(row)} = cell_of({handle})")
+        self._keep_if(f"0 <= {row} < {self.grids.cells(component)}", row)
 
     def _by_place(self, component: str, row: str, handle: str) -> None:
         """The first one who stands on a cell."""
@@ -145,8 +148,6 @@ class Lookups:
             rows = self._array(component, "rows", "u32", "{manager}._sparse")
             emit.write(f"{row} = {number(f'{rows}[{row}]')} if {row} < len({rows}) else NIL")
         is_there = f"{row} < len({owners}) and {owners}[{row}] == {handle}"
-        if not is_sparse:  # where rows are nobody's, the owner is 0
-            is_there += f" and {handle} != 0"
         self._keep_if(f"{is_there} and {self.living_in(component, handle)}", row)
 
     def _in_table(self, way: Way, component: str, row: str, handle: str) -> None:
@@ -191,7 +192,7 @@ class Lookups:
         is_there = f"{row} < len({cells}) and {generations}[{row}] == {handle} >> {upper}"
         if way == "direct_id":
             living = self.living_in(component, f"{cells}[{row}]")
-            self._keep_if(f"{is_there} and {cells}[{row}] != 0 and {living}", row)
+            self._keep_if(f"{is_there} and {living}", row)
             return
         with emit.block(f"if {is_there}"):
             emit.write(f"{row} = {number(f'{cells}[{row}]')}")

@@ -303,10 +303,11 @@ def _take_out(
             for column in range(columns.shape[1]):
                 start, width = columns[0, column] * len(owners), columns[1, column]
                 come, go = start + source * width, start + hole * width
-                if width == 8:
+                if width == 8:  # others by bytes: a call would count its arrays
                     words[go >> 3] = words[come >> 3]
                 else:
-                    _copy(cells, words, come, cells, words, go, width)
+                    for k in range(width):
+                        cells[go + k] = cells[come + k]
             source += 1
     return int(kept)
 
@@ -330,20 +331,12 @@ def _append(
         handles[born[k] & numbers[0]] = owners[n + k] = born[k]
         rows_of[born[k] & numbers[0]] = n + k
     for column in range(places.shape[1]):
-        width = places[1, column]
+        size = places[1, column] * len(born)
         come = places[2, column] * room
-        go = places[0, column] * len(owners) + n * width
-        _copy(given, given_words, come, cells, words, go, width * len(born))
-
-
-@kernel(forceinline=True)
-def _copy(
-    given: Any, given_words: Any, come: Any, to: Any, to_words: Any, go: Any, count: Any
-) -> None:
-    """Copy bytes, eight at a time where they lie so."""
-    if (come | go | count) & 7 == 0:
-        for k in range(count >> 3):
-            to_words[(go >> 3) + k] = given_words[(come >> 3) + k]
-    else:
-        for k in range(count):
-            to[go + k] = given[come + k]
+        go = places[0, column] * len(owners) + n * places[1, column]
+        if (come | go | size) & 7 == 0:
+            for k in range(size >> 3):
+                words[(go >> 3) + k] = given_words[(come >> 3) + k]
+        else:
+            for k in range(size):
+                cells[go + k] = given[come + k]

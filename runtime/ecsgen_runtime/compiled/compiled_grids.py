@@ -58,30 +58,50 @@ def _axes_of(layout: GridLayout) -> Axes:
 Reach = NDArray[np.int32]
 """Those in reach of any cell, by offset: how many cells further on each is where no end of an axis
 is in reach, its offset along three axes, and the least radius that it takes. The first column has
-the greatest one. Shape (5, 1 + k)."""
+the greatest one. The last row says behind which column there are none of a radius. Shape
+(6, 1 + k)."""
 
 
-def reach_of(grid: GridManager, hood: str, radius: int, center: bool) -> Reach:
-    """Return the offsets of the cells in reach."""
-    return _reach_of(grid._layout, hood, radius, center)
+def reach_of(
+    grid: GridManager,
+    hood: str,
+    radius: int,
+    center: bool,
+    *,
+    nearest_first: bool = False,
+) -> Reach:
+    """Return the offsets of the cells in reach: ascending, or those that are equally far."""
+    return _reach_of(grid._layout, hood, radius, center, nearest_first)
 
 
 def reach_within(
-    grid: GridManager, hood: str, radii: NDArray[Any], center: bool
+    grid: GridManager,
+    hood: str,
+    radii: NDArray[Any],
+    center: bool,
+    *,
+    nearest_first: bool = False,
 ) -> Reach:
     """Return the same for any of the radii, shape (n,); O(n)."""
-    return reach_of(grid, hood, int(radii.max()) if len(radii) else -1, center)
+    radius = int(radii.max()) if len(radii) else -1
+    return reach_of(grid, hood, radius, center, nearest_first=nearest_first)
 
 
 @lru_cache(16)
-def _reach_of(layout: GridLayout, hood: str, radius: int, center: bool) -> Reach:
+def _reach_of(
+    layout: GridLayout, hood: str, radius: int, center: bool, nearest_first: bool
+) -> Reach:
     steps = offsets(layout, hood, radius, center)
+    if nearest_first:
+        steps = steps[np.argsort((steps * steps).sum(axis=1), kind="stable")]
     far = np.abs(steps)
-    reach = np.zeros((5, 1 + len(steps)), np.int32)
+    reach = np.zeros((6, 1 + len(steps)), np.int32)
     reach[0, 0] = min(radius, layout.cells)
     reach[0, 1:] = steps @ np.array(layout.strides)
     reach[4 - steps.shape[1] : 4, 1:] = steps.T
     reach[4, 1:] = far.sum(axis=1) if hood == "von_neumann" else far.max(axis=1)
+    reach[5, reach[4, 1:]] = np.arange(1, reach.shape[1])
+    np.maximum.accumulate(reach[5], out=reach[5])
     return reach
 
 
@@ -140,19 +160,24 @@ def reached_cells(
     if cell < 0:
         return 0
     x, y, z = _places(axes, cell)
-    most, met = reach[0, 0], 0
+    most: Any = np.int64(reach[0, 0])
+    last: Any = np.int64(reach.shape[1] - 1)
+    met = 0
+    if radius is not None:
+        most = np.int64(max(-1, min(radius, most)))
+        last = np.int64(reach[5, max(0, min(most, last))])
     if (
         _is_amid(z, axes.z, most)
         and _is_amid(y, axes.y, most)
         and _is_amid(x, axes.x, most)
     ):
-        for k in range(1, reach.shape[1]):
+        for k in range(1, last + 1):
             found[met] = cell + reach[0, k]
             if steps is not None:
                 steps[met] = k
-            met += 1 if radius is None else reach[4, k] <= radius
+            met += 1 if radius is None else reach[4, k] <= most
         return met
-    for k in range(1, reach.shape[1]):
+    for k in range(1, last + 1):
         i = _moved(x + reach[1, k], axes.x, axes.wraps_x)
         j = _moved(y + reach[2, k], axes.y, axes.wraps_y)
         place = _moved(z + reach[3, k], axes.z, axes.wraps_z)
@@ -160,7 +185,7 @@ def reached_cells(
         if steps is not None:
             steps[met] = k
         is_met = (i | j | place) >= 0
-        met += is_met if radius is None else is_met & (reach[4, k] <= radius)
+        met += is_met if radius is None else is_met & (reach[4, k] <= most)
     return met
 
 
@@ -379,6 +404,19 @@ def rows_before(
 
 
 @kernel(forceinline=True)
+def rows_here_before(
+    crowds: Any, cell: Any, own: Any, owner: Any, owners: Any, found: Any
+) -> Any:
+    """Write those on one cell, none of one below 0."""
+    met, first = 0, max(0, cell)
+    for place in range(crowds[first], crowds[first + 1] if cell >= 0 else 0):
+        row = crowds[place]
+        found[met] = row
+        met += row != own if len(owners) == 0 else owners[row] != owner
+    return met
+
+
+@kernel(forceinline=True)
 def first_before(crowds: Any, id: Any, count: Any) -> Any:
     """Return the first row on a cell by its id; -1 without one, or on what is no cell."""
     cell = np.int64(id - FIRST)
@@ -488,6 +526,20 @@ def rows_now(
 
 
 @kernel(forceinline=True)
+def rows_here_now(
+    crowds: Any, cell: Any, own: Any, owner: Any, owners: Any, found: Any
+) -> Any:
+    """Write those on one cell, none of one below 0."""
+    met, rows = 0, crowds[0, 0] + 1
+    row = crowds[1 + cell, FIRST_ROW] if cell >= 0 else -1
+    while row >= 0:
+        found[met] = row
+        met += row != own if len(owners) == 0 else owners[row] != owner
+        row = crowds[rows + row, BEHIND] if len(crowds) > rows else -1
+    return met
+
+
+@kernel(forceinline=True)
 def first_now(crowds: Any, id: Any, count: Any) -> Any:
     """Return who came first to a cell by its id; -1 without one, or on what is no cell."""
     cell = np.int64(id - FIRST)
@@ -566,12 +618,6 @@ def gone_to(
     if before >= 0:
         _empty(crowds, before)
     return new
-
-
-@kernel(forceinline=True)
-def gone_at_once(axes: Axes, old: Any, new: Any) -> Any:
-    """Return where a row stands that goes to a cell, unless that is none."""
-    return new if 0 <= np.int64(new - FIRST) < axes.cells else old
 
 
 @kernel(forceinline=True)

@@ -165,6 +165,11 @@ class Crowds:
         starts, rows = self.starts, self.rows
         return [row for cell in cells for row in rows[starts[cell] : starts[cell + 1]]]
 
+    def rows_here(self, cell: int) -> list[int]:
+        """Return those on one cell, none of one below 0."""
+        starts = self.starts
+        return self.rows[starts[cell] : starts[cell + 1]] if cell >= 0 else []
+
     def first(self, cell: int) -> int:
         """Return the first row on a cell, or -1."""
         start = self.starts[cell]
@@ -194,6 +199,10 @@ class CrowdsNow:
         """Return the rows on cells, in their order."""
         here = self.here
         return [row for cell in cells if cell in here for row in here[cell]]
+
+    def rows_here(self, cell: int) -> list[int]:
+        """Return those on one cell."""
+        return list(self.here.get(cell, ()))
 
     def first(self, cell: int) -> int:
         """Return who came first, or -1."""
@@ -256,6 +265,9 @@ class AloneNow(CrowdsNow):
         here = self.here
         return [here[cell] for cell in cells if cell in here]
 
+    def rows_here(self, cell: int) -> list[int]:
+        return [self.here[cell]] if cell in self.here else []
+
     def first(self, cell: int) -> int:
         row: int = self.here.get(cell, -1)
         return row
@@ -310,11 +322,6 @@ def gone_to(
     if before >= 0:
         crowds.leave(before, row)
     return int(new)
-
-
-def gone_at_once(axes: Axes, old: Any, new: Any) -> int:
-    """Return where a row stands that goes to a cell, unless that is none."""
-    return int(new if 0 <= int(new) - FIRST_CELL < axes.cells else old)
 
 
 def has_room(crowds: CrowdsNow, axes: Axes, id: Any, most: int) -> bool:

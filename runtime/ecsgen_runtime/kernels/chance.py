@@ -176,9 +176,9 @@ class RowWords(dict[int, list[int]]):
             who, rows = self._who[some], some.tolist()
         stem, bits = np.empty(len(who), np.uint64), np.empty(len(who), np.uint64)
         draw_stems(who, self._key, stem, bits)
-        words = np.empty((self._count, len(who)), np.uint64)
-        for number, word in enumerate(words):
-            _words(stem, number, word, bits)
+        numbers = np.arange(1, self._count + 1, dtype=np.uint64)
+        words = stem + numbers[:, None] * np.uint64(_STEP)  # as `_words`, all at once
+        _mix(words, np.empty_like(words))
         self.update(zip(rows, words.T.tolist(), strict=True))
         return self[row]
 
