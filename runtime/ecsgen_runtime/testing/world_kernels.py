@@ -747,18 +747,24 @@ class RecordCases(WorldKernelStepsCases):
         for (name, column), told in [*self.tables.items()][seed::3]:
             w = self.peopled(told, seed)
             w.tick = 7 + seed
-            table = getattr(w.records, name)
-            table.write()
-            places = self.places(w, told)
-            with np.errstate(all="ignore"):
-                values = [told.value(one) for one in places]
-            assert set(table.tick) <= {7 + seed}
-            if told.how:
-                found = [one for one in values if one]
-                compare_reduction(table.columns[column][0].item(), found, told.how)
-                continue
-            some = [one for one, is_in in zip(places, values, strict=True) if is_in[0]]
-            assert len(table) == len(some)
-            for field in told.fields:
-                cells = table.columns[field.partition(".")[2]]
-                assert cells.tolist() == [one.of(field) for one in some]
+            self.check_lines(w, name, column, told)
+            w.entities.destroy_many(w.entities.live()[1:])
+            getattr(w.records, name).clear()
+            self.check_lines(w, name, column, told)
+
+    def check_lines(self, w: Any, name: str, column: str, told: Told) -> None:
+        table = getattr(w.records, name)
+        table.write()
+        places = self.places(w, told)
+        with np.errstate(all="ignore"):
+            values = [told.value(one) for one in places]
+        assert set(table.tick) <= {w.tick}
+        if told.how:
+            found = [one for one in values if one]
+            compare_reduction(table.columns[column][0].item(), found, told.how)
+            return
+        some = [one for one, is_in in zip(places, values, strict=True) if is_in[0]]
+        assert len(table) == len(some)
+        for field in told.fields:
+            cells = table.columns[field.partition(".")[2]]
+            assert cells.tolist() == [one.of(field) for one in some]
