@@ -357,3 +357,22 @@ def test_what_is_asked_of_all_cells_around(side: int) -> None:
         found.append([getattr(tiles.data, name).tolist() for name in "gkl"])
     assert found[0] == found[1]
     assert min(found[0][1]) % 100 < max(count % 100 for count in found[0][1])
+
+
+TELLING = """component: Tile
+grid: {shape: [5, 6], wrap: WRAP}
+fields: {hear: id<Tile>, got: i32, met: i64}
+kernels:
+  tell: {near: 1, steps: [met += count(other.met > 0), hear.got += i32(met + 1)]}
+"""
+
+
+@pytest.mark.parametrize("wrap", ["[true, true]", "[false, true]", "[true, false]"])
+def test_cells_of_all_kinds_are_heard(wrap: str) -> None:
+    """Inside, at the seam of an axis that goes around, and at the rim."""
+    for backend in BACKENDS:
+        name = f"telling_{wrap.count('true')}_{wrap[1]}_{backend}"
+        tiles = world_package(TELLING.replace("WRAP", wrap), name, backend).World().tile
+        tiles.data.hear = tiles.id_of_many(np.arange(30) * 7 % 30)
+        tiles.tell()
+        assert tiles.data.got.tolist() == [1] * 30

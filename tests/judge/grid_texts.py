@@ -77,12 +77,15 @@ KNOWN = f"""{CROWD}
     "Bird.goal = max_by(other, exists(other.Tree), other.goal == Bird.goal, other.x)"]}}
   told: {{over: Sheep, near: {{radius: 9, among: Patch}}, steps: [
     Sheep.e = sum(other.x), Sheep.goal.x -= Sheep.x]}}
+  spread: {{over: Patch, near: {{radius: 1, among: Patch}}, steps: [
+    "Patch.m = i32(count(other.x > 1))", Patch.goal.x -= Patch.e]}}
 """
-"""Kernels that have been wrong once: lists of cells that rows left, those whom a query has, who is
-known by a birth or death only, the dead among those who are chosen, what was before the kernel, and
-keys that are Python's own."""
+"""Kernels that have been wrong once: what cells at a seam say, lists of cells that rows left, those
+whom a query has, who is known by a birth or death only, the dead among those who are chosen, what
+was before the kernel, and keys that are Python's own."""
 OWN = """
   reach: {near: {radius: see, among: Patch}, steps: ["m = i32(sum(other.m))"]}
+  flow: {near: 1, steps: ["m = i32(count(other.x > 1))", goal.x += e]}
 """
 STANDING = ("Sheep", "Bird", "Tree")
 OWNED = ("Sheep", "Bird", "Purse", "Note", "Coat")

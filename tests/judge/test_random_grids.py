@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 from collections import Counter
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +22,7 @@ from tests.judge.grids import FIRST_CELL, Grid
 from tests.judge.match import Match, cells, populated
 from tests.judge.mirror import manager
 from tests.judge.schema import Kernel, read
-from tests.support.world_package import world_package
+from tests.support.world_package import load, sources, world_package
 
 
 def built(number: int, backend: Backend, count: int = 20, rich: str = "queries") -> Any:
@@ -73,6 +77,23 @@ def test_compiled_kernels(number: int) -> None:
     text, module = built(number, "numba", 3 if number == 0 else 10)
     for seed in range(5):
         judged(text, module, seed)
+
+
+@pytest.mark.soak
+def test_types(tmp_path: Path) -> None:
+    """mypy has nothing to say of kernels on grids."""
+    texts = [
+        grid_texts.schema(100 * k, 20, k % 3 + 1, ("queries", "groups")[k % 2]) for k in range(6)
+    ]
+    texts += [grid_texts.with_kernels(grid_texts.KNOWN, grid_texts.OWN, "", axes=2)]
+    for (number, text), backend in product(enumerate(texts), BACKENDS):
+        for path, source in sources(load(text), backend, "installed").items():
+            file = tmp_path / f"grid_{number}_{backend}" / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(source, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--exclude=/tests/", str(tmp_path)]
+    read = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert read.returncode == 0, read.stdout[-3000:]
 
 
 class Life(Match):

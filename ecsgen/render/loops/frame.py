@@ -92,9 +92,10 @@ class LoopFrame:
         self.is_ordered = False
         """Whether it is told whose turn it is, one by one."""
         self.key = kept("key") if program.effects.draws and not is_plain else ""
-        self.annotated: set[str] = set()
+        self.annotated: dict[str, None] = {}
         """Variables that mypy knows the type of."""
         self._ready: dict[str, str] = {}
+        self._annotations: dict[str, str] = {}
 
     @property
     def _schema_names(self) -> set[str]:
@@ -115,12 +116,15 @@ class LoopFrame:
     @property
     def setup(self) -> list[str]:
         """The statements before the loops."""
-        return [f"{name} = {made}" for made, name in self._ready.items()]
+        given = self._annotations
+        return [f"{name}{given.get(name, '')} = {made}" for made, name in self._ready.items()]
 
-    def ready(self, name: str, made: str) -> str:
+    def ready(self, name: str, made: str, annotation: str = "") -> str:
         """The variable that has the value of an expression before the loops begin."""
         if made not in self._ready:
-            self._ready[made] = self.names.kept(name)
+            self._ready[made] = name = self.names.kept(name)
+            if annotation:
+                self._annotations[name] = f": {annotation}"
         return self._ready[made]
 
     def constant(self, value: bool | int | float, scalar: str) -> Code:
@@ -156,13 +160,20 @@ class LoopFrame:
         """The annotation of an array, and what is passed. What nobody computes with plain Python
         takes as its own, with which it is several times as quick: nothing of it wraps."""
         if self.is_plain and is_own:
-            kind = "bool" if scalar == "bool" else "float" if scalar[0] == "f" else "int"
+            kind = "int" if scalar in ("u64", "u32") else "Any"
             return f"memoryview[{kind}]", f"{passed}.data"
         return array_type(scalar), passed
 
     def _column(self, type_: Type, passed: str) -> tuple[str, str]:
         """The same of a column."""
         return self._taken(type_.scalar, passed, not (type_.is_number or type_.shape))
+
+    def declared(self, name: str) -> str:
+        """A variable where it is set; mypy refuses a second annotation. Loops over strips have it
+        before all of them."""
+        is_known = name in self.annotated or self.reads_bytes
+        self.annotated[name] = None
+        return name if is_known else f"{name}: Any"
 
     def number(self, code: str) -> str:
         """A handle's part, or a row, as an index: numba would make a float of two kinds."""
@@ -263,7 +274,10 @@ class LoopFrame:
         return Value(type_, lambda place: Code(f"{array}[{plus(start, place)}]"))
 
     def _own_cell(self, array: str, row: str, is_own: bool) -> str:
-        return f"{array if is_own else self.ready(f'{array}_cells', f'{array}.data')}[{row}]"
+        cells = array
+        if not is_own:
+            cells = self.ready(f"{array}_cells", f"{array}.data", "memoryview[Any]")
+        return f"{cells}[{row}]"
 
     # --- arguments -------------------------------------------------------------------------------
 

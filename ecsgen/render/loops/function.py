@@ -150,8 +150,6 @@ class LoopFunction(LoopFrame):
         """Strips of cells along the last axis: of those inside the cells around are so many places
         further on; the others have lists, and so have rows that a call names."""
         take, row, rows = self.names.kept, self.row, self.count
-        listed = self._body(is_known=True)
-        self.names.again()
         stencils = {
             name: Stencil(near, self)
             for name, near in self.nears.items()
@@ -165,10 +163,14 @@ class LoopFunction(LoopFrame):
         inside = VectorBody(self, rows_known, stencils, self.grids, self.fates)
         inside.add(self._form)
         seam_lines = [line for one in stencils.values() for line in one.seam_lines(place)]
+        self.names.again()  # all three keep the same messages
         beside = VectorBody(self, rows_known, stencils, self.grids, self.fates)
         beside.add(self._form)
+        self.names.again()
+        listed = self._body(is_known=True)
         radius = max(one.radius for one in stencils.values())
         first, last = f"{start} if {edge} == 0 else {high}", f"{low} if {edge} == 0 else {end}"
+        known = [f"{self.index} = {row}"] if self.index != row and listed.delivery else []
         strips = [
             f"for {strip} in range({rows} // {axes}.z):",
             *(
@@ -181,18 +183,18 @@ class LoopFunction(LoopFrame):
                     f"{high} = {end} - {radius} if {inner} else {end}",
                     f"for {place} in range({low}, {high}):",
                     f"    {row} = np.uintp({place})  # of what is not below 0 no sign is asked",
-                    *(f"    {line}" for line in inside.statements),
+                    *(f"    {line}" for line in [*known, *inside.statements]),
                     f"if {inner} and {axes}.wraps_z:",
                     f"    for {edge} in range({2 * radius}):",
                     f"        {place} = {edge}",
                     f"        if {edge} >= {radius}:",
                     f"            {place} = {axes}.z - {2 * radius} + {edge}",
                     f"        {row} = np.uintp({start} + {place})",
-                    *(f"        {line}" for line in [*seam_lines, *beside.statements]),
+                    *(f"        {line}" for line in [*known, *seam_lines, *beside.statements]),
                     "    continue",
                     f"for {edge} in range(2):",
                     f"    for {row} in range({first}, {last}):",
-                    *(f"        {line}" for line in listed.statements),
+                    *(f"        {line}" for line in [*known, *listed.statements]),
                 )
             ),
         ]
@@ -208,8 +210,9 @@ class LoopFunction(LoopFrame):
                 *(f"    {line}" for line in strips),
             ]
         delivery = [f"for {self.index} in range({rows}):", *(f"    {x}" for x in listed.delivery)]
-        known = f"{row}: Any  # with a sign or without one"
-        return [known, *setup, *arrays, *strips, *(delivery if listed.delivery else [])]
+        declared = [f"{row}: Any  # with a sign or without one"]
+        declared += [f"{name}: Any" for name in self.annotated]
+        return [*declared, *setup, *arrays, *strips, *(delivery if listed.delivery else [])]
 
     def _body(self, is_known: bool) -> LoopBody:
         """The statements of one row; `is_known`: it has the same number in all components."""

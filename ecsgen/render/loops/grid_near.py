@@ -349,8 +349,9 @@ class OnGrid(Neighbours):
             offsets = ", ".join(self.offsets) if first < 2 else f"({self.offsets[0]},)"
             return [f"{offsets} = {self.ways}[{self.at}]"]
         if self.ways:
+            met = f"{self.ways}[{self.at}]"
             return [
-                f"{apart} = np.int64({self._reach}[{1 + first + axis}, {self.ways}[{self.at}]])"
+                f"{self.declared(apart)} = np.int64({self._reach}[{1 + first + axis}, {met}])"
                 for axis, apart in enumerate(self.offsets)
             ]
         lines, other = [], self.place

@@ -274,6 +274,8 @@ class LoopBody(Emitter):
 
     def _instead(self, name: str, type_: Type, elements: Sequence[bool | Number]) -> Value:
         """What stands for a field of a row that is not there."""
+        if type_.is_handle and not type_.shape:
+            return uniform(type_, self.frame.zero(type_))
         numbers = [self.constant(one, type_.scalar) for one in elements]
         if len({*map(repr, elements)}) == 1:
             return uniform(type_, numbers[0])
@@ -432,7 +434,8 @@ class LoopBody(Emitter):
             made = "empty_cells" if kind == "empty" else "living_handles"
             frame.tables[table] = f"{made}({manager})"
             if kind == "empty":
-                name = frame.parameter(f"{module}_{kind}", array_type("i32"), table)
+                found = "list[int]" if frame.is_plain else array_type("i32")
+                name = frame.parameter(f"{module}_{kind}", found, table)
             else:
                 name = frame.handles(f"{module}_{kind}", table)
             count, found = f"len({name})", f"{name}[{{}}]"
@@ -445,7 +448,7 @@ class LoopBody(Emitter):
         there = held.at(0).text
         self.write(f"{there} = {frame.zero(one.to.type).text}")
         if row:
-            self.write(f"{self.lookups.declared(row)} = NIL")
+            self.write(f"{self.frame.declared(row)} = NIL")
         with self.block(f"if {count} > 0"):
             drawn = self.drawn_place(chosen.number, count)
             if row:
@@ -470,7 +473,7 @@ class LoopBody(Emitter):
         if not self.lookups.tells_rows(component):
             return ""
         row = self.names.take("chosen_row")
-        self.write(f"{self.lookups.declared(row)} = NIL")
+        self.write(f"{self.frame.declared(row)} = NIL")
         self.lookups.known[held.at(0).text] = component, row
         return row
 

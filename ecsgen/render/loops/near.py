@@ -57,6 +57,7 @@ class Neighbours(ABC):
         """The rows of those who may be asked in each component."""
         self._frame = frame
         self.kept = kept = frame.names.kept
+        self.declared = frame.declared
         self.scalar, self.axes = self._kind
         self.parameters: dict[str, Parameter] = {}
         """What the function is given."""

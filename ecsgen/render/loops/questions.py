@@ -186,7 +186,7 @@ class Questions:
         emit.write(f"{count} = 0")
         for key, best in zip(keys, held, strict=True):
             zero = "0" if near.is_python else cut(self._zero(key.type), key.type.scalar).text
-            emit.write(f"{best} = {zero}")
+            emit.write(f"{near.declared(best)} = {zero}")
         codes: list[str] = []
         with emit.over(self._count, "f") as variable:
             met, is_on_the_way = self._which(variable), _is_far(keys[0])
@@ -295,7 +295,8 @@ class Questions:
         emit, near = self._emit, self._near
         held = started(self._emit, "nearest", type_, cut(self._zero(type_), type_.scalar))
         first = emit.assign(Code(self._count), "first").text
-        least = emit.assign(Code(f"{SCALARS[near.scalar].numpy}(0)"), "closest").text
+        zero = "0" if near.is_python else f"{SCALARS[near.scalar].numpy}(0)"
+        least = emit.assign(Code(zero), "closest").text
         square = emit.names.take("square")
         for variable in self._each(Offset(Type(near.scalar, (near.axes,)))):
             emit.write(f"{square} = {near.square}")

@@ -71,7 +71,7 @@ class Lookups:
         entities and ids may come from elsewhere. `is_own`: it is a number of Python's own."""
         way, component = self.managers.way(one), one.component
         if self.known.get(handle, ("", ""))[0] == component:
-            self._emit.write(f"{self.declared(row)} = {self.known[handle][1]}")
+            self._emit.write(f"{self._frame.declared(row)} = {self.known[handle][1]}")
             if test := self._fates.lives(handle, self.mask):
                 self._keep_if(f"{handle} != 0 and {test}", row)
             return
@@ -126,9 +126,9 @@ class Lookups:
     def _by_cell(self, component: str, row: str, handle: str, is_own: bool) -> None:
         """Of a cell the id says which one it is; of Python's own numbers without a call."""
         if is_own:
-            self._emit.write(f"{self.declared(row)} = {handle} - FIRST_CELL")
+            self._emit.write(f"{self._frame.declared(row)} = {handle} - FIRST_CELL")
         else:
-            self._emit.write(f"{self.declared(row)} = cell_of({handle})")
+            self._emit.write(f"{self._frame.declared(row)} = cell_of({handle})")
         self._keep_if(f"0 <= {row} < {self.grids.cells(component)}", row)
 
     def _by_place(self, component: str, row: str, handle: str) -> None:
@@ -136,14 +136,14 @@ class Lookups:
         grids = self.grids
         crowds, cells = grids.crowds(component), grids.cells(grids.of(component))
         found = f"first_{grids.when}({crowds}, {handle}, {cells})"
-        self._emit.write(f"{self.declared(row)} = {found}")
+        self._emit.write(f"{self._frame.declared(row)} = {found}")
         self._keep_if(f"{row} >= 0", row)
 
     def _by_index(self, is_sparse: bool, component: str, row: str, handle: str) -> None:
         """The index is the row, or a sparse array tells the row; whose it is decides."""
         emit, owners = self._emit, self._owners(component)
         number = self._frame.number
-        emit.write(f"{self.declared(row)} = {number(f'{handle} & {self.mask}')}")
+        emit.write(f"{self._frame.declared(row)} = {number(f'{handle} & {self.mask}')}")
         if is_sparse:
             rows = self._array(component, "rows", "u32", "{manager}._sparse")
             emit.write(f"{row} = {number(f'{rows}[{row}]')} if {row} < len({rows}) else NIL")
@@ -188,7 +188,7 @@ class Lookups:
         lower, upper = "0xFFFFFFFF", "32"
         if not self._frame.is_plain:
             lower, upper = f"np.uint64({lower})", f"np.uint64({upper})"
-        emit.write(f"{self.declared(row)} = {number(f'{handle} & {lower}')}")
+        emit.write(f"{self._frame.declared(row)} = {number(f'{handle} & {lower}')}")
         is_there = f"{row} < len({cells}) and {generations}[{row}] == {handle} >> {upper}"
         if way == "direct_id":
             living = self.living_in(component, f"{cells}[{row}]")
@@ -207,13 +207,6 @@ class Lookups:
     def _keep_if(self, test: str, row: str) -> None:
         with self._emit.block(f"if not ({test})"):
             self._emit.write(f"{row} = NIL")
-
-    def declared(self, row: str) -> str:
-        """The variable of a row where it is set; mypy refuses a second annotation."""
-        if row in self._frame.annotated:
-            return row
-        self._frame.annotated.add(row)
-        return f"{row}: Any"
 
     def _owners(self, component: str) -> str:
         """The parameter with the owners of the rows in use."""

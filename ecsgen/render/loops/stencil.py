@@ -195,7 +195,8 @@ class StencilQuestions(Questions):
             is_byte = len(tests) == 1 and isinstance(tests[0], OtherField)
             terms.append(codes[0] if is_byte else f"np.uint8({' & '.join(codes)})")
         count = self._emit.names.take("alike")
-        self._emit.write(f"{count}: Any = np.int64(np.uint8({' + '.join(terms)}))")
+        declared = self._near.declared(count)
+        self._emit.write(f"{declared} = np.int64(np.uint8({' + '.join(terms)}))")
         return uniform(Type("i64"), Code(count))
 
     def _each(self, *values: Expression, is_counted: bool = True) -> Iterator[str]:

@@ -161,7 +161,7 @@ def whole_power(base: Any, exponent: int) -> Any:
 
 
 @kernel()
-def between(value: float, low: float, high: float) -> float:
+def between(value: Any, low: float, high: float) -> Any:
     """Return a float within bounds, to be cut to an integer; 0 for NaN."""
     if value != value:
         return 0.0

@@ -129,7 +129,7 @@ class Standing(Manager):
     _BY_ROW: ClassVar[bool] = False
     _SINGLY: ClassVar[bool] = False
     data: StandingRows
-    _grid: GridManager
+    _grid: Any  # the package's own manager of cells
 
     def _attach(self) -> None:
         super()._attach()
