@@ -43,6 +43,10 @@ owner: none
 on: {field: at, capacity: 2}
 fields: {at: id<Patch>, height: i32}
 ---
+component: Bee
+on: {field: cell, capacity: 3}
+fields: {cell: id<Patch>}
+---
 component: Rock
 owner: none
 lookup: sparse
@@ -240,6 +244,16 @@ def test_the_dead_stand_nowhere(world: Any) -> None:
     with pytest.raises(FullCellError):
         world.spawn(1, sheep={"cell": C})
     world.spawn(1, sheep={"cell": C + 2})
+
+
+def test_the_dead_leave_room_for_several(world: Any) -> None:
+    es = world.spawn(3, bee={"cell": C})
+    world.destroy_many(es[:2])
+    with pytest.raises(FullCellError):
+        world.spawn(3, bee={"cell": C})
+    world.spawn(2, bee={"cell": C})
+    with pytest.raises(FullCellError):
+        world.bee.create(world.entities.create(), cell=C)
 
 
 def test_what_is_no_cell_is_refused(world: Any) -> None:
