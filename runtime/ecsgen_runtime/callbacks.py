@@ -137,6 +137,7 @@ class Dispatch:
     def run(
         self,
         act: Callable[_Parameters, _Result],
+        /,
         *args: _Parameters.args,
         **named: _Parameters.kwargs,
     ) -> _Result:

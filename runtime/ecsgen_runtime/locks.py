@@ -42,7 +42,7 @@ def is_broken(whole: object) -> bool:
 def _broken(kind: type[Any]) -> type[Any]:
     """Return the class of what is broken; breaking is rare, so each gets its own."""
 
-    def refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
+    def refuse(self: Any, /, *_: Any, **__: Any) -> NoReturn:
         raise BrokenManagerError(
             f"{kind.__name__} is broken: a change of it failed halfway, by lack of "
             "memory or an interrupt; load a saved one or build it anew"

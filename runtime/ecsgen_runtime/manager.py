@@ -437,6 +437,7 @@ class Manager(BaseManager):
         remove: Callable[[Instance], object],
         row: Instance,
         create: Callable[..., _Made],
+        /,  # fields may be called like these
         *args: Any,
         **fields: Any,
     ) -> _Made:
@@ -451,6 +452,7 @@ class Manager(BaseManager):
         remove: Callable[[Instance], object],
         row: Instance,
         create: Callable[..., _Made],
+        /,  # fields may be called like these
         *args: Any,
         **fields: Any,
     ) -> _Made:

@@ -44,6 +44,7 @@ from ecsgen.schema.names import (
     check_module,
     module_name,
 )
+from tests.support.world_package import world_package
 
 LISTS = Path(__file__).parents[1] / "names"
 DEPTH = os.environ.get("ECSGEN_NAMES", "")
@@ -299,3 +300,19 @@ def run(folder: Path, *command: str) -> None:
     """Run a module of Python in a folder; it must succeed."""
     ran = subprocess.run([sys.executable, "-m", *command], cwd=folder, capture_output=True)
     assert ran.returncode == 0, ran.stdout.decode()[-20_000:]
+
+
+@pytest.mark.parametrize(
+    "policy", ["lookup: sparse", "lookup: direct", "instances: many", "hierarchy: {orphans: root}"]
+)
+def test_fields_may_be_called_like_parameters(policy: str) -> None:
+    """Of what the library hands values on by keyword: rows of the dead are in the way here."""
+    text = f"component: Sheep\n{policy}\nfields: {{self: f64, act: i32, made: f32}}\n"
+    name = policy.split()[-1].strip("}")
+    world = world_package(text, f"parameters_{name}").World()
+    world.entities.destroy_many(world.spawn(1200, sheep={}))
+    row = world.sheep.create(world.entities.create(), self=1.0, act=2, made=3.0)
+    assert world.sheep.row(row)[:3] == (1.0, 2, 3.0)
+    if "hierarchy" in policy:
+        young = world.sheep.create(world.entities.create(), parent=row, self=2.0, act=3)
+        assert world.sheep.row(young).self == 2.0

@@ -208,7 +208,7 @@ class Standing(Manager):
             crowd.deaths, crowd.forgets_the_dead = deaths, gone is not None
         return crowd.counts
 
-    def _has_room(self, cell: int, count: int = 1) -> bool:
+    def _has_room_on(self, cell: int, count: int = 1) -> bool:
         """Return whether so many more rows may stand on a cell; O(1) but after deaths."""
         crowd, most = self.data._crowd, self.data._CELL_CAPACITY - count
         if self._counted()[cell] > most and crowd.deaths != self._dead_so_far:
@@ -221,7 +221,7 @@ class Standing(Manager):
         """Raise unless a new row may stand on a cell; O(1)."""
         if cell:
             place = self._known(cell)
-            if self.data._CELL_CAPACITY and not self._has_room(place):
+            if self.data._CELL_CAPACITY and not self._has_room_on(place):
                 raise self._full(place, self.data._n)
 
     def _known(self, id: int) -> int:
@@ -277,7 +277,11 @@ class Standing(Manager):
         if cell:
             place = self._known(cell)
             is_somewhere = self._nowhere(np.array([row])) is None
-            if self.data._CELL_CAPACITY and is_somewhere and not self._has_room(place):
+            if (
+                self.data._CELL_CAPACITY
+                and is_somewhere
+                and not self._has_room_on(place)
+            ):
                 raise self._full(place, row)
 
     # --- many rows -------------------------------------------------------------------------
@@ -335,7 +339,7 @@ class Standing(Manager):
             return
         wanted, times = np.unique(cells[cells >= 0], return_counts=True)
         for place, more in zip(wanted.tolist(), times.tolist(), strict=True):
-            if not self._has_room(place, more):
+            if not self._has_room_on(place, more):
                 row = self.data._n + int((cells == place).nonzero()[0][-1])
                 raise self._full(place, row)
 

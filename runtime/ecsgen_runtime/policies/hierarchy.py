@@ -438,6 +438,7 @@ class Hierarchy(Packed):
         self,
         parent: Instance,
         create: Callable[..., _Made],
+        /,  # fields may be called like these
         *owner: Entity,
         **fields: Any,
     ) -> _Made:
@@ -452,6 +453,7 @@ class Hierarchy(Packed):
         self,
         parent: Instance,
         create: Callable[..., _Made],
+        /,  # fields may be called like these
         *owner: Entity,
         **fields: Any,
     ) -> _Made:

@@ -181,7 +181,7 @@ class Fates:
                     continue
                 id = int(column[row])
                 more[id] = more.get(id, 0) + 1
-                if not manager._has_room(manager._known(id), more[id]):
+                if not manager._has_room_on(manager._known(id), more[id]):
                     refused[k] = True
                     more[id] -= 1
         return refused
