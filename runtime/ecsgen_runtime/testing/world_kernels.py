@@ -736,7 +736,10 @@ class RecordCases(WorldKernelStepsCases):
             for rows in self.rows_of(w, told.over, told.modules)
             if all(
                 row < running(managers[name])
-                and w.entities.alive(columns.get(f"{name}.entity", {row: -1})[row])
+                and (
+                    f"{name}.entity" not in columns  # it is nobody's
+                    or w.entities.alive(columns[f"{name}.entity"][row])
+                )
                 for name, row in rows.items()
             )
         ]
