@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -292,6 +293,9 @@ def _argument_enums(project: Project) -> tuple[str, ...]:
     return tuple(sorted(map(marked, found - {""})))
 
 
+_BLOCK_END = re.compile(r"^ .*\n\n\Z", re.MULTILINE)
+
+
 class Blocks:
     """`step("methods", 4)` is the text of a block of all active features, one after another, or
     nothing. In a feature's template, `it` is its subject."""
@@ -307,8 +311,13 @@ class Blocks:
         ]
 
     def __call__(self, block: str, indent: int) -> str:
-        macros = [getattr(template, block, None) for template in self._templates]
-        return "".join(indented(macro(), indent) for macro in macros if macro)
+        found = ""
+        for template in self._templates:
+            if macro := getattr(template, block, None):
+                text = indented(macro(), indent)
+                is_apart = not indent and text[:1].strip() and _BLOCK_END.search(found)
+                found += f"\n{text}" if is_apart else text  # a constant behind a class
+        return found
 
 
 def world_module(parts: Parts) -> str:
