@@ -447,14 +447,15 @@ class Program:
 
     @property
     def is_beyond_tests(self) -> bool:
-        """Whether generated tests, which know no grids, births and deaths, and ask all neighbours,
-        say nothing of it."""
+        """Whether generated tests, which know no grids, births, deaths and time, and ask all
+        neighbours, say nothing of it."""
         nodes = (node for one in self.expressions for node in walk(one))
         is_choosy = any(
             isinstance(node, Question) and (node.is_chance or node.where is not None)
             for node in nodes
         )
-        return self.knows_grids or self.is_fateful or len(self.nears) > 1 or is_choosy
+        is_known = self.knows_grids or self.is_fateful or len(self.nears) > 1
+        return is_known or is_choosy or self.ticks
 
     @property
     def empties(self) -> frozenset[str]:

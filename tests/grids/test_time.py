@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ecsgen_runtime.errors import SnapshotError
 
-from ecsgen.config import BACKENDS
+from ecsgen.config import BACKENDS, Backend
 from ecsgen.model.schedules import called, passes
 from tests.support.world_package import checked, load, world_package
 
@@ -176,3 +176,41 @@ def test_entries_that_are_none(entry: str, code: str) -> None:
     _, found = checked(f"{SCHEMA}  step: [{entry}]\n")
     assert [one.code for one in found.errors] == [code]
     assert found.errors[0].mark.line == 10
+
+
+SKY = """\
+component: Star
+fields: {t: i64, f: f32}
+---
+component: Moon
+fields: {t: i64, b: bool}
+kernels: {own: {args: {now: i64}, steps: [t += now]}}
+---
+component: Sun
+fields: {t: i64}
+---
+world: Sky
+archetypes: {components: [Star]}
+queries: {stars: {all: [Star]}, both: {all: [Moon, Sun]}}
+kernels:
+  rise: {over: stars, args: {z: i64}, where: Star.t <= tick, steps: [
+    Star.t = tick + z, Star.f = f32(tick) / 2]}
+  wane: {over: Moon, args: {now: i64}, steps: [Moon.t = tick * 2 + now, "Moon.b = tick % 2 == 0"]}
+  meet: {over: both, steps: [Sun.t += tick, when = tick + 1, Moon.t += when]}
+schedule: {step: [rise, wane, Moon.own, meet, tick, wane]}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_kernels_at_once_know_the_time(backend: Backend) -> None:
+    """In blocks, in chunks, and in passes of several kernels."""
+    sky = world_package(SKY, f"sky_{backend}", backend).Sky()
+    sky.tick = 5
+    sky.spawn(3, star={})
+    sky.spawn(2, moon={}, sun={})
+    for _ in range(3):
+        sky.step(z=1, now=10)
+    (chunk,) = sky.stars.chunks()
+    assert (chunk.star.t.tolist(), chunk.star.f.tolist()) == ([8] * 3, [3.5] * 3)
+    assert (sky.moon.data.t.tolist(), sky.moon.data.b.tolist()) == ([26] * 2, [True] * 2)
+    assert (sky.sun.data.t.tolist(), sky.tick) == ([18] * 2, 8)

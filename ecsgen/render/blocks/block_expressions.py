@@ -22,6 +22,7 @@ from ecsgen.model.programs import (
     Offset,
     Operation,
     OtherField,
+    Tick,
     walk,
 )
 from ecsgen.model.types import FLOATS, SCALARS, promote
@@ -106,6 +107,8 @@ class Emitter:
             case Argument():
                 text = self.arguments[node.name]
                 return Value(text, node.type.scalar, node.type.shape, self.layout(node))
+            case Tick():
+                return Value("_now", node.type.scalar, (), Layout.UNIFORM)
             case FieldValue():
                 return self.view(node)
             case Local():
@@ -129,7 +132,7 @@ class Emitter:
                 return self.layout(node.operand)
             case Argument(each=True):
                 return Layout.TOGETHER if node.type.shape else Layout.ROWS
-            case Constant() | Argument():
+            case Constant() | Argument() | Tick():
                 return Layout.UNIFORM
             case Element() if self.layout(node.base) is Layout.UNIFORM:
                 return Layout.UNIFORM

@@ -82,6 +82,8 @@ class BlockMethod(Method):
             for a in self.arguments
             if not a.each
         ]
+        if any(kernel.program.ticks for kernel in self.kernels):
+            converted.append("_now = np.int64(self.tick)")
         own = ["data = self.data", *(self.choosing if self.each else [])]
         lookup = driver.lookup if self.source.is_world else [*own, *driver.lookup]
         return [*converted, *lookup, *self.key_lines]

@@ -219,7 +219,7 @@ class ChunkLoop(Method):
     @property
     def printed(self) -> Printed:
         function, chunks = self._function, f"_{self.name}_chunks"
-        given = [self._rows, self._addresses, *function.common]
+        given = [self._rows, self._addresses, *function.common, *function.found.values()]
         said = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
         over_chunks = function_text(chunks, given, said, self._body, self.kernel.parallel)
         kept = f"self.archetypes._kept.get({literal(self.name)})"
@@ -244,11 +244,12 @@ class ChunkLoop(Method):
             one.between(start, f"{start} + {n}") if one.elements else one.name
             for one in self._function.common
         ]
+        found = [one.name for one in self._function.found.values()]
         return [
             *([starts] if self.each else []),
             f"    for {self._chunk} in {each}(len({self._rows.name})):",
             f"        {n} = {self._rows.name}[{self._chunk}]",
-            call(self._function.name, [n, *arguments, *self._cells], 8),
+            call(self._function.name, [n, *arguments, *self._cells, *found], 8),
         ]
 
     @property
