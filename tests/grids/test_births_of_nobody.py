@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from ecsgen.config import BACKENDS
+import pytest
+from ecsgen_runtime.errors import DuplicateValueError
+
+from ecsgen.config import BACKENDS, Backend
 from tests.support.world_package import world_package
 
 SCHEMA = """\
@@ -36,3 +39,40 @@ def test_each_kind_has_its_own_rows(backend: str) -> None:
     world.autumn()
     assert world.nut.data.of.tolist() == [2, 3]
     assert world.leaf.data.of.tolist() == [0, 1, 2, 3]
+
+
+MIXED = """\
+component: Plain
+fields: {a: i64}
+---
+component: Note
+owner: none
+fields: {key: {type: i64, unique: true}}
+---
+component: Told
+release: true
+fields: {x: i64}
+---
+component: One
+fields: {key: {type: i64, unique: true}}
+---
+world: Mixed
+kernels:
+  both: {over: Plain, steps: ["spawn(Plain(a=1))", "spawn(Note(key=7))"]}
+  told: {over: Plain, steps: ["spawn(Told(), One(key=1))", die(where=Plain.a > 5)]}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_if_one_is_refused_none_is_born(backend: Backend) -> None:
+    """Entities and what is nobody's; nothing is released, and no version counts."""
+    world = world_package(MIXED, f"mixed_{backend}", backend).Mixed()
+    world.spawn(2, plain={"a": [1, 9]})
+    world.note.create(key=7)
+    released: list[Any] = []
+    world.told.on_release(released.append)
+    for kernel, left in ((world.both, 2), (world.told, 1)):
+        with pytest.raises(DuplicateValueError):
+            kernel()
+        assert (len(world.plain), len(world.entities), world.told.version) == (left, left, 0)
+    assert not released

@@ -134,7 +134,7 @@ class Fates:
         some = [number for number, count in enumerate(counts) if count]
         if len(some) == 1 and not self._is_narrow(self.births[some[0]]):
             number, count = some[0], counts[some[0]]
-            self._create(count, {number: (slice(0, count), slice(0, count))})
+            self._create([(count, {number: (slice(0, count), slice(0, count))})])
         elif some:
             self._bear_in_order(counts)
 
@@ -146,11 +146,13 @@ class Fates:
         who, place = who[order], place[order]
         taken = self._refused(who, place)
         who, place = who[~taken], place[~taken]
-        owned = np.array([self._is_owned(one) for one in self.births])[who]
+        owned, groups = np.array([self._is_owned(one) for one in self.births])[who], []
         for those in (owned, ~owned):
             who_of, place_of = who[those], place[those]
             each = {n: (who_of == n).nonzero()[0] for n in np.unique(who_of).tolist()}
-            self._create(len(who_of), {n: (k, place_of[k]) for n, k in each.items()})
+            shares = {n: (k, place_of[k]) for n, k in each.items()}
+            groups += [(len(who_of), shares)] if shares else []
+        self._create(groups)
 
     def _is_owned(self, births: Births) -> bool:
         """Whether entities are born, and not a row that is nobody's."""
@@ -186,22 +188,23 @@ class Fates:
                     more[id] -= 1
         return refused
 
-    def _create(self, count: int, each: Mapping[int, _Share]) -> None:
-        """Create `count` entities, or rows that are nobody's, by what each statement gives them."""
-        if not each:
-            return
-        world = self._world
-        if not self._is_owned(self.births[next(iter(each))]):
-            nobody = np.zeros(count, np.uint64)
-            for name, those, columns in self._newborn(count, each):
-                getattr(world, name)._create_checked(nobody[those], columns, ())
-            return
-        entities: EntityArray = world.entities.create_many(count)
+    def _create(self, groups: Sequence[tuple[int, Mapping[int, _Share]]]) -> None:
+        """Create so many entities, and so many rows that are nobody's, by what each statement gives
+        them, or nobody."""
+        world, made, parts = self._world, np.empty(0, np.uint64), []
         try:
-            for name, those, columns in self._newborn(count, each):
-                getattr(world, name)._create_checked(entities[those], columns, ())
+            for count, each in groups:
+                owners = np.zeros(count, np.uint64)
+                if self._is_owned(self.births[next(iter(each))]):
+                    made = owners = world.entities.create_many(count)
+                for name, those, columns in self._newborn(count, each):
+                    parts.append((getattr(world, name), owners[those], columns))
+            for manager, *given in parts:  # what one refuses all refuse
+                manager._make_room(*given, ())
+            for manager, *given in parts:
+                manager._create_checked(*given, ())
         except EcsError:
-            world._take_back(entities)
+            world._take_back(made)
             raise
 
     def _newborn(
