@@ -59,7 +59,7 @@ fields: {key: {type: i64, unique: true}}
 world: Mixed
 kernels:
   both: {over: Plain, steps: ["spawn(Plain(a=1))", "spawn(Note(key=7))"]}
-  told: {over: Plain, steps: ["spawn(Told(), One(key=1))", die(where=Plain.a > 5)]}
+  tell: {over: Plain, steps: ["spawn(Told(), One(key=1))", die(where=Plain.a > 5)]}
 """
 
 
@@ -71,7 +71,7 @@ def test_if_one_is_refused_none_is_born(backend: Backend) -> None:
     world.note.create(key=7)
     released: list[Any] = []
     world.told.on_release(released.append)
-    for kernel, left in ((world.both, 2), (world.told, 1)):
+    for kernel, left in ((world.both, 2), (world.tell, 1)):
         with pytest.raises(DuplicateValueError):
             kernel()
         assert (len(world.plain), len(world.entities), world.told.version) == (left, left, 0)

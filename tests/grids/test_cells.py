@@ -115,6 +115,15 @@ def test_places_go_around_or_end(world: Any) -> None:
     assert grid.coords_many([C, 0, C + 99]).tolist() == [[0, 0], [-1, -1], [-1, -1]]
 
 
+def test_places_of_any_size(world: Any) -> None:
+    grid = world.patch.grid  # [4, 5], the first axis goes around
+    large = np.array([[2**63 + 1, 2], [2**64 - 1, 0], [0, 2**63]], np.uint64)
+    assert grid.at_many(large).tolist() == [C + 7, C + 15, 0]
+    assert [grid.at(place) for place in ((2**63 + 1, 2), (2**70 - 1, 0), (0, 2**70))] == [
+        *(C + 7, C + 15, 0)
+    ]
+
+
 def test_what_is_no_place_is_refused(world: Any) -> None:
     with pytest.raises(ValueError, match="shape"):
         world.patch.grid.at_many([[1, 2, 3]])
@@ -390,3 +399,18 @@ def test_cells_of_all_kinds_are_heard(wrap: str) -> None:
         tiles.data.hear = tiles.id_of_many(np.arange(30) * 7 % 30)
         tiles.tell()
         assert tiles.data.got.tolist() == [1] * 30
+
+
+def test_a_radius_below_all_others() -> None:
+    seeing = """\
+component: Patch
+grid: {shape: [5, 4]}
+fields: {see: i64, met: i64}
+kernels: {look: {near: {radius: see, among: Patch}, steps: [met = count()]}}
+"""
+    for backend in BACKENDS:
+        patches = world_package(seeing, f"seeing_{backend}", backend).World().patch
+        for least in ([-(2**63)] * 20, [-(2**63)] * 19 + [1]):
+            patches.data.see = least
+            patches.look()
+            assert patches.data.met.tolist() == [0] * 19 + [3 * (least[-1] > 0)]

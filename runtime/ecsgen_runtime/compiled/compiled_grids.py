@@ -96,7 +96,7 @@ def _reach_of(
         steps = steps[np.argsort((steps * steps).sum(axis=1), kind="stable")]
     far = np.abs(steps)
     reach = np.zeros((6, 1 + len(steps)), np.int32)
-    reach[0, 0] = min(radius, layout.cells)
+    reach[0, 0] = max(-1, min(radius, layout.cells))
     reach[0, 1:] = steps @ np.array(layout.strides)
     reach[4 - steps.shape[1] : 4, 1:] = steps.T
     reach[4, 1:] = far.sum(axis=1) if hood == "von_neumann" else far.max(axis=1)

@@ -61,7 +61,7 @@ class GridLayout(NamedTuple):
                 place = place % size
             else:
                 outside |= (place < 0) | (place >= size)
-            found += place * stride
+            found += place.astype(np.int64) * stride
         found[outside] = NO_CELL
         return found
 
@@ -74,7 +74,7 @@ def offsets(
 
     On an axis of size s that goes around, those in (-s/2, s/2], so that each cell is met once.
     """
-    spans = []
+    spans, radius = [], max(radius, -1)
     for size, goes_around in zip(*layout, strict=True):
         low, high = (
             (-((size - 1) // 2), size // 2) if goes_around else (1 - size, size - 1)
@@ -163,8 +163,11 @@ class GridView:
 
     def at(self, coords: Sequence[SupportsIndex], /) -> Id:
         """Return the cell at a place: around where an axis goes around, 0 outside of others."""
-        found = self.at_many([[index(place) for place in coords]])
-        return Id(int(found[0]))
+        layout, places = self._manager._layout, [index(place) for place in coords]
+        if len(places) == len(layout.shape):  # of any size; behind an end all are alike
+            axes = zip(places, *layout, strict=True)
+            places = [p % s if turns else max(-1, min(p, s)) for p, s, turns in axes]
+        return Id(int(self.at_many([places])[0]))
 
     def at_many(self, coords: ArrayLike, /) -> IdArray:
         """Return the cells at k places, shape (k, axes), as `at` does; O(k)."""
@@ -177,7 +180,8 @@ class GridView:
             raise ValueError(f"{label}: wanted shape (k, {axes}), not {given.shape}")
         if given.dtype.kind not in "iu":
             raise TypeError(f"{label}: wanted integers, not {given.dtype}")
-        cells = layout.ravel(given.astype(np.int64))
+        is_large = given.dtype == np.uint64
+        cells = layout.ravel(given if is_large else given.astype(np.int64))
         ids: IdArray = (cells + FIRST_CELL).astype(np.uint64)
         ids[cells < 0] = 0
         return ids
