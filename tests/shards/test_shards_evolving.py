@@ -394,6 +394,45 @@ def test_shards_evolve(tmp_path: Path, size: int) -> None:
     run(size, rank)
 
 
+DRIFT = """
+world: Drift
+shards: {}
+schedule: {step: [stir, tick]}
+kernels: {stir: {over: Bird, steps: [Bird.x = random()]}}
+---
+component: Bird
+fields: {key: u64, x: f64, at: "f64[2]"}
+space: {field: at, wrap: [10, 10]}
+kernels: {rest: {key: key, steps: [x = random() + 1]}}
+"""
+
+
+def test_ranks_that_begin_empty_know_what_all_know(tmp_path: Path) -> None:
+    its = evolving.package(DRIFT)
+
+    def before(comm: ThreadComm) -> None:
+        w = its.World()
+        w.seed, w.bird.wrap, w.note = 42, (50, 0), "dry"
+        w.bird.seed = 43
+        with its.Shards(w, comm) as shards:
+            w.step()
+            w.bird.rest()
+            w.spawn(2, bird={})
+            shards.save(tmp_path)
+
+    def after(comm: ThreadComm) -> tuple[Any, ...]:
+        shards = its.Shards.load(tmp_path, comm)
+        shards.save(tmp_path)  # all mean the same time
+        w = shards.world
+        drawn = w._notes(), w.bird._notes()
+        return w.tick, w.seed, w.bird.seed, w.bird.wrap, w.note, drawn
+
+    run(2, before)
+    one, *others = run(4, after)
+    assert one[:-1] == (1, 42, 43, (50, 0), "dry")
+    assert others == [one] * 3
+
+
 def test_new_components_give_ids_of_their_shard(tmp_path: Path) -> None:
     saved(tmp_path)
     late = BEFORE + "---\ncomponent: Late\nfields: {k: i32}\nids: true\n"

@@ -19,7 +19,7 @@ from ..handles import EntityArray, RowArray
 from ..policies.ids import WORN_OUT
 from ..snapshots.atomic import replacing
 from ..snapshots.checked_rows import CheckedRows, check_direct_ids, check_slots
-from ..snapshots.contents import object_columns
+from ..snapshots.contents import object_columns, own_attributes
 from ..snapshots.documents import Document, Saved
 from ..snapshots.evolution import Evolving
 from ..snapshots.evolved_fields import had_ids, id_columns
@@ -375,7 +375,8 @@ def begun_again(
         for name in files[rank::size]:
             worlds.append(_loaded(kind, folder, name, options))
         if not worlds:
-            worlds.append(kind(following + rank - len(files)))
+            saved = _loaded(kind, folder, files[0], options)
+            worlds.append(_begun_like(saved, following + rank - len(files)))
         for other in worlds[1:]:
             _take_over(worlds[0], other)
         return True
@@ -408,6 +409,17 @@ def _loaded(
     if not os.path.exists(path):
         raise SnapshotError(f"{name}: there is no such file")
     return kind.load(path, codecs=codecs_of(kind()), **options)
+
+
+def _begun_like(saved: Any, number: int) -> Any:
+    """Return an empty world with the time, seeds, wraps and attributes of another one."""
+    world = type(saved)(number)
+    for its, old in zip(world._all_managers(), saved._all_managers(), strict=True):
+        its._take_notes(old._notes())
+    world._take_notes(saved._notes())
+    for name, value in own_attributes(saved).items():
+        setattr(world, name, value)
+    return world
 
 
 def _take_over(world: Any, other: Any) -> None:

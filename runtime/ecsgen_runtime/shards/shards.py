@@ -404,10 +404,10 @@ class ShardsBase(Generic[WorldT]):
     ) -> Self:
         """Go on where the newest complete snapshot was made, perhaps with other ranks.
 
-        With fewer, worlds are dealt out; with more, some begin empty, under new numbers:
-        migrate next. Where the schemas changed since, as `World.load`, which says what
-        `verify`, `drop` and `migrate` are; handles and ids stay, for other shards have
-        them, too.
+        With fewer, worlds are dealt out; with more, some begin empty, under new numbers,
+        with the time, seeds and attributes of the first: migrate next. Where the schemas
+        changed since, as `World.load`, which says what `verify`, `drop` and `migrate` are;
+        handles and ids stay, for other shards have them, too.
 
         Raises:
             FileNotFoundError: there is none; on all ranks.

@@ -189,7 +189,7 @@ def saved_attributes(
     plain: Document = {}
     parts: list[Part] = []
     lacking = []
-    for attribute, value in sorted(_own_attributes(world).items()):
+    for attribute, value in sorted(own_attributes(world).items()):
         column = ATTRIBUTE + attribute
         if why := _why_not(world, attribute):
             raise SnapshotError(refusal(name, why))
@@ -261,7 +261,7 @@ def load_attributes(world: Any, saved: Saved, codecs: Codecs) -> None:
         setattr(world, attribute, value)
 
 
-def _own_attributes(world: Any) -> Mapping[str, Any]:
+def own_attributes(world: Any) -> Mapping[str, Any]:
     """Return what users gave a world: in its dict, and in slots of subclasses."""
     found = {name: v for name, v in vars(world).items() if name not in world._PARTS}
     for name in _own_slots(type(world)):
