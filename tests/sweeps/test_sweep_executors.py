@@ -98,6 +98,28 @@ def test_what_an_executor_raises_is_the_error_of_a_run() -> None:
     assert len(s) == 38
 
 
+def test_an_error_that_several_runs_raise_tells_of_one_each() -> None:
+    shared = ValueError("the same")
+
+    def model(seed: int, x: int) -> dict[str, int]:
+        raise shared
+
+    class Broken(AtOnce):
+        def submit(self, function: Any, /, *arguments: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_exception(shared)
+            return future
+
+    for executor in (AtOnce(), Broken()):
+        s = sweep(model, {"x": range(3)}, executor=executor, progress=False)
+        for x, error in enumerate(s.errors):
+            assert error.traceback.endswith(
+                f"in the run with x={x}, replicate=0, seed={error.seed}\n"
+            )
+            assert error.traceback.count("in the run with") == 1
+        assert len({error.traceback.count("\n") for error in s.errors}) == 1
+
+
 class Stops(AtOnce):
     """Somebody presses Ctrl-C while runs are waiting."""
 

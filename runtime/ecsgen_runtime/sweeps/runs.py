@@ -173,8 +173,9 @@ def error_text(error: BaseException, call: Call) -> str:
     """Return a traceback that ends with the run that it is of."""
     values = [f"{name}={shown(value)}" for name, value in call.given.items()]
     values += [f"replicate={call.replicate}", f"seed={call.seed}"]
-    error.add_note(f"in the run with {', '.join(values)}")
-    return "".join(traceback.format_exception(error))
+    text = "".join(traceback.format_exception(error))
+    error.__traceback__ = None  # another run may raise it, too
+    return f"{text}in the run with {', '.join(values)}\n"
 
 
 # --- The file ---------------------------------------------------------------------------
