@@ -225,7 +225,7 @@ class Records:
             raise ValueError(
                 f"{type(world).__name__}: records are open; `close()` first"
             )
-        folder = world._record_folder(os.fsdecode(folder))
+        folder = world._record_folder(os.path.abspath(os.fsdecode(folder)))
         names = [*world._TABLES]
         world._record.files = RecordFiles(folder, format, lines, names, append)
         for name in names:

@@ -262,6 +262,18 @@ def test_a_killed_process_leaves_whole_files(tmp_path: Path, format: str) -> Non
             assert {len(cells) for cells in read(out / table / name).values()} == {lines}
 
 
+def test_a_folder_stays_where_it_was_opened(
+    world: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    world.records.open("out", "csv")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    world.step()
+    world.records.close()
+    assert parts(tmp_path / "out", "herd") == ["00000.csv"]
+
+
 def test_each_rank_has_its_own_folder(tmp_path: Path) -> None:
     package = world_package(SHARDED, "sharded_record_files")
 
