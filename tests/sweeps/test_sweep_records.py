@@ -77,3 +77,5 @@ def test_lines_of_rows_with_enums_by_name(models: Any, tmp_path: Path) -> None:
     assert s.columns["weight"].tolist() == [1.5] * 2 + [4.5] * 2 + [1.5] * 3 + [4.5] * 3
     assert s.columns["entity"].dtype == np.uint64
     assert same(s, again)
+    none = sweep(models.each, {"n": [0]}, executor=AtOnce(), progress=False)
+    assert none.columns["mood"].dtype == s.columns["mood"].dtype

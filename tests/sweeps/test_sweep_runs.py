@@ -234,6 +234,22 @@ def test_no_lines_say_nothing_of_types(tmp_path: Path) -> None:
         assert s.columns["y"].dtype == dtype
 
 
+@pytest.mark.parametrize("dtype", ["U1", "O", "M8[s]", "m8[s]"])
+def test_texts_without_lines_are_texts(dtype: str, tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    for _ in ("fresh", "resumed"):
+        s = swept(
+            lambda seed, x: {"y": np.array([], dtype)}, {"x": ["a", "b"]}, path=tmp_path / "runs"
+        )
+        assert [s.columns[name].dtype for name in ("x", "y")] == [object] * 2
+        assert [s.to_arrow()[name].type for name in ("x", "y")] == [arrow.string()] * 2
+
+
+def test_parameters_have_their_types_if_all_runs_raise() -> None:
+    s = swept(lambda seed, x, n: {}[x], {"x": ["a"], "n": [1, 2]})
+    assert [len(s.errors), s.columns["x"].dtype, s.columns["n"].dtype] == [2, object, np.int64]
+
+
 def test_all_that_is_no_number_is_the_same_nan(tmp_path: Path) -> None:
     def model(seed: int) -> dict[str, Any]:
         return {"y": [-math.nan, 1.0], "z": np.array([-math.nan, 1.0], np.float32)}

@@ -92,10 +92,10 @@ def result_of(given: object, taken: Collection[str]) -> Result:
     return Result(max(map(len, columns.values()), default=0), False, columns)
 
 
-def _names(enum: type[Enum], numbers: Column) -> list[str]:
+def _names(enum: type[Enum], numbers: Column) -> Column:
     """Return the names of members, or ValueError for a number that none has."""
     names = {number: enum_name(enum(number)) for number in {*numbers.tolist()}}
-    return [names[number] for number in numbers.tolist()]
+    return np.array([names[number] for number in numbers.tolist()], np.object_)
 
 
 def _column(value: object) -> tuple[Column, bool]:
@@ -125,7 +125,9 @@ def _typed(array: Column) -> Column:
         case "M" | "m":
             texts = np.datetime_as_string(array) if kind == "M" else _durations(array)
             texts[np.isnat(array)] = ""
-            return cells_column(texts.tolist())
+            return texts.astype(np.object_)
+        case "O" | "T" | "U" if not len(array):
+            return array.astype(np.object_)
         case "O" | "T" | "U":
             return cells_column(array.tolist())
     raise TypeError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib import import_module
 from operator import index
@@ -67,7 +67,10 @@ class Sweep:
 
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table; ImportError if there is no pyarrow. O(n)."""
-        return pyarrow().table(self.columns)
+        pa = pyarrow()
+        texts = [name for name, one in self.columns.items() if one.dtype == np.object_]
+        found = {name: pa.array(self.columns[name], pa.string()) for name in texts}
+        return pa.table({**self.columns, **found})
 
     def to_pandas(self) -> Any:
         """Return a pandas.DataFrame; ImportError if there is no pandas. O(n)."""
@@ -154,20 +157,22 @@ def sweep(
 
 
 def _table(
-    names: Iterable[str], runs: Iterable[Run], results: Mapping[RunKey, Result]
+    names: Iterable[str], runs: Sequence[Run], results: Mapping[RunKey, Result]
 ) -> dict[str, Column]:
     """Return the columns of all runs that ended, in their order."""
-    ended = [(run, results[run.key]) for run in runs if run.key in results]
-    lines = [result.lines for _, result in ended]
-    ones = [1] * len(ended)
+    ended = [results[run.key] for run in runs if run.key in results]
+    # those that failed have no lines, but a say in the types of parameters
+    counts = [results[run.key].lines if run.key in results else 0 for run in runs]
+    ones = [1] * len(runs)
     of_runs = {
-        name: joined([run.cells.get(name) for run, _ in ended], ones) for name in names
+        name: joined([run.cells.get(name) for run in runs], ones) for name in names
     }
-    of_runs["replicate"] = np.array([run.call.replicate for run, _ in ended], np.int64)
-    of_runs["seed"] = np.array([run.call.seed for run, _ in ended], np.uint64)
-    columns = {name: np.repeat(column, lines) for name, column in of_runs.items()}
-    for name in dict.fromkeys(name for _, result in ended for name in result.columns):
-        columns[name] = joined([result.columns.get(name) for _, result in ended], lines)
+    of_runs["replicate"] = np.array([run.call.replicate for run in runs], np.int64)
+    of_runs["seed"] = np.array([run.call.seed for run in runs], np.uint64)
+    columns = {name: np.repeat(column, counts) for name, column in of_runs.items()}
+    lines = [result.lines for result in ended]
+    for name in dict.fromkeys(name for result in ended for name in result.columns):
+        columns[name] = joined([result.columns.get(name) for result in ended], lines)
     return columns
 
 
