@@ -287,6 +287,19 @@ def test_columns_of_all_sorts() -> None:
     }
 
 
+def test_times_of_pandas_are_the_same_alone_and_in_series() -> None:
+    pandas = pytest.importorskip("pandas")
+    day = pandas.Timestamp("2026-01-02T03:04:05")
+    there = day.tz_localize("Europe/Berlin")
+    times = [pandas.Timedelta(1, "ns"), pandas.NaT], [day, pandas.NaT], [there, pandas.NaT]
+    expected = "PT0.000000001S", day.to_numpy().astype(str), "2026-01-02T03:04:05+01:00"
+    for cells, text in zip(times, expected, strict=True):
+        s = swept(lambda seed, cells=cells: {"list": cells, "series": pandas.Series(cells)}, {})
+        assert [s.columns[name].tolist() for name in ("list", "series")] == [[text, ""]] * 2
+        s = swept(lambda seed, i, cells=cells: {"y": cells[i]}, {"i": [0, 1]})
+        assert s.columns["y"].tolist() == [text, ""]
+
+
 def test_numbers_that_no_member_has() -> None:
     """What is right of tables of records, `test_sweep_records.py` has."""
 

@@ -186,8 +186,11 @@ def _cell(value: object) -> object:
     """Return one value as a bool, int, float or str."""
     if isinstance(value, Enum):
         return enum_name(value)
-    if isinstance(value, timedelta):
-        value = np.timedelta64(value)
+    if isinstance(value, (datetime, timedelta)):
+        if hasattr(value, "to_numpy") and not getattr(value, "tzinfo", None):
+            value = value.to_numpy()  # of pandas: with nanoseconds, or no time
+        elif isinstance(value, timedelta):
+            value = np.timedelta64(value)
     if isinstance(value, np.generic):
         return _typed(np.asarray(value).reshape(1)).tolist()[0]
     if isinstance(value, (datetime, date, time)):
