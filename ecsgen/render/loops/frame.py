@@ -160,8 +160,7 @@ class LoopFrame:
         """The annotation of an array, and what is passed. What nobody computes with plain Python
         takes as its own, with which it is several times as quick: nothing of it wraps."""
         if self.is_plain and is_own:
-            kind = "int" if scalar in ("u64", "u32") else "Any"
-            return f"memoryview[{kind}]", f"{passed}.data"
+            return "memoryview[Any]", f"{passed}.data"
         return array_type(scalar), passed
 
     def _column(self, type_: Type, passed: str) -> tuple[str, str]:

@@ -65,13 +65,13 @@ the greatest one. The last row says behind which column there are none of a radi
 def reach_of(
     grid: GridManager,
     hood: str,
-    radius: int,
+    radius: Any,
     center: bool,
     *,
     nearest_first: bool = False,
 ) -> Reach:
     """Return the offsets of the cells in reach: ascending, or those that are equally far."""
-    return _reach_of(grid._layout, hood, radius, center, nearest_first)
+    return _reach_of(grid._layout, hood, int(radius), center, nearest_first)
 
 
 def reach_within(

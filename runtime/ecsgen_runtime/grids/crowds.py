@@ -105,15 +105,15 @@ def _axes(layout: GridLayout) -> Axes:
     return Axes(layout)
 
 
-def refuse_radius(label: str, radius: int) -> None:
+def refuse_radius(label: str, radius: Any) -> None:
     """Raise ValueError for a radius below 0."""
     if radius < 0:
         raise ValueError(f"{label}: radius: wanted 0 or more, not {radius}")
 
 
-def reach_of(grid: GridManager, hood: str, radius: int, center: bool) -> Reach:
+def reach_of(grid: GridManager, hood: str, radius: Any, center: bool) -> Reach:
     """Return the cells in reach of each cell."""
-    return axes_of(grid).reach(hood, radius, center)
+    return axes_of(grid).reach(hood, int(radius), center)
 
 
 def place_along(axes: Axes, cell: int, axis: int) -> int:
