@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Component, Kernel, Mark, World
+from ecsgen.model.programs import Death
 from ecsgen.model.schedules import TICK
 
 
@@ -57,9 +58,14 @@ class _Kernels:
             message = f"{quote(entry)} has a value for each row, and an entry before it"
             self._diagnostics.add("E514", f"{message} changes which rows there are", mark)
         self._changed.update(kernel.program.effects.spawns)
-        if kernel.program.effects.destroys:
-            every = self._components.items()
-            self._changed.update(name for name, one in every if one.grid is None)
+        deaths = [step.target for step in kernel.program.steps if isinstance(step.target, Death)]
+        self._changed.update(one.component for one in deaths if one.component)
+        if not all(one.component for one in deaths):  # entities, with all rows that go with them
+            self._changed.update(
+                name
+                for name, one in self._components.items()
+                if one.owner == "entity" and one.destroy != "manual"
+            )
         for argument, text, _ in kernel.args:
             shown = f"{text} of each row" if argument in kernel.each else text
             first, where = self._types.setdefault(argument, (shown, entry))

@@ -214,3 +214,32 @@ def test_kernels_at_once_know_the_time(backend: Backend) -> None:
     assert (chunk.star.t.tolist(), chunk.star.f.tolist()) == ([8] * 3, [3.5] * 3)
     assert (sky.moon.data.t.tolist(), sky.moon.data.b.tolist()) == ([26] * 2, [True] * 2)
     assert (sky.sun.data.t.tolist(), sky.tick) == ([18] * 2, 8)
+
+
+STAYING = """\
+component: Spark
+owner: none
+fields: {a: i64}
+---
+component: Sheep
+fields: {a: i64}
+kernels: {give: {args: {k: {type: i64, each: true}}, steps: [a += k]}}
+---
+component: Free
+destroy: manual
+fields: {a: i64}
+kernels: {give: {args: {k: {type: i64, each: true}}, steps: [a += k]}}
+---
+world: W
+kernels: {burn: {over: Spark, steps: [die()]}, kill: {over: Sheep, steps: [die()]}}
+schedule: {step: [FIRST, NEXT.give]}
+"""
+
+
+def test_values_for_rows_that_stay() -> None:
+    """Nobody else's rows go with a row that is nobody's, and none that go by hand."""
+    for first, then, is_right in (
+        *(("burn", "Sheep", True), ("kill", "Free", True), ("kill", "Sheep", False)),
+    ):
+        project, _ = checked(STAYING.replace("FIRST", first).replace("NEXT", then))
+        assert (project is not None) is is_right
