@@ -11,9 +11,7 @@ GROUPS = (
         STANDING,
         Mutant("who goes stays counted", r"crowd\.counts\[place\] -= 1", "pass"),
         Mutant("who comes is not counted", r"crowd\.counts\[place\] \+= 1", "pass"),
-        Mutant(
-            "one more may stand there", r"self\._room_on\(place\) <= 0", "self._room_on(place) < 0"
-        ),
+        Mutant("one more may stand there", r"not self\._has_room_on\(place\)", "not True"),
         Mutant("any number goes there at once", r"counts\[cells\] > most", "counts[cells] < 0"),
         Mutant(
             "moves of all are not noticed", r"(?<= = ids\n)( +)self\._crowd\.forget\(\)", r"\1pass"
