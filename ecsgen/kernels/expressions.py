@@ -150,6 +150,8 @@ class TypeChecker:
             raise _unsupported(node, node, hints.of_call(node))
         if name == EXISTS:
             occupied = near.occupied(node.args[0]) if near is not None and node.args else None
+            if occupied is not None:
+                self.references.check_known(occupied.component, node.args[0])
             return occupied or self.references.exists(node)
         if name in ON_GRIDS:
             return self._grids.place(node, name)

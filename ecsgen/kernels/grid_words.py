@@ -106,7 +106,7 @@ def grid_facts(
     reach: Reach,
 ) -> tuple[frozenset[str], bool]:
     """The components of whom it matters in turns where they stand meanwhile, and whether a kernel
-    has to do with cells, or with the time."""
+    has to do with cells."""
     watched = {near.on.standing for near in nears if near.on is not None} - {""}
     knows = any(near.on is not None for near in nears)
     sent = (step.target for step in steps if isinstance(step.target, tree.Referred))

@@ -104,18 +104,23 @@ class References:
         if name in reach.chunked:
             message = f"nothing refers to rows of {quote(name)}: it lives in archetypes"
             raise KernelError("E810", message, node)
-        if name not in reach.components and reach.home:
-            followed = ast.unparse(node.value if isinstance(node, ast.Attribute) else node)
-            followed = followed.removesuffix(f".{name}")
-            message = f"a kernel of {quote(reach.home)} follows {quote(followed)} to {quote(name)}"
-            message += ", which is another component"
-            raise KernelError("E810", message, node, reach.of_the_world)
+        self.check_known(name, node)
         component = reach.components.get(name)
         if component is None:
             raise follows(node)
         if handle.type.kind == "entity" and component.owner == "none":
             message = f"no entity has {quote(name)}, whose rows are nobody's"
             raise KernelError("E810", message, node, f"refer to one by id<{name}>")
+
+    def check_known(self, name: str, node: ast.expr) -> None:
+        """Raise E810 where a component's own kernel leads to another one."""
+        reach = self.scope.reach
+        if name not in reach.components and reach.home:
+            followed = ast.unparse(node.value if isinstance(node, ast.Attribute) else node)
+            followed = followed.removesuffix(f".{name}")
+            message = f"a kernel of {quote(reach.home)} follows {quote(followed)} to {quote(name)}"
+            message += ", which is another component"
+            raise KernelError("E810", message, node, reach.of_the_world)
 
     def _field(self, name: str, handle: tree.Expression, node: ast.Attribute) -> tree.Referred:
         self._check_leads(name, handle, node)

@@ -44,6 +44,8 @@ LONG: Final = "<long>"
 NUMBER: Final = "<number>"
 WORD: Final = "<word>"
 NAMED: Final = "<named>"
+ONE: Final = "<one>"
+EACH: Final = "<each>"
 
 
 def form(value: object) -> str:
@@ -68,6 +70,11 @@ def form_of_table(value: object) -> str:
     keys = value if isinstance(value, dict) else {}
     is_of_rows = any(not isinstance(keys.get(key, {}), dict) for key in ("rows", "fields"))
     return LONG if is_of_rows or isinstance(value, BaseModel) else NAMED
+
+
+def form_of_answers(value: object) -> str:
+    """One for all, or a list with one for each."""
+    return EACH if isinstance(value, list) else ONE
 
 
 def number_or_name(value: object) -> str:

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, hint_at_comma, quote
 from ecsgen.model import Mark
-from ecsgen.schema.forms import LONG, NAMED, NUMBER, SHORT, WORD, Strict
+from ecsgen.schema.forms import EACH, LONG, NAMED, NUMBER, ONE, SHORT, WORD, Strict
 from ecsgen.source import Node
 
 _KEYS: Final = {
@@ -71,7 +71,7 @@ def hint_of_value(location: tuple[str | int, ...], node: Node) -> str:
 
 Path = tuple[str | int, ...]
 
-_TAGS: Final = (SHORT, LONG, NUMBER, WORD, NAMED)
+_TAGS: Final = (SHORT, LONG, NUMBER, WORD, NAMED, ONE, EACH)
 _PASSES: Final = 12  # each cuts at least one level, and the language has fewer
 
 _WANTED: Final = {
@@ -145,10 +145,9 @@ def _path(error: ErrorDetails) -> Path:
 def _report(
     document: Node, spec: type[Strict], error: ErrorDetails, diagnostics: Diagnostics
 ) -> None:
-    location = _location(error)
-    node = document.at(*_path(error))
-    if node is None:
-        return
+    location, path = _location(error), _path(error)
+    while (node := document.at(*path)) is None:  # nothing wrong may go unsaid
+        location = path = path[:-1]
     if location[:1] == ("records",) and location[1:]:
         diagnostics = diagnostics.all_as("E520")  # a bad table, whatever is wrong with it
     kind = error["type"]
@@ -216,6 +215,8 @@ def _report_type(error: ErrorDetails, location: Path, node: Node, diagnostics: D
     hint = hint_of_value(location, node) if location else ""
     if error["loc"][-1] == SHORT:
         wanted = f"{wanted} or a mapping"
+    elif error["loc"][-1] == ONE:
+        wanted = f"{wanted} or a list"
     elif error["loc"][-1] == WORD:
         wanted = "a number or the name of an argument"
     elif not hint and error["type"] == "string_type" and isinstance(node.value, (bool, int, float)):

@@ -7,7 +7,18 @@ from pydantic import Discriminator, Field, Tag, create_model
 
 from ecsgen.policies import keys
 from ecsgen.policies.policy import MAX_ROWS
-from ecsgen.schema.forms import LONG, SHORT, ClassName, Strict, Text, TypeText, form
+from ecsgen.schema.forms import (
+    EACH,
+    LONG,
+    ONE,
+    SHORT,
+    ClassName,
+    Strict,
+    Text,
+    TypeText,
+    form,
+    form_of_answers,
+)
 from ecsgen.schema.language.kernel_keys import KernelSpec, ReductionSpec
 
 FORMER: Final = "All names that it had before: what was saved under them is its own."
@@ -133,6 +144,11 @@ class SpaceSpec(Strict):
     )
 
 
+AnswersForm = Annotated[
+    Annotated[bool, Tag(ONE)] | Annotated[list[bool], Tag(EACH)], Discriminator(form_of_answers)
+]
+
+
 class GridSpec(Strict):
     """A component whose rows are the cells of a grid."""
 
@@ -140,7 +156,7 @@ class GridSpec(Strict):
         description="How many cells there are along each of 1 to 3 axes; the last axis runs "
         "fastest. Managers and worlds may be made with other numbers."
     )
-    wrap: bool | list[bool] = Field(
+    wrap: AnswersForm = Field(
         default=False,
         description="Whether axes go around: one answer for all, or one for each.",
     )
