@@ -120,6 +120,9 @@ def build_standing(
             message = f"{shown(draft, key)} does not go with 'on' on line {on}"
             draft.report("E519", message, draft.key(key))
     name, capacity = (spec.field, spec.capacity) if isinstance(spec, OnSpec) else (spec, None)
+    if capacity is not None and capacity < 1:
+        message = f"a capacity is from 1, not {capacity}; without it any number may stand on a cell"
+        draft.report("E519", message, draft.value("on", "capacity"))
     mark = draft.value("on", "field") if isinstance(spec, OnSpec) else draft.value("on")
     field = draft.field(fields, name, "E519", quote(name), mark)
     if field is None or _is_no_place(draft, field, components, mark):

@@ -199,9 +199,12 @@ def test_the_center_is_met_if_asked_for(world: Any) -> None:
 def test_bad_questions(world: Any) -> None:
     with pytest.raises(StaleIdError):
         world.patch.near([C, 7], 1)
-    for radius, hood in ((-1, "moore"), (0.5, "moore"), (1, "hexagons")):
+    for radius, hood in ((-1, "moore"), (0.5, "moore"), (1, "hexagons"), (1, "")):
         with pytest.raises(ValueError, match=r"radius|hood"):
             world.patch.near([C], radius, hood=hood)
+    for manager in (world.patch, world.sheep):
+        with pytest.raises(TypeError, match="radius"):
+            manager.near([C], True)
     with pytest.raises(ValueError, match="center"):
         world.sheep.near([C], 1, center=True)
 

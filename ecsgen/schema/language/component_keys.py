@@ -171,7 +171,7 @@ class OnSpec(Strict):
     """Where on a grid rows stand."""
 
     field: Text = Field(description="The field with the cells: `id<Grid>` without a shape.")
-    capacity: Annotated[int, Field(ge=1, le=MAX_ROWS)] | None = Field(
+    capacity: Annotated[int, Field(le=MAX_ROWS)] | None = Field(
         default=None, description="How many rows may stand on a cell; any number without it."
     )
 

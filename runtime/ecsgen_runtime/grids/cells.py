@@ -115,10 +115,11 @@ class GridManager(BaseManager):
         Raises:
             StaleIdError: one of them is no cell.
             ValueError: a radius below 0, or another hood.
+            TypeError: a bool as radius.
         """
         label = f"{type(self).__name__}.near"
         given = cells_asked(self, label, cells)
-        asked = hood or self._HOOD
+        asked = self._HOOD if hood is None else hood
         reach = checked_reach(label, radius, asked)
         pairs = cells_in_reach(self._layout, given, reach, asked, center)
         return neighbours_of(pairs, len(given))

@@ -34,6 +34,8 @@ def cells_asked(grid: GridManager, label: str, ids: ArrayLike) -> RowArray:
 
 def checked_reach(label: str, radius: SupportsIndex, hood: str) -> int:
     """Return a radius as an int; ValueError below 0, or for a hood that there is not."""
+    if isinstance(radius, bool | np.bool_):
+        raise TypeError(f"{label}: radius: wanted an integer, not {radius}")
     try:
         reach = index(radius)
     except TypeError:

@@ -151,12 +151,13 @@ class Standing(Manager):
         Raises:
             StaleIdError: one of them is no cell.
             ValueError: a radius below 0, another hood, or `center`, which is of cells.
+            TypeError: a bool as radius.
         """
         label = f"{type(self).__name__}.near"
         if center:
             raise ValueError(f"{label}: center: who stands on a cell is in reach of it")
         given = cells_asked(self._grid, label, cells)
-        asked = hood or self._grid._HOOD
+        asked = self._grid._HOOD if hood is None else hood
         starts, rows = self._occupants()
         return rows_around(
             self._grid._layout, label, given, radius, asked, starts, rows
