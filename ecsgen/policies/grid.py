@@ -80,7 +80,10 @@ STANDING = Policy(
     raises=_RAISES,
     template=True,
     calls=_STANDING,
-    losses=(Loss("on", "E902", "saved rows may not stand where they do", _is_tighter),),
+    losses=(
+        Loss("on", "E902", "saved rows may not stand where they do", _is_tighter),
+        Loss("on", "E953", "code may find cells full, and no column to write to", _is_tighter),
+    ),
     methods=(Methods("on", lambda c: "on" in c, "near"),),
 )
 UNOWNED_STANDING = replace(

@@ -356,20 +356,20 @@ BREAKING = {
     "axes": (patch("grass: f32") + sheep(), CUBE + sheep(), "E903:2 E952:2"),
     "grid off": (patch("grass: f32") + sheep(None), FLAT + sheep(None), "E903:1 E953:1"),
     "grid on": (FLAT + sheep(None), patch("grass: f32") + sheep(None), "E903:2 E953:2"),
-    "on": (patch() + sheep(None), patch() + sheep("cell"), "E902:7"),
+    "on": (patch() + sheep(None), patch() + sheep("cell"), "E902:7 E953:7"),
     "off": (patch() + sheep("cell"), patch() + sheep(None), "E953:5"),
-    "fewer": (patch() + sheep("cell"), OLD, "E902:7"),
+    "fewer": (patch() + sheep("cell"), OLD, "E902:7 E953:7"),
     "fewer than before": (
         patch() + sheep("{field: cell, capacity: 3}"),
         patch() + sheep("{field: cell, capacity: 2}"),
-        "E902:7",
+        "E902:7 E953:7",
     ),
     "more": (OLD, patch() + sheep("{field: cell, capacity: 2}"), ""),
     "any number": (OLD, patch() + sheep("cell"), ""),
     "nobody's fewer": (
         patch() + sheep("cell", owner="none"),
         patch() + sheep(owner="none"),
-        "E902:7",
+        "E902:7 E953:7",
     ),
     "nobody's off": (
         patch() + sheep("cell", owner="none"),
@@ -395,6 +395,11 @@ def test_what_breaks_is_said(tmp_path: Path) -> None:
         (
             "'Sheep' has 'on' and 'capacity: 1', and had 'on': "
             "saved rows may not stand where they do",
+            "go back to 'on'",
+        ),
+        (
+            "'Sheep' has 'on' and 'capacity: 1', and had 'on': "
+            "code may find cells full, and no column to write to",
             "go back to 'on'",
         ),
     ]
