@@ -33,6 +33,7 @@ from ecsgen.schema.neighbours import (
     bearer_of,
     check_neighbour_names,
     check_parents,
+    check_row_fields,
     own_neighbours,
     world_neighbours,
 )
@@ -68,6 +69,7 @@ def typed_kernel(
     _check_effect(kernel, steps, scope)
     program = _program(kernel, scope, where, steps, who if drawn else None, nears)
     check_parents(kernel, program, scope.diagnostics)
+    check_row_fields(kernel, program, scope.diagnostics)
     if program.climbs:
         _refuse_each(kernel, scope.diagnostics)
     return replace(kernel, program=program)

@@ -345,6 +345,16 @@ def _report(what: str, name: str, mark: Mark, diagnostics: Diagnostics) -> None:
     diagnostics.add("E103", message, mark)
 
 
+def check_row_fields(kernel: Kernel, program: tree.Program, diagnostics: Diagnostics) -> None:
+    """Report E103 for neighbours called as a field of the row that a kernel of the world uses."""
+    used = {name.rpartition(".")[2] for name in (*program.effects.reads, *program.effects.writes)}
+    radii = (near.radius for near in program.nears)
+    used |= {radius.name for radius in radii if isinstance(radius, tree.FieldValue)}
+    for key in kernel.near if kernel.over else ():
+        if key.name in used and key.name != tree.OTHER:
+            _report("field", key.name, key.marks[""], diagnostics)
+
+
 def check_parents(kernel: Kernel, program: tree.Program, diagnostics: Diagnostics) -> None:
     """Report E813 for a kernel whose rows would come in two orders."""
     if program.nears and program.climbs:
