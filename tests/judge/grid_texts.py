@@ -77,6 +77,7 @@ KNOWN = f"""{CROWD}
     "Bird.goal = max_by(other, exists(other.Tree), other.goal == Bird.goal, other.x)"]}}
   told: {{over: Sheep, near: {{radius: 9, among: Patch}}, steps: [
     Sheep.e = sum(other.x), Sheep.goal.x -= Sheep.x]}}
+  picky: {{over: Bird, turns: rows, where: choice(Sheep) != Bird.mate, steps: [Bird.x += 1]}}
   spread: {{over: Patch, near: {{radius: 1, among: Patch}}, steps: [
     "Patch.m = i32(count(other.x > 1))", Patch.goal.x -= Patch.e]}}
 """

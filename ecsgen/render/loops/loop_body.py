@@ -319,8 +319,9 @@ class LoopBody(Emitter):
                     if one.to.name not in self.locals_:  # not asked along with another one
                         self._ask(one, statements[place + 1 :])
                 case form.Pick():
-                    is_next = isinstance(statements[place + 1], form.Go)
-                    self.locals_[one.to.name] = self._pick(one, is_next)
+                    after = statements[place + 1 : place + 2]  # nothing in a condition
+                    goes_there = any(isinstance(one, form.Go) for one in after)
+                    self.locals_[one.to.name] = self._pick(one, goes_there)
                 case form.Set():
                     self._set(one)
                 case form.Store():
