@@ -25,7 +25,7 @@ class Mutant:
 
     says: str
     old: str
-    new: str
+    new: str = "pass"
 
 
 @dataclass(frozen=True, slots=True)

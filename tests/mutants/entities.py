@@ -77,10 +77,6 @@ GROUPS = (
         Mutant("queued indices take no memory", r" \+ self\._free\.nbytes", ""),
         Mutant("the dead among many are accepted", r"if not alive\.all\(\):", "if False:"),
         Mutant("the retired count as living", r" - self\._n_retired", ""),
-    ),
-    module(
-        "_runtime/living.py",
-        ENTITIES,
         Mutant(
             "the queue is short for one", r"if count > self\._mask:", "if count > self._mask + 1:"
         ),

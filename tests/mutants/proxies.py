@@ -14,10 +14,6 @@ GROUPS = (
         Mutant("a proxy stays where it was", r"self\._row = self\._found\(.*\)", "pass"),
         Mutant("rows of lists are followed", r"if self\._owner is None:", "if False:"),
         Mutant("a row of an id that is gone", r"if row == NIL:", "if False:"),
-    ),
-    module(
-        "_runtime/proxies.py",
-        ROWS,
         Mutant(
             "fields are read where the row was",
             r"if manager\.data\._version != self\._version:",
@@ -28,13 +24,11 @@ GROUPS = (
             r"write\(manager, LateRow\(self\), value\).*",
             "write(manager, self.row, value)",
         ),
-    ),
-    module(
-        "_runtime/proxies.py",
-        ROWS,
         Mutant("views are not written", r"cell\[\.\.\.\] = value", "pass"),
         Mutant("views of where the row was", r"_version != self\._version", "_version < 0"),
         Mutant("a step too far", r"\[step \* n for n", "[2 * step * n for n"),
+        Mutant("rows that go are not skipped", r"if now != version:", "if False:"),
+        Mutant("lists go on behind a change", r"if data\._version != version:", "if False:"),
     ),
     module(
         "_runtime/proxies.py",
@@ -43,12 +37,6 @@ GROUPS = (
         Mutant("what is written to a default is lost", r"self\._field\.__set__\(.*\)", "pass"),
         Mutant("operations in place are lost", r"out\[\.\.\.\] = values", "pass"),
         Mutant("a cold row is not looked for", r"if place != NIL:", "if False:"),
-    ),
-    module(
-        "_runtime/proxies.py",
-        ROWS,
-        Mutant("rows that go are not skipped", r"if now != version:", "if False:"),
-        Mutant("lists go on behind a change", r"if data\._version != version:", "if False:"),
     ),
     module(
         "_runtime/archetypes/chunk_proxies.py",
@@ -68,10 +56,6 @@ GROUPS = (
         ),
         Mutant("dead entities are in the world", r"and self\.entities\.alive\(.*\)", ""),
         Mutant("any class is a component", r"if holder is None:", "if False:"),
-    ),
-    module(
-        "_runtime/world/entity_world.py",
-        WORLD,
         Mutant(
             "the dead have components", r"world\.entities\.require\(view\._entity\)", "view._entity"
         ),
@@ -87,10 +71,6 @@ GROUPS = (
         ("test_world.py",),
         Mutant("any class is a manager", r"or not issubclass\(kind, base\)", ""),
         Mutant("nobody's managers are one's own", r"own\[base\] = kind", "pass"),
-    ),
-    module(
-        "_runtime/world/base.py",
-        ("test_world.py",),
         Mutant("one row of several", r"np\.repeat\(entities, count\)", "entities"),
     ),
 )

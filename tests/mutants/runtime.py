@@ -156,9 +156,7 @@ GROUPS = (
         ),
         Mutant("failures are forgotten", r"raise _leaving\(error, errors\)", "pass"),
         Mutant(
-            "the queued are forgotten",
-            r"(if self\.queue:\n +)self\.empty_queue\(\)$",
-            r"\1pass",
+            "the queued are forgotten", r"(if self\.queue:\n +)self\.empty_queue\(\)$", r"\1pass"
         ),
         Mutant("a cancelled callback runs", r"if entry\.is_active:", "if True:"),
     ),
@@ -171,21 +169,9 @@ GROUPS = (
             r"if isinf\(number\) and not _is_finite\(value\):",
             "if True:",
         ),
-    ),
-    module(
-        "_runtime/field_types.py",
-        FIELDS,
         Mutant("NUL in text", r" and 0 not in text", ""),
         Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
-    ),
-    module(
-        "_runtime/field_types.py",
-        FIELDS,
         Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
-    ),
-    module(
-        "_runtime/field_types.py",
-        FIELDS,
         Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
     ),
     module(

@@ -45,10 +45,6 @@ GROUPS = (
         Mutant("a collection does not flush", r"died = self\._flush\(\)", "pass"),
         Mutant("rows of a few stay", r"return sum\(manager\.remove_many.*", "return 0"),
         Mutant("nobody is destroyed", r"self\.entities\.destroy(_many)?\(.*\)$", "pass"),
-    ),
-    module(
-        "_runtime/world/base.py",
-        ("test_world.py",),
         Mutant("what is noted is forgotten", r"noted\.extend\(.*\)", "pass"),
         Mutant("the first note is forgotten", r"noted = self\._noted = \[\]", "noted = []"),
         Mutant(
@@ -62,10 +58,6 @@ GROUPS = (
         Mutant(
             "nobody is counted", r"return len\(self\._flush\(\)\)", "return 0 * len(self._flush())"
         ),
-    ),
-    module(
-        "_runtime/world/base.py",
-        ("test_world.py",),
         Mutant(
             "values change while they wait",
             r"c\.copy\(\) if is_watched or c\.base is not None else c",

@@ -82,10 +82,6 @@ GROUPS = (
         Mutant("shrinking spares cold rows", r"self\._cold\._shrink\(\)", "pass"),
         Mutant("views of cold rows are written over", r"copied_if_view\(cells, buffer\)", "cells"),
         Mutant("owners of cold rows can be overwritten", r"read_only(\(.*\))", r"\1"),
-    ),
-    module(
-        "_runtime/policies/cold.py",
-        ("test_villager.py",),
         Mutant(
             "rows are told of cold rows they lack", r"held = places != NIL", "held = places >= 0"
         ),

@@ -50,10 +50,6 @@ GROUPS = (
             r"self\._ufunc\.at\(cells, rows, given\)",
             "cells[rows] = self._ufunc(cells[rows], given)",
         ),
-    ),
-    module(
-        "_runtime/kernels/references.py",
-        TESTS,
         Mutant("the dead are found", r"rows if is_clean else _of_living\(.*\)", "rows"),
         Mutant(
             "ids of the dead are found",

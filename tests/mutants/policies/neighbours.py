@@ -61,10 +61,6 @@ GROUPS = (
         ),
         Mutant("the square is the distance", r"np\.sqrt\(self\.square\)", "self.square"),
         Mutant("values of the first are spread", r"take\(self\.who, ", "take(0 * self.who, "),
-    ),
-    module(
-        "_runtime/spaces/search.py",
-        ASKING,
         Mutant(
             "rows are in the order of cells",
             r"rows = self\._search\.asking\[pairs\.asking\]",

@@ -62,10 +62,6 @@ GROUPS = (
         Mutant(
             "the first inactive row is active", r"row < data\._n_active$", "row <= data._n_active"
         ),
-    ),
-    module(
-        "_runtime/policies/packed.py",
-        PARTED,
         Mutant(
             "a swap of a full buffer is half a swap",
             r"np\.array\(\[one, other\]\), np\.array\(\[other, one\]\)",

@@ -21,10 +21,6 @@ GROUPS = (
             r"rows = self\._held_rows_of\(column\.name\)",
             "rows = self._n",
         ),
-    ),
-    module(
-        "_runtime/policies/growth.py",
-        ("test_tile.py",),
         Mutant(
             "pages of the last row are given back",
             r"first = -\(-(.*) // mmap",

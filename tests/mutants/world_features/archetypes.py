@@ -65,6 +65,21 @@ GROUPS = (
         ),
         Mutant("archetypes: rows that go still count", r"self\.n = cut\.kept", "pass"),
         Mutant("archetypes: a chunk does not shrink", r"chunk\._rows\.n = rows\.start", "pass"),
+        Mutant(
+            "archetypes: a chunk keeps the columns of another archetype",
+            r"if chunk\._layout is not layout:",
+            "if False:",
+        ),
+        Mutant(
+            "archetypes: columns overlap",
+            r"offset \+= _whole_lines\(capacity \* column\.nbytes\)",
+            "offset += 64",
+        ),
+        Mutant(
+            "archetypes: columns start anywhere",
+            r"return -\(-nbytes // CACHE_LINE\) \* CACHE_LINE",
+            "return nbytes",
+        ),
     ),
     module(
         "_runtime/archetypes/table.py",
@@ -104,10 +119,6 @@ GROUPS = (
             r"append\(values\[which\] if each",
             "append(values if each",
         ),
-    ),
-    module(
-        "_runtime/archetypes/table.py",
-        ("test_archetypes.py",),
         Mutant(
             "archetypes: stale handles find a row", r"self\._owner_cells\[index\] == entity", "True"
         ),
@@ -117,14 +128,8 @@ GROUPS = (
             r"order = places\.argsort\(\)",
             "order = np.arange(len(places))",
         ),
-    ),
-    module(
-        "_runtime/archetypes/chunks.py",
-        ("test_archetypes.py",),
         Mutant(
-            "archetypes: a chunk keeps the columns of another archetype",
-            r"if chunk\._layout is not layout:",
-            "if False:",
+            "archetypes: columns are not loaded", r"archetype\.write\(column, 0, values\)", "pass"
         ),
     ),
     module(
@@ -133,10 +138,6 @@ GROUPS = (
         Mutant(
             "archetypes: a change is not noticed", r"if self\._version != version:", "if False:"
         ),
-    ),
-    module(
-        "_runtime/archetypes/store.py",
-        ("test_archetypes.py",),
         Mutant("archetypes: a lock is not asked for", r"self\._refuse_locked\(\)$", "pass"),
         Mutant(
             "archetypes: the dead keep their rows",
@@ -158,27 +159,6 @@ GROUPS = (
             "archetypes: a failing creation leaves entities",
             r"undo_creation\(living, \(self,\), entities\)",
             "pass",
-        ),
-    ),
-    module(
-        "_runtime/archetypes/chunks.py",
-        ("test_archetypes.py",),
-        Mutant(
-            "archetypes: columns overlap",
-            r"offset \+= _whole_lines\(capacity \* column\.nbytes\)",
-            "offset += 64",
-        ),
-        Mutant(
-            "archetypes: columns start anywhere",
-            r"return -\(-nbytes // CACHE_LINE\) \* CACHE_LINE",
-            "return nbytes",
-        ),
-    ),
-    module(
-        "_runtime/archetypes/table.py",
-        ("test_archetypes.py",),
-        Mutant(
-            "archetypes: columns are not loaded", r"archetype\.write\(column, 0, values\)", "pass"
         ),
     ),
 )

@@ -27,19 +27,11 @@ GROUPS = (
         Mutant(
             "clauses are mixed up", r"any_of, none_of, optional\)", "none_of, any_of, optional)"
         ),
-    ),
-    module(
-        "_runtime/queries/query.py",
-        ("test_world.py",),
         Mutant("rows of a class without fields", r"repeat\(self\._ROW\)", "repeat(tuple)"),
         Mutant(
             "a loop ends with the first rows", r"range\(0, len\(arrays\[0\]\), ", "range(0, 1, "
         ),
         Mutant("arrays of a class without fields", r"tuple\.__new__\(self\._ROWS, ", "tuple("),
-    ),
-    module(
-        "_runtime/queries/query.py",
-        ("test_world.py",),
         Mutant("queries see no deaths", r"free\._head \+ free\.count \+ entities\._n_retired", "0"),
         Mutant("queries see no changes", r"^( +)state \+= data\._version", r"\1pass"),
         Mutant("queries see the dead", r"match\.keep\(self\.entities\.alive_many\(.*\)\)", "pass"),
@@ -65,6 +57,9 @@ GROUPS = (
             r"(first row of each entity, NIL .*\n +)return self\.manager\.lookup_many\(entities\)",
             r"\1return super().find(entities, all_live)",
         ),
+        Mutant("absent rows make a slice", r" or rows\[0\] == NIL:", ":"),
+        Mutant("cells are put in other places", r"(np\.put\(out, )(self\.places)", r"\1\2[::-1]"),
+        Mutant("pieces with gaps are a slice", r"== len\(pieces\) and follows:", "== len(pieces):"),
     ),
     module(
         "_runtime/queries/query_columns.py",
@@ -75,20 +70,9 @@ GROUPS = (
         Mutant("operators can't write", r"if who is Reader\.AUGMENTED:", "if False:"),
         Mutant("compiled code can't write", r"if who is Reader\.UNKNOWN:", "if False:"),
         Mutant("assigning writes nothing", r"scatter_cells\(column, rows, given\)", "pass"),
-    ),
-    module(
-        "_runtime/queries/query_columns.py",
-        ("test_world.py",),
         Mutant("nobody augments", r"return Reader\.AUGMENTED", "return Reader.PLAIN"),
         Mutant("all readers are plain", r"return Reader\.UNKNOWN", "return Reader.PLAIN"),
         Mutant("operators write to what was read", r"np\.array\(self\)", "self"),
-    ),
-    module(
-        "_runtime/queries/query_rows.py",
-        ("test_world.py",),
-        Mutant("absent rows make a slice", r" or rows\[0\] == NIL:", ":"),
-        Mutant("cells are put in other places", r"(np\.put\(out, )(self\.places)", r"\1\2[::-1]"),
-        Mutant("pieces with gaps are a slice", r"== len\(pieces\) and follows:", "== len(pieces):"),
     ),
     managers(
         "queried",

@@ -78,10 +78,6 @@ GROUPS = (
         "_runtime/archetypes/store.py",
         ("test_world.py",),
         Mutant("kernels over chunks: memory is not given back", r"kept\.drop\(\)$", "pass"),
-    ),
-    module(
-        "_runtime/archetypes/store.py",
-        ("test_world.py",),
         Mutant(
             "kernels over chunks: memory is not counted", r"of_kernels: int = .*", "of_kernels = 0"
         ),
