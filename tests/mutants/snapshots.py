@@ -19,8 +19,8 @@ GROUPS = (
         Mutant("retired indices are forgotten", r"n_retired\)$", "0)"),
         Mutant("groups have to be made anew", r"_n_grouped = .*", "_n_grouped = 0"),
         Mutant("notes are not loaded", r'if "entities\.noted" in saved\.arrays:', "if False:"),
-        Mutant("objects are not loaded", r"^( +)rows\._take_objects\(.*\)", r"\1pass"),
-        Mutant("what follows is not worked out", r"^( +)rows\._restore\(\)", r"\1pass"),
+        Mutant("objects are not loaded", r"rows\._take_objects\(.*\)"),
+        Mutant("what follows is not worked out", r"rows\._restore\(\)"),
         Mutant("maps are not made", r"^( +)manager\._restore\(", r"\1dict("),
         Mutant("generators begin anew", r'\("_rng",\)', "()"),
     ),
@@ -42,7 +42,7 @@ GROUPS = (
         WORLD,
         Mutant("nothing is verified", r"if verified:", "if False:"),
         Mutant("callbacks may save", r"if any\(dispatch\.is_open.*\):", "if False:"),
-        Mutant("attributes are not loaded", r"^( +)load_attributes\(world, .*\)", r"\1pass"),
+        Mutant("attributes are not loaded", r"load_attributes\(world, .*\)"),
     ),
     module(
         "_runtime/snapshots/saved_chunks.py",
@@ -50,6 +50,6 @@ GROUPS = (
         Mutant(
             "all parts are the first one", r"(np\.cumsum\(counts), dtype=np\.intp\)", r"0 * \1)"
         ),
-        Mutant("chunks: the version begins anew", r"self\._store\._version = .*", "pass"),
+        Mutant("chunks: the version begins anew", r"self\._store\._version = .*"),
     ),
 )

@@ -9,18 +9,18 @@ GROUPS = (
     module(
         "_runtime/grids/standing.py",
         STANDING,
-        Mutant("who goes stays counted", r"crowd\.counts\[place\] -= 1", "pass"),
-        Mutant("who comes is not counted", r"crowd\.counts\[place\] \+= 1", "pass"),
+        Mutant("who goes stays counted", r"crowd\.counts\[place\] -= 1"),
+        Mutant("who comes is not counted", r"crowd\.counts\[place\] \+= 1"),
         Mutant("one more may stand there", r"not self\._has_room_on\(place\)", "not True"),
         Mutant("any number goes there at once", r"counts\[cells\] > most", "counts[cells] < 0"),
         Mutant(
             "moves of all are not noticed", r"(?<= = ids\n)( +)self\._crowd\.forget\(\)", r"\1pass"
         ),
-        Mutant("a move is not noticed", r"^( +)data\._crowd\.move\(\)", r"\1pass"),
+        Mutant("a move is not noticed", r"data\._crowd\.move\(\)"),
         Mutant("anything is a cell", r"if not 0 <= place < len\(self\._grid\):", "if False:"),
         Mutant("any of many is a cell", r"if strange\.any\(\):(?=\n +first)", "if False:"),
-        Mutant("the dead stand there", r"^( +)cells\[gone\] = NO_CELL", r"\1pass"),
-        Mutant("the dead count for those who come", r"^( +)after\[gone\] = NO_CELL", r"\1pass"),
+        Mutant("the dead stand there", r"cells\[gone\] = NO_CELL"),
+        Mutant("the dead count for those who come", r"after\[gone\] = NO_CELL"),
         Mutant("the dead keep their cell full", r"crowd\.deaths != self\._dead_so_far", "False"),
     ),
     module(

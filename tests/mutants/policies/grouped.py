@@ -7,11 +7,11 @@ MEMBERS = ("test_world.py::TestBodiesGroup", "test_world.py")
 GROUPS = (
     managers(
         "grouped",
-        Mutant("mates do not let one leave", r"member\._leave_group\(row\)", "pass"),
-        Mutant("who has all does not join", r"row = self\._join_group\(row, entity\)", "pass"),
-        Mutant("many that have all do not join", r"rows = self\._join_group_many\(.*\)", "pass"),
+        Mutant("mates do not let one leave", r"member\._leave_group\(row\)"),
+        Mutant("who has all does not join", r"row = self\._join_group\(row, entity\)"),
+        Mutant("many that have all do not join", r"rows = self\._join_group_many\(.*\)"),
         Mutant("the group stays when a row goes", r"data\._n_grouped = row = last", "row = last"),
-        Mutant("a swap is half a swap", r"self\._move\(spare, other\)", "pass"),
+        Mutant("a swap is half a swap", r"self\._move\(spare, other\)"),
         Mutant(
             "grouped columns are whole columns",
             r"(data\._\w+_column)\[: data\._n_grouped\]",
@@ -22,43 +22,40 @@ GROUPS = (
     module(
         "_runtime/policies/groups.py",
         MEMBERS,
-        Mutant("mates do not let many leave", r"^( +)leave\(\)$", r"\1pass"),
+        Mutant("mates do not let many leave", r"leave\(\)$"),
         Mutant(
             "mates let go whom they do not know",
             r"leaving = gone\[: gone\.searchsorted\(bound\)\]",
             "leaving = gone",
         ),
-        Mutant("the group stays when rows go", r"self\.data\._n_grouped = bound$", "pass"),
+        Mutant("the group stays when rows go", r"self\.data\._n_grouped = bound$"),
         Mutant(
             "holes of the group are filled from behind it",
             r"fill_parts\(gone, data\._n_grouped, data\._n\)",
             "fill_parts(gone, data._n, data._n)",
         ),
-        Mutant("the group does not count who enters", r"data\._n_grouped = last \+ 1", "pass"),
+        Mutant("the group does not count who enters", r"data\._n_grouped = last \+ 1"),
         Mutant(
-            "the group does not count the many who enter",
-            r"(?:self\.)?data\._n_grouped \+= .*",
-            "pass",
+            "the group does not count the many who enter", r"(?:self\.)?data\._n_grouped \+= .*"
         ),
-        Mutant("the group still counts who left", r"data\._n_grouped = last$", "pass"),
+        Mutant("the group still counts who left", r"data\._n_grouped = last$"),
         Mutant(
             "the group still counts the many who left",
             r"(?:self\.)?data\._n_grouped = (?:start|bound)$",
-            "pass",
         ),
-        Mutant("rows stay where they are", r"self\._swap\(row, last.*\)", "pass"),
-        Mutant("mates do not count the change", r"member\.data\._version \+= 1", "pass"),
-        Mutant("a lock is for one alone", r"member\._locks = 1", "pass"),
+        Mutant("rows stay where they are", r"self\._swap\(row, last.*\)"),
+        Mutant("mates do not count the change", r"member\.data\._version \+= 1"),
+        Mutant("a lock is for one alone", r"member\._locks = 1"),
         Mutant("mates' locks are forgotten", r"in members\)\)", "in members[:1]))"),
         Mutant("members are sorted on their own", r"if self\._others:(?=\n +raise)", "if False:"),
-        Mutant("loading finds no mates", r"self\.data\._n_grouped = n$", "pass"),
+        Mutant("loading finds no mates", r"self\.data\._n_grouped = n$"),
         Mutant("who lacks a mate joins", r"if member\.lookup\(entity\) == NIL:", "if False:"),
         Mutant(
             "columns are those of a mate that moves",
             r"if not self\._others:\n +return super.*",
             "return columns",
         ),
-        Mutant("mates do not let many enter", r"^( +)enter\(\)$", r"\1pass"),
+        Mutant("mates do not let many enter", r"enter\(\)$"),
         Mutant(
             "where rows joined is not told",
             r"Remap\(src, dst, data\._n \+ len\(rows\)\)\(rows\)",
@@ -71,14 +68,13 @@ GROUPS = (
         Mutant(
             "many stay where they are",
             r"self\._move_many\(src, dst, (?:moves|self\._plan_moves\(src, dst\))\)",
-            "pass",
         ),
         Mutant(
             "rows enter in an order of their own",
             r"joined_at\(rows, self",
             "joined_at(rows[::-1], self",
         ),
-        Mutant("a change is not counted", r"self\.data\._version \+= 1$", "pass"),
-        Mutant("mates go on when one breaks", r"break_down\(member(?:\.data)?\)", "pass"),
+        Mutant("a change is not counted", r"self\.data\._version \+= 1$"),
+        Mutant("mates go on when one breaks", r"break_down\(member(?:\.data)?\)"),
     ),
 )

@@ -11,7 +11,7 @@ GROUPS = (
             "others are read as they are", r"(_all_\w+ = data\._\w+_column)\[.*\]\.copy\(\)", r"\1"
         ),
         Mutant("the dead are heard", r"_heard = _where & .*$", "_heard = _where"),
-        Mutant("nobody hears of held messages", r"_to_\w+\.arrive\(\)$", "pass"),
+        Mutant("nobody hears of held messages", r"_to_\w+\.arrive\(\)$"),
         Mutant("all are there", r"(_exists\d* = _theirs\d* != )NIL", r"\1-1"),
         Mutant("turns are in row order", r"turn_order\(.*\)$", "np.arange(data._n)"),
         Mutant("the dead are heard in their turn", r"is_heard = handles\[.*", "is_heard = True"),
@@ -35,8 +35,8 @@ GROUPS = (
     module(
         "_runtime/kernels/references.py",
         TESTS,
-        Mutant("all are heard", r"rows = np\.where\(heard, rows, NIL\)", "pass"),
-        Mutant("all that was put is heard", r"rows\[~heard\] = NIL", "pass"),
+        Mutant("all are heard", r"rows = np\.where\(heard, rows, NIL\)"),
+        Mutant("all that was put is heard", r"rows\[~heard\] = NIL"),
         Mutant(
             "no message waits",
             r"self\._held\.append\(\(rows\.copy\(\), values\.copy\(\)\)\)",

@@ -7,9 +7,7 @@ GROUPS = (
         "owned",
         Mutant("the dead get an instance", r"if not _is_alive:", "if False:"),
         Mutant(
-            "bad values count for more than death",
-            r"self\._entities\.require\(\w+\)  # a dead.*",
-            "pass",
+            "bad values count for more than death", r"self\._entities\.require\(\w+\)  # a dead.*"
         ),
     ),
     module(
@@ -28,7 +26,6 @@ GROUPS = (
         Mutant(
             "bad values count for more than death",
             r"self\._entities\.require_many\(\w+\)  # a dead.*",
-            "pass",
         ),
         Mutant(
             "the dead among many get an instance",
@@ -36,7 +33,7 @@ GROUPS = (
             "handles",
         ),
         Mutant("the opposite of having", r"lookup\(entity\) != NIL$", "lookup(entity) == NIL"),
-        Mutant("what is missing is not reported", r"raise missing\(.*\)", "pass"),
+        Mutant("what is missing is not reported", r"raise missing\(.*\)"),
         Mutant("the missing among many are not reported", r"if absent\.any\(\):", "if False:"),
         Mutant(
             "saving loses the entities",
@@ -44,8 +41,8 @@ GROUPS = (
             "self._entities = self._ROWS._ENTITIES()",
         ),
         Mutant("the alive are collected", r"\(~alive\)\.nonzero", "alive.nonzero"),
-        Mutant("many are not checked", r"^        self\._admit_many\(handles\)", "        pass"),
-        Mutant("many have no room", r"^        self\._make_room\(handles, .*", "        pass"),
+        Mutant("many are not checked", r"self\._admit_many\(handles\)"),
+        Mutant("many have no room", r"self\._make_room\(handles, .*"),
     ),
     module(
         "_runtime/policies/owners.py",
@@ -61,7 +58,6 @@ GROUPS = (
         Mutant(
             "what callbacks of the dead took is taken twice",
             r"self\._make_room\(entities, columns, \(\)\)",
-            "pass",
         ),
         Mutant("what callbacks did breaks it", r"except EcsError:", "except KeyError:"),
     ),

@@ -27,8 +27,8 @@ GROUPS = (
     module(
         "_runtime/kernels/chance.py",
         ("test_world.py",),
-        Mutant("managers have seeds of their own", r"manager\.seed = number", "pass"),
-        Mutant("the world's seed stays", r"self\._chance\.reset\(number\)", "pass"),
+        Mutant("managers have seeds of their own", r"manager\.seed = number"),
+        Mutant("the world's seed stays", r"self\._chance\.reset\(number\)"),
         Mutant("the world's seed is not saved", r", \*\*self\._chance\.notes\(\)\}  #", "}  #"),
         Mutant("the world's calls are lost", r"found\.seed, found\.calls", "found.seed"),
     ),
