@@ -113,10 +113,10 @@ def schedule_table(name: str, calls: Sequence[Call], world: World) -> str:
     """Return a schedule as text: its kernels in order, what each does with fields, and the passes,
     with the reasons for which they begin."""
     found = passes(calls, world)
-    said = [[*effects(call).values()] for call in calls]
+    said = [[call.times, *effects(call).values()] for call in calls]
     shown = [*map(any, zip(*said, strict=True))]  # a column that says nothing is left out
     numbers = [number for number, each in enumerate(found, 1) for _ in each.calls]
-    rows = [("pass", "kernel", "over", *compress(effects(calls[0]), shown))]
+    rows = [("pass", "kernel", "over", *compress(("at ticks", *effects(calls[0])), shown))]
     rows += [
         (f"{number:4}", call.text, call.over, *compress(cells, shown))
         for number, call, cells in zip(numbers, calls, said, strict=True)

@@ -32,6 +32,11 @@ class Call:
     is_table: bool = False  # whether it writes a line of one
 
     @property
+    def times(self) -> str:
+        """The first ticks at which it happens; nothing if it does always."""
+        return "" if self.every is None else f"{self.start}, {self.start + self.every}, …"
+
+    @property
     def over(self) -> str:
         """What it runs over: a component, a group or a query; a table perhaps over several."""
         return self.component or self.kernel.over

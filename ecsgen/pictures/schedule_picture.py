@@ -58,7 +58,8 @@ def schedule_picture(name: str, calls: Sequence[Call], world: World) -> str:
 
 def _lines(call: Call) -> list[str]:
     """What is said of a kernel below its name."""
-    return [f"{how} {fields}" for how, fields in effects(call).items() if fields]
+    times = [f"at ticks {call.times}"] if call.times else []
+    return [*times, *(f"{how} {fields}" for how, fields in effects(call).items() if fields)]
 
 
 def _height(call: Call) -> float:

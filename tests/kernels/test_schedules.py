@@ -364,6 +364,29 @@ def test_who_is_born_and_that_somebody_dies(tmp_path: Path) -> None:
     assert "structural" not in said
 
 
+TIMED = """\
+component: Body
+fields: {age: i64}
+kernels: {grow: {steps: [age += 1]}}
+---
+world: Pond
+schedule: {day: [{run: Body.grow, every: 7, from: 3}, tick]}
+"""
+
+
+def test_at_which_ticks_a_kernel_happens(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(TIMED, encoding="utf-8")
+    layout = ["layout", "--schemas", str(tmp_path), "--schedule", "day"]
+    _, heading, *lines = CliRunner().invoke(ecsgen, layout).stdout.splitlines()
+    place = heading.index("at ticks")
+    assert [line[place : place + 8].rstrip() for line in lines[:2]] == ["3, 10, …", ""]
+    picture = tmp_path / "day.svg"
+    assert CliRunner().invoke(ecsgen, [*layout, "--svg", str(picture)]).exit_code == 0
+    assert picture.read_text("utf-8").count(">at ticks 3, 10, …<") == 1
+    world = world_package(TIMED, "schedules_timed").Pond
+    assert "Body.grow (at ticks 3, 10, …) reads" in (inspect.getdoc(world.day) or "")
+
+
 def test_layout_shows_a_schedule(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(schema(), encoding="utf-8")
     layout = ["layout", "--schemas", str(tmp_path), "--schedule"]

@@ -59,8 +59,7 @@ class ScheduleMethod:
         """A line for each kernel."""
         lines = []
         for number, one in ((k, c) for k, each in enumerate(self._passes, 1) for c in each.calls):
-            every = one.every
-            times = "" if every is None else f" (at ticks {one.start}, {one.start + every}, …)"
+            times = f" (at ticks {one.times})" if one.times else ""
             lines.append(f"pass {number}: {one.text}{times} {_effects(one)}.")
         return lines
 
