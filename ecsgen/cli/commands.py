@@ -15,14 +15,7 @@ from click.shell_completion import CompletionItem, get_completion_class, shell_c
 
 from ecsgen import __version__
 from ecsgen.cli import dependency, report
-from ecsgen.cli.common import (
-    USAGE,
-    build_options,
-    format_option,
-    load,
-    schemas_argument,
-    write,
-)
+from ecsgen.cli.common import USAGE, build_options, format_option, load, schemas_argument, write
 from ecsgen.cli.report import Format
 from ecsgen.config import Options, UsageError, load_options, shown
 from ecsgen.diagnostics import Diagnostics

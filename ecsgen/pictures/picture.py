@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ecsgen import policies as storage
-from ecsgen.layout import (
-    PAGE,
-    ChunkColumn,
-    Layout,
-    chunk_plan,
-    chunk_title,
-    layout,
-    type_text,
-)
+from ecsgen.layout import PAGE, ChunkColumn, Layout, chunk_plan, chunk_title, layout, type_text
 from ecsgen.model import Component
 from ecsgen.pictures.drawing import Drawing, text_width
 from ecsgen.pictures.strip import COLOURS, GAP, LINE, Scale, StripPart, draw_strip

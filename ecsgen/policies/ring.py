@@ -6,16 +6,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from ecsgen.model.columns import Column, whole_lines
-from ecsgen.policies.policy import (
-    MAX_ROWS,
-    Document,
-    Key,
-    Loss,
-    Methods,
-    Policy,
-    eviction,
-    is_off,
-)
+from ecsgen.policies.policy import MAX_ROWS, Document, Key, Loss, Methods, Policy, eviction, is_off
 
 KEY: Final[Key[int]] = Key(
     name="ring",

@@ -1,8 +1,8 @@
 """What all models of the schema language have in common."""
 
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from ecsgen.model.types import FLOATS, INTEGERS
 from ecsgen.schema.names import CAMEL
@@ -50,6 +50,14 @@ EACH: Final = "<each>"
 
 def form(value: object) -> str:
     return LONG if isinstance(value, (dict, BaseModel)) else SHORT
+
+
+Long = TypeVar("Long")
+Short = TypeVar("Short")
+Form: TypeAlias = Annotated[
+    Annotated[Long, Tag(LONG)] | Annotated[Short, Tag(SHORT)], Discriminator(form)
+]
+"""A mapping, or what stands for one."""
 
 
 def form_of_number(value: object) -> str:

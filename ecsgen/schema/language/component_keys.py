@@ -1,24 +1,13 @@
 """Components, their fields and policies, enums and flags."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Discriminator, Field, Tag, create_model
 
 from ecsgen.policies import keys
 from ecsgen.policies.policy import MAX_ROWS
-from ecsgen.schema.forms import (
-    EACH,
-    LONG,
-    ONE,
-    SHORT,
-    ClassName,
-    Strict,
-    Text,
-    TypeText,
-    form,
-    form_of_answers,
-)
+from ecsgen.schema.forms import EACH, ONE, ClassName, Form, Strict, Text, TypeText, form_of_answers
 from ecsgen.schema.language.kernel_keys import KernelSpec, ReductionSpec
 
 FORMER: Final = "All names that it had before: what was saved under them is its own."
@@ -64,26 +53,12 @@ class FieldSpec(_Stored):
         return "cold" in self.tags
 
 
-FieldForm: TypeAlias = Annotated[
-    Annotated[FieldSpec, Tag(LONG)] | Annotated[TypeText, Tag(SHORT)], Discriminator(form)
-]
-
-
 class MemberSpec(Strict):
     """A member of an enum that has more to it than its number."""
 
     value: int = Field(description="The number.")
     doc: Text = Field(default="", description="What it means; its docstring.")
     renamed_from: list[Text] = Field(default=[], description=FORMER)
-
-
-MemberForm: TypeAlias = Annotated[
-    Annotated[MemberSpec, Tag(LONG)] | Annotated[int, Tag(SHORT)], Discriminator(form)
-]
-ValuesForm: TypeAlias = Annotated[
-    Annotated[dict[str, MemberForm], Tag(LONG)] | Annotated[list[Text], Tag(SHORT)],
-    Discriminator(form),
-]
 
 
 class EnumSpec(Strict):
@@ -97,14 +72,11 @@ class EnumSpec(Strict):
         description="Former members: saved cells with them become the field's default. No new one "
         "takes the name.",
     )
-    values: ValuesForm = Field(
+    values: Form[dict[str, Form[MemberSpec, int]], list[Text]] = Field(
         description="Names, numbered 0, 1, 2 … (flags 1, 2, 4 …), or a mapping of name to number, "
         "or to a mapping. Stored in the smallest unsigned type that fits."
     )
     flags: bool = Field(default=False, description="An `IntFlag` instead of an `IntEnum`.")
-
-
-Rows: TypeAlias = Annotated[int, Field(ge=0, le=MAX_ROWS)]
 
 
 class PartitionSpec(Strict):
@@ -176,20 +148,6 @@ class OnSpec(Strict):
     )
 
 
-OnForm: TypeAlias = Annotated[
-    Annotated[OnSpec, Tag(LONG)] | Annotated[Text, Tag(SHORT)], Discriminator(form)
-]
-PartitionForm: TypeAlias = Annotated[
-    Annotated[PartitionSpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)], Discriminator(form)
-]
-HierarchyForm: TypeAlias = Annotated[
-    Annotated[HierarchySpec, Tag(LONG)] | Annotated[Literal["off"], Tag(SHORT)], Discriminator(form)
-]
-GrowthForm: TypeAlias = Annotated[
-    Annotated[GrowthSpec, Tag(LONG)] | Annotated[Literal["double"], Tag(SHORT)], Discriminator(form)
-]
-
-
 class _Policies(Strict):
     component: ClassName = Field(
         description="The name, CamelCase, unique after case folding. `PointMass` makes the module "
@@ -201,7 +159,7 @@ class _Policies(Strict):
         default=[],
         description="Former fields: what was saved of them is dropped. No new one takes the name.",
     )
-    fields_: dict[str, FieldForm] = Field(
+    fields_: dict[str, Form[FieldSpec, TypeText]] = Field(
         alias="fields",
         default={},
         description="Name → type, or a mapping. No fields: a tag component, which only says which "
@@ -235,10 +193,10 @@ class _Policies(Strict):
         description="Every instance also has a stable id that survives moves. Always on with "
         "`owner: none`.",
     )
-    partition: PartitionForm = Field(
+    partition: Form[PartitionSpec, Literal["off"]] = Field(
         default="off", description="Rows `[0, n_active)` are the active ones, kept so by swaps."
     )
-    hierarchy: HierarchyForm = Field(
+    hierarchy: Form[HierarchySpec, Literal["off"]] = Field(
         default="off", description="Parent, child and sibling links, kept right through every move."
     )
     cold: Literal["inline", "indirect"] = Field(
@@ -247,7 +205,7 @@ class _Policies(Strict):
         "in a second, packed buffer in which an instance takes a row at the first value that is "
         "not the default.",
     )
-    growth: GrowthForm = Field(
+    growth: Form[GrowthSpec, Literal["double"]] = Field(
         default="double",
         description="`double`: a full buffer is replaced by one of twice the size. `{reserve: N}`: "
         "address space for N rows is taken once, and growing never moves data.",
@@ -264,7 +222,9 @@ else:  # what policies say themselves
 class ComponentSpec(_Storage):
     """A component: its columns, and the policies that its manager follows."""
 
-    capacity: Rows = Field(default=0, description="Rows allocated at construction.")
+    capacity: Annotated[int, Field(ge=0, le=MAX_ROWS)] = Field(
+        default=0, description="Rows allocated at construction."
+    )
     space: SpaceSpec | None = Field(
         default=None,
         description="The field with the places of rows: `near` finds the rows around points, and "
@@ -275,7 +235,7 @@ class ComponentSpec(_Storage):
         description="Let the rows be the cells of a grid: all there from the beginning, none made "
         "or destroyed.",
     )
-    on: OnForm | None = Field(
+    on: Form[OnSpec, Text] | None = Field(
         default=None,
         description="The field with the cells of a grid on which rows stand: its name, or a "
         "mapping of `field` and `capacity`.",

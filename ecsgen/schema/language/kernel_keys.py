@@ -9,12 +9,11 @@ from ecsgen.schema.forms import (
     LONG,
     NAMED,
     NUMBER,
-    SHORT,
     WORD,
     ArgumentText,
+    Form,
     Strict,
     Text,
-    form,
     form_of_near,
     number_or_name,
 )
@@ -32,11 +31,6 @@ class ArgumentSpec(Strict):
         description="Take one value per row that the kernel runs over, as `create_many` does, "
         "instead of one for all.",
     )
-
-
-ArgumentForm: TypeAlias = Annotated[
-    Annotated[ArgumentSpec, Tag(LONG)] | Annotated[ArgumentText, Tag(SHORT)], Discriminator(form)
-]
 
 
 RadiusForm: TypeAlias = Annotated[
@@ -78,7 +72,7 @@ class BaseKernel(Strict):
     """What kernels of components and of the world have in common."""
 
     doc: Text = Field(default="", description="What it does; the method's docstring.")
-    args: dict[str, ArgumentForm] = Field(
+    args: dict[str, Form[ArgumentSpec, ArgumentText]] = Field(
         default={}, description="Name → type, or a mapping of `type`, `unit` and `each`."
     )
     steps: list[Text] = Field(

@@ -4,16 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag
 
-from ecsgen.schema.forms import (
-    LONG,
-    NAMED,
-    SHORT,
-    ClassName,
-    Strict,
-    Text,
-    form,
-    form_of_table,
-)
+from ecsgen.schema.forms import LONG, NAMED, ClassName, Form, Strict, Text, form_of_table
 from ecsgen.schema.language.kernel_keys import FoldSpec, WorldKernelSpec
 
 
@@ -82,11 +73,6 @@ class EntrySpec(Strict):
     from_: int = Field(default=0, alias="from", description="The first tick at which it happens.")
 
 
-EntryForm: TypeAlias = Annotated[
-    Annotated[EntrySpec, Tag(LONG)] | Annotated[Text, Tag(SHORT)], Discriminator(form)
-]
-
-
 class RecordColumnSpec(FoldSpec):
     """A column of a table: one value of all living, active rows; exactly one of the eight ways.
 
@@ -151,7 +137,7 @@ class WorldSpec(Strict):
     kernels: dict[str, WorldKernelSpec] = Field(
         default={}, description="Name → kernel over a group, a query or a component."
     )
-    schedule: dict[str, Annotated[list[EntryForm], Field(min_length=1)]] = Field(
+    schedule: dict[str, Annotated[list[Form[EntrySpec, Text]], Field(min_length=1)]] = Field(
         default={},
         description="Name → kernels, `Component.kernel` or the world's own by name: a method that "
         "calls them in this order. `tick` adds 1 to the time, a table's name writes a line.",
