@@ -11,13 +11,12 @@ from typing import NoReturn
 
 import click
 
-from ecsgen.cli import breaking, inspect, layout_command
-from ecsgen.cli.commands import answered, ecsgen
+from ecsgen.cli import inspect
+from ecsgen.cli.commands import USAGE, answered, ecsgen
 from ecsgen.config import UsageError, shown
 
-__all__ = ["breaking", "ecsgen", "inspect", "layout_command", "main"]
+__all__ = ["ecsgen", "inspect", "main"]
 
-REFUSED = 2
 FAULT = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -57,10 +56,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         return ecsgen.main(arguments, prog_name="ecsgen", standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
-        return REFUSED
+        return USAGE
     except UsageError as error:
         click.echo(f"Error: {error}", err=True)
-        return REFUSED
+        return USAGE
     except ModuleNotFoundError as error:
         return _missing(error)
     except (click.Abort, KeyboardInterrupt):
@@ -81,7 +80,7 @@ def _missing(error: ModuleNotFoundError) -> int:
     if name not in NEEDED:
         return _fault(error)
     click.echo(f"Error: ecsgen needs {name}: pip install ecsgen", err=True)
-    return REFUSED
+    return USAGE
 
 
 def _refused(error: OSError) -> int:
@@ -92,7 +91,7 @@ def _refused(error: OSError) -> int:
     click.echo(f"Error: {place}: {error.strerror or error}", err=True)
     if error.filename is None:
         _drop_output()  # what is left of it would be refused once more
-    return REFUSED
+    return USAGE
 
 
 def _fault(error: Exception) -> int:

@@ -6,32 +6,125 @@ import json
 import os
 import platform
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class, shell_complete
 
 from ecsgen import __version__
+from ecsgen.breaking import Only
 from ecsgen.cli import dependency, report
-from ecsgen.cli.common import USAGE, build_options, format_option, load, schemas_argument, write
 from ecsgen.cli.report import Format
-from ecsgen.config import Options, UsageError, load_options, shown
-from ecsgen.diagnostics import Diagnostics
+from ecsgen.config import BACKENDS, Options, Runtime, UsageError, load_options, shown
+from ecsgen.diagnostics import Diagnostics, did_you_mean
 from ecsgen.files.plan import State
 from ecsgen.files.status import Status, look, look_again
 from ecsgen.files.write import exclusive
+from ecsgen.model import Component, Project, World
 
 if TYPE_CHECKING:
     from ecsgen.build import Result
 
-OUT_OF_STEP = 1
+USAGE = 2
+"""Exit status: a schema or usage error, or a file in the way."""
+OUT_OF_STEP = BREAKS = 1
 USES = (
     *("ecsgen-runtime", "black", "click", "jinja2", "numpy", "pydantic", "pyyaml"),
     *("numba", "pyarrow", "starlette", "uvicorn", "watchfiles"),
 )
 """What a report of a fault should name; the last ones are extras."""
+
+_OF_BUILDS = ("schemas", "output", "backend", "runtime", "jobs")
+_RUNTIMES: Mapping[bool, Runtime] = {True: "vendored", False: "installed"}
+COMPILED_IS_NOTHING = (
+    "compiled does nothing any more: ecsgen-runtime has the methods in C, if it was installed"
+    " where there is a C compiler"
+)
+
+schemas_argument = click.argument("schemas", required=False, type=click.Path(path_type=Path))
+format_option = click.option(
+    "--format",
+    type=click.Choice(get_args(Format)),
+    default="text",
+    show_default=True,
+    help="How errors are printed: text on standard error, the others on standard output.",
+)
+
+
+def _say_of_compiled(context: click.Context, given: bool | None) -> None:
+    """Say once in a run that `compiled`, which older projects have, does nothing."""
+    if given is not None and COMPILED_IS_NOTHING not in context.meta:
+        context.meta[COMPILED_IS_NOTHING] = True
+        click.echo(COMPILED_IS_NOTHING, err=True)
+
+
+def build_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What build, check and diff have in common: `options` tells what these and pyproject.toml
+    say."""
+
+    @wraps(command)
+    def with_options(context: click.Context, /, **given: Any) -> Any:
+        wanted = {name: given.pop(name) for name in _OF_BUILDS}
+
+        def options() -> Options:
+            found = load_options(**wanted)
+            _say_of_compiled(context, found.compiled)
+            return found
+
+        return command(options=options, **given)
+
+    made = click.pass_context(with_options)
+    decorators = [
+        click.option(
+            "-o", "--output", type=click.Path(path_type=Path), help="Folder of the package."
+        ),
+        click.option("--backend", type=click.Choice(BACKENDS), help="What kernels are made for."),
+        click.option(
+            "runtime",
+            "--vendor/--no-vendor",
+            default=None,
+            callback=lambda context, _, wanted: None if wanted is None else _RUNTIMES[wanted],
+            help="Whether the package gets copies of what it needs of ecsgen-runtime.",
+        ),
+        click.option(
+            "--compiled/--no-compiled",
+            default=None,
+            hidden=True,
+            expose_value=False,
+            callback=lambda context, _, given: _say_of_compiled(context, given),
+        ),
+        click.option("--jobs", type=click.IntRange(min=1), help="Processes for a large build."),
+        schemas_argument,
+    ]
+    for decorator in decorators:
+        made = decorator(made)
+    return made
+
+
+def write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"can't write {file}: {error.strerror}") from error
+
+
+def load(options: Options, diagnostics: Diagnostics) -> Project | None:
+    from ecsgen.schema import load
+
+    return load(options.schemas, diagnostics, options.defaults)
+
+
+def _valid(context: click.Context, schemas: Path | None, format: Format) -> Project:
+    """The project, its hints printed; of one with errors these, and that is all."""
+    diagnostics = Diagnostics()
+    project = load(load_options(schemas=schemas), diagnostics)
+    report.print_diagnostics(diagnostics, format)
+    if project is None:
+        context.exit(USAGE)
+    return project
 
 
 def _say_versions(context: click.Context) -> None:
@@ -70,11 +163,7 @@ def ecsgen() -> None:
 @click.option("--watch", is_flag=True, help="Build again after each change, until Ctrl-C.")
 @click.pass_context
 def build(
-    context: click.Context,
-    options: Callable[[], Options],
-    format: Format,
-    force: bool,
-    watch: bool,
+    context: click.Context, options: Callable[[], Options], format: Format, force: bool, watch: bool
 ) -> None:
     """Make the package: all of it or nothing, and only what changed."""
     if not watch:
@@ -193,14 +282,141 @@ def _diff(before: Status) -> int:
 @click.pass_context
 def validate(context: click.Context, schemas: Path | None, format: Format) -> None:
     """Check the schemas alone; quick, and nothing is generated."""
-    diagnostics = Diagnostics()
-    project = load(load_options(schemas=schemas), diagnostics)
-    report.print_diagnostics(diagnostics, format)
-    if project is None:
-        context.exit(USAGE)
+    project = _valid(context, schemas, format)
     parts = ((len(project.components), "component"), (len(project.enums), "enum"))
     listed = ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for n, what in parts)
     report.say(f"{listed}: valid", format)
+
+
+@ecsgen.command()
+@schemas_argument
+@click.option(
+    "--against",
+    metavar="DIR|git:REV|SNAPSHOT",
+    help="The older schemas: a folder, the same folder at a git revision (by default git:HEAD), or"
+    " those of a snapshot.",
+)
+@click.option("--only", type=click.Choice(get_args(Only)), help="Look for one kind alone.")
+@format_option
+@click.pass_context
+def breaking(
+    context: click.Context,
+    schemas: Path | None,
+    against: str | None,
+    only: Only | None,
+    format: Format,
+) -> None:
+    """Tell which changes of the schemas break saved data, or code that uses the package.
+
+    Compares SCHEMAS with older ones, by default those of the last commit: every change is reported
+    that would lose or refuse data saved with those (E901 to E906), or break code that was written
+    for them (E951 to E953).
+    """
+    from ecsgen.breaking.compare import compare
+    from ecsgen.breaking.comparison import Places, Report, Side
+    from ecsgen.breaking.old_sources import default_source, older_side
+
+    options = load_options(schemas=schemas)
+    against = default_source(options) if against is None else against
+    diagnostics = Diagnostics()
+    project = load(options, diagnostics)
+    older = older_side(against, options, diagnostics)
+    if project is None or older is None:
+        report.print_diagnostics(diagnostics, format)
+        context.exit(USAGE)
+    found = diagnostics.emptied()
+    compare(older, Side.of(project), Places(project, options.schemas[0].path), Report(found, only))
+    report.print_diagnostics(found, format)
+    report.say(report.breaks(found, against), format)
+    context.exit(BREAKS if found else 0)
+
+
+def _complete_component(context: click.Context, parameter: click.Parameter, word: str) -> list[str]:
+    """The components that begin with a word; none if the schemas cannot be read."""
+    try:
+        project = load(load_options(schemas=context.params.get("schemas")), Diagnostics())
+    except UsageError:
+        project = None
+    return [c.name for c in project.components if c.name.startswith(word)] if project else []
+
+
+@ecsgen.command()
+@click.argument(
+    "components", nargs=-1, metavar="[COMPONENT]...", shell_complete=_complete_component
+)
+@click.option("--schemas", type=click.Path(path_type=Path), help="Folder of the schemas.")
+@click.option("--svg", type=click.Path(path_type=Path), help="Draw a picture into this file.")
+@click.option("--schedule", metavar="NAME", help="Show a schedule of the world instead.")
+@click.pass_context
+def layout(
+    context: click.Context,
+    components: tuple[str, ...],
+    schemas: Path | None,
+    svg: Path | None,
+    schedule: str | None,
+) -> None:
+    """Print, or draw, how the columns of components lie in memory; without names, of all.
+
+    Those that live in archetypes are shown in one chunk, which has rows with all of them. With
+    --schedule: its kernels, what they read and write, and which run in one pass.
+    """
+    project = _valid(context, schemas, "text")
+    if schedule is not None:
+        if components:
+            raise UsageError("--schedule shows no components: leave out their names")
+        _show_schedule(project, schedule, svg)
+        return
+    chosen = _chosen(project, components)
+    if svg is None:
+        _print_layout(chosen, project.world)
+    else:
+        from ecsgen.pictures.picture import picture
+
+        write(svg, picture(chosen))
+
+
+def _chosen(project: Project, names: tuple[str, ...]) -> list[Component]:
+    """Return the components of these names, or of their modules' names; without any, all."""
+    known = {name: c for c in project.components for name in (c.name, c.module)}
+    for name in names:
+        if name not in known:
+            raise _unknown("component", name, [c.name for c in project.components])
+    wanted = {known[name].name for name in names or known}
+    return [component for component in project.components if component.name in wanted]
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
+    hint = did_you_mean(name, known)
+    return UsageError(f"no {what} {name!r}" + (f"; {hint}" if hint else ""))
+
+
+def _print_layout(components: list[Component], world: World) -> None:
+    from ecsgen.layout import chunk_plan, chunk_title, layout
+    from ecsgen.layout_text import chunk_plan_table, chunk_table, remarks, table
+
+    texts = []
+    for component in components:
+        lines = "".join(f"{remark}\n" for remark in remarks(component, world))
+        shown = f"{chunk_table(component)}\n" if component.chunk else table(layout(component))
+        texts.append(f"{component.name}\n{shown}{lines}")
+    if chunked := [component for component in components if component.chunk]:
+        texts.append(f"{chunk_title(chunked)}\n{chunk_plan_table(chunk_plan(chunked))}")
+    click.echo("\n".join(texts), nl=False)
+
+
+def _show_schedule(project: Project, name: str, svg: Path | None) -> None:
+    from ecsgen.layout_text import schedule_table
+    from ecsgen.model.schedules import called
+    from ecsgen.pictures.schedule_picture import schedule_picture
+
+    known = dict(project.world.schedules)
+    if name not in known:
+        raise _unknown("schedule", name, known)
+    calls = called(known[name], project.by_name, project.world)
+    if svg is None:
+        click.echo(schedule_table(name, calls, project.world), nl=False)
+    else:
+        write(svg, schedule_picture(name, calls, project.world))
 
 
 @ecsgen.command()
