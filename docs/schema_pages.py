@@ -16,48 +16,34 @@ from pydantic.fields import FieldInfo
 
 from ecsgen.diagnostics.explaining import codes
 from ecsgen.policies import keys
-from ecsgen.schema import names
+from ecsgen.schema import language, names
 from ecsgen.schema import type_text as types
-from ecsgen.schema.language import kernel_keys as kernels
-from ecsgen.schema.language import world_keys as world
-from ecsgen.schema.language.component_keys import (
-    ComponentSpec,
-    EnumSpec,
-    FieldSpec,
-    GridSpec,
-    GrowthSpec,
-    HierarchySpec,
-    MemberSpec,
-    OnSpec,
-    PartitionSpec,
-    SpaceSpec,
-)
 from ecsgen.source import MAX_BYTES, MAX_DEPTH, MAX_NODES
 
 _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
-    ("`component:`", ComponentSpec),
-    ("A field", FieldSpec),
-    ("`partition`", PartitionSpec),
-    ("`hierarchy`", HierarchySpec),
-    ("`growth`", GrowthSpec),
-    ("`space`", SpaceSpec),
-    ("`grid`", GridSpec),
-    ("`on`", OnSpec),
-    ("A kernel", kernels.KernelSpec),
-    ("An argument of a kernel", kernels.ArgumentSpec),
-    ("A reduction", kernels.ReductionSpec),
-    ("`enum:`", EnumSpec),
-    ("A member of an enum", MemberSpec),
-    ("`world:`", world.WorldSpec),
-    ("`entity`", world.EntitySpec),
-    ("A query", world.QuerySpec),
-    ("A kernel of the world", kernels.WorldKernelSpec),
-    ("`near` of a kernel", kernels.NearSpec),
-    ("An entry of a schedule", world.EntrySpec),
-    ("A column of a table", world.RecordColumnSpec),
-    ("A table with a line for each row", world.RecordRowsSpec),
-    ("`archetypes`", world.ArchetypesSpec),
-    ("`shards`", world.ShardsSpec),
+    ("`component:`", language.ComponentSpec),
+    ("A field", language.FieldSpec),
+    ("`partition`", language.PartitionSpec),
+    ("`hierarchy`", language.HierarchySpec),
+    ("`growth`", language.GrowthSpec),
+    ("`space`", language.SpaceSpec),
+    ("`grid`", language.GridSpec),
+    ("`on`", language.OnSpec),
+    ("A kernel", language.KernelSpec),
+    ("An argument of a kernel", language.ArgumentSpec),
+    ("A reduction", language.ReductionSpec),
+    ("`enum:`", language.EnumSpec),
+    ("A member of an enum", language.MemberSpec),
+    ("`world:`", language.WorldSpec),
+    ("`entity`", language.EntitySpec),
+    ("A query", language.QuerySpec),
+    ("A kernel of the world", language.WorldKernelSpec),
+    ("`near` of a kernel", language.NearSpec),
+    ("An entry of a schedule", language.EntrySpec),
+    ("A column of a table", language.RecordColumnSpec),
+    ("A table with a line for each row", language.RecordRowsSpec),
+    ("`archetypes`", language.ArchetypesSpec),
+    ("`shards`", language.ShardsSpec),
 )
 
 _INTRODUCTION: Final = f"""# The schema language
@@ -138,7 +124,7 @@ def schema_page() -> str:
     parts = [_INTRODUCTION]
     for title, model in _SECTIONS:
         parts.append(_section(title, model))
-        if model is FieldSpec:
+        if model is language.FieldSpec:
             parts.append(_TYPES)
     parts.append(_NAMES)
     parts.append(_reserved())

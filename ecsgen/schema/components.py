@@ -19,8 +19,7 @@ from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.grid_checks import build_grid, build_standing
 from ecsgen.schema.kernel_documents import build_kernel, build_reduction
 from ecsgen.schema.kernel_programs import Refused
-from ecsgen.schema.language.component_keys import ComponentSpec, FieldSpec, SpaceSpec
-from ecsgen.schema.language.world_keys import WorldSpec
+from ecsgen.schema.language import ComponentSpec, FieldSpec, SpaceSpec, WorldSpec
 from ecsgen.schema.names import DERIVED_CLASSES, FIELD_NAMES, check_member, module_name
 from ecsgen.schema.policy_keys import check_policies
 from ecsgen.schema.type_text import BadTypeError, Known, parse_type

@@ -8,10 +8,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Field, Mark, Marks
-from ecsgen.schema.forms import Strict
-from ecsgen.schema.language import KINDS
-from ecsgen.schema.language.component_keys import ComponentSpec, EnumSpec
-from ecsgen.schema.language.world_keys import WorldSpec
+from ecsgen.schema.language import KINDS, ComponentSpec, EnumSpec, Strict, WorldSpec
 from ecsgen.schema.structure import key_mark, validate, value_mark
 from ecsgen.source import Node
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ecsgen.diagnostics import quote
 from ecsgen.model import Enum
 from ecsgen.schema.drafts import Claims, Draft
-from ecsgen.schema.language.component_keys import EnumSpec, MemberSpec
+from ecsgen.schema.language import EnumSpec, MemberSpec
 from ecsgen.schema.names import MEMBER_NAMES, check_member
 from ecsgen.schema.structure import describe
 

@@ -11,8 +11,7 @@ from ecsgen.model import Base, Field, Grid, Mark, Standing
 from ecsgen.policies import keys
 from ecsgen.policies.policy import asked
 from ecsgen.schema.drafts import Draft
-from ecsgen.schema.language.component_keys import ComponentSpec, FieldSpec, OnSpec
-from ecsgen.schema.language.world_keys import WorldSpec
+from ecsgen.schema.language import ComponentSpec, FieldSpec, OnSpec, WorldSpec
 from ecsgen.schema.policy_keys import other, shown
 
 Drafts = Mapping[str, Draft[ComponentSpec]]

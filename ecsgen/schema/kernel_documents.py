@@ -14,10 +14,10 @@ from ecsgen.model import HOWS, Base, Component, How, Kernel, Mark, Marks, NearKe
 from ecsgen.model.programs import CELL_ID, ENTITY, HANDLE, ID_SLOT, OTHER, OWN, PARENT, FieldValue
 from ecsgen.model.types import Type
 from ecsgen.schema.drafts import Draft
-from ecsgen.schema.language.component_keys import ComponentSpec
-from ecsgen.schema.language.kernel_keys import (
+from ecsgen.schema.language import (
     ArgumentSpec,
     BaseKernel,
+    ComponentSpec,
     FoldSpec,
     KernelSpec,
     NearSpec,

@@ -10,8 +10,7 @@ from ecsgen.model import Mark
 from ecsgen.policies import every
 from ecsgen.policies.policy import Fault
 from ecsgen.schema.drafts import Components, Draft, Drafts
-from ecsgen.schema.language.component_keys import ComponentSpec
-from ecsgen.schema.language.world_keys import WorldSpec
+from ecsgen.schema.language import ComponentSpec, WorldSpec
 
 
 def check_policies(draft: Draft[ComponentSpec]) -> None:

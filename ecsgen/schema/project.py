@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Component, Enum, Mark, Project, World
@@ -13,9 +13,8 @@ from ecsgen.model.schedules import fused_passes
 from ecsgen.schema.components import build_component, check_chunk, refused
 from ecsgen.schema.drafts import Claims, Draft, Drafts
 from ecsgen.schema.enums import build_enum
-from ecsgen.schema.forms import Strict
 from ecsgen.schema.kernel_programs import WorldNames, with_programs, with_world_programs
-from ecsgen.schema.language.component_keys import ComponentSpec
+from ecsgen.schema.language import ComponentSpec
 from ecsgen.schema.names import (
     CLASS_NAMES,
     DERIVED_CLASSES,
@@ -30,8 +29,6 @@ from ecsgen.schema.schema_history import build_history
 from ecsgen.schema.sharding import check_neighbours, check_shard_names
 from ecsgen.schema.type_text import Known
 from ecsgen.schema.world import build_world, sources_read
-
-Spec = TypeVar("Spec", bound=Strict)
 
 
 def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:

@@ -14,7 +14,7 @@ from ecsgen.model.schedules import TICK
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.kernel_documents import as_written
 from ecsgen.schema.kernel_programs import WorldNames
-from ecsgen.schema.language.world_keys import RecordColumnSpec, RecordRowsSpec, WorldSpec
+from ecsgen.schema.language import RecordColumnSpec, RecordRowsSpec, WorldSpec
 from ecsgen.schema.names import COLUMN_NAMES, DEVICES, check_member
 
 _TAKEN: Final = {

@@ -11,7 +11,7 @@ from ecsgen.model import Mark
 from ecsgen.model.history import History
 from ecsgen.schema.drafts import Draft, Drafts
 from ecsgen.schema.enums import members_of
-from ecsgen.schema.language.component_keys import ComponentSpec, EnumSpec
+from ecsgen.schema.language import ComponentSpec, EnumSpec
 from ecsgen.schema.names import check_camel, check_identifier
 
 Place: TypeAlias = tuple[str, Mark]

@@ -10,8 +10,7 @@ from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.model import Component, Kernel, Mark, Shards, World
 from ecsgen.model.programs import ENTITY
 from ecsgen.schema.drafts import Components, Draft
-from ecsgen.schema.language.component_keys import ComponentSpec, EnumSpec
-from ecsgen.schema.language.world_keys import ShardsSpec, WorldSpec
+from ecsgen.schema.language import ComponentSpec, EnumSpec, ShardsSpec, WorldSpec
 from ecsgen.schema.names import module_name
 from ecsgen.schema.policy_keys import check_owned, listed, shown
 

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, hint_at_comma, quote
 from ecsgen.model import Mark
-from ecsgen.schema.forms import EACH, LONG, NAMED, NUMBER, ONE, SHORT, WORD, Strict
+from ecsgen.schema.language import EACH, LONG, NAMED, NUMBER, ONE, SHORT, WORD, Strict
 from ecsgen.source import Node
 
 _KEYS: Final = {

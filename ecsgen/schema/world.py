@@ -12,8 +12,7 @@ from ecsgen.policies.policy import asked
 from ecsgen.schema.drafts import Claims, Components, Draft
 from ecsgen.schema.grid_checks import check_grids
 from ecsgen.schema.kernel_documents import build_kernel
-from ecsgen.schema.language.component_keys import ComponentSpec
-from ecsgen.schema.language.world_keys import EntrySpec, WorldSpec
+from ecsgen.schema.language import ComponentSpec, EntrySpec, WorldSpec
 from ecsgen.schema.names import (
     CHUNK_NAMES,
     GROUP_NAMES,

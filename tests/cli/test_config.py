@@ -12,7 +12,7 @@ import pytest
 
 from ecsgen.config import POLICIES, Options, UsageError, load_options
 from ecsgen.files.roots import SchemaRoot, package
-from ecsgen.schema.language.component_keys import ComponentSpec
+from ecsgen.schema.language import ComponentSpec
 from tests.support.command_project import Project
 
 
