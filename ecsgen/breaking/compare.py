@@ -19,8 +19,7 @@ from ecsgen.breaking.comparison import (
     report_missing,
 )
 from ecsgen.diagnostics import quote
-from ecsgen.model import FLOATING, Component, Kernel, Mark, Project, Reduction
-from ecsgen.model.history import Names
+from ecsgen.model import FLOATING, Component, Kernel, Mark, Names, Project, Reduction
 from ecsgen.model.saved import Document
 from ecsgen.model.schedules import arguments_of, asks_for_time, called
 from ecsgen.policies import every, keys

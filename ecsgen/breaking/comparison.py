@@ -10,8 +10,7 @@ from typing import Any, Final
 from ecsgen.breaking import Only
 from ecsgen.config import shown
 from ecsgen.diagnostics import Diagnostics, closest, quote
-from ecsgen.model import Kernel, Mark, Marks, Project, Reduction
-from ecsgen.model.history import History, Names
+from ecsgen.model import History, Kernel, Mark, Marks, Names, Project, Reduction
 from ecsgen.model.saved import Document, saved_schema
 
 

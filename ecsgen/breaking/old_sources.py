@@ -18,10 +18,8 @@ from ecsgen.config import Options, UsageError, shown
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.disk import MAX_BYTES
 from ecsgen.files.roots import SUFFIXES, SchemaRoot
-from ecsgen.model import Project
-from ecsgen.model.history import History
-from ecsgen.schema import load, load_files
-from ecsgen.schema.files import SchemaFile, find
+from ecsgen.model import History, Project
+from ecsgen.schema import SchemaFile, find, load, load_files
 
 GIT = "git:"
 LAST_COMMIT = f"{GIT}HEAD"

@@ -15,8 +15,7 @@ from ecsgen import __version__
 from ecsgen.config import Backend, Options
 from ecsgen.files import fingerprint
 from ecsgen.files.disk import TESTS
-from ecsgen.model import Enum, Kernel, Project, World
-from ecsgen.model.history import History
+from ecsgen.model import Enum, History, Kernel, Project, World
 from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
 from ecsgen.render import tests
 from ecsgen.render.calls import MARK

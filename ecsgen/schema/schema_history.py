@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ecsgen.diagnostics import Diagnostics, quote
-from ecsgen.model import Mark
-from ecsgen.model.history import History
+from ecsgen.model import History, Mark
 from ecsgen.schema.drafts import Draft, Drafts
 from ecsgen.schema.enums import members_of
 from ecsgen.schema.language import ComponentSpec, EnumSpec

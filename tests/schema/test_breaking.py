@@ -21,8 +21,7 @@ from ecsgen.breaking.compare import compare
 from ecsgen.breaking.comparison import Places, Report, Side
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.diagnostics.printing import format_text
-from ecsgen.model import Project
-from ecsgen.model.history import History
+from ecsgen.model import History, Project
 from ecsgen.model.saved import saved_schema
 from ecsgen.policies import every
 from ecsgen.schema import load
