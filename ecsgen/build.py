@@ -87,9 +87,8 @@ def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Resul
     todo = [output for output in outputs if output.path not in known]
     contents = make_all(todo, style, before.options.jobs, progress)
     copies = _copies(before, outputs, contents)
-    header = before.options.header
     made = (contents | copies).items()
-    contents = {path: with_header(path, content, header) for path, content in made}
+    contents = {path: with_header(path, content, before.options.header) for path, content in made}
     digests = known | {path: fingerprint.digest(content) for path, content in contents.items()}
     files = {output.path: Entry(output.key, digests[output.path]) for output in outputs}
     files |= {path: Entry(digests[path], digests[path]) for path in copies}
@@ -151,8 +150,7 @@ def _copies(
     paths = [output.path for output in outputs if output.path.endswith(".py")]
     file = before.places.file
     texts = (contents[path] if path in contents else file(path).read_bytes() for path in paths)
-    decoded = (text.decode("utf-8") for text in texts)
-    copies = render.copies(decoded)
+    copies = render.copies(text.decode("utf-8") for text in texts)
     return {path: text.encode("utf-8") for path, text in copies.items()}
 
 
@@ -173,6 +171,5 @@ def _judge_manifest(before: Status, new: Manifest) -> Verdict:
     if before.manifest is not None and before.manifest.without_cache == new.without_cache:
         return Verdict(State.IN_STEP, Action.KEEP, Action.KEEP, Kind.FILE)
     file = before.places.file(MANIFEST)
-    kind = Kind.FILE if file.exists() else Kind.NOTHING
     state = State.CHANGED if file.exists() else State.MISSING
-    return Verdict(state, Action.WRITE, Action.WRITE, kind)
+    return Verdict(state, Action.WRITE, Action.WRITE, Kind.FILE if file.exists() else Kind.NOTHING)

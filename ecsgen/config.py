@@ -169,8 +169,7 @@ def _nearest_table(cwd: Path) -> tuple[Path, Mapping[str, Any]]:
     for folder in (cwd, *cwd.parents):
         file = folder / OPTIONS_FILE
         if file.is_file():
-            content = read_toml(file)
-            tool = content.get("tool")
+            tool = read_toml(file).get("tool")
             if isinstance(tool, dict) and "ecsgen" in tool:
                 return folder, _checked_table(tool["ecsgen"], file)
             break

@@ -161,14 +161,12 @@ def mends(result: Result) -> Iterator[str]:
     if len(foreign) > len(unmoved):
         yield f"to mend, dropping files that are not ecsgen's: {mend(result, State.FOREIGN)}"
     if unmoved:
-        build = mend(result, State.MISSING)
-        yield f"to mend, when what is no file has been moved away: {build}"
+        yield f"to mend, when what is no file has been moved away: {mend(result, State.MISSING)}"
 
 
 def mend(result: Result, state: State) -> str:
-    options = _as_typed(result.before.options)
     force = ["--force"] if state in (State.HAND_EDITED, State.FOREIGN) else []
-    return shlex.join(["ecsgen", "build", *options, *force])
+    return shlex.join(["ecsgen", "build", *_as_typed(result.before.options), *force])
 
 
 def _as_typed(options: Options) -> list[str]:

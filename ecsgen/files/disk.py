@@ -121,8 +121,7 @@ class Places:
         for path in paths:
             file = os.path.join(tests, path[len(TESTS) :]) if path.startswith(TESTS) else ""
             file = file or os.path.join(output, path)
-            blocked = is_blocked(os.path.dirname(file))
-            found[path] = Found(Kind.BLOCKED) if blocked else _look(file)
+            found[path] = Found(Kind.BLOCKED) if is_blocked(os.path.dirname(file)) else _look(file)
         return found
 
 

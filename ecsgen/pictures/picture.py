@@ -8,7 +8,7 @@ from ecsgen import policies as storage
 from ecsgen.layout import PAGE, ChunkColumn, Layout, chunk_plan, chunk_title, layout, type_text
 from ecsgen.model import Component
 from ecsgen.pictures.drawing import Drawing, text_width
-from ecsgen.pictures.strip import COLOURS, GAP, LINE, Scale, StripPart, draw_strip
+from ecsgen.pictures.strip import COLOURS, GAP, LINE, StripPart, draw_strip
 
 ROWS = 256
 """Rows of the buffer in the picture."""
@@ -97,8 +97,7 @@ def _buffer(drawing: Drawing, component: Component, plan: Layout, top: float) ->
         StripPart(c.name, c, plan.before(c) * ROWS, c.nbytes * ROWS, kind_of[c.name])
         for c in plan.columns
     ]
-    scale = Scale(plan.buffer_bytes(ROWS) or PAGE, "page", PAGE)
-    return draw_strip(drawing, parts, scale, top)
+    return draw_strip(drawing, parts, plan.buffer_bytes(ROWS) or PAGE, ("page", PAGE), top)
 
 
 class _Panels:
@@ -205,19 +204,15 @@ def draw_chunk(drawing: Drawing, components: Sequence[Component], top: float) ->
         StripPart(each.name, each.column, each.offset, each.column.nbytes * plan.rows, _kind(each))
         for each in plan.columns
     ]
-    right = draw_strip(drawing, parts, Scale(plan.size, *_mark(plan.size)), top)
+    mark = ("KiB", 1024) if plan.size >= 4096 else ("byte", 1)
+    right = draw_strip(drawing, parts, plan.size, mark, top)
     beside = _Panels(drawing, right + 2 * GAP, top - LINE)
     beside.packed("the archetype's last one fills a hole")
-    note = "entity index to handle and place, 16 bytes per index"
-    beside.heading("map: two sparse arrays", note)
+    beside.heading("map: two sparse arrays", "entity index to handle and place, 16 bytes per index")
     beside.bar(("3:7", 60, "owner"), ("archetype 2, position 13", 250, "owner"))
     beside.objects([each.name for each in plan.objects])
     beside.heading("full: another chunk", "of the same size; no row moves")
     beside.bar(("full", 120, "hot"), ("full", 120, "hot"), ("last", 70, "free"))
-
-
-def _mark(size: int) -> tuple[str, int]:
-    return ("KiB", 1024) if size >= 4096 else ("byte", 1)
 
 
 def _kind(each: ChunkColumn) -> str:

@@ -44,8 +44,7 @@ def schedule_picture(name: str, calls: Sequence[Call], world: World) -> str:
     for number, found in enumerate(passes(calls, world), 1):
         height = 30 + sum(_height(call) + _GAP for call in found.calls)
         drawing.panel(_LEFT, top, width + 2 * _GAP, height, _BAND)
-        title = f"pass {number}: {found.calls[0].over}"
-        drawing.text(_LEFT + _GAP, top + 20, title, "muted", 12)
+        drawing.text(_LEFT + _GAP, top + 20, f"pass {number}: {found.calls[0].over}", "muted", 12)
         y = top + 30
         for call in found.calls:
             boxes.append(Box(y, y + _height(call)))

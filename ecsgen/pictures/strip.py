@@ -37,39 +37,37 @@ class StripPart:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """The bytes that the strip stands for, and what the marks beside it count."""
+def draw_strip(
+    drawing: Drawing, parts: Sequence[StripPart], size: int, mark: tuple[str, int], top: float
+) -> float:
+    """Draw the strip, the table and what joins them; return the right edge.
 
-    size: int
-    mark: str
-    mark_bytes: int
-
-
-def draw_strip(drawing: Drawing, parts: Sequence[StripPart], scale: Scale, top: float) -> float:
-    """Draw the strip, the table and what joins them; return the right edge."""
+    `size`: the bytes that the strip stands for; `mark`: what the marks beside it count, and its
+    bytes.
+    """
     height = max(7, len(parts)) * LINE
     step = height / max(1, len(parts))
     lines = [top + step * k + (step - LINE) / 2 for k in range(len(parts))]
     drawing.box(LEFT, top, STRIP, height, COLOURS["free"])
     for part, line in zip(parts, lines, strict=True):
-        colour, y = COLOURS[part.kind], top + part.first / scale.size * height
-        tall = part.nbytes / scale.size * height
+        colour, y = COLOURS[part.kind], top + part.first / size * height
+        tall = part.nbytes / size * height
         drawing.box(LEFT, y, STRIP, tall, colour)
         edge, end = LEFT + STRIP, LEFT + STRIP + FAN
         fan = [(edge, y), (end, line + 2), (end, line + LINE - 2), (edge, y + tall)]
         drawing.shape(fan, colour)
-    _marks(drawing, scale, top, height)
+    _marks(drawing, size, mark, top, height)
     return _table(drawing, parts, lines, top)
 
 
-def _marks(drawing: Drawing, scale: Scale, top: float, height: float) -> None:
+def _marks(drawing: Drawing, size: int, mark: tuple[str, int], top: float, height: float) -> None:
     """Mark where pages or KiB begin; of many, some."""
-    count = -(-scale.size // scale.mark_bytes)
+    name, nbytes = mark
+    count = -(-size // nbytes)
     every = -(-count // MOST_MARKS)
-    drawing.text(LEFT - 12, top - 8, scale.mark, "muted", 11, end=True)
+    drawing.text(LEFT - 12, top - 8, name, "muted", 11, end=True)
     for number in range(0, count, every):
-        y = top + height * number * scale.mark_bytes / scale.size
+        y = top + height * number * nbytes / size
         drawing.line(LEFT - 8, y, LEFT, y)
         drawing.text(LEFT - 12, y + 10, str(number), "muted", 11, end=True)
 

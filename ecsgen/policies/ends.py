@@ -71,8 +71,7 @@ def _names(component: Component) -> list[str]:
 def _emptied(packed: str, with_holes: str) -> Callable[[Component], str]:
     def text(component: Component) -> str:
         cells = with_holes if component.lookup == "direct" else packed
-        names = _names(component)
-        return "\n".join(f"data._{name}_column[{cells}] = None" for name in names)
+        return "\n".join(f"data._{name}_column[{cells}] = None" for name in _names(component))
 
     return text
 

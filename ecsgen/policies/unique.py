@@ -10,8 +10,7 @@ def _refuses(component: Any, field: Any, type_: FieldType) -> Refusal | None:
     if type_.shape or type_.base is Base.OBJECT:
         return Refusal(f"it is of type {type_.text}", "type", is_of_field=True)
     if component.cold == "indirect" and field.is_cold:
-        why = "it is in the second buffer by 'cold: indirect'"
-        return Refusal(why, "cold", is_of_field=False)
+        return Refusal("it is in the second buffer by 'cold: indirect'", "cold", is_of_field=False)
     return None
 
 

@@ -78,8 +78,7 @@ def refused(draft: Draft[ComponentSpec], component: Component) -> Refused:
     names = {*(node.keys if node is not None else ())} - {field.name for field in component.fields}
     if not component.hierarchy and not document.complete:
         names.add(PARENT)
-    more = not (document if node is None else node).complete
-    return Refused(frozenset(names), more)
+    return Refused(frozenset(names), not (document if node is None else node).complete)
 
 
 class _Builder:
@@ -176,8 +175,7 @@ class _Builder:
         kernels = []
         for name, kernel in draft.spec.kernels.items():
             self._claim(name, "a kernel", draft.key("kernels", name))
-            built = build_kernel(draft, name, kernel, names, self._known)
-            kernels.append(built)
+            kernels.append(build_kernel(draft, name, kernel, names, self._known))
         reductions = []
         for name, reduction in draft.spec.reductions.items():
             self._claim(name, "a reduction", draft.key("reductions", name))
@@ -287,8 +285,7 @@ def _wrap(draft: Draft[ComponentSpec], spec: SpaceSpec, field: Field) -> tuple[f
         return None
     if len(spec.wrap) != axes:
         message = f"'wrap' has {len(spec.wrap)} sizes, and {quote(field.name)} {axes} axes"
-        hint = "0 leaves an axis open"
-        draft.report("E513", message, draft.value("space", "wrap"), hint=hint)
+        draft.report("E513", message, draft.value("space", "wrap"), hint="0 leaves an axis open")
         return None
     wrong = [k for k, size in enumerate(spec.wrap) if not (isfinite(size) and size >= 0)]
     for place in wrong:

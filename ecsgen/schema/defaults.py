@@ -35,8 +35,7 @@ def check_default(node: Node, type_: FieldType, enum: Enum | None) -> Default:
     """The default at `node`, completed to the type's shape. Raises BadDefaultError."""
     if type_.shape and isinstance(node.value, list):
         return _nested(node, type_, type_.shape, enum)
-    value = _scalar(node, type_, enum)
-    return _fill(value, type_.shape)
+    return _fill(_scalar(node, type_, enum), type_.shape)
 
 
 def _fill(value: Default, shape: tuple[int, ...]) -> Default:

@@ -70,8 +70,7 @@ def _checked(draft: Draft[EnumSpec], given: list[Member]) -> list[Member]:
     if not given and node is not None and node.complete:
         draft.report("E111", "an enum needs at least one member", draft.key("values"))
     if draft.spec.flags and isinstance(draft.spec.values, list) and len(given) > 64:
-        message = f"{len(given)} flags do not fit 64 bits"
-        draft.report("E111", message, draft.value("values", 64))
+        draft.report("E111", f"{len(given)} flags do not fit 64 bits", draft.value("values", 64))
         given = given[:64]
     claims = Claims(draft.diagnostics)
     seen: dict[int, str] = {}

@@ -74,16 +74,14 @@ def _shape(draft: Draft[ComponentSpec]) -> tuple[int, ...] | None:
         return None
     mark = draft.value("grid", "shape")
     if not 1 <= len(spec.shape) <= MOST_AXES:
-        message = f"a grid has 1 to {MOST_AXES} axes, not {len(spec.shape)}"
-        draft.report("E518", message, mark)
+        draft.report("E518", f"a grid has 1 to {MOST_AXES} axes, not {len(spec.shape)}", mark)
         return None
     wrong = [place for place, size in enumerate(spec.shape) if size < 1]
     for place in wrong:
         message = f"an axis has a cell at least, not {spec.shape[place]}"
         draft.report("E518", message, draft.value("grid", "shape", place))
     if not wrong and prod(spec.shape) > MOST_CELLS:
-        message = f"the grid has {prod(spec.shape)} cells; 2^31 - 1 are the most"
-        draft.report("E518", message, mark)
+        draft.report("E518", f"the grid has {prod(spec.shape)} cells; 2^31 - 1 are the most", mark)
         return None
     return None if wrong else tuple(spec.shape)
 
@@ -128,8 +126,7 @@ def build_standing(
         return None
     grid = components[field.type.target]
     if draft.name in grid.spec.fields_:
-        why = f"{quote(draft.name)} stands on its cells"
-        _report_taken(grid, draft.name, why)
+        _report_taken(grid, draft.name, f"{quote(draft.name)} stands on its cells")
     return Standing(name, field.type.target, capacity or 0)
 
 

@@ -115,8 +115,7 @@ def _arguments(
             text, unit, place = form, "", draft.value(*path)
         check_member(argument, f"an argument of {quote(name)}", mark, draft.diagnostics)
         if argument in fields:
-            message = f"the argument {quote(argument)} has the name of a field"
-            draft.report("E103", message, mark)
+            draft.report("E103", f"the argument {quote(argument)} has the name of a field", mark)
         try:
             type_ = parse_type(text, known, f"argument {quote(argument)}")
             if type_.base not in _VALUES:
@@ -141,8 +140,7 @@ def build_reduction(
         return None
     given.sort(key=lambda how: draft.key(*path, how).start)
     for how in given[1:]:
-        first = draft.key(*path, given[0])
-        message = f"{quote(how)} beside {quote(given[0])} on line {first.line}"
+        message = f"{quote(how)} beside {quote(given[0])} on line {draft.key(*path, given[0]).line}"
         draft.report("E401", message, draft.key(*path, how), hint="make two reductions of it")
     made = as_written(draft, name, given[0], spec, path, {} if node is None else node.keys)
     return replace(made, rows=spec.rows if draft.spec.start else "", doc=spec.doc)
@@ -206,6 +204,5 @@ def _field(node: ast.expr, scope: Scope) -> FieldValue:
     if not isinstance(found, FieldValue) or found.owner == PARENT:
         raise KernelError("E812", "a key is a field of the row itself", node)
     if found.type != Type("u64"):
-        message = f"a key is a u64, and {quote(found.text)} is {found.type}"
-        raise KernelError("E812", message, node)
+        raise KernelError("E812", f"a key is a u64, and {quote(found.text)} is {found.type}", node)
     return found

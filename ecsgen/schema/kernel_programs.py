@@ -231,8 +231,7 @@ def _check_locals(parsed: list[tuple[Text, Assignment | ast.Call]], scope: Scope
             mark = text.place(target, diagnostics)
             if check_member(target.id, "a local", mark, diagnostics) and target.id not in read:
                 message = f"no step reads the local name {quote(target.id)}"
-                hint = did_you_mean(target.id, scope.names())
-                diagnostics.add("E806", message, mark, hint=hint)
+                diagnostics.add("E806", message, mark, hint=did_you_mean(target.id, scope.names()))
 
 
 def folded(reduction: Reduction, scope: Scope) -> tree.Folding | None:

@@ -161,8 +161,7 @@ def check_camel(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> b
 
 def check_module(name: str, mark: Mark, diagnostics: Diagnostics) -> bool:
     """Whether a component's module may be called as it would be; reports E102."""
-    module = module_name(name)
-    return not reserved(module, name, "a component", MODULE_NAMES, mark, diagnostics)
+    return not reserved(module_name(name), name, "a component", MODULE_NAMES, mark, diagnostics)
 
 
 def check_member(

@@ -62,8 +62,7 @@ def own_neighbours(
         scope.diagnostics.add("E810", message, key.marks["among"], hint=hint)
         return None
 
-    askers = Askers({tree.OWN: component}, found, components)
-    return _neighbourhoods(kernel, askers, scope)
+    return _neighbourhoods(kernel, Askers({tree.OWN: component}, found, components), scope)
 
 
 def world_neighbours(
@@ -84,8 +83,7 @@ def world_neighbours(
             return None
         return {name: components[name] for name in world.members_of(among)}
 
-    askers = Askers(scope.components, found, components)
-    return _neighbourhoods(kernel, askers, scope)
+    return _neighbourhoods(kernel, Askers(scope.components, found, components), scope)
 
 
 def _report_among(
@@ -95,8 +93,7 @@ def _report_among(
     known = (*dict(world.groups), *queries, *components)
     if key.among not in known:
         message = f"unknown group, query or component {quote(key.among)}"
-        hint = did_you_mean(key.among, known)
-        diagnostics.add("E508", message, key.marks["among"], hint=hint)
+        diagnostics.add("E508", message, key.marks["among"], hint=did_you_mean(key.among, known))
 
 
 # --- All neighbourhoods of a kernel ---------------------------------------------------------------
@@ -208,8 +205,7 @@ class _Making:
         if not both and not grids and tree.OWN in members and only is not None:
             if not {"space", "on", "grid"} & only.marks.keys():
                 message = f"{quote(only.name)} has no space, so its rows are not near each other"
-                hint = "give it the key 'space'"
-                self._diagnostics.add("E813", message, mark, hint=hint)
+                self._diagnostics.add("E813", message, mark, hint="give it the key 'space'")
             return
         over = quote(kernel.over or (only.name if only is not None else ""))
         who = f"{over} and {quote(key.among)} have"
@@ -240,8 +236,7 @@ class _Making:
                 return None
             return argument
         if not (isfinite(given) and given > 0):
-            message = f"a radius is a finite number above 0, not {given:g}"
-            diagnostics.add("E813", message, mark)
+            diagnostics.add("E813", f"a radius is a finite number above 0, not {given:g}", mark)
             return None
         return float(given)
 
@@ -252,8 +247,7 @@ class _Making:
         if argument is None:
             if given not in scope.wrong:
                 message = f"the radius {quote(given)} is no argument of {quote(kernel.name)}"
-                hint = did_you_mean(given, scope.arguments)
-                diagnostics.add("E813", message, mark, hint=hint)
+                diagnostics.add("E813", message, mark, hint=did_you_mean(given, scope.arguments))
             return None
         if argument.each:
             message = f"a radius is the same for all rows, and {quote(given)} has a value for each"
@@ -267,8 +261,7 @@ class _Making:
         given, mark, diagnostics = self._key.radius, self._key.marks["radius"], self._diagnostics
         if not isinstance(given, str):
             if not isfinite(given) or given != int(given):
-                message = f"a radius on a grid is an integer, not {given:g}"
-                diagnostics.add("E803", message, mark)
+                diagnostics.add("E803", f"a radius on a grid is an integer, not {given:g}", mark)
                 return None
             if given < 0:
                 diagnostics.add("E813", f"a radius is from 0, not {given:g}", mark)
@@ -359,8 +352,7 @@ def check_parents(kernel: Kernel, program: tree.Program, diagnostics: Diagnostic
     """Report E813 for a kernel whose rows would come in two orders."""
     if program.nears and program.climbs:
         message = f"{quote(kernel.name)} reads parents, so it cannot ask neighbours"
-        hint = "make two kernels of it"
-        diagnostics.add("E813", message, kernel.marks["near"], hint=hint)
+        diagnostics.add("E813", message, kernel.marks["near"], hint="make two kernels of it")
 
 
 def place_of(component: Component, owner: str) -> tree.FieldValue:

@@ -59,9 +59,8 @@ def check_owned(draft: Draft[ComponentSpec], where: str, mark: Mark) -> None:
     """Report E507 at `mark` for a component whose rows belong to no entity."""
     if draft.spec.owner == "none":
         key = "owner" if draft.spec.grid is None else "grid"
-        owner = draft.key(key)
         message = f"{quote(draft.name)} cannot be in {where}: it has {shown(draft, key)}"
-        draft.report("E507", f"{message} ({owner.place})", mark)
+        draft.report("E507", f"{message} ({draft.key(key).place})", mark)
 
 
 def listed(
@@ -78,8 +77,7 @@ def listed(
         component = components.get(name)
         if component is None:
             hint = did_you_mean(name, components)
-            message = f"unknown component {quote(name)} in {where}"
-            draft.report("E501", message, mark, hint=hint)
+            draft.report("E501", f"unknown component {quote(name)} in {where}", mark, hint=hint)
         elif name in found:
             draft.report("E509", f"{quote(name)} stands twice in {where}", mark)
         else:

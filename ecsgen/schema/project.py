@@ -45,8 +45,7 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
     ]
     for second in drafts.worlds[1:]:
         first = drafts.worlds[0].value("world")
-        message = f"the world is defined already: {first.place}"
-        diagnostics.add("E503", message, second.key("world"))
+        diagnostics.add("E503", f"the world is defined already: {first.place}", second.key("world"))
     worlds = [build_world(draft, components, known) for draft in drafts.worlds]
     for draft in drafts.worlds:
         check_shard_names(draft, components, drafts.enums)

@@ -33,8 +33,7 @@ def check_table_names(draft: Draft[WorldSpec]) -> None:
         mark = draft.key("records", name)
         if name in _TAKEN:
             message = f"the name {quote(name)} of a table is taken: it is {_TAKEN[name]}"
-            hint = f"did you mean {quote(f'{name}_')}?"
-            draft.report("E103", message, mark, hint=hint)
+            draft.report("E103", message, mark, hint=f"did you mean {quote(f'{name}_')}?")
         elif check_member(name, "a table", mark, draft.diagnostics, taken=DEVICES, lower=True):
             claims.claim(name, "a table", mark)
         for column in table if isinstance(table, dict) else ():

@@ -125,8 +125,7 @@ class _Check:
             component = self.components.get(name)
             if component is None:
                 message = f"unknown component {quote(name)} in the ghosts"
-                hint = did_you_mean(name, self.components)
-                self.draft.report("E501", message, mark, hint=hint)
+                self.draft.report("E501", message, mark, hint=did_you_mean(name, self.components))
             if component is None or not self._can_be_ghost(component, mark):
                 continue
             seen: set[str] = set()
@@ -142,8 +141,7 @@ class _Check:
         before = len(self.draft.diagnostics)
         check_owned(component, "the ghosts", mark)
         if component.spec.instances == "many":
-            place = component.key("instances")
-            why = f"it has {shown(component, 'instances')} ({place.place})"
+            why = f"it has {shown(component, 'instances')} ({component.key('instances').place})"
             self._refuse(component.name, why, mark)
         if component.name in self.draft.spec.chunked:
             number = self.draft.spec.chunked.index(component.name)
@@ -152,8 +150,7 @@ class _Check:
         return len(self.draft.diagnostics) == before
 
     def _refuse(self, name: str, why: str, mark: Mark) -> None:
-        message = f"{quote(name)} cannot be among the ghosts: {why}"
-        self.draft.report("E515", message, mark)
+        self.draft.report("E515", f"{quote(name)} cannot be among the ghosts: {why}", mark)
 
     def _ghost_field(self, component: Draft[ComponentSpec], name: str, mark: Mark) -> None:
         field = component.spec.long_fields.get(name)
@@ -184,5 +181,4 @@ class _Check:
                     f"with 'shards' ({shards.place})"
                 )
                 hint = f"add {component.name} to 'stay', or 'objects: pickle' to the shards"
-                mark = component.key("fields", name)
-                self.draft.report("E516", message, mark, hint=hint)
+                self.draft.report("E516", message, component.key("fields", name), hint=hint)

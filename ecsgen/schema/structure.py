@@ -155,8 +155,7 @@ def _report(
         if node.complete:
             first = next(iter(document.keys.values()), document.mark)  # stands for the whole of it
             mark = key_mark(document, *location[:-1]) if location[:-1] else first
-            message = f"the key {quote(str(location[-1]))} is missing"
-            diagnostics.add("E303", message, mark)
+            diagnostics.add("E303", f"the key {quote(str(location[-1]))} is missing", mark)
     elif kind == "extra_forbidden":
         _report_unknown(document, spec, location, diagnostics)
     elif kind == "literal_error":

@@ -52,9 +52,8 @@ def check_bundles(draft: Draft[WorldSpec], components: Components) -> None:
             continue  # the name is a mistake already, and a component may be meant
         path = " → ".join((*circle, circle[0]))
         index = bundles[circle[0]].index(circle[1 % len(circle)])
-        mark = draft.value("bundles", circle[0], index)
         message = f"the bundle {quote(circle[0])} is within itself: {quote(path, 200)[1:-1]}"
-        draft.report("E504", message, mark)
+        draft.report("E504", message, draft.value("bundles", circle[0], index))
 
 
 def _circles(bundles: Mapping[str, Sequence[str]]) -> list[list[str]]:
@@ -289,9 +288,8 @@ class _Builder:
         taken: dict[str, tuple[str, Mark]] = {}
         for group, names in self._draft.spec.groups.items():
             for member, mark in self._members(names, f"group {quote(group)}", "groups", group):
-                where = f"the group {quote(group)}"
                 self._free(member.name, GROUP_NAMES, mark)
-                self._refuse(member, _GROUP_FORBIDS, "E505", where, mark)
+                self._refuse(member, _GROUP_FORBIDS, "E505", f"the group {quote(group)}", mark)
                 if member.name in taken:
                     first, place = taken[member.name]
                     message = f"{quote(member.name)} is in the group {quote(first)} already"
@@ -327,17 +325,15 @@ class _Builder:
         """Report the keys of a component that keep it out."""
         for key, value in forbidden.items():
             if getattr(member.spec, key) == value if value else other(member.spec, key):
-                place = member.key(key)
                 message = f"{quote(member.name)} cannot be in {where}: it has {shown(member, key)}"
-                self._draft.report(code, f"{message} ({place.place})", mark)
+                self._draft.report(code, f"{message} ({member.key(key).place})", mark)
 
     def kernels(self, known: Known) -> tuple[Kernel, ...]:
         spec = self._draft.spec
         kernels = []
         for name, kernel in spec.kernels.items():
             self._check_over(kernel.over, self._draft.value("kernels", name, "over"))
-            built = build_kernel(self._draft, name, kernel, frozenset(), known)
-            kernels.append(built)
+            kernels.append(build_kernel(self._draft, name, kernel, frozenset(), known))
         return tuple(kernels)
 
     def _check_over(self, over: str, mark: Mark) -> None:

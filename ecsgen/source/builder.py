@@ -277,8 +277,7 @@ class Builder:
         line = self._without_colon(error, mark.line)
         if line:
             start = len(self._lines[line - 1]) - len(self._lines[line - 1].lstrip())
-            length = len(self._lines[line - 1].strip())
-            mark = Mark(self._path, line, start + 1, length)
+            mark = Mark(self._path, line, start + 1, len(self._lines[line - 1].strip()))
             self._add(
                 "E205", "not valid YAML: there is no colon on this line", mark, "as in `key: value`"
             )

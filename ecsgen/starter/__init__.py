@@ -133,8 +133,7 @@ def _template(name: str) -> str:
 
 
 def _text(name: str, home: Path) -> str:
-    text = _template(name)
-    return text.replace("@NAME@", _project_name(home)).replace("@VERSION@", __version__)
+    return _template(name).replace("@NAME@", _project_name(home)).replace("@VERSION@", __version__)
 
 
 def _project_name(home: Path) -> str:
