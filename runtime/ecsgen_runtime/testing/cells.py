@@ -109,8 +109,7 @@ class StandingCases(Cases):
         m.destroy(self.found(m, self.owner(m, 0)))
         assert len(on(last)) == (2 if last == FIRST else 1)
         column = getattr(m.data, name)
-        with pytest.raises(ValueError, match="read-only"):
-            column[0] = 0
+        refuses(ValueError, "read-only", column.fill, 0)
 
     def test_what_is_no_cell_changes_nothing(self) -> None:
         source, m, name = self.standing(FIRST, 0)

@@ -215,8 +215,7 @@ class ReleaseCases(Cases):
         _, m, es = self.filled(6)
 
         def meddle(rows: Any) -> None:
-            with pytest.raises(ValueError, match="read-only"):
-                rows[:] = 5
+            refuses(ValueError, "read-only", rows.fill, 0)
             rows.flags.writeable = True
             rows[:] = 5
 

@@ -184,8 +184,7 @@ class EntityCases(_Tested):
             refuses(StaleEntityError, em.destroy_many, [entity, number])
         assert em.alive(entity)
         for wrong in (1.0, "1", None):
-            with pytest.raises(TypeError):
-                em.alive(wrong)  # type: ignore[arg-type]  # that it is refused is the point
+            refuses(TypeError, em.alive, wrong)  # that it is refused is the point
 
     @pytest.mark.parametrize("count", [2, 100])
     def test_repeated_entities_are_refused(self, count: int) -> None:

@@ -283,8 +283,7 @@ class IndirectCases(Cases):
         for count in (1, LINE, 3 * LINE):
             self.add(source, m, count, **self.subject.samples(count))
             check_columns(m.data.cold, m.LAYOUT_COLD, m.data.cold.allocated)
-        with pytest.raises(ValueError, match="read-only"):
-            m.data.cold.row[0] = 1
+        refuses(ValueError, "read-only", m.data.cold.row.fill, 0)
         check_layout(m.LAYOUT_COLD, self.subject.cold_columns)
         names = [column.name for column in self.subject.cold_columns]
         assert all(hasattr(m.data.cold, name) for name in names)

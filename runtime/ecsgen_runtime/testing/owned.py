@@ -341,8 +341,7 @@ class OwnedCases(Cases):
 
     def test_owners_can_not_be_written(self) -> None:
         _, m, _ = self.filled(2)
-        with pytest.raises(ValueError, match="read-only"):
-            m.data.entity[0] = 1
+        refuses(ValueError, "read-only", m.data.entity.fill, 0)
 
     @pytest.mark.parametrize("rows", [0, 3])
     def test_numbers_that_are_no_entities_have_no_rows(self, rows: int) -> None:
