@@ -45,6 +45,21 @@ class Cases:
         """Return where owners of rows come from, and a manager that may have so many rows."""
         raise NotImplementedError
 
+    @pytest.fixture(name="made")
+    def made_new(self) -> tuple[Any, Any]:
+        """Return both, for the two fixtures after this one."""
+        return self.new()
+
+    @pytest.fixture(name="source")
+    def source_of_owners(self, made: tuple[Any, Any]) -> Any:
+        """Return where owners of rows come from."""
+        return made[0]
+
+    @pytest.fixture(name="m")
+    def manager(self, made: tuple[Any, Any]) -> Any:
+        """Return a manager without rows."""
+        return made[1]
+
     def add_one(self, source: Any, m: Any, /, **values: Any) -> int:
         """Create an instance of nobody known yet, and return its row."""
         raise NotImplementedError
@@ -179,15 +194,13 @@ MOST = 256
 class ValueCases(Cases):
     """Values are stored as given, or refused with nothing changed."""
 
-    def test_what_is_left_out_takes_its_default(self) -> None:
-        source, m = self.new()
+    def test_what_is_left_out_takes_its_default(self, source: Any, m: Any) -> None:
         self.add_one(source, m)
         self.add(source, m, 2)
         for row in range(3):
             assert same(m.row(row), self.subject.read({}))
 
-    def test_one_row(self) -> None:
-        source, m = self.new()
+    def test_one_row(self, source: Any, m: Any) -> None:
         for k in range(3):
             self.add_one(source, m, **self.subject.sample(k))
         self.check_values(m, range(3), range(3))
@@ -258,8 +271,7 @@ class ValueCases(Cases):
                             ValueError, field.name, setattr, m.data, field.name, given
                         )
 
-    def test_unknown_fields_are_refused(self) -> None:
-        source, m = self.new()
+    def test_unknown_fields_are_refused(self, source: Any, m: Any) -> None:
         refuses(TypeError, self.add_one, source, m, no_such_field=1)
         refuses(TypeError, self.add, source, m, 1, no_such_field=1)
         assert len(m) == 0
@@ -305,8 +317,7 @@ class ValueCases(Cases):
 class StructureCases(Cases):
     """Creation, removal, locks and copies."""
 
-    def test_nothing_yet(self) -> None:
-        source, m = self.new()
+    def test_nothing_yet(self, source: Any, m: Any) -> None:
         assert (len(m), m.data.n, m.version, list(m)) == (0, 0, 0, [])
         m.clear()
         m.destroy_many([])
@@ -474,9 +485,8 @@ def _default(field: Field) -> Any:
 class ReflectionCases(Cases):
     """The schema's fields, and the defaults of rows."""
 
-    def test_fields_are_those_of_the_schema(self) -> None:
+    def test_fields_are_those_of_the_schema(self, m: Any) -> None:
         check_fields(self.subject, self.subject.manager.FIELDS)
-        _, m = self.new()
         assert m.FIELDS is m.data.FIELDS is self.subject.manager.FIELDS
 
     def test_reprs_say_how_many_rows(self) -> None:
@@ -532,8 +542,7 @@ class MemoryCases(Cases):
     def test_layout_is_what_the_schema_says(self) -> None:
         check_layout(self.subject.manager.LAYOUT, self.subject.columns)
 
-    def test_columns_follow_each_other(self) -> None:
-        source, m = self.new()
+    def test_columns_follow_each_other(self, source: Any, m: Any) -> None:
         assert m.capacity == m.data.allocated == self.subject.capacity
         self.check_buffer(m)
         self.add(source, m, 3)

@@ -39,8 +39,7 @@ class CellsCases(Cases):
             assert (m.grid.coords_many(ids) == places).all()
             assert (m.grid.at_many(places) == ids).all()
 
-    def test_cells_are_written(self) -> None:
-        _, m = self.new()
+    def test_cells_are_written(self, m: Any) -> None:
         for row, proxy in enumerate(m.rows()):
             for field in self.subject.fields:
                 getattr(m, f"set_{field.name}")(row, field.sample(row))
@@ -54,8 +53,7 @@ class CellsCases(Cases):
             refuses(error, getattr(m, f"set_{field.name}"), 0, value)
         assert same(m.row(0), self.subject.expected(0))
 
-    def test_what_is_no_cell(self) -> None:
-        _, m = self.new()
+    def test_what_is_no_cell(self, m: Any) -> None:
         n = len(m)
         for row in (n, -1, 2**32):
             refuses(StaleInstanceError, m.row, row)
@@ -67,8 +65,7 @@ class CellsCases(Cases):
         for shape in ((), (1,) * 4, (0, 1, 1)[: len(m.wrap)], 5):
             refuses(ValueError, self.subject.manager, shape=shape)
 
-    def test_open_axes_end_and_others_go_around(self) -> None:
-        _, m = self.new()
+    def test_open_axes_end_and_others_go_around(self, m: Any) -> None:
         rest = [0] * (len(m.wrap) - 1)
         ids = [m.grid.at([k, *rest]) for k in range(7)]
         m.wrap = (False,) * len(m.wrap)

@@ -34,6 +34,7 @@ from .subject import (
     COPIES,
     Float,
     Int,
+    OfWorld,
     Subject,
     announcing,
     handles_with,
@@ -50,10 +51,9 @@ from .subject import (
 # --- Components in chunks: rows to store, and what is found of them -------------------
 
 
-class Chunked:
+class Chunked(OfWorld):
     """The components in chunks of a world."""
 
-    world: ClassVar[Any]
     module: ClassVar[Any]
     """The module of the archetypes."""
     members: ClassVar[Mapping[str, Subject]]
@@ -234,15 +234,13 @@ class ChunkProxyCases(Chunked):
 class ChunkStructureCases(Chunked):
     """Chunks: which there are, what they hold, when they change."""
 
-    def test_fields_are_those_of_the_schema(self) -> None:
-        w = self.world()
+    def test_fields_are_those_of_the_schema(self, w: Any) -> None:
         self.created(w, self.members, 1)
         (chunk,) = w.archetypes.chunks()
         for module, subject in self.members.items():
             check_fields(subject, getattr(chunk, module).FIELDS)
 
-    def test_reprs_say_how_many(self) -> None:
-        w = self.world()
+    def test_reprs_say_how_many(self, w: Any) -> None:
         assert repr(w.archetypes).startswith("<Archetypes: 0 rows in 0 chunks, ")
         self.created(w, self.members, 3)
         assert repr(w.archetypes).startswith("<Archetypes: 3 rows in 1 chunk, ")
@@ -253,8 +251,7 @@ class ChunkStructureCases(Chunked):
             assert repr(data).startswith(f"<{type(data).__name__}: 3 rows")
             check_shown(data, 3)
 
-    def test_one_buffer_for_each_chunk(self) -> None:
-        w = self.world()
+    def test_one_buffer_for_each_chunk(self, w: Any) -> None:
         for modules in self.subsets():
             self.created(w, modules, 2)
         buffers = []
@@ -279,8 +276,7 @@ class ChunkStructureCases(Chunked):
         assert len(set(buffers)) == len(buffers)
         assert w.archetypes.nbytes > len(buffers) * self.module.CHUNK_BYTES
 
-    def test_chunks_by_signature(self) -> None:
-        w = self.world()
+    def test_chunks_by_signature(self, w: Any) -> None:
         subsets = self.subsets()
         for modules in subsets:
             self.created(w, modules, 2)
@@ -298,8 +294,7 @@ class ChunkStructureCases(Chunked):
             ]
             assert [set(chunk.components) for chunk in chunks] == expected
 
-    def test_what_a_chunk_lacks(self) -> None:
-        w = self.world()
+    def test_what_a_chunk_lacks(self, w: Any) -> None:
         for module, subject in self.members.items():
             self.created(w, [module], 1)
             (chunk,) = w.archetypes.chunks(all=[subject.row])
@@ -311,8 +306,7 @@ class ChunkStructureCases(Chunked):
         self.created(w, self.members, 1)
         refuses(RuntimeError, "changed", next, chunks)
 
-    def test_what_is_no_component_here(self) -> None:
-        w = self.world()
+    def test_what_is_no_component_here(self, w: Any) -> None:
         (e,) = w.spawn(1).tolist()
         wrong: Any
         for wrong in (int, "Health", None, []):
@@ -363,8 +357,7 @@ class ChunkStructureCases(Chunked):
             ks = [0, *range(2, count)]
             self.check_samples(w, module, es[ks], ks)
 
-    def test_empty_chunks_are_used_again(self) -> None:
-        w = self.world()
+    def test_empty_chunks_are_used_again(self, w: Any) -> None:
         for subject in self.members.values():
             es = w.archetypes.create([subject.row], 3)
             assert w.archetypes._table.pool.nbytes == self.module.CHUNK_BYTES

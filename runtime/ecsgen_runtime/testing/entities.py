@@ -158,20 +158,23 @@ class EntityRules(_Tested, RuleBasedStateMachine):
 class EntityCases(_Tested):
     """One thing at a time."""
 
+    @pytest.fixture(name="em")
+    def made(self) -> Entities:
+        """Return a manager of nobody."""
+        return self.manager()
+
     def created(self, em: Entities, count: int, as_many: bool) -> list[int]:
         """Return new entities, created together or one after the other."""
         many: list[int] = em.create_many(count).tolist() if as_many else []
         return many or [em.create() for _ in range(count)]
 
-    def test_handles(self) -> None:
-        em = self.manager()
+    def test_handles(self, em: Entities) -> None:
         entity = em.create()
         assert entity == self.layout.ONE_GENERATION
         assert (em.index(entity), em.generation(entity)) == (0, 1)
         assert em.create_many(1).dtype == np.uint64
 
-    def test_what_can_not_be_an_entity_is_not_alive(self) -> None:
-        em = self.manager()
+    def test_what_can_not_be_an_entity_is_not_alive(self, em: Entities) -> None:
         assert not em.alive(NULL_ENTITY)
         assert not em.alive_many([NULL_ENTITY]).any()
         entity = em.create()
@@ -184,18 +187,16 @@ class EntityCases(_Tested):
             refuses(StaleEntityError, em.destroy_many, [entity, number])
         assert em.alive(entity)
         for wrong in (1.0, "1", None):
-            refuses(TypeError, em.alive, wrong)  # that it is refused is the point
+            refuses(TypeError, em.alive, wrong)
 
     @pytest.mark.parametrize("count", [2, 100])
-    def test_repeated_entities_are_refused(self, count: int) -> None:
-        em = self.manager()
+    def test_repeated_entities_are_refused(self, em: Entities, count: int) -> None:
         es = em.create_many(self.most(count)).tolist()
         refuses(StaleEntityError, "repeated", em.destroy_many, [es[1], es[0], es[1]])
         assert list(em) == es
         refuses(ValueError, "-1", em.create_many, -1)
 
-    def test_repeated_entities_may_die_once(self) -> None:
-        em = self.manager()
+    def test_repeated_entities_may_die_once(self, em: Entities) -> None:
         es = em.create_many(self.most(6)).tolist()
         died = deaths(em)
         with pytest.raises(StaleEntityError, match="not alive"):
@@ -206,10 +207,9 @@ class EntityCases(_Tested):
         assert len(em) == 0
 
     @pytest.mark.parametrize("as_many", [False, True])
-    def test_many_indices_wait_in_order(self, as_many: bool) -> None:
+    def test_many_indices_wait_in_order(self, em: Entities, as_many: bool) -> None:
         if self.layout.INDEX_COUNT < 400 or self.layout.GENERATION_BITS < 4:
             pytest.skip("handles are too few, or retire too soon")
-        em = self.manager()
         alive = em.create_many(400).tolist()
         waiting: list[int] = []
         for dying, coming in ((65, 65), (100, 60), (120, 150), (10, 20)):
@@ -237,8 +237,7 @@ class EntityCases(_Tested):
         assert [em.index(e) for e in again.tolist()] == [0, 1, 3, 2]
         assert [em.generation(e) for e in again.tolist()] == [2, 2, 1, 2]
 
-    def test_who_is_alive_among_many(self) -> None:
-        em = self.manager()
+    def test_who_is_alive_among_many(self, em: Entities) -> None:
         es = em.create_many(self.most(40_000))
         dead = np.zeros(len(es), np.bool_)
         dead[1:-1:3] = True
@@ -252,8 +251,7 @@ class EntityCases(_Tested):
         queue.put_first(99)
         assert [queue.pop() for _ in range(65)] == [99, *range(64)]
 
-    def test_taking_back_after_others_came(self) -> None:
-        em = self.manager()
+    def test_taking_back_after_others_came(self, em: Entities) -> None:
         es = em.create_many(2)
         other = em.create()
         em._uncreate(es)
@@ -263,8 +261,7 @@ class EntityCases(_Tested):
             assert em.create_many(2).tolist() == es.tolist()
 
     @pytest.mark.parametrize("count", [1, 63, 64, 65, 129])
-    def test_room_for_all(self, count: int) -> None:
-        em = self.manager()
+    def test_room_for_all(self, em: Entities, count: int) -> None:
         count = min(count, self.layout.INDEX_COUNT - 1)
         es = em.create_many(count).tolist()
         es.append(em.create())
@@ -285,20 +282,17 @@ class EntityCases(_Tested):
             assert em.index(em.create()) == len(es)
         assert len(em) == 1
 
-    def test_queued_indices_count_as_memory(self) -> None:
-        em = self.manager()
+    def test_queued_indices_count_as_memory(self, em: Entities) -> None:
         es = em.create_many(self.most(500))
         before = em.nbytes
         em.destroy_many(es)
         assert em.nbytes >= max(before, 8 * len(es) + 4 * len(es))
 
-    def test_the_state_of_other_handles_is_refused(self) -> None:
-        em = self.manager()
+    def test_the_state_of_other_handles_is_refused(self, em: Entities) -> None:
         with pytest.raises(ValueError, match="bits"):
             em.__setstate__(em.__getstate__() | {"bits": (1, 1)})
 
-    def test_callbacks_hear_who_died(self) -> None:
-        em = self.manager()
+    def test_callbacks_hear_who_died(self, em: Entities) -> None:
         *es, entity = em.create_many(3).tolist()
         died: list[list[int]] = []
         subscription = em.on_destroy(lambda gone: died.append(gone.tolist()))
@@ -311,8 +305,7 @@ class EntityCases(_Tested):
         assert len(died) == 2
 
     @pytest.mark.parametrize("count", [3, 30])
-    def test_callbacks_can_change_no_handles(self, count: int) -> None:
-        em = self.manager()
+    def test_callbacks_can_change_no_handles(self, em: Entities, count: int) -> None:
         es = em.create_many(self.most(count))
         heard: list[Any] = []
 
@@ -352,8 +345,7 @@ class EntityCases(_Tested):
         assert em.alive(second)
         assert guard.heard == [[first]]
 
-    def test_callbacks_that_fail_lose_nothing(self) -> None:
-        em = self.manager()
+    def test_callbacks_that_fail_lose_nothing(self, em: Entities) -> None:
         em.on_destroy(fail)
         died = deaths(em)
         em.on_destroy(fail)

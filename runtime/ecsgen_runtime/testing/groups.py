@@ -23,6 +23,7 @@ from .memory import Thing
 from .subject import (
     COPIES,
     Object,
+    OfWorld,
     Roomy,
     Subject,
     handles_with,
@@ -38,10 +39,9 @@ MANY = 60
 """No rule adds entities or rows beyond these."""
 
 
-class Grouped:
+class Grouped(OfWorld):
     """A group of a world, and its members' managers."""
 
-    world: ClassVar[Any]
     kind: ClassVar[Any]
     """The group's class."""
     group: ClassVar[str]

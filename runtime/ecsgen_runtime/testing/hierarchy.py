@@ -213,8 +213,7 @@ class HierarchyCases(Cases):
         assert m.parent(self.add_one(source, m)) == NIL
         assert m.levels() is m.levels()
 
-    def test_nobody_at_all(self) -> None:
-        _, m = self.new()
+    def test_nobody_at_all(self, m: Any) -> None:
         assert len(m.roots()) == 0
         assert m.levels() == ()
         m.set_parent_many([], NIL)

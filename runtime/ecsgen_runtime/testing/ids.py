@@ -147,8 +147,7 @@ class IdsRules(StableIdsRules):
 class IdsCases(StableIdsCases):
     """Slots that are free, used again, or worn out."""
 
-    def test_slots_are_used_again(self) -> None:
-        source, m = self.new()
+    def test_slots_are_used_again(self, source: Any, m: Any) -> None:
         self.add(source, m, 10)
         slots = set(self.slots(m))
         m.destroy_many(range(3, 9))
@@ -170,8 +169,7 @@ class IdsCases(StableIdsCases):
         self.add_one(source, m)
         assert set(self.slots(m)) == set(range(4))
 
-    def test_slots_need_no_memory_of_their_own(self) -> None:
-        source, m = self.new()
+    def test_slots_need_no_memory_of_their_own(self, source: Any, m: Any) -> None:
         m.reserve(LINE)
         held = m.capacity
         for _ in range(3):
@@ -342,8 +340,7 @@ class UnownedCases(Cases):
         row: int = m.resolve(owner)
         return row
 
-    def test_creation_returns_ids(self) -> None:
-        _, m = self.new()
+    def test_creation_returns_ids(self, m: Any) -> None:
         for name in ("entity", "lookup", "remove", "ensure", "collect"):
             assert not hasattr(m, name)
         assert not hasattr(m.data, "entity")
@@ -355,8 +352,7 @@ class UnownedCases(Cases):
         assert list(m) == [one, *many.tolist()]
         self.check_values(m, [1, 2, 3], range(3))
 
-    def test_counts_are_whole_numbers(self) -> None:
-        _, m = self.new()
+    def test_counts_are_whole_numbers(self, m: Any) -> None:
         refuses(ValueError, "can't create -1 instances", m.create_many, -1)
         for count in (1.0, "1", None):
             refuses(TypeError, m.create_many, count)

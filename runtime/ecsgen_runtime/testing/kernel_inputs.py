@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import inf, nan
 from statistics import NormalDist
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from ..bulk import Sizes
 from ..entity_manager import Entities
 from ..handles import EntityArray
 from .cases import Cases
-from .subject import CODECS, COPIES, Enum, Subject, born, loaded, refuses
+from .subject import CODECS, COPIES, Enum, OfWorld, Subject, born, loaded, refuses
 
 # --- Cells of columns: random ones, a manager's, and whether they are the same --------
 
@@ -436,8 +436,7 @@ class SeededCases(Cases):
         hashes = [name_hash(f"{self.subject.label}.{name}") for name in m._DRAWING]
         return [mix(mix(m.seed ^ h) + call * STEP & ALL) for h in hashes]
 
-    def test_keys_of_calls(self) -> None:
-        _, m = self.new()
+    def test_keys_of_calls(self, m: Any) -> None:
         assert m.seed == 0
         for seed in (0, 1, ALL):
             m.seed = seed
@@ -445,8 +444,7 @@ class SeededCases(Cases):
             for call in range(3):
                 assert self.keys(m) == self.expected(m, call)
 
-    def test_seeds_that_are_none(self) -> None:
-        _, m = self.new()
+    def test_seeds_that_are_none(self, m: Any) -> None:
         m.seed = 7
         self.keys(m)
         for seed in (-1, ALL + 1, 1.0, "1", True, None):
@@ -455,8 +453,7 @@ class SeededCases(Cases):
         assert m.seed == 7
         assert self.keys(m) == self.expected(m, 1)
 
-    def test_copies_go_on(self) -> None:
-        _, m = self.new()
+    def test_copies_go_on(self, m: Any) -> None:
         for seed in (0, 9):
             m.seed = seed
             for call in range(2):
@@ -470,10 +467,8 @@ class SeededCases(Cases):
 # --- A world whose kernels, or whose managers' kernels, draw random numbers -----------
 
 
-class WorldSeededCases:
+class WorldSeededCases(OfWorld):
     """The seed of a world."""
-
-    world: ClassVar[Any]
 
     def seeded(self, w: Any) -> list[Any]:
         """Return the world and the managers that have a seed."""
@@ -484,8 +479,7 @@ class WorldSeededCases:
         """Count a call of each kernel that draws, and return what its numbers have in common."""
         return [int(m._draw_key(name)) for m in self.seeded(w) for name in m._DRAWING]
 
-    def test_one_seed_for_all(self) -> None:
-        w = self.world()
+    def test_one_seed_for_all(self, w: Any) -> None:
         before = w.to_bytes(codecs=CODECS)
         first = self.keys(w)
         assert first != self.keys(w)
@@ -500,8 +494,7 @@ class WorldSeededCases:
         refuses((OverflowError, ValueError), "seed", setattr, w, "seed", 2**64)
         assert {m.seed for m in self.seeded(w)} == {0}
 
-    def test_copies_and_files_go_on(self) -> None:
-        w = self.world()
+    def test_copies_and_files_go_on(self, w: Any) -> None:
         for seed in (0, 2**64 - 1):
             w.seed = seed
             self.keys(w)

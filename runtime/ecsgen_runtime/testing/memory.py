@@ -43,8 +43,7 @@ class DoublingRules(Machine):
 class DoublingCases(MemoryCases):
     """Growing, shrinking, and views that outlive the buffer."""
 
-    def test_columns_follow_each_other_at_every_size(self) -> None:
-        source, m = self.new()
+    def test_columns_follow_each_other_at_every_size(self, source: Any, m: Any) -> None:
         self.add(source, m, 3)
         for rows in (64, 128, 192, 1000):
             m.reserve(rows)
@@ -206,8 +205,7 @@ class ReservedCases(MemoryCases):
             refuses(CapacityError, self.add, source, m, m.capacity - 2)
             assert State(self.subject, m) == before
 
-    def test_the_last_row_is_there(self) -> None:
-        source, m = self.new()
+    def test_the_last_row_is_there(self, source: Any, m: Any) -> None:
         if m.capacity > SMALL_BATCH:
             pytest.skip(f"filling {m.capacity} rows takes long")
         self.add(source, m, m.capacity - 1)
@@ -235,8 +233,7 @@ class ReservedCases(MemoryCases):
         assert not any(pages.any() for pages in behind)
         assert [m.row(row) for row in range(3)] == kept
 
-    def test_memory_follows_use(self) -> None:
-        source, m = self.new()
+    def test_memory_follows_use(self, source: Any, m: Any) -> None:
         empty = m.nbytes
         self.add(source, m, LINE)
         per_row = sum(column.nbytes for column in self.subject.columns)
@@ -289,8 +286,7 @@ class IndirectCases(Cases):
         assert all(hasattr(m.data.cold, name) for name in names)
         assert not any(hasattr(m.data, name) for name in {*names} - {"row"})
 
-    def test_defaults_take_no_place(self) -> None:
-        source, m = self.new()
+    def test_defaults_take_no_place(self, source: Any, m: Any) -> None:
         defaults = {field.name: field.default for field in self.subject.cold_fields}
         self.add_one(source, m)
         self.add(source, m, 3)
@@ -432,8 +428,7 @@ class ObjectsCases(Cases):
         for column in references:
             assert [k for k, thing in enumerate(column) if thing() is None] == gone
 
-    def test_objects_are_themselves(self) -> None:
-        source, m = self.new()
+    def test_objects_are_themselves(self, source: Any, m: Any) -> None:
         one, two = [1, 2, 3], {"key": np.zeros(2)}
         for name in self.names:
             row = self.add_one(source, m, **{name: one})
@@ -446,8 +441,7 @@ class ObjectsCases(Cases):
                 rows = self.add(source, m, 2, **{name: given})
                 assert all(getattr(m, name)(row) is given for row in rows)
 
-    def test_a_list_of_another_length_is_refused(self) -> None:
-        source, m = self.new()
+    def test_a_list_of_another_length_is_refused(self, source: Any, m: Any) -> None:
         whole = ["a", "list"]
         for name in self.names:
             for wrong in (whole, np.array(whole, object), []):

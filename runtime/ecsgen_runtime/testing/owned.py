@@ -355,8 +355,7 @@ class OwnedCases(Cases):
         assert m.remove(new) == m.remove_many([new, 0]) == 0
         assert m.version == min(rows, 1)
 
-    def test_nothing_collects_but_where_the_dead_wait(self) -> None:
-        _, m = self.new()
+    def test_nothing_collects_but_where_the_dead_wait(self, m: Any) -> None:
         assert hasattr(m, "gc") == hasattr(m, "collect") == self.collects
 
     def test_dead_entities_get_nothing(self) -> None:

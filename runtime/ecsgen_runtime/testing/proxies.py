@@ -154,8 +154,7 @@ class ProxyCases(Cases):
             assert getattr(proxy, field.name).flags.writeable
             assert len(m) == size
 
-    def test_what_cannot_write_to_a_default_says_so(self) -> None:
-        source, m = self.new()
+    def test_what_cannot_write_to_a_default_says_so(self, source: Any, m: Any) -> None:
         proxy = m[self.owner(m, self.add_one(source, m))]
         writes: tuple[Callable[[Any], object], ...] = (
             lambda shown: shown.fill(3),

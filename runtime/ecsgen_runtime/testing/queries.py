@@ -113,8 +113,6 @@ class Defined:
 class Queried(Defined, Roomy):
     """The queries of a world."""
 
-    world: ClassVar[Any]
-
     def concerned(self, *queries: str) -> list[str]:
         """Return the components that matter to queries, without names: to all of them."""
         clauses = [self.queries[query] for query in queries or self.queries]

@@ -322,8 +322,7 @@ class SpacedCases(Cases):
         for wrong in (0.0, [0.0] * axes, *map(np.zeros, shapes)):
             refuses(ValueError, "points", m.near, wrong, 1.0)
 
-    def test_what_is_no_wrap(self) -> None:
-        _, m = self.new()
+    def test_what_is_no_wrap(self, m: Any) -> None:
         axes = len(m.wrap)
         sizes = (-1, np.nan, np.inf, "x", None, True)
         wrong = (
@@ -341,7 +340,6 @@ class SpacedCases(Cases):
         assert m.wrap == tuple(map(float, range(axes)))
         assert all(type(size) is float for size in m.wrap)
 
-    def test_copies_are_as_wide(self) -> None:
-        _, m = self.new()
+    def test_copies_are_as_wide(self, m: Any) -> None:
         m.wrap = wrap = tuple(size + 0.1 for size in m._SPACE.wrap[::-1])
         assert [copied(m).wrap for copied in COPIES] == [wrap, wrap]

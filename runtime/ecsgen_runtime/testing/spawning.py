@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from copy import deepcopy
 from itertools import permutations
-from typing import Any, ClassVar
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -42,8 +42,6 @@ def _alike(subject: Subject, source: Subject) -> tuple[str, str] | None:
 class SpawningCases(Roomy):
     """A world with all its components."""
 
-    world: ClassVar[Any]
-
     def managers(self, w: Any) -> dict[str, Any]:
         """Return the managers of a world."""
         return {module: getattr(w, module) for module in self.subjects}
@@ -57,23 +55,20 @@ class SpawningCases(Roomy):
         assert not any(map(len, (w.entities, *self.managers(w).values())))
         assert w.entities.create() == self.world().entities.create()
 
-    def test_a_manager_for_each_component(self) -> None:
-        w = self.world()
+    def test_a_manager_for_each_component(self, w: Any) -> None:
         for module, subject in self.subjects.items():
             manager = getattr(w, module)
             assert type(manager) is subject.manager
             assert manager.ensure(w.entities.create()) == manager.data.n - 1
 
-    def test_names_of_its_parts(self) -> None:
-        w = self.world()
+    def test_names_of_its_parts(self, w: Any) -> None:
         cells = {name for name in w.MANAGERS if hasattr(getattr(w, name), "grid")}
         assert {*w.MANAGERS} == {*self.subjects, *self.unowned, *cells}
         for name in (*w.MANAGERS, *w.QUERIES, *w.GROUPS):
             assert name in vars(w)
         assert all(callable(getattr(w, name)) for name in w.BUNDLES)
 
-    def test_its_repr_says_how_much_there_is(self) -> None:
-        w = self.world()
+    def test_its_repr_says_how_much_there_is(self, w: Any) -> None:
         name = type(w).__name__
         managers = {module: getattr(w, module) for module in w.MANAGERS}
         cells = [f"{name} {len(m)}" for name, m in managers.items() if len(m)]
@@ -99,8 +94,7 @@ class SpawningCases(Roomy):
             del w._turns
             assert not hasattr(w, "_turns")
 
-    def test_managers_without_owners_stand_beside(self) -> None:
-        w = self.world()
+    def test_managers_without_owners_stand_beside(self, w: Any) -> None:
         w.spawn(2, **self.everything())
         for module, subject in self.unowned.items():
             manager = getattr(w, module)
@@ -142,8 +136,7 @@ class SpawningCases(Roomy):
             refuses(TypeError, w.spawn, 2, **{module: (1, 2)})
             assert len(manager) == len(w.entities) == 6
 
-    def test_spawn_of_nothing(self) -> None:
-        w = self.world()
+    def test_spawn_of_nothing(self, w: Any) -> None:
         assert len(w.spawn(0, **self.everything())) == 0
         es = w.spawn(2)
         assert w.empty_entities().tolist() == es.tolist()
@@ -163,8 +156,7 @@ class SpawningCases(Roomy):
                 refuses(error, w.spawn, 2, **everything)
                 self.check_nothing(w)
 
-    def test_empty_entities(self) -> None:
-        w = self.world()
+    def test_empty_entities(self, w: Any) -> None:
         empty = w.spawn(2).tolist()
         for module in self.subjects:
             es = self.populate(w, 2, [module])
@@ -174,8 +166,7 @@ class SpawningCases(Roomy):
         w.destroy(empty[0])
         assert sorted(w.empty_entities().tolist()) == sorted(empty[1:])
 
-    def test_destroying(self) -> None:
-        w = self.world()
+    def test_destroying(self, w: Any) -> None:
         es = w.spawn(3, **self.everything())
         w.destroy(es[0])
         refuses(StaleEntityError, w.destroy_many, [es[1], es[1]])
@@ -184,8 +175,7 @@ class SpawningCases(Roomy):
         refuses(StaleEntityError, w.destroy, es[0])
         refuses(StaleEntityError, w.destroy_many, es)
 
-    def test_every_lazy_manager_collects(self) -> None:
-        w = self.world()
+    def test_every_lazy_manager_collects(self, w: Any) -> None:
         es = w.spawn(4, **self.everything())
         w.destroy_many(es[:3])
         lazy = self.lazy(w)
@@ -193,8 +183,7 @@ class SpawningCases(Roomy):
         assert all(list(m) == [es[3]] for m in lazy)
         assert w.collect() == w.gc() == 0
 
-    def test_every_lazy_manager_picks_at_random(self) -> None:
-        w = self.world()
+    def test_every_lazy_manager_picks_at_random(self, w: Any) -> None:
         es = w.spawn(4, **self.everything())
         w.destroy_many(es)
         lazy = self.lazy(w)
@@ -203,8 +192,7 @@ class SpawningCases(Roomy):
         assert all(len(m) < 4 for m in lazy)
 
     @pytest.mark.parametrize("copied", COPIES)
-    def test_copies_go_their_own_way(self, copied: Any) -> None:
-        w = self.world()
+    def test_copies_go_their_own_way(self, w: Any, copied: Any) -> None:
         es = w.spawn(3, **self.everything())
         other = copied(w)
         other.destroy(es[0])
@@ -218,8 +206,7 @@ class SpawningCases(Roomy):
             assert set(es[1:].tolist()) <= set(manager) <= set(es.tolist())
 
     @pytest.mark.parametrize("times", [1, 20])
-    def test_noted_entities_die_together(self, times: int) -> None:
-        w = self.world()
+    def test_noted_entities_die_together(self, w: Any, times: int) -> None:
         es = self.populate(w, 4, self.subjects).tolist()
         died = deaths(w.entities)
         w.destroy_later(es[2])
@@ -233,8 +220,7 @@ class SpawningCases(Roomy):
         assert w.flush() == 0
 
     @pytest.mark.parametrize("is_clean", [False, True])
-    def test_collect_flushes(self, is_clean: bool) -> None:
-        w = self.world()
+    def test_collect_flushes(self, w: Any, is_clean: bool) -> None:
         es = self.populate(w, 4, self.subjects).tolist()
         if is_clean:
             w.collect()

@@ -653,14 +653,26 @@ class Guard:
         self.heard.append([gone])
 
 
-# --- Tests in which no row makes way for another, however few there may be ------------
+# --- Tests of a world, in which no row makes way for another, however few there may be
+
+
+class OfWorld:
+    """Tests of a world."""
+
+    world: ClassVar[Any]
+    """What makes one."""
+
+    @pytest.fixture(name="w")
+    def new_world(self) -> Any:
+        """Return a world of nobody."""
+        return self.world()
 
 
 MANY = 100_000
 """More rows than any test has."""
 
 
-class Roomy:
+class Roomy(OfWorld):
     """Lets managers have many rows while a test runs."""
 
     subjects: ClassVar[Mapping[str, Subject]]

@@ -382,7 +382,8 @@ class UniqueCases(Cases):
                 write = partial(setattr, m.data, field.name, values[3:6])
             with fails, pytest.raises(MemoryError):
                 write()
-            refuses(EcsError, "broken", getattr(m, f"find_{field.name}"), values[3])
+            with pytest.raises(EcsError, match="broken"):
+                getattr(m, f"find_{field.name}")(values[3])
 
     @pytest.mark.parametrize("at_once", [True, False])
     def test_callbacks_take_the_value_of_a_new_row(self, at_once: bool) -> None:

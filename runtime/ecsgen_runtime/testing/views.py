@@ -23,6 +23,7 @@ from ..errors import (
 from .machine import SEARCH
 from .subject import (
     CODECS,
+    OfWorld,
     Roomy,
     Subject,
     handles_with,
@@ -38,7 +39,6 @@ from .subject import (
 class SignatureCases(Roomy):
     """The signatures of a world."""
 
-    world: ClassVar[Any]
     signature: ClassVar[Any]
 
     def flag(self, module: str) -> Any:
@@ -78,8 +78,7 @@ class SignatureCases(Roomy):
             *many[3:].tolist()
         ]
 
-    def test_nobody_has_nothing(self) -> None:
-        w = self.world()
+    def test_nobody_has_nothing(self, w: Any) -> None:
         assert (w.signature(0), w.signatures([]).tolist()) == (0, [])
         assert w.signatures([0, 1 << 63]).tolist() == [0, 0]
 
@@ -90,7 +89,6 @@ class SignatureCases(Roomy):
 class EntityViewCases(Roomy):
     """`world[entity]`, and what worlds do with rows of one entity."""
 
-    world: ClassVar[Any]
     view: ClassVar[Any]
 
     def row(self, subject: Subject, k: int = 0) -> Any:
@@ -102,8 +100,7 @@ class EntityViewCases(Roomy):
         managers = [getattr(w, module) for module in self.subjects]
         return [list(w), [(list(m), m.version) for m in managers]]
 
-    def test_worlds_contain_live_entities(self) -> None:
-        w = self.world()
+    def test_worlds_contain_live_entities(self, w: Any) -> None:
         es = w.spawn(3).tolist()
         w.destroy(es[1])
         assert (len(w), list(w)) == (2, [es[0], es[2]])
@@ -111,8 +108,7 @@ class EntityViewCases(Roomy):
         for absent in (es[1], 0, -1, 2**64, "text", 1.5, None):
             assert absent not in w
 
-    def test_creating_from_rows(self) -> None:
-        w = self.world()
+    def test_creating_from_rows(self, w: Any) -> None:
         rows = [self.row(subject) for subject in self.subjects.values()]
         e = w.create(*rows)
         assert type(e) is int
@@ -124,8 +120,7 @@ class EntityViewCases(Roomy):
         for subject in self.subjects.values():
             assert w.get(bare, subject.row) is None
 
-    def test_classes_and_rows_are_told_apart(self) -> None:
-        w = self.world()
+    def test_classes_and_rows_are_told_apart(self, w: Any) -> None:
         e = w.create()
         for subject in self.subjects.values():
             name, row = subject.row.__name__, self.row(subject)
@@ -148,8 +143,7 @@ class EntityViewCases(Roomy):
             found = [manager.row(row) for row in manager.instances(w.create(*rows))]
             assert same(found, [subject.expected(k) for k in (0, 1)])
 
-    def test_a_failing_creation_changes_nothing(self) -> None:
-        w = self.world()
+    def test_a_failing_creation_changes_nothing(self, w: Any) -> None:
         x = w[w.create()]
         before = self.state(w)
         for subject in self.subjects.values():
@@ -163,8 +157,7 @@ class EntityViewCases(Roomy):
         assert self.state(w) == before
         assert w.create() == x.entity + 1
 
-    def test_classes_that_entities_cannot_have(self) -> None:
-        w = self.world()
+    def test_classes_that_entities_cannot_have(self, w: Any) -> None:
         e = w.create()
         wrong = [(), (1, 2), *(self.row(s) for s in self.unowned.values())]
         for row in wrong:
@@ -175,8 +168,7 @@ class EntityViewCases(Roomy):
             assert type(row) not in w[e]
         assert list(w) == [e]
 
-    def test_dead_entities_have_no_views(self) -> None:
-        w = self.world()
+    def test_dead_entities_have_no_views(self, w: Any) -> None:
         e = w.create(*(self.row(subject) for subject in self.subjects.values()))
         x = w[e]
         w.destroy(e)
@@ -261,7 +253,6 @@ class EntityViewCases(Roomy):
 class BundleCases(Roomy):
     """The bundles of a world."""
 
-    world: ClassVar[Any]
     signature: ClassVar[Any]
     bundles: ClassVar[Mapping[str, tuple[str, ...]]]
     """By bundle, the components that it spawns."""
@@ -309,8 +300,6 @@ class BundleCases(Roomy):
 
 class SavingCases(Roomy):
     """A world goes into a file, and comes back as it was."""
-
-    world: ClassVar[Any]
 
     def loaded(self, source: Any, **options: Any) -> Any:
         """Return a world made of a snapshot."""
@@ -365,8 +354,7 @@ class SavingCases(Roomy):
         assert again.to_bytes(codecs=CODECS) == w.to_bytes(codecs=CODECS)
 
     @pytest.mark.parametrize("verify", [None, False])
-    def test_picks_go_on_alike(self, verify: bool | None) -> None:
-        w = self.world()
+    def test_picks_go_on_alike(self, w: Any, verify: bool | None) -> None:
         with skipped_if_full():
             es = w.spawn(8, **{module: {} for module in self.plain()})
         w.gc()
@@ -393,10 +381,9 @@ class SavingCases(Roomy):
 # --- Parcels: entities go to another world and come back ------------------------------
 
 
-class ShardCases:
+class ShardCases(OfWorld):
     """Parcels of each component, and of all."""
 
-    world: ClassVar[Any]
     subjects: ClassVar[Mapping[str, Subject]]
     unowned: ClassVar[Mapping[str, Subject]]
 

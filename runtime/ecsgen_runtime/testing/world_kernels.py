@@ -148,7 +148,6 @@ SEVERAL = 21
 class WorldKernelStepsCases(Roomy):
     """The kernels of a world."""
 
-    world: ClassVar[Any]
     kernels: ClassVar[Mapping[str, Case]]
 
     def filled(self, case: Case, seed: int) -> Any:
@@ -590,7 +589,6 @@ class Schedule(NamedTuple):
 class ScheduleCases(Roomy):
     """The schedules of a world."""
 
-    world: ClassVar[Any]
     schedules: ClassVar[Mapping[str, Schedule]]
 
     def add(self, w: Any, schedule: Schedule, count: int) -> None:
