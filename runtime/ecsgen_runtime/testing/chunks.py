@@ -32,11 +32,11 @@ from ..handles import EntityArray
 from .cases import check_fields, check_shown
 from .subject import (
     COPIES,
+    CopyingCases,
     Float,
     Int,
     OfWorld,
     Subject,
-    announcing,
     handles_with,
     lack,
     loaded,
@@ -58,6 +58,9 @@ class Chunked(OfWorld):
     """The module of the archetypes."""
     members: ClassVar[Mapping[str, Subject]]
     """By their attribute of chunks."""
+
+    def components(self) -> Mapping[str, Subject]:
+        return self.members
 
     def small_chunks(self) -> Any:
         """Return a patch: worlds made meanwhile have chunks that a few rows fill."""
@@ -83,10 +86,7 @@ class Chunked(OfWorld):
             es: EntityArray = w.archetypes.create(self.rows(names), count, **given)
         return es
 
-    def check_samples(
-        self, w: Any, module: str, es: Iterable[int], ks: Iterable[int]
-    ) -> None:
-        """Check that entities have those samples of a component."""
+    def check_samples(self, w: Any, module: str, es: Any, ks: Iterable[int]) -> None:
         subject = self.members[module]
         for e, k in zip(es, ks, strict=True):
             assert same(w.archetypes.get(e, subject.row), subject.expected(k))
@@ -140,8 +140,7 @@ class ChunkProxyCases(Chunked):
             assert same(value, expected)
 
     def test_proxies_follow_their_entities(self) -> None:
-        for module, subject in self.members.items():
-            w = self.world()
+        for module, subject, w in self.each():
             es = self.created(w, self.members, 3).tolist()
             proxies = [getattr(w[e], module) for e in es]
             for e, proxy in zip(es, proxies, strict=True):
@@ -163,8 +162,7 @@ class ChunkProxyCases(Chunked):
             refuses(MissingInstanceError, getattr, w[es[1]], module)
 
     def test_proxies_write(self) -> None:
-        for module, subject in self.members.items():
-            w = self.world()
+        for module, subject, w in self.each():
             es = self.created(w, self.members, 3).tolist()
             proxy = getattr(w[es[1]], module)
             for field in subject.fields:
@@ -322,8 +320,7 @@ class ChunkStructureCases(Chunked):
         assert len(w.entities) == 1
 
     def test_locked(self) -> None:
-        for module, subject in self.members.items():
-            w = self.world()
+        for module, subject, w in self.each():
             (e,) = w.archetypes.create([subject.row]).tolist()
             with w.archetypes.locked():
                 for call in (
@@ -366,8 +363,7 @@ class ChunkStructureCases(Chunked):
         assert w.archetypes._table.pool.nbytes == 0
 
     def test_stale_handles_find_nothing(self) -> None:
-        for subject in self.members.values():
-            w = self.world()
+        for _, subject, w in self.each():
             old = w.archetypes.create([subject.row], 3)
             new = reborn(w.entities, old)
             assert not w.archetypes.has_many(new, subject.row).any()
@@ -379,8 +375,7 @@ class ChunkStructureCases(Chunked):
             assert w.components(new[0]) == (subject.row,)
 
     def test_without_memory_nothing_changes(self) -> None:
-        for module, subject in self.members.items():
-            w = self.world()
+        for module, subject, w in self.each():
             (e,) = w.spawn(1).tolist()
             with methods_of(w.archetypes._table.pool, take=lack):
                 for call in (
@@ -433,13 +428,12 @@ class ChunkStructureCases(Chunked):
 # --- Archetypes: rows and columns of components in chunks -----------------------------
 
 
-class ChunkCases(ChunkProxyCases):
+class ChunkCases(ChunkProxyCases, CopyingCases):
     """Rows and columns of components in chunks, one thing at a time."""
 
     def test_rows_are_taken_as_they_are(self) -> None:
         """By all that makes rows; what is wrong changes nothing."""
-        for module, subject in self.members.items():
-            w = self.world()
+        for module, subject, w in self.each():
             row = subject.row(**subject.sample(1))
             created = w.archetypes.create([subject.row], 2, **{module: row})
             spawned = w.spawn(2, **{module: row})
@@ -465,36 +459,17 @@ class ChunkCases(ChunkProxyCases):
             assert len(w.entities) == 8
             assert w.components(added[3]) == ()
 
-    def test_arrays_that_callbacks_write_were_copied(self) -> None:
-        for (module, subject), name in product(
-            self.members.items(), announcing(self.world)
-        ):
-            w = self.world()
-            (entity,) = w.spawn(1, **{name: {}}).tolist()
-            given, others = subject.own_arrays(0), subject.own_arrays(1)
-
-            def write(_: object, to: Any = given, what: Any = others) -> None:
-                for field, array in to.items():
-                    array[:] = what[field]
-
-            getattr(w, name).on_release(write)
-            successor = succeed(w, entity, **{name: {}, module: given})
-            self.check_samples(w, module, [successor], [0])
-
     def test_callbacks_may_create_what_is_spawned(self) -> None:
         """Then the spawn fails, and nothing of it is left, nor of what they created."""
-        for (module, subject), name in product(
-            self.members.items(), announcing(self.world)
-        ):
-            w = self.world()
-            (entity,) = w.spawn(1, **{name: {}}).tolist()
+        for w, name, module, entity in self.announced():
+            row = self.row_class(module)
 
-            def create(_: object, w: Any = w, row: Any = subject.row) -> None:
+            def create(_: object, w: Any = w, row: Any = row) -> None:
                 w.archetypes.add_many(w.entities.live(), row)
 
             getattr(w, name).on_release(create)
-            with pytest.raises(DuplicateInstanceError):
-                succeed(w, entity, **{name: {}, module: {}})
+            parts: dict[str, Any] = {name: {}, module: {}}
+            refuses(DuplicateInstanceError, succeed, w, entity, **parts)
             assert len(w.archetypes) == len(w.entities) == len(getattr(w, name)) == 0
 
     @pytest.mark.parametrize("at_once", [True, False])
@@ -536,8 +511,7 @@ class ChunkCases(ChunkProxyCases):
             assert same(store.get(es[k], got.row), got.expected(sample))
 
     def test_columns_are_assigned(self) -> None:
-        for module, subject in self.members.items():
-            w = self.world()
+        for module, subject, w in self.each():
             self.created(w, self.members, 3)
             (chunk,) = w.archetypes.chunks(all=[subject.row])
             data = getattr(chunk, module)
@@ -569,8 +543,7 @@ class ChunkCases(ChunkProxyCases):
                 refuses(ValueError, field.name, setattr, data, field.name, view)
 
     def test_own_columns_as_arguments(self) -> None:
-        for module, subject in self.members.items():
-            w = self.world()
+        for module, subject, w in self.each():
             es = self.created(w, [module], 3)
             (chunk,) = w.archetypes.chunks()
             data = getattr(chunk, module)

@@ -6,7 +6,7 @@ import gc
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import permutations, product
+from itertools import permutations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from .subject import (
     OfWorld,
     Roomy,
     Subject,
+    alike,
     handles_with,
     refuses,
     same,
@@ -89,8 +90,8 @@ class Grouped(OfWorld):
 class GroupCases(Roomy, Grouped):
     """Joining, leaving, order, locks and copies, one at a time."""
 
-    def bounded(self) -> Iterable[Subject]:
-        return self.members.values()
+    def components(self) -> Mapping[str, Subject]:
+        return self.members
 
     def filled(self, count: int, others: int = 1) -> tuple[Any, EntityArray]:
         """Return a world with a whole group, and entities that have one member before it."""
@@ -205,30 +206,19 @@ class GroupCases(Roomy, Grouped):
                 assert same(getattr(part, field.name).tolist(), expected)
                 assert same(subject.column(manager, field), expected + behind)
 
-    def alike(self) -> Iterator[tuple[str, str, str, str]]:
-        """Return pairs of members with fields whose columns hold the same kind of values."""
-        for (one, mine), (two, others) in permutations(self.members.items(), 2):
-            for field, other in product(mine.whole, others.whole):
-                w = self.world()
-                data, theirs = getattr(w, one).data, getattr(w, two).data
-                a, b = getattr(data, field.name), getattr(theirs, other.name)
-                if (a.dtype, a.shape) == (b.dtype, b.shape) and a.dtype.kind == "f":
-                    yield one, two, field.name, other.name
-
     def test_columns_of_another_member_are_read_before_its_rows_move(self) -> None:
-        for module, mate, field, other in self.alike():
-            w, es = self.filled(4)
-            w.destroy(es[0])
-            with handles_with(
-                w.entities, MIN_FREE=0
-            ):  # its successor drives its row out
-                new = self.spawn(w, [0], [])
-            manager = getattr(w, module)
-            given = getattr(getattr(w, mate).data, other)[:1]
-            expected = given.tolist()
-            (row,) = manager.create_many(new, **{field: given})
-            assert getattr(manager.data, field)[row : row + 1].tolist() == expected
-            self.check_aligned(w)
+        for (module, mine), (mate, others) in permutations(self.members.items(), 2):
+            for field, other in alike(mine, others):
+                w, es = self.filled(4)
+                w.destroy(es[0])
+                with handles_with(w.entities, MIN_FREE=0):
+                    new = self.spawn(w, [0], [])  # it drives out the dead one's row
+                manager = getattr(w, module)
+                given = getattr(getattr(w, mate).data, other)[:1]
+                expected = given.tolist()
+                (row,) = manager.create_many(new, **{field: given})
+                assert getattr(manager.data, field)[row : row + 1].tolist() == expected
+                self.check_aligned(w)
 
     def test_sorting_by_a_key_sorts_all(self) -> None:
         for module in self.members:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from copy import deepcopy
 from itertools import permutations
 from typing import Any
@@ -16,9 +15,9 @@ from ..errors import DuplicateInstanceError, StaleEntityError, StructureLockedEr
 from .cases import check_shown
 from .subject import (
     COPIES,
+    CopyingCases,
     Roomy,
-    Subject,
-    announcing,
+    alike,
     born,
     deaths,
     fail,
@@ -30,16 +29,7 @@ from .subject import (
 )
 
 
-def _alike(subject: Subject, source: Subject) -> tuple[str, str] | None:
-    """Return a field of each that the other's columns fit, if there are such."""
-    kinds = {(f.dtype, f.shape): f.name for f in source.whole if f.dtype[0] == "f"}
-    for field in subject.whole:
-        if (field.dtype, field.shape) in kinds:
-            return field.name, kinds[field.dtype, field.shape]
-    return None
-
-
-class SpawningCases(Roomy):
+class SpawningCases(CopyingCases, Roomy):
     """A world with all its components."""
 
     def managers(self, w: Any) -> dict[str, Any]:
@@ -106,8 +96,7 @@ class SpawningCases(Roomy):
             refuses(TypeError, w.spawn, 1, **{module: {}})
 
     def test_spawn_gives_what_is_asked_for(self) -> None:
-        for module in self.subjects:
-            w = self.world()
+        for module, _, w in self.each():
             es = self.populate(w, 3, [module])
             manager = getattr(w, module)
             assert list(manager) == es.tolist()
@@ -118,8 +107,7 @@ class SpawningCases(Roomy):
 
     def test_spawn_takes_rows(self) -> None:
         """One value for all new rows, and nothing at all if one is wrong."""
-        for module, subject in self.subjects.items():
-            w = self.world()
+        for module, subject, w in self.each():
             manager = getattr(w, module)
             for row in (subject.row(), subject.row(**subject.sample(1))):
                 rows = manager.require_many(w.spawn(3, **{module: row})).tolist()
@@ -241,8 +229,7 @@ class SpawningCases(Roomy):
         return False
 
     def test_own_columns_can_be_spawned(self) -> None:
-        for module, subject in self.subjects.items():
-            w = self.world()
+        for module, subject, w in self.each():
             manager = getattr(w, module)
             if subject.reserve:  # it does not grow, and two more must fit
                 self.populate(w, min(64, subject.reserve - 2), [module])
@@ -258,8 +245,7 @@ class SpawningCases(Roomy):
             assert same([manager.row(row) for row in rows], expected)
 
     def test_columns_whose_rows_go_can_be_spawned(self) -> None:
-        for module, subject in self.subjects.items():
-            w = self.world()
+        for module, subject, w in self.each():
             es = self.populate(w, 3, [module])
             manager = getattr(w, module)
             expected = manager.row(0)
@@ -271,45 +257,20 @@ class SpawningCases(Roomy):
     def test_columns_of_others_whose_rows_go_can_be_spawned(self) -> None:
         """Others move into their place before the new rows are filled."""
         for module, other in permutations(self.subjects, 2):
-            both = _alike(self.subjects[module], self.subjects[other])
+            both = alike(self.subjects[module], self.subjects[other])
             w = self.world()
             source, manager = getattr(w, other), getattr(w, module)
-            if both is None or not hasattr(source, "collect"):
+            if not (both and hasattr(source, "collect")):
                 continue
+            field, of_other = both[0]
             es = self.populate(w, 6, [other])
-            column = getattr(source.data, both[1])[:3]
+            column = getattr(source.data, of_other)[:3]
             expected = column.tolist()
             w.destroy_many(es[:3])
             with handles_with(w.entities, MIN_FREE=0):
-                es = w.spawn(3, **{other: {}, module: {both[0]: column}})
-            found = getattr(manager.data, both[0])[manager.require_many(es)]
+                es = w.spawn(3, **{other: {}, module: {field: column}})
+            found = getattr(manager.data, field)[manager.require_many(es)]
             assert same(found.tolist(), expected)
-
-    def announced(self) -> Iterator[tuple[Any, str, str, int]]:
-        """Yield worlds with an entity whose row is announced as it goes: its module, another."""
-        for first in announcing(self.world):
-            for module in sorted({*self.subjects} - {first}):
-                w = self.world()
-                (entity,) = w.spawn(1, **{first: {}}).tolist()
-                yield w, first, module, entity
-
-    @pytest.mark.parametrize("is_part", [False, True])
-    def test_arrays_that_callbacks_write_were_copied(self, is_part: bool) -> None:
-        """Also if they are parts of others."""
-        for w, first, module, entity in self.announced():
-            fields = self.subjects[module].fields
-            both = {f.name: f.array([f.sample(0), f.sample(1)]) for f in fields}
-            given = {name: array[:1] for name, array in both.items()}
-            if not is_part:
-                given = {name: array.copy() for name, array in given.items()}
-
-            def write(_: object, to: Any = given, what: Any = both) -> None:
-                for name, array in to.items():
-                    array[:] = what[name][1:]
-
-            getattr(w, first).on_release(write)
-            successor = succeed(w, entity, **{first: {}, module: given})
-            self.check_samples(w, module, [successor], [0])
 
     def test_callbacks_may_create_what_is_spawned(self) -> None:
         """Then the spawn fails, and nothing of it is left, nor of what they created."""
@@ -361,8 +322,7 @@ class SpawningCases(Roomy):
 
     @pytest.mark.parametrize("method", ["gc", "collect"])
     def test_failing_callbacks_stop_no_sweep(self, method: str) -> None:
-        for module in self.subjects:
-            w = self.world()
+        for module, _, w in self.each():
             manager = getattr(w, module)
             if not (hasattr(manager, "collect") and hasattr(manager, "on_release")):
                 continue
@@ -373,8 +333,7 @@ class SpawningCases(Roomy):
 
     @pytest.mark.parametrize("count", [1, 2])
     def test_a_failure_at_the_last_row_leaves_nothing(self, count: int) -> None:
-        for module, subject in self.subjects.items():
-            w = self.world()
+        for module, subject, w in self.each():
             create = subject.manager.create
 
             def create_others(
@@ -392,8 +351,7 @@ class SpawningCases(Roomy):
 
     @pytest.mark.parametrize("step", ["_make_room", "_append_many"])
     def test_a_failure_on_the_way_leaves_nothing(self, step: str) -> None:
-        for subject in self.subjects.values():
-            w = self.world()
+        for _, subject, w in self.each():
             with patch.object(subject.manager, step, lack):
                 refuses(MemoryError, w.spawn, 2, **self.everything())
             if step == "_make_room":  # then nothing began

@@ -11,6 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from hashlib import sha256
+from itertools import product
 from math import prod
 from typing import Any, ClassVar, TypeAlias
 from unittest.mock import patch
@@ -509,10 +510,6 @@ class Subject:
         whole: list[Any] = getattr(data, field.name).tolist()
         return whole
 
-    def own_arrays(self, k: int) -> dict[str, Any]:
-        """Return the k-th row as arrays that are no views."""
-        return {f.name: f.array([f.sample(k)]).copy() for f in self.fields}
-
     def own_columns(self, manager: Any, rows: slice) -> dict[str, Any]:
         """Return some rows as a creation takes them, views of the columns where there are any."""
         count = manager.data.n
@@ -533,6 +530,16 @@ def skip_without(part: Any, name: str, why: str) -> None:
     """Skip the test of what lacks an attribute."""
     if not hasattr(part, name):
         pytest.skip(why)
+
+
+def alike(one: Subject, other: Subject) -> list[tuple[str, str]]:
+    """Return the pairs of fields whose columns hold the same kind of floats."""
+    return [
+        (mine.name, theirs.name)
+        for mine, theirs in product(one.whole, other.whole)
+        if (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape)
+        and mine.dtype[0] == "f"
+    ]
 
 
 def need(subject: Subject, rows: int) -> None:
@@ -667,6 +674,49 @@ class OfWorld:
         """Return a world of nobody."""
         return self.world()
 
+    def components(self) -> Mapping[str, Subject]:
+        """Return what entities can have, by the name that a spawn has for it."""
+        raise NotImplementedError
+
+    def check_samples(self, w: Any, module: str, es: Any, ks: Iterable[int]) -> None:
+        """Check that entities have those samples of a component."""
+        raise NotImplementedError
+
+    def each(self) -> Iterator[tuple[str, Subject, Any]]:
+        """Yield each component with a world of its own."""
+        for module, subject in self.components().items():
+            yield module, subject, self.world()
+
+    def announced(self) -> Iterator[tuple[Any, str, str, int]]:
+        """Yield worlds with an entity whose row is announced as it goes: its module, another."""
+        for first in announcing(self.world):
+            for module, _, w in self.each():
+                if module != first:
+                    (entity,) = w.spawn(1, **{first: {}}).tolist()
+                    yield w, first, module, entity
+
+
+class CopyingCases(OfWorld):
+    """What a spawn is given, somebody may write who hears of it."""
+
+    @pytest.mark.parametrize("is_part", [False, True])
+    def test_arrays_that_callbacks_write_were_copied(self, is_part: bool) -> None:
+        """Also if they are parts of others."""
+        for w, first, module, entity in self.announced():
+            fields = self.components()[module].fields
+            both = {f.name: f.array([f.sample(0), f.sample(1)]) for f in fields}
+            given = {name: array[:1] for name, array in both.items()}
+            if not is_part:
+                given = {name: array.copy() for name, array in given.items()}
+
+            def write(_: object, to: Any = given, what: Any = both) -> None:
+                for name, array in to.items():
+                    array[:] = what[name][1:]
+
+            getattr(w, first).on_release(write)
+            successor = succeed(w, entity, **{first: {}, module: given})
+            self.check_samples(w, module, [successor], [0])
+
 
 MANY = 100_000
 """More rows than any test has."""
@@ -680,9 +730,12 @@ class Roomy(OfWorld):
     unowned: ClassVar[Mapping[str, Subject]] = {}
     """The same of those whose rows belong to no entity."""
 
+    def components(self) -> Mapping[str, Subject]:
+        return self.subjects
+
     def bounded(self) -> Iterable[Subject]:
         """Return the components that may have too little room."""
-        return (*self.subjects.values(), *self.unowned.values())
+        return (*self.components().values(), *self.unowned.values())
 
     def everything(self) -> dict[str, Any]:
         """Return what a spawn takes to give an entity every component."""
@@ -696,7 +749,6 @@ class Roomy(OfWorld):
         return es
 
     def check_samples(self, w: Any, module: str, es: Any, ks: Iterable[int]) -> None:
-        """Check that entities have those samples of a component."""
         manager, subject = getattr(w, module), self.subjects[module]
         for row, k in zip(manager.require_many(es), ks, strict=True):
             assert same(manager.row(row), subject.expected(k))

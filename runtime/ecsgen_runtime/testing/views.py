@@ -129,10 +129,9 @@ class EntityViewCases(Roomy):
         assert len(w) == 1
 
     def test_a_row_twice(self) -> None:
-        for module, subject in self.subjects.items():
+        for module, subject, w in self.each():
             if not subject.takes_repeats:
                 continue  # two rows of defaults
-            w = self.world()
             rows = [self.row(subject, 0), self.row(subject, 1)]
             if not hasattr(subject.manager, "instances"):
                 before = self.state(w)
@@ -184,8 +183,7 @@ class EntityViewCases(Roomy):
         assert "dead" in repr(x)
 
     def test_components_are_attributes(self) -> None:
-        for module, subject in self.subjects.items():
-            w = self.world()
+        for module, subject, w in self.each():
             x = w[w.create(self.row(subject, 1))]
             assert type(x) is self.view
             found = getattr(x, module)
@@ -202,8 +200,7 @@ class EntityViewCases(Roomy):
             refuses(AttributeError, name, getattr, x, name)
 
     def test_adding_and_removing(self) -> None:
-        for module, subject in self.subjects.items():
-            w = self.world()
+        for module, subject, w in self.each():
             x = w[w.create()]
             others = [self.row(s) for s in self.subjects.values() if s is not subject]
             x.add(self.row(subject, 1))
