@@ -339,32 +339,43 @@ class ChildrenRules(HierarchyRules):
             self.adoptive = []
         return rows
 
-    def drawn_below(
-        self, data: st.DataObject, count: int, for_all: bool
-    ) -> tuple[list[Record | None], Any, list[dict[str, Any]], dict[str, Any]]:
-        """Draw parents of new rows: return them, how they are given, the rows, and columns."""
-        values = data.draw(self.subject.some_values)
-        parents = [self.draw_parent(data) for _ in range(1 if for_all else count)]
-        numbers = [self.where()[parent] for parent in parents]
-        rows = [self.shifted(values, k) for k in range(count)]
-        every = parents * count if for_all else parents
-        given = numbers[0] if for_all else numbers
-        return every, given, rows, self.columns(rows, as_array=False)
-
     def arrive_below(
         self,
         parents: Sequence[Record | None],
-        arrive: Callable[[], None],
+        owners: Sequence[int],
+        rows: Sequence[dict[str, Any]],
         create: Callable[[], list[int]],
     ) -> None:
         """Let rows arrive that have parents, or see that one would go for its child."""
         self.newborn = parents
         try:
-            arrive()
+            self.arrive(owners, rows, create)
         except LostParentError:
             refuses(StaleInstanceError, "make room", create)
         finally:
             self.newborn, self.adoptive = [], []
+
+    @precondition(lambda self: self.creatable() and self.used())
+    @rule(data=st.data())
+    def create_below(self, data: st.DataObject) -> None:
+        owner = data.draw(st.sampled_from(self.creatable()))
+        values, parent = data.draw(self.subject.some_values), self.draw_parent(data)
+        given = self.where()[parent]
+        create = partial(self.create_one, owner, parent=given, **values)
+        self.arrive_below([parent], [owner], [values], lambda: [create()])
+
+    @precondition(lambda self: self.used())
+    @rule(data=st.data(), for_all=st.booleans())
+    def create_many_below(self, data: st.DataObject, for_all: bool) -> None:
+        owners, values = self.choose_new(data), data.draw(self.subject.some_values)
+        count = len(owners)
+        parents = [self.draw_parent(data) for _ in range(1 if for_all else count)]
+        numbers = [self.where()[parent] for parent in parents]
+        rows = [self.shifted(values, k) for k in range(count)]
+        columns = self.columns(rows, as_array=False)
+        given = numbers[0] if for_all else numbers
+        create = partial(self.create_all, owners, parents=given, **columns)
+        self.arrive_below(parents * count if for_all else parents, owners, rows, create)
 
 
 class ChildrenCases(HierarchyCases):
@@ -449,32 +460,6 @@ class ChildrenCases(HierarchyCases):
 class OwnedChildrenRules(ChildrenRules, OwnedRules):
     """The parents of new rows are found wherever they went meanwhile."""
 
-    @precondition(lambda self: self.creatable() and self.used())
-    @rule(data=st.data())
-    def create_below(self, data: st.DataObject) -> None:
-        entity = data.draw(st.sampled_from(self.creatable()))
-        values, parent = data.draw(self.subject.some_values), self.draw_parent(data)
-        given, m = self.where()[parent], self.manager
-
-        def create() -> list[int]:
-            return [m.create(entity, parent=given, **values)]
-
-        self.arrive_below(
-            [parent], lambda: self.arrive([entity], [values], create), create
-        )
-
-    @precondition(lambda self: self.used())
-    @rule(data=st.data(), for_all=st.booleans())
-    def create_many_below(self, data: st.DataObject, for_all: bool) -> None:
-        m, chosen = self.manager, self.choose_new(data)
-        parents, given, rows, columns = self.drawn_below(data, len(chosen), for_all)
-
-        def create() -> list[int]:
-            rows: list[int] = m.create_many(chosen, parents=given, **columns).tolist()
-            return rows
-
-        self.arrive_below(parents, lambda: self.arrive(chosen, rows, create), create)
-
 
 class OwnedChildrenCases(ChildrenCases, OwnedCases):
     """The dead count for more, and are nobody's child."""
@@ -524,29 +509,6 @@ class OwnedChildrenCases(ChildrenCases, OwnedCases):
 
 class UnownedChildrenRules(ChildrenRules, UnownedRules):
     """The parents of new rows are found wherever they went meanwhile."""
-
-    @precondition(lambda self: self.used())
-    @rule(data=st.data(), for_all=st.booleans(), count=st.integers(0, 8))
-    def create_many_below(self, data: st.DataObject, for_all: bool, count: int) -> None:
-        m = self.manager
-        parents, given, rows, columns = self.drawn_below(data, count, for_all)
-
-        def create() -> list[int]:
-            ids: list[int] = m.create_many(count, parents=given, **columns).tolist()
-            return ids
-
-        self.arrive_below(parents, lambda: self.arrive(rows, create), create)
-
-    @precondition(lambda self: self.used())
-    @rule(data=st.data())
-    def create_below(self, data: st.DataObject) -> None:
-        values, parent = data.draw(self.subject.some_values), self.draw_parent(data)
-        given, m = self.where()[parent], self.manager
-
-        def create() -> list[int]:
-            return [m.create(parent=given, **values)]
-
-        self.arrive_below([parent], lambda: self.arrive([values], create), create)
 
 
 class UnownedChildrenCases(ChildrenCases, UnownedCases):

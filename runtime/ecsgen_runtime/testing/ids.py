@@ -14,7 +14,7 @@ from hypothesis.stateful import invariant, rule
 from ..errors import CapacityError, StaleIdError, StaleInstanceError
 from ..handles import NIL
 from .cases import LINE, Cases
-from .machine import FORMS, Machine, Record
+from .machine import Machine, Record
 from .subject import need, refuses, skip_without, through_pickle
 
 # --- Ids find their instance, or say that it is gone ----------------------------------
@@ -278,37 +278,28 @@ class UnownedRules(Machine):
         id: int = self.manager.id_of(row)
         return id
 
-    @rule(data=st.data())
-    def create(self, data: st.DataObject) -> None:
-        values = data.draw(self.subject.some_values)
-        create = self.manager.create
-        self.arrive([values], lambda: [create(**values)])
+    def creatable(self) -> list[int]:
+        return [0]
 
-    @rule(data=st.data(), count=st.integers(0, 8), form=st.sampled_from(FORMS))
-    def create_many(self, data: st.DataObject, count: int, form: str) -> None:
-        values = data.draw(self.subject.some_values)
-        rows, table, named = self.given(values, count, form)
+    def bear(self, count: int) -> list[int]:
+        return [0] * count
+
+    def create_one(self, owner: int, /, **values: Any) -> int:
+        id: int = self.manager.create(**values)
+        return id
+
+    def create_all(
+        self, owners: list[int], table: Any = None, /, **columns: Any
+    ) -> list[int]:
         create = self.manager.create_many
-        self.arrive(rows, lambda: create(count, table, **named).tolist())
+        ids: list[int] = create(len(owners), table, **columns).tolist()
+        return ids
 
-    def born(self, rows: list[dict[str, Any]]) -> None:
-        columns = self.columns(rows, as_array=False)
-        create = self.manager.create_many
-        self.arrive(rows, lambda: create(len(rows), **columns).tolist())
-
-    def arrive(
-        self, rows: list[dict[str, Any]], create: Callable[[], list[int]]
-    ) -> None:
-        """Create rows and add them to the model, or see that there is no room."""
-        if not self.has_room([0] * len(rows)):
-            refuses(CapacityError, create)
-            return
-        read = [self.subject.read(values)._asdict() for values in rows]
-        records = [Record(0, values) for values in read]
-        expected, ids = self.join(records), create()
-        for record, id in zip(records, ids, strict=True):
+    def found(self, records: list[Record], known: list[int]) -> list[int]:
+        for record, id in zip(records, known, strict=True):
             record.owner = id
-        assert self.manager.resolve_many(ids).tolist() == expected
+        rows: list[int] = self.manager.resolve_many(known).tolist()
+        return rows
 
     @invariant()
     def ids_are_the_way_back(self) -> None:

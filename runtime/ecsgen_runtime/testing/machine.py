@@ -19,8 +19,9 @@ from hypothesis.stateful import (
     rule,
 )
 
+from ..errors import CapacityError
 from .proxies import Followed
-from .subject import Field, Subject, same, through_pickle, through_snapshot
+from .subject import Field, Subject, refuses, same, through_pickle, through_snapshot
 
 # --- How long tests search: a tenth of what Hypothesis' profile says ------------------
 
@@ -93,8 +94,30 @@ class Machine(RuleBasedStateMachine):
         """Return a copy of the manager, and let its surroundings be those of the copy."""
         return copied(self.manager)
 
-    def born(self, rows: list[dict[str, Any]]) -> None:
-        """Create many instances of some values, in the manager and in the model."""
+    def creatable(self) -> list[int]:
+        """Return the entities that may get an instance; 0 where instances have no owners."""
+        raise NotImplementedError
+
+    def choose_new(self, data: st.DataObject) -> list[int]:
+        """Draw owners for new instances."""
+        return data.draw(self.some(self.creatable(), unique=False))
+
+    def bear(self, count: int) -> list[int]:
+        """Return new owners, as many, or none where the handles are too small for them."""
+        raise NotImplementedError
+
+    def create_one(self, owner: int, /, **values: Any) -> int:
+        """Create an instance in the manager, and return by what that knows it."""
+        raise NotImplementedError
+
+    def create_all(
+        self, owners: list[int], table: Any = None, /, **columns: Any
+    ) -> list[int]:
+        """Create several instances in the manager, and return by what that knows them."""
+        raise NotImplementedError
+
+    def found(self, records: list[Record], known: list[int]) -> list[int]:
+        """Return the rows that the manager has for new instances."""
         raise NotImplementedError
 
     def owner_of(self, row: int) -> int:
@@ -210,6 +233,45 @@ class Machine(RuleBasedStateMachine):
         return (rows, columns, {}) if form == "table" else (rows, None, columns)
 
     # --- instances come ------------------------------------------------------------
+
+    def arrive(
+        self,
+        owners: Sequence[int],
+        rows: Sequence[dict[str, Any]],
+        create: Callable[[], list[int]],
+    ) -> None:
+        """Add rows to the model and create them, or see that there is no room."""
+        if not self.has_room(owners):
+            refuses(CapacityError, create)
+            return
+        read = [self.subject.read(values)._asdict() for values in rows]
+        records = [Record(*pair) for pair in zip(owners, read, strict=True)]
+        expected = self.join(records)
+        assert self.found(records, create()) == expected
+
+    def born(self, rows: list[dict[str, Any]]) -> None:
+        """Create many instances of some values, of new owners."""
+        self.all_arrive(self.bear(len(rows)), rows)
+
+    def all_arrive(self, owners: list[int], rows: list[dict[str, Any]]) -> None:
+        """Create instances of the first values together, as many as there are owners."""
+        columns = self.columns(rows[: len(owners)], as_array=False)
+        create = partial(self.create_all, owners, **columns)
+        self.arrive(owners, rows[: len(owners)], create)
+
+    @precondition(lambda self: self.creatable())
+    @rule(data=st.data())
+    def create(self, data: st.DataObject) -> None:
+        owner = data.draw(st.sampled_from(self.creatable()))
+        values = data.draw(self.subject.some_values)
+        self.arrive([owner], [values], lambda: [self.create_one(owner, **values)])
+
+    @rule(data=st.data(), form=st.sampled_from(FORMS))
+    def create_many(self, data: st.DataObject, form: str) -> None:
+        owners = self.choose_new(data)
+        values = data.draw(self.subject.some_values)
+        rows, table, named = self.given(values, len(owners), form)
+        self.arrive(owners, rows, partial(self.create_all, owners, table, **named))
 
     @initialize(count=st.integers(0, 8))
     def first_rows_arrive(self, count: int) -> None:

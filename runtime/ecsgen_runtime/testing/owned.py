@@ -25,7 +25,7 @@ from ..errors import (
 )
 from ..handles import NIL, NULL_ENTITY
 from .cases import Cases
-from .machine import FORMS, MANY_ROWS, Machine, Record
+from .machine import MANY_ROWS, Machine, Record
 from .subject import Field, Handle, born, handles_with, need, reborn, refuses, same
 
 
@@ -67,12 +67,30 @@ class OwnedRules(Machine):
         """Do what the death of entities does to their rows: nothing, for now."""
 
     def creatable(self) -> list[int]:
-        """Return the entities that may get an instance."""
         return self.alive
 
-    def choose_new(self, data: st.DataObject) -> list[int]:
-        """Draw entities for new instances."""
-        return data.draw(self.some(self.creatable(), unique=False))
+    def bear(self, count: int) -> list[int]:
+        try:
+            born: list[int] = self.entities.create_many(count).tolist()
+        except CapacityError:
+            return []
+        self.alive += born
+        return born
+
+    def create_one(self, owner: int, /, **values: Any) -> int:
+        row: int = self.manager.create(owner, **values)
+        return row
+
+    def create_all(
+        self, owners: list[int], table: Any = None, /, **columns: Any
+    ) -> list[int]:
+        if table is not None:
+            table = {"entity": None, **table}  # as other tables have it
+        rows: list[int] = self.manager.create_many(owners, table, **columns).tolist()
+        return rows
+
+    def found(self, records: list[Record], known: list[int]) -> list[int]:
+        return known
 
     # --- the model -----------------------------------------------------------------
 
@@ -98,26 +116,11 @@ class OwnedRules(Machine):
         wanted = self.lists.get(entity, [])
         return [self.table.index(record) for record in wanted]
 
-    def new_records(
-        self, chosen: Sequence[int], rows: Sequence[dict[str, Any]]
-    ) -> list[Record]:
-        """Return rows of some values for entities, those left out being defaults."""
-        read = [self.subject.read(values)._asdict() for values in rows]
-        return [Record(*pair) for pair in zip(chosen, read, strict=True)]
-
     # --- entities ------------------------------------------------------------------
 
     @rule(count=st.integers(0, 6))
     def entities_are_born(self, count: int) -> None:
-        self.alive += self.bear(count)
-
-    def bear(self, count: int) -> list[int]:
-        """Create as many entities, or none where the handles are too small for them."""
-        try:
-            born: list[int] = self.entities.create_many(count).tolist()
-        except CapacityError:
-            return []
-        return born
+        self.bear(count)
 
     @rule(data=st.data())
     def entities_die(self, data: st.DataObject) -> None:
@@ -137,12 +140,8 @@ class OwnedRules(Machine):
         self.entities.destroy_many(chosen)
         self.bury(chosen)
         successors = self.bear(len(chosen))
-        self.alive += successors
         lucky = successors[: data.draw(st.integers(0, len(successors)))]
-        rows = [self.subject.sample(k) for k in range(len(lucky))]
-        columns = self.columns(rows, as_array=False)
-        create = self.manager.create_many
-        self.arrive(lucky, rows, lambda: create(lucky, **columns).tolist())
+        self.all_arrive(lucky, [self.subject.sample(k) for k in range(len(lucky))])
 
     def bury(self, chosen: Sequence[int]) -> None:
         """Move entities to the dead."""
@@ -151,45 +150,6 @@ class OwnedRules(Machine):
         self.died(chosen)
 
     # --- instances come ------------------------------------------------------------
-
-    @precondition(lambda self: self.creatable())
-    @rule(data=st.data())
-    def create(self, data: st.DataObject) -> None:
-        entity = data.draw(st.sampled_from(self.creatable()))
-        values = data.draw(self.subject.some_values)
-        create = self.manager.create
-        self.arrive([entity], [values], lambda: [create(entity, **values)])
-
-    @rule(data=st.data(), form=st.sampled_from(FORMS))
-    def create_many(self, data: st.DataObject, form: str) -> None:
-        chosen = self.choose_new(data)
-        values = data.draw(self.subject.some_values)
-        rows, table, named = self.given(values, len(chosen), form)
-        if table is not None:
-            table = {"entity": None, **table}  # as other tables have it
-        create = self.manager.create_many
-        self.arrive(chosen, rows, lambda: create(chosen, table, **named).tolist())
-
-    def arrive(
-        self,
-        chosen: Sequence[int],
-        rows: Sequence[dict[str, Any]],
-        create: Callable[[], list[int]],
-    ) -> None:
-        """Add rows to the model and create them, or see that there is no room."""
-        if self.has_room(chosen):
-            expected = self.join(self.new_records(chosen, rows))
-            assert create() == expected
-        else:
-            refuses(CapacityError, create)
-
-    def born(self, rows: list[dict[str, Any]]) -> None:
-        born = self.bear(len(rows))
-        rows = rows[: len(born)]
-        self.alive += born
-        columns = self.columns(rows, as_array=False)
-        create = self.manager.create_many
-        self.arrive(born, rows, lambda: create(born, **columns).tolist())
 
     @precondition(lambda self: self.alive)
     @rule(data=st.data())
@@ -636,9 +596,7 @@ class ManyRules(OwnedRules):
     def one_entity_gets_many(self, data: st.DataObject, count: int) -> None:
         entity = data.draw(st.sampled_from(self.alive))
         rows = [self.subject.sample(k) for k in range(count)]
-        chosen, columns = [entity] * count, self.subject.samples(count)
-        create = self.manager.create_many
-        self.arrive(chosen, rows, lambda: create(chosen, **columns).tolist())
+        self.all_arrive([entity] * count, rows)
 
     @invariant()
     def lists_agree(self) -> None:
