@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import evolving
 from tests.support.sharded_package import Isles, package
-from tests.support.thread_ranks import ThreadComm, run
+from tests.support.thread_ranks import ThreadComm, on_ranks, run
 
 Shards, ShardError = package.Shards, package.ShardError
 
@@ -87,31 +87,27 @@ def test_spellings_of_one_folder_are_the_same(tmp_path: Path, monkeypatch: Any) 
     run(3, rank)
 
 
-def test_all_ranks_load_from_the_same_folder(tmp_path: Path) -> None:
+@on_ranks(2)
+def test_all_ranks_load_from_the_same_folder(comm: ThreadComm, tmp_path: Path) -> None:
     """In another one a file of the same name may be there."""
 
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm)
-        for name in ("here", "there"):
-            shards.save(tmp_path / name, 1)
-        with pytest.raises(ShardError, match=r"^ranks 0 and 1 have given load other folders: "):
-            Shards.load(tmp_path / ("there" if comm.rank else "here"), comm)
-
-    run(2, rank)
+    shards = Shards(Isles(), comm)
+    for name in ("here", "there"):
+        shards.save(tmp_path / name, 1)
+    with pytest.raises(ShardError, match=r"^ranks 0 and 1 have given load other folders: "):
+        Shards.load(tmp_path / ("there" if comm.rank else "here"), comm)
 
 
-def test_a_shard_that_is_missing_is_damage(tmp_path: Path) -> None:
+@on_ranks(2)
+def test_a_shard_that_is_missing_is_damage(comm: ThreadComm, tmp_path: Path) -> None:
     """And not that nothing was saved, after which a program may begin anew."""
 
-    def rank(comm: ThreadComm) -> None:
-        Shards(Isles(), comm).save(tmp_path, 3)
-        if comm.rank == 1:
-            (tmp_path / "3.1.shard").unlink()
-        error = package.SnapshotError if comm.rank == 1 else ShardError
-        with pytest.raises(error, match=r"3\.1\.shard: there is no such file$"):
-            Shards.load(tmp_path, comm)
-
-    run(2, rank)
+    Shards(Isles(), comm).save(tmp_path, 3)
+    if comm.rank == 1:
+        (tmp_path / "3.1.shard").unlink()
+    error = package.SnapshotError if comm.rank == 1 else ShardError
+    with pytest.raises(error, match=r"3\.1\.shard: there is no such file$"):
+        Shards.load(tmp_path, comm)
 
 
 def test_a_marker_that_leads_nowhere_is_damage(tmp_path: Path) -> None:
@@ -154,28 +150,28 @@ def test_a_tick_that_is_saved_again_is_whole(tmp_path: Path, monkeypatch: Any) -
     assert len(os.listdir(tmp_path)) == 3
 
 
-def test_cells_that_are_no_values_of_one_rank_are_everyones(tmp_path: Path) -> None:
+@on_ranks(2)
+def test_cells_that_are_no_values_of_one_rank_are_everyones(
+    comm: ThreadComm, tmp_path: Path
+) -> None:
     """And what was saved before is still there."""
 
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm)
-        shards.world.spawn(2, agent={"name": "ann"})
+    shards = Shards(Isles(), comm)
+    shards.world.spawn(2, agent={"name": "ann"})
+    shards.save(tmp_path, 5)
+    names = shards.world.agent.data.name
+    if comm.rank == 1:
+        names[1] = b"\xff"
+    error = package.SnapshotError if comm.rank == 1 else ShardError
+    message = r"\.shard: agent\.name\[1\]: text that is not UTF-8"
+    with pytest.raises(error, match=message):
         shards.save(tmp_path, 5)
-        names = shards.world.agent.data.name
-        if comm.rank == 1:
-            names[1] = b"\xff"
-        error = package.SnapshotError if comm.rank == 1 else ShardError
-        message = r"\.shard: agent\.name\[1\]: text that is not UTF-8"
-        with pytest.raises(error, match=message):
-            shards.save(tmp_path, 5)
-        assert Shards.load(tmp_path, comm).world.agent.data.name.tolist() == [b"ann"] * 2
-        shards.save(tmp_path, 5, verify=False)
-        with pytest.raises(error, match=message):
-            Shards.load(tmp_path, comm)
-        again = Shards.load(tmp_path, comm, verify=False).world.agent.data.name
-        assert again.tolist() == names.tolist()
-
-    run(2, rank)
+    assert Shards.load(tmp_path, comm).world.agent.data.name.tolist() == [b"ann"] * 2
+    shards.save(tmp_path, 5, verify=False)
+    with pytest.raises(error, match=message):
+        Shards.load(tmp_path, comm)
+    again = Shards.load(tmp_path, comm, verify=False).world.agent.data.name
+    assert again.tolist() == names.tolist()
 
 
 @pytest.mark.parametrize("name", ["agent", "cell"])

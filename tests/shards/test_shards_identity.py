@@ -21,7 +21,7 @@ from ecsgen.render import runtime
 from ecsgen.render.runtime import SHARDS, origins
 from tests.support.generated_package import SCHEMAS, shipped
 from tests.support.sharded_package import Isles, package
-from tests.support.thread_ranks import ThreadComm, run
+from tests.support.thread_ranks import ThreadComm, on_ranks, run
 from tests.support.world_package import load, sources, world_package
 
 ONE = 1 << 44
@@ -276,19 +276,17 @@ Shards, ShardError = package.Shards, package.ShardError
         (lambda ids: {"agent": ([], [])}, TypeError),
     ],
 )
-def test_who_can_not_be_sent(given: Any, error: type[Exception]) -> None:
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm)
-        ids = shards.world.spark.create_many(2, k=range(2))
-        if comm.rank == 0:
-            with pytest.raises(error):
-                shards.migrate((), (), **given(ids))
-        else:
-            with pytest.raises(ShardError, match=f"rank 0: {error.__name__}"):
-                shards.migrate()
-        assert shards.world.spark.data.k.tolist() == [0, 1]
-
-    run(3, rank)
+@on_ranks(3)
+def test_who_can_not_be_sent(comm: ThreadComm, given: Any, error: type[Exception]) -> None:
+    shards = Shards(Isles(), comm)
+    ids = shards.world.spark.create_many(2, k=range(2))
+    if comm.rank == 0:
+        with pytest.raises(error):
+            shards.migrate((), (), **given(ids))
+    else:
+        with pytest.raises(ShardError, match=f"rank 0: {error.__name__}"):
+            shards.migrate()
+    assert shards.world.spark.data.k.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("goals", [(1, 2), (1, 0), (1, 1), (0, 1)])

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.sharded_package import Isles, package
-from tests.support.thread_ranks import ThreadComm, run
+from tests.support.thread_ranks import ThreadComm, on_ranks, run
 
 NIL = 0xFFFF_FFFF
 Shards, ShardError = package.Shards, package.ShardError
@@ -48,95 +48,87 @@ def test_numbers_and_schemas_are_agreed_upon() -> None:
     run(2, same)
 
 
-def test_entities_live_where_they_are_sent() -> None:
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm)
-        w = shards.world
-        es = spawned(w, 6)
-        spark = w.spark.create_many(3, k=range(3))
-        exchanges = comm.exchanges
-        came = shards.migrate(es, np.arange(6) % 3, spark=(spark, [0, 1, 2]))
-        assert comm.exchanges == exchanges + 1
-        assert len(came) == 4
-        assert len(w.entities) == 6
-        keys = sorted(w.agent.data.key.tolist())
-        assert keys == sorted(100 * r + k for r in range(3) for k in (comm.rank, comm.rank + 3))
-        assert sorted(w.spark.data.k.tolist()) == [comm.rank] * 3
-        assert shards.locate(es).tolist() == [0, 1, 2, 0, 1, 2]
-        assert shards.locate([0, 5, 1 << 50]).tolist() == [-1] * 3
-        assert shards.migrate().tolist() == []
-
-    run(3, rank)
+@on_ranks(3)
+def test_entities_live_where_they_are_sent(comm: ThreadComm) -> None:
+    shards = Shards(Isles(), comm)
+    w = shards.world
+    es = spawned(w, 6)
+    spark = w.spark.create_many(3, k=range(3))
+    exchanges = comm.exchanges
+    came = shards.migrate(es, np.arange(6) % 3, spark=(spark, [0, 1, 2]))
+    assert comm.exchanges == exchanges + 1
+    assert len(came) == 4
+    assert len(w.entities) == 6
+    keys = sorted(w.agent.data.key.tolist())
+    assert keys == sorted(100 * r + k for r in range(3) for k in (comm.rank, comm.rank + 3))
+    assert sorted(w.spark.data.k.tolist()) == [comm.rank] * 3
+    assert shards.locate(es).tolist() == [0, 1, 2, 0, 1, 2]
+    assert shards.locate([0, 5, 1 << 50]).tolist() == [-1] * 3
+    assert shards.migrate().tolist() == []
 
 
-def test_a_subtree_goes_where_its_root_goes() -> None:
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm)
-        w = shards.world
-        root, child, grandchild = es = w.spawn(3, limb={"k": range(3)})
-        w.limb.set_parent(w.limb.lookup(child), w.limb.lookup(root))
-        w.limb.set_parent(w.limb.lookup(grandchild), w.limb.lookup(child))
-        away = 1 - comm.rank
-        came = shards.migrate(es, [away, comm.rank, comm.rank])
-        assert len(came) == 3
-        assert w.limb.data.k[w.limb.levels()[2]].tolist() == [2]
-        assert shards.locate(es).tolist() == [away] * 3
-
-    run(2, rank)
+@on_ranks(2)
+def test_a_subtree_goes_where_its_root_goes(comm: ThreadComm) -> None:
+    shards = Shards(Isles(), comm)
+    w = shards.world
+    root, child, grandchild = es = w.spawn(3, limb={"k": range(3)})
+    w.limb.set_parent(w.limb.lookup(child), w.limb.lookup(root))
+    w.limb.set_parent(w.limb.lookup(grandchild), w.limb.lookup(child))
+    away = 1 - comm.rank
+    came = shards.migrate(es, [away, comm.rank, comm.rank])
+    assert len(came) == 3
+    assert w.limb.data.k[w.limb.levels()[2]].tolist() == [2]
+    assert shards.locate(es).tolist() == [away] * 3
 
 
-def test_ghosts_lie_behind_the_own_rows() -> None:
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm)
-        w = shards.world
-        es = spawned(w, 3)
-        others = [r for r in range(3) if r != comm.rank]
-        shards.refresh(np.repeat(es[1:], 3), [0, 1, 2] * 2)
-        for m in (w.place, w.agent):
-            assert (m.ghosts.n, m.nearby.n, len(m), m.data.n) == (4, 7, 3, 3)
-            assert m.nearby.entity[:3].tolist() == es.tolist()
-            assert m.ghosts.entity.tolist() == m.nearby.entity[3:].tolist()
-        keys = [100 * r + k for r in others for k in (1, 2)]
-        assert w.agent.ghosts.key.tolist() == keys
-        assert w.agent.nearby.key.tolist() == [100 * comm.rank + k for k in range(3)] + keys
-        assert w.agent.nearby.key.base is w.agent.data.key.base
-        assert w.place.ghosts.at.tolist() == [[k, 0] for k in keys]
-        assert w.place.ghosts.speed_y.tolist() == [2.0] * 4
-        with pytest.raises(AttributeError, match="mark"):
-            w.place.ghosts.mark  # noqa: B018
-        with pytest.raises(ValueError, match="read-only"):
-            w.place.nearby.at[:] = 0
-        ghosts = w.place.ghosts.entity.copy()
-        assert w.place.nearby.lookup_many([*ghosts, es[1], 9]).tolist() == [3, 4, 5, 6, 1, NIL]
-        assert w.place.ghosts.lookup_many([*ghosts, es[1]]).tolist() == [0, 1, 2, 3, NIL]
-        assert w.place.lookup_many(ghosts).tolist() == [NIL] * 4
-        assert w.movers.n == len(w.both.rows().entity) == 3
-        w.place.data.at[:, 1] = 5
-        shards.refresh()
-        assert w.place.ghosts.at[:, 1].tolist() == [5.0] * 4
-        w.destroy(es[0])
-        w.collect()
-        assert (w.place.ghosts.n, w.place.nearby.n) == (0, 2)
-        shards.refresh()
-        assert (w.place.ghosts.n, w.place.nearby.n) == (4, 6)
-        shards.refresh([], [])
-        assert w.place.ghosts.n == 0
-
-    run(3, rank)
+@on_ranks(3)
+def test_ghosts_lie_behind_the_own_rows(comm: ThreadComm) -> None:
+    shards = Shards(Isles(), comm)
+    w = shards.world
+    es = spawned(w, 3)
+    others = [r for r in range(3) if r != comm.rank]
+    shards.refresh(np.repeat(es[1:], 3), [0, 1, 2] * 2)
+    for m in (w.place, w.agent):
+        assert (m.ghosts.n, m.nearby.n, len(m), m.data.n) == (4, 7, 3, 3)
+        assert m.nearby.entity[:3].tolist() == es.tolist()
+        assert m.ghosts.entity.tolist() == m.nearby.entity[3:].tolist()
+    keys = [100 * r + k for r in others for k in (1, 2)]
+    assert w.agent.ghosts.key.tolist() == keys
+    assert w.agent.nearby.key.tolist() == [100 * comm.rank + k for k in range(3)] + keys
+    assert w.agent.nearby.key.base is w.agent.data.key.base
+    assert w.place.ghosts.at.tolist() == [[k, 0] for k in keys]
+    assert w.place.ghosts.speed_y.tolist() == [2.0] * 4
+    with pytest.raises(AttributeError, match="mark"):
+        w.place.ghosts.mark  # noqa: B018
+    with pytest.raises(ValueError, match="read-only"):
+        w.place.nearby.at[:] = 0
+    ghosts = w.place.ghosts.entity.copy()
+    assert w.place.nearby.lookup_many([*ghosts, es[1], 9]).tolist() == [3, 4, 5, 6, 1, NIL]
+    assert w.place.ghosts.lookup_many([*ghosts, es[1]]).tolist() == [0, 1, 2, 3, NIL]
+    assert w.place.lookup_many(ghosts).tolist() == [NIL] * 4
+    assert w.movers.n == len(w.both.rows().entity) == 3
+    w.place.data.at[:, 1] = 5
+    shards.refresh()
+    assert w.place.ghosts.at[:, 1].tolist() == [5.0] * 4
+    w.destroy(es[0])
+    w.collect()
+    assert (w.place.ghosts.n, w.place.nearby.n) == (0, 2)
+    shards.refresh()
+    assert (w.place.ghosts.n, w.place.nearby.n) == (4, 6)
+    shards.refresh([], [])
+    assert w.place.ghosts.n == 0
 
 
-def test_entities_are_asked_for() -> None:
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm)
-        w = shards.world
-        es = spawned(w, 3)
-        everyone = np.concatenate([es % 2**32 + np.uint64(1 << 44 | r << 32) for r in range(2)])
-        mine, ranks = shards.request(everyone[1:4])
-        assert mine.tolist() == (es[1:] if comm.rank == 0 else es[:1]).tolist()
-        shards.refresh(mine, ranks)
-        assert (w.place.nearby.lookup_many(everyone[1:4]) != NIL).all()
-
-    run(2, rank)
+@on_ranks(2)
+def test_entities_are_asked_for(comm: ThreadComm) -> None:
+    shards = Shards(Isles(), comm)
+    w = shards.world
+    es = spawned(w, 3)
+    everyone = np.concatenate([es % 2**32 + np.uint64(1 << 44 | r << 32) for r in range(2)])
+    mine, ranks = shards.request(everyone[1:4])
+    assert mine.tolist() == (es[1:] if comm.rank == 0 else es[:1]).tolist()
+    shards.refresh(mine, ranks)
+    assert (w.place.nearby.lookup_many(everyone[1:4]) != NIL).all()
 
 
 @pytest.mark.parametrize(
@@ -157,40 +149,35 @@ def test_entities_are_asked_for() -> None:
         (lambda s, es: s.count(-1), ValueError),
     ],
 )
-def test_errors_are_everyones(call: Any, error: type[Exception]) -> None:
+@on_ranks(3)
+def test_errors_are_everyones(comm: ThreadComm, call: Any, error: type[Exception]) -> None:
     name = call.__code__.co_names[0]
     plain = {"migrate": ((), ()), "refresh": ((), ()), "sum": ([],), "count": (0,)}[name]
-
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm)
-        es = spawned(shards.world, 3)
-        before = len(shards.world.entities)
-        if comm.rank == 1:
-            with pytest.raises(error):
-                call(shards, es)
-        else:
-            with pytest.raises(ShardError, match=r"^rank 1: \w*Error"):
-                getattr(shards, name)(*plain)
-            assert len(shards.world.entities) == before
-        shards.migrate(es, 0)
-        assert len(shards.world.entities) >= (0 if comm.rank else 9)
-
-    run(3, rank)
+    shards = Shards(Isles(), comm)
+    es = spawned(shards.world, 3)
+    before = len(shards.world.entities)
+    if comm.rank == 1:
+        with pytest.raises(error):
+            call(shards, es)
+    else:
+        with pytest.raises(ShardError, match=r"^rank 1: \w*Error"):
+            getattr(shards, name)(*plain)
+        assert len(shards.world.entities) == before
+    shards.migrate(es, 0)
+    assert len(shards.world.entities) >= (0 if comm.rank else 9)
 
 
-def test_a_lock_is_everyones() -> None:
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm)
-        es = spawned(shards.world, 2)
-        if comm.rank:
-            with shards.world.place.locked(), pytest.raises(package.StructureLockedError):
-                shards.migrate()
-        else:
-            with pytest.raises(ShardError, match="rank 1: StructureLockedError"):
-                shards.migrate(es, 1)
-        assert shards.world.entities.alive_many(es).all()
-
-    run(2, rank)
+@on_ranks(2)
+def test_a_lock_is_everyones(comm: ThreadComm) -> None:
+    shards = Shards(Isles(), comm)
+    es = spawned(shards.world, 2)
+    if comm.rank:
+        with shards.world.place.locked(), pytest.raises(package.StructureLockedError):
+            shards.migrate()
+    else:
+        with pytest.raises(ShardError, match="rank 1: StructureLockedError"):
+            shards.migrate(es, 1)
+    assert shards.world.entities.alive_many(es).all()
 
 
 FLOATS = st.floats(width=64)
@@ -216,25 +203,23 @@ def test_draws_come_along() -> None:
     assert package.Draws.uniform(keys, 3).shape == (2,)
 
 
-def test_totals() -> None:
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm)
-        r = comm.rank
-        big = np.array([2**63 - 1, r], np.int64)
-        assert shards.sum(big) == 3 * (2**63 - 1) + 3
-        assert shards.sum(np.array([2**64 - 1], np.uint64)) == 3 * (2**64 - 1)
-        assert shards.sum(np.array([True, r == 1])) == 4
-        assert shards.sum(np.full((2, 2), r, np.float32)).tolist() == [6.0, 6.0]
-        assert shards.sum(np.array([0.1] * (r + 1))) == math.fsum([0.1] * 6)
-        assert (shards.sum(np.zeros(0)), shards.sum([])) == (0, 0)
-        assert (shards.min([]), shards.max(np.zeros(0))) == (math.inf, -math.inf)
-        some = np.arange(r)
-        assert (shards.min(some), shards.max(some), type(shards.max(some))) == (0, 1, int)
-        assert shards.max(np.array([[r, 1.5]])).tolist() == [2.0, 1.5]
-        assert math.isnan(shards.min(np.array([math.nan] if r == 1 else [1.0])))
-        assert shards.count(r) == 3
-
-    run(3, rank)
+@on_ranks(3)
+def test_totals(comm: ThreadComm) -> None:
+    shards = Shards(Isles(), comm)
+    r = comm.rank
+    big = np.array([2**63 - 1, r], np.int64)
+    assert shards.sum(big) == 3 * (2**63 - 1) + 3
+    assert shards.sum(np.array([2**64 - 1], np.uint64)) == 3 * (2**64 - 1)
+    assert shards.sum(np.array([True, r == 1])) == 4
+    assert shards.sum(np.full((2, 2), r, np.float32)).tolist() == [6.0, 6.0]
+    assert shards.sum(np.array([0.1] * (r + 1))) == math.fsum([0.1] * 6)
+    assert (shards.sum(np.zeros(0)), shards.sum([])) == (0, 0)
+    assert (shards.min([]), shards.max(np.zeros(0))) == (math.inf, -math.inf)
+    some = np.arange(r)
+    assert (shards.min(some), shards.max(some), type(shards.max(some))) == (0, 1, int)
+    assert shards.max(np.array([[r, 1.5]])).tolist() == [2.0, 1.5]
+    assert math.isnan(shards.min(np.array([math.nan] if r == 1 else [1.0])))
+    assert shards.count(r) == 3
 
 
 @pytest.mark.parametrize("after", [1, 2, 3, 5])
@@ -306,23 +291,19 @@ def test_all_ranks_call_the_same(one: str, other: str, check: bool) -> None:
     assert not Path("nowhere").exists()
 
 
-def test_the_end_of_the_block_is_a_call_as_well() -> None:
+@on_ranks(2)
+def test_the_end_of_the_block_is_a_call_as_well(comm: ThreadComm) -> None:
     """Where it exchanges something: it tells whether ghosts reached far enough."""
 
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm, check=True)
-        with pytest.raises(ShardError, match=r"^ranks 0 and 1 have called refresh and the end$"):
-            shards.__exit__(None, None, None) if comm.rank else shards.refresh()
-
-    run(2, rank)
+    shards = Shards(Isles(), comm, check=True)
+    with pytest.raises(ShardError, match=r"^ranks 0 and 1 have called refresh and the end$"):
+        shards.__exit__(None, None, None) if comm.rank else shards.refresh()
 
 
-def test_all_ranks_check_or_none() -> None:
-    def rank(comm: ThreadComm) -> None:
-        with pytest.raises(ShardError, match=r"^ranks 0 and 1 check: False and True$"):
-            Shards(Isles(), comm, check=comm.rank == 1)
-
-    run(2, rank)
+@on_ranks(2)
+def test_all_ranks_check_or_none(comm: ThreadComm) -> None:
+    with pytest.raises(ShardError, match=r"^ranks 0 and 1 check: False and True$"):
+        Shards(Isles(), comm, check=comm.rank == 1)
 
 
 def test_a_call_exchanges_no_more_for_being_compared() -> None:
@@ -344,29 +325,25 @@ def test_a_call_exchanges_no_more_for_being_compared() -> None:
 
 
 @pytest.mark.parametrize("folder", ["", "not there"])
-def test_there_is_nothing_to_go_on_with(folder: str, tmp_path: Path) -> None:
+@on_ranks(3)
+def test_there_is_nothing_to_go_on_with(comm: ThreadComm, folder: str, tmp_path: Path) -> None:
     """On no rank: a program that begins anew then does so on all."""
 
-    def rank(comm: ThreadComm) -> None:
-        with pytest.raises(FileNotFoundError, match=r"no complete snapshot$"):
-            Shards.load(tmp_path / folder, comm)
-        assert Shards(Isles(), comm).count(1) == 3
-
-    run(3, rank)
+    with pytest.raises(FileNotFoundError, match=r"no complete snapshot$"):
+        Shards.load(tmp_path / folder, comm)
+    assert Shards(Isles(), comm).count(1) == 3
 
 
 @pytest.mark.parametrize("total", ["sum", "min", "max"])
-def test_columns_of_other_shapes_say_of_which_ranks(total: str) -> None:
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm)
-        column = np.zeros((3, 7) if comm.rank == 2 else 3)
-        with pytest.raises(
-            ShardError, match=r"^ranks 0 and 2 have cells of the shapes \(\) and \(7,\)$"
-        ):
-            getattr(shards, total)(column)
-        assert shards.count(1) == 3
-
-    run(3, rank)
+@on_ranks(3)
+def test_columns_of_other_shapes_say_of_which_ranks(comm: ThreadComm, total: str) -> None:
+    shards = Shards(Isles(), comm)
+    column = np.zeros((3, 7) if comm.rank == 2 else 3)
+    with pytest.raises(
+        ShardError, match=r"^ranks 0 and 2 have cells of the shapes \(\) and \(7,\)$"
+    ):
+        getattr(shards, total)(column)
+    assert shards.count(1) == 3
 
 
 def test_what_leaves_the_block_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -391,18 +368,16 @@ def test_mpi_is_imported_only_when_it_is_asked_for() -> None:
     assert "mpi4py.MPI" not in sys.modules
 
 
-def test_whoever_sends_nobody_changes_nothing() -> None:
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm)
-        w = shards.world
-        es = w.spawn(3, limb={})
-        w.destroy(es[0])  # its row is collected later, or where somebody leaves
-        before = len(w.limb), w.limb.data._version
-        shards.migrate()
-        shards.migrate(es[1:], comm.rank)
-        assert (len(w.limb), w.limb.data._version) == before
-
-    run(2, rank)
+@on_ranks(2)
+def test_whoever_sends_nobody_changes_nothing(comm: ThreadComm) -> None:
+    shards = Shards(Isles(), comm)
+    w = shards.world
+    es = w.spawn(3, limb={})
+    w.destroy(es[0])  # its row is collected later, or where somebody leaves
+    before = len(w.limb), w.limb.data._version
+    shards.migrate()
+    shards.migrate(es[1:], comm.rank)
+    assert (len(w.limb), w.limb.data._version) == before
 
 
 CallbacksShards = package.Shards
@@ -474,20 +449,18 @@ def test_who_dies_by_a_collection_does_not_leave() -> None:
     assert len(w.extract(es[2:])) == 1
 
 
-def test_who_dies_by_a_collection_goes_nowhere() -> None:
-    def rank(comm: ThreadComm) -> None:
-        shards = CallbacksShards(Isles(), comm)
-        w = shards.world
-        es = orphan(w)
-        if comm.rank == 0:
-            with pytest.raises(package.StaleEntityError):
-                shards.migrate(es[1:], 1)
-        else:
-            with pytest.raises(package.ShardError, match="rank 0: StaleEntityError"):
-                shards.migrate(es[2:], 0)
-        w.collect()
-        assert shards.locate(es).tolist() == [-1, -1, comm.rank]
-        assert shards.count(len(w.entities)) == 2
-        assert len(package.Isles.load(w.to_bytes(codecs={"*": None}), codecs={"*": None})) == 1
-
-    run(2, rank)
+@on_ranks(2)
+def test_who_dies_by_a_collection_goes_nowhere(comm: ThreadComm) -> None:
+    shards = CallbacksShards(Isles(), comm)
+    w = shards.world
+    es = orphan(w)
+    if comm.rank == 0:
+        with pytest.raises(package.StaleEntityError):
+            shards.migrate(es[1:], 1)
+    else:
+        with pytest.raises(package.ShardError, match="rank 0: StaleEntityError"):
+            shards.migrate(es[2:], 0)
+    w.collect()
+    assert shards.locate(es).tolist() == [-1, -1, comm.rank]
+    assert shards.count(len(w.entities)) == 2
+    assert len(package.Isles.load(w.to_bytes(codecs={"*": None}), codecs={"*": None})) == 1

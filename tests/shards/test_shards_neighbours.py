@@ -11,7 +11,7 @@ import pytest
 
 from ecsgen.config import BACKENDS, Backend
 from tests.support.compiled_once import uncompiled
-from tests.support.thread_ranks import ThreadComm, run
+from tests.support.thread_ranks import ThreadComm, on_ranks, run
 from tests.support.world_package import world_package
 
 SIZE, RADIUS, COUNT = 30.0, 2.5, 240
@@ -261,20 +261,17 @@ def test_too_narrow_ghosts_are_found(
         run(2, lambda comm: rank(comm, 0.9 * RADIUS))
 
 
-def test_ghosts_of_yesterday_are_found(packages: dict[str, Any]) -> None:
+@on_ranks(2)
+def test_ghosts_of_yesterday_are_found(comm: ThreadComm, packages: dict[str, Any]) -> None:
     package = packages["numpy"]
-
-    def rank(comm: ThreadComm) -> None:
-        world = refreshed(package, comm, RADIUS).world
-        world.place.data.at += 1
-        with pytest.raises(package.ShardError, match="other places than other ranks know"):
-            world.herd()
-        world.place.create(world.entities.create())
-        for call in (world.herd, lambda: world.place.ask(RADIUS)):
-            with pytest.raises(package.ShardError, match="no ghosts since its rows changed"):
-                call()
-
-    run(2, rank)
+    world = refreshed(package, comm, RADIUS).world
+    world.place.data.at += 1
+    with pytest.raises(package.ShardError, match="other places than other ranks know"):
+        world.herd()
+    world.place.create(world.entities.create())
+    for call in (world.herd, lambda: world.place.ask(RADIUS)):
+        with pytest.raises(package.ShardError, match="no ghosts since its rows changed"):
+            call()
 
 
 KERNELS_SCHEMA = """
@@ -396,38 +393,32 @@ def begun(comm: ThreadComm, n: int) -> tuple[Any, Any]:
     return shards, shards.world.spawn(n, track={"k": keys}, mark={"k": keys})
 
 
-def test_a_full_ring_has_ghosts() -> None:
-    def rank(comm: ThreadComm) -> None:
-        shards, es = begun(comm, 64)
-        w = shards.world
+@on_ranks(2)
+def test_a_full_ring_has_ghosts(comm: ThreadComm) -> None:
+    shards, es = begun(comm, 64)
+    w = shards.world
+    shards.refresh(es, 1 - comm.rank)
+    first = 100 * (1 - comm.rank)
+    for manager in (w.track, w.mark):
+        assert manager.ghosts.k.tolist() == [*range(first, first + 64)]
+    new = w.spawn(1, track={"k": 7}, mark={})
+    assert (len(w.track), w.track.has(new[0]), w.track.ghosts.n) == (64, True, 0)
+
+
+@on_ranks(2)
+def test_ghosts_beyond_the_reserve(comm: ThreadComm) -> None:
+    shards, es = begun(comm, 64)
+    shards.world.mark.create_many(shards.world.entities.create_many(90))
+    with pytest.raises(ghosts_package.CapacityError, match="MarkManager"):
         shards.refresh(es, 1 - comm.rank)
-        first = 100 * (1 - comm.rank)
-        for manager in (w.track, w.mark):
-            assert manager.ghosts.k.tolist() == [*range(first, first + 64)]
-        new = w.spawn(1, track={"k": 7}, mark={})
-        assert (len(w.track), w.track.has(new[0]), w.track.ghosts.n) == (64, True, 0)
-
-    run(2, rank)
 
 
-def test_ghosts_beyond_the_reserve() -> None:
-    def rank(comm: ThreadComm) -> None:
-        shards, es = begun(comm, 64)
-        shards.world.mark.create_many(shards.world.entities.create_many(90))
-        with pytest.raises(ghosts_package.CapacityError, match="MarkManager"):
-            shards.refresh(es, 1 - comm.rank)
-
-    run(2, rank)
-
-
-def test_pages_that_are_given_back_have_no_ghosts() -> None:
-    def rank(comm: ThreadComm) -> None:
-        shards, es = begun(comm, 5)
-        mark = shards.world.mark
-        shards.refresh(es, 1 - comm.rank)
-        mark.shrink_to_fit()
-        assert (mark.ghosts.n, mark.ghosts.k.tolist()) == (0, [])
-        shards.refresh()
-        assert mark.ghosts.n == 5
-
-    run(2, rank)
+@on_ranks(2)
+def test_pages_that_are_given_back_have_no_ghosts(comm: ThreadComm) -> None:
+    shards, es = begun(comm, 5)
+    mark = shards.world.mark
+    shards.refresh(es, 1 - comm.rank)
+    mark.shrink_to_fit()
+    assert (mark.ghosts.n, mark.ghosts.k.tolist()) == (0, [])
+    shards.refresh()
+    assert mark.ghosts.n == 5

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
+from inspect import signature
 from threading import Barrier
 from typing import Any
 
@@ -46,3 +48,18 @@ def run(size: int, rank: Callable[[ThreadComm], Any]) -> list[Any]:
     for error in sorted(failed, key=lambda it: type(it).__name__ == "BrokenBarrierError"):
         raise error
     return [future.result() for future in futures]
+
+
+def on_ranks(size: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Run a test on each of some ranks; it gets `comm`, then its fixtures."""
+
+    def decorated(rank: Callable[..., None]) -> Callable[..., None]:
+        @wraps(rank)
+        def test(**fixtures: Any) -> None:
+            run(size, lambda comm: rank(comm, **fixtures))
+
+        _, *others = signature(rank).parameters.values()
+        vars(test)["__signature__"] = signature(test).replace(parameters=others)
+        return test
+
+    return decorated
