@@ -12,7 +12,7 @@ from ecsgen.layout_text import remarks
 from ecsgen.model.programs import Cast, Constant, Operation, Program, walk
 from ecsgen.model.types import SCALARS, Type, promote
 from ecsgen.render.blocks.array_values import Constants, Layout, Value
-from tests.models.kernel_scalars import SCALARS as NUMPY
+from tests.judge.values import dtype_of
 from tests.support.world_package import load
 
 FIELDS = """\
@@ -41,8 +41,7 @@ def kernel(*steps: str) -> Program:
 
 @pytest.mark.parametrize(("left", "right"), list(itertools.product(list(SCALARS)[1:], repeat=2)))
 def test_promotion_is_numpys(left: str, right: str) -> None:
-    expected = np.result_type(NUMPY[left], NUMPY[right])
-    assert np.dtype(NUMPY[promote(left, right)]) == expected
+    assert dtype_of(promote(left, right)) == np.result_type(dtype_of(left), dtype_of(right))
 
 
 @pytest.mark.parametrize(

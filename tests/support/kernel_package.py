@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ecsgen.config import Backend
 from ecsgen.model import Component, Field, Kernel
 from ecsgen.model.columns import split_parts
-from tests.models.kernel_scalars import SCALARS as NUMPY
+from tests.judge.values import dtype_of
 from tests.models.kernel_texts import ENUM, FIELDS, kernel
 from tests.support.world_package import checked, load, world_package
 
@@ -85,13 +85,13 @@ def random_values(field: Field, shape: tuple[int, ...], random: np.random.Genera
     if field.type.target == "Mode":
         return random.integers(0, 3, shape)
     if scalar[0] in "iu":
-        limits = np.iinfo(NUMPY[scalar])
-        wild = random.integers(limits.min, limits.max, shape, NUMPY[scalar], endpoint=True)
-        tame: NDArray[Any] = random.integers(0, 5, shape).astype(NUMPY[scalar])
+        limits = np.iinfo(dtype_of(scalar))
+        wild = random.integers(limits.min, limits.max, shape, dtype_of(scalar), endpoint=True)
+        tame: NDArray[Any] = random.integers(0, 5, shape).astype(dtype_of(scalar))
         return np.where(random.random(shape) < 0.4, wild, tame)
     with np.errstate(all="ignore"):
-        special: NDArray[Any] = random.choice(np.array(SPECIAL), shape).astype(NUMPY[scalar])
-        tame = (random.standard_normal(shape) * 10).astype(NUMPY[scalar])
+        special: NDArray[Any] = random.choice(np.array(SPECIAL), shape).astype(dtype_of(scalar))
+        tame = (random.standard_normal(shape) * 10).astype(dtype_of(scalar))
     return np.where(random.random(shape) < 0.3, special, tame)
 
 
