@@ -45,7 +45,8 @@ class Fates(PlainFates):
         kept: Fates | None = vars(world.entities).get("_fates", {}).pop(kinds, None)
         indices = len(world.entities._handles)
         if kept is None or count > kept._room or indices != len(kept.gone):
-            return cls(world, count, *kinds)
+            more = 0 if kept is None else count // 2  # rows that become more do so again
+            return cls(world, count + more, *kinds)
         kept._begin(world)
         kept.tally.fill(0)
         return kept
@@ -291,24 +292,32 @@ def _take_out(
             gone[row >> 6] |= np.uint64(1) << np.uint64(row & 63)
             rows_of[entity & mask] = _NO_ROW
             kept -= 1
-    source = kept
-    for number in range((kept >> 6) + 1 if kept < n else 0):
+    if kept == n:
+        return int(n)
+    # without branches: which rows those are nobody can guess
+    holes, stays = np.empty(n - kept + 1, np.uint32), np.empty(n - kept + 1, np.uint32)
+    found, met = np.int64(0), np.int64(0)
+    for number in range((kept + 63) >> 6):
         word = gone[number]
-        for hole in range(number << 6, min((number + 1) << 6, kept) if word else 0):
-            if not word >> np.uint64(hole & 63) & np.uint64(1):
-                continue
-            while gone[source >> 6] >> np.uint64(source & 63) & np.uint64(1):
-                source += 1
-            rows_of[owners[source] & mask] = hole
-            for column in range(columns.shape[1]):
-                start, width = columns[0, column] * len(owners), columns[1, column]
-                come, go = start + source * width, start + hole * width
-                if width == 8:  # others by bytes: a call would count its arrays
-                    words[go >> 3] = words[come >> 3]
-                else:
-                    for k in range(width):
-                        cells[go + k] = cells[come + k]
-            source += 1
+        for bit in range(64 if word else 0):
+            holes[found] = (number << 6) + bit
+            found += np.int64(word >> np.uint64(bit) & np.uint64(1))
+    while found > 0 and holes[found - 1] >= kept:
+        found -= 1
+    for row in range(kept, n):
+        stays[met] = row
+        met += np.int64(~(gone[row >> 6] >> np.uint64(row & 63)) & np.uint64(1))
+    for k in range(found):
+        rows_of[owners[stays[k]] & mask] = holes[k]
+    for column in range(columns.shape[1]):
+        start, width = columns[0, column] * len(owners), columns[1, column]
+        for k in range(found):
+            come, go = start + stays[k] * width, start + holes[k] * width
+            if width == 8:  # others by bytes: a call would count its arrays
+                words[go >> 3] = words[come >> 3]
+            else:
+                for byte in range(width):
+                    cells[go + byte] = cells[come + byte]
     return int(kept)
 
 
