@@ -21,9 +21,7 @@ GROUPS = (
         Mutant("the retired are not counted", r"self\._n_retired \+= .*"),
         Mutant("an index is reused too early", r"free\.count > MIN_FREE", "free.count >= MIN_FREE"),
         Mutant(
-            "many reuse indices too late",
-            r"self\._free\.count - self\._LAYOUT\.MIN_FREE",
-            "self._free.count - self._LAYOUT.MIN_FREE - 1",
+            "many reuse indices too late", r"self\._LAYOUT\.MIN_FREE", "self._LAYOUT.MIN_FREE - 1"
         ),
         Mutant(
             "many reuse all indices first",
@@ -52,9 +50,7 @@ GROUPS = (
         Mutant("others' indices are taken back", r" and index == self\._n_used - 1:", ":"),
         Mutant("saving loses the retired", r"self\._n_retired = n_retired"),
         Mutant("saving loses free indices", r"self\._free\.push_many\(free\)"),
-        Mutant(
-            "handles of other bits are loaded", r'if state\["bits"\] != self\._bits:', "if False:"
-        ),
+        Mutant("handles of other bits are loaded", r'state\["bits"\] != self\._bits:', "False:"),
     ),
     module(
         "_runtime/living.py",
@@ -62,11 +58,7 @@ GROUPS = (
         Mutant("a used-up index is used again", r">= LAST_GENERATION", "> LAST_GENERATION"),
         Mutant("a used-up index stays alive", r"self\._cells\[index\] = index \^ 1"),
         Mutant("a freed index is lost", r"self\._free\.push\(index\)"),
-        Mutant(
-            "a generation is skipped",
-            r"\(e \+ ONE_GENERATION\) \^ 1",
-            "(e + 2 * ONE_GENERATION) ^ 1",
-        ),
+        Mutant("a generation is skipped", r"\(e \+ ONE_GENERATION\)", "(e + 2 * ONE_GENERATION)"),
         Mutant("a few may be dead", r"if index >= count or .*", "if False:"),
         Mutant("null is alive at first", r"handles\[0\] = self\._LAYOUT.*"),
         Mutant("the living are every other one", r"alive\[::2\] \^= True"),
@@ -75,19 +67,9 @@ GROUPS = (
         Mutant("queued indices take no memory", r" \+ self\._free\.nbytes", ""),
         Mutant("the dead among many are accepted", r"if not alive\.all\(\):", "if False:"),
         Mutant("the retired count as living", r" - self\._n_retired", ""),
-        Mutant(
-            "the queue is short for one", r"if count > self\._mask:", "if count > self._mask + 1:"
-        ),
-        Mutant(
-            "the queue is short for many",
-            r"if count > self\._mask \+ 1:",
-            "if count > self._mask + 2:",
-        ),
-        Mutant(
-            "the queue forgets its beginning",
-            r"\(self\._head \+ count\) & self\._mask",
-            "count & self._mask",
-        ),
+        Mutant("the queue is short for one", r"count > self\._mask:", "count > self._mask + 1:"),
+        Mutant("the queue is short for many", r"> self\._mask \+ 1:", "> self._mask + 2:"),
+        Mutant("the queue forgets its beginning", r"\(self\._head \+ count\) &", "count &"),
         Mutant("many do not go around the end", r"\] = indices\[room:\]", "] = indices[:0]"),
         Mutant("the first are not all", r"indices\[len\(front\) :\] = .*"),
         Mutant("growing loses what waits", r"_fill\(cells, self\._head.*\)"),
@@ -101,9 +83,7 @@ GROUPS = (
             "held[start : start + n] = True",
         ),
         Mutant("a run is told by its ends", r" and np\.array_equal\(.*\)", ""),
-        Mutant(
-            "few repeats are not seen", r"\(ascending\[1:\] != ascending\[:-1\]\)\.all\(\)", "True"
-        ),
+        Mutant("few repeats are not seen", r"\(ascending\[.*\]\)\.all\(\)", "True"),
         Mutant("repeats are not seen", r"int\(np\.count_nonzero\(seen\)\) == k", "True"),
     ),
 )

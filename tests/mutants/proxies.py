@@ -50,9 +50,7 @@ GROUPS = (
         Mutant("two rows of one", r"if len\(given\) > 1 and", "if False and"),
         Mutant("values are not checked first", r"holders\[kind\]\._check_row\(row\)"),
         Mutant(
-            "a second instance is added",
-            r"if not holder\._IS_LIST and holder\.has\(entity\):",
-            "if False:",
+            "a second instance is added", r"not holder\._IS_LIST and holder\.has\(entity\)", "False"
         ),
         Mutant("dead entities are in the world", r"and self\.entities\.alive\(.*\)", ""),
         Mutant("any class is a component", r"if holder is None:", "if False:"),

@@ -28,16 +28,8 @@ GROUPS = (
             "self._tell_and_destroy(row)",
         ),
         Mutant("it is not locked meanwhile", r"self\._lock\(ref\(hold\)\)"),
-        Mutant(
-            "callbacks are not kept",
-            r"return self\._released\.add\(callback\)",
-            "return Callbacks[RowArray]().add(callback)",
-        ),
-        Mutant(
-            "callbacks change what goes",
-            r"shown = rows\.copy\(\).*\n.*writeable = False",
-            "shown = rows",
-        ),
+        Mutant("callbacks are not kept", r"self\._released\.add", "Callbacks[RowArray]().add"),
+        Mutant("callbacks change what goes", r"= rows\.copy\(\).*\n.*writeable = False", "= rows"),
         Mutant("rows shown can be overwritten", r"shown\.flags\.writeable = False"),
         Mutant("the rows that go become read-only", r"rows\.copy\(\)", "rows[:]; rows = shown"),
         Mutant("rows are shown to nobody", r"self\._dispatch\.tell\(.*\)"),

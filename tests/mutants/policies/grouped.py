@@ -23,17 +23,9 @@ GROUPS = (
         "_runtime/policies/groups.py",
         MEMBERS,
         Mutant("mates do not let many leave", r"leave\(\)$"),
-        Mutant(
-            "mates let go whom they do not know",
-            r"leaving = gone\[: gone\.searchsorted\(bound\)\]",
-            "leaving = gone",
-        ),
+        Mutant("mates let go whom they do not know", r"gone\[: gone\.searchsorted\(.*\)\]", "gone"),
         Mutant("the group stays when rows go", r"self\.data\._n_grouped = bound$"),
-        Mutant(
-            "holes of the group are filled from behind it",
-            r"fill_parts\(gone, data\._n_grouped, data\._n\)",
-            "fill_parts(gone, data._n, data._n)",
-        ),
+        Mutant("holes of the group are filled from behind it", r"data\._n_grouped,", "data._n,"),
         Mutant("the group does not count who enters", r"data\._n_grouped = last \+ 1"),
         Mutant(
             "the group does not count the many who enter", r"(?:self\.)?data\._n_grouped \+= .*"
@@ -61,9 +53,7 @@ GROUPS = (
             r"Remap\(src, dst, data\._n \+ len\(rows\)\)\(rows\)",
             "rows",
         ),
-        Mutant(
-            "the first rows join", r"joined_at\(rows\[chosen\], ", "joined_at(rows[: len(chosen)], "
-        ),
+        Mutant("the first rows join", r"rows\[chosen\], ", "rows[: len(chosen)], "),
         Mutant("all new rows join", r"^( +)len\(chosen\),$", r"\1len(rows),"),
         Mutant(
             "many stay where they are",

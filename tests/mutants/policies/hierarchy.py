@@ -26,12 +26,8 @@ GROUPS = (
     module(
         "_runtime/policies/hierarchy.py",
         KIN,
-        Mutant(
-            "children are not told that their parent moved", r"self\._tell_children\(src, dst\)"
-        ),
-        Mutant(
-            "many children are not told that their parent moved", r"column\[column == src\] = dst"
-        ),
+        Mutant("children are not told that their parent moved", r"self\._tell_children\(.*\)"),
+        Mutant("many children are not told that their parent moved", r"column\[.*\] = dst"),
         Mutant("a link is not set", r"(?:nexts|previous|firsts)\[.+\] = .+"),
         Mutant(
             "a row that gets another parent stays among its siblings",
@@ -44,9 +40,7 @@ GROUPS = (
             r"nexts[first] = row\n\1previous[row] = first\n\2previous[first] = row",
         ),
         Mutant(
-            "cycles through descendants are not seen",
-            r"parent == row or \(not is_leaf and is_below\(parents, parent, row\)\)",
-            "parent == row",
+            "cycles through descendants are not seen", r"parent == row or \(.*\)\)", "parent == row"
         ),
         Mutant("bulk cycles are not seen", r"if culprit != NIL:", "if culprit == -1:"),
         Mutant(
@@ -99,11 +93,7 @@ GROUPS = (
             r"\[\(links\.parents, children, parents\)\]",
             "[(links.parents, children[:1], parents[:1])]",
         ),
-        Mutant(
-            "rows that go stay among their siblings",
-            r"^ +\*_left_parents\(links, chains, left\),\n",
-            "",
-        ),
+        Mutant("rows that go stay among their siblings", r"^ +\*_left_parents\(.*\),\n", ""),
         Mutant("moved first children are not known", r"^ +\(links\.first, parents.*\),\n", ""),
         Mutant("moved last children are not known", r"^ +\(links\.previous, heads.*\),\n", ""),
         Mutant(
@@ -113,9 +103,7 @@ GROUPS = (
             "children are not told that their parents move", r"^ +\*_children_told\(.*\),\n", ""
         ),
         Mutant(
-            "parents that move are told in their old places",
-            r"\(links\.first, chains\.moved\(owners\), heads\)",
-            "(links.first, owners, heads)",
+            "parents that move are told in their old places", r"chains\.moved\(owners\),", "owners,"
         ),
         Mutant(
             "rows stay with their former parents",
@@ -123,9 +111,7 @@ GROUPS = (
             "writes = []",
         ),
         Mutant("first children are not known", r", \(links\.first, owners\[alone\], .*\)\]", "]"),
-        Mutant(
-            "children join those that leave", r"heads = chains\.after\(before\)", "heads = before"
-        ),
+        Mutant("children join those that leave", r"= chains\.after\(before\)", "= before"),
         Mutant("children do not join others", r"writes \+= joined\(.*\)"),
         Mutant("rows become no roots", r"writes \+= roots\(links, rows\[rooted\]\)"),
         Mutant("depths are those of parents", r"depth \+= depth\.take\(up\)"),
@@ -135,11 +121,7 @@ GROUPS = (
     module(
         "_runtime/policies/packed.py",
         KIN,
-        Mutant(
-            "families are not told of a sort",
-            r"moves = self\._plan_moves\(src, dst\)",
-            "moves = ()",
-        ),
+        Mutant("families are not told of a sort", r"= self\._plan_moves\(src, dst\)", "= ()"),
     ),
     managers(
         "owned_children",
@@ -150,11 +132,7 @@ GROUPS = (
         "_runtime/policies/hierarchy.py",
         OWNED_KIN,
         Mutant("any number is a parent", r"if 0 <= number < self\.data\._n:", "if True:"),
-        Mutant(
-            "parents are not followed",
-            r"return planned \+ followed\.planned\(.*\)",
-            "return planned",
-        ),
+        Mutant("parents are not followed", r"planned \+ followed\.planned\(.*\)", "planned"),
         Mutant("who made room is its own child", r"if above == row:", "if False:"),
         Mutant("no change is counted", r"data\._version \+= 1"),
         Mutant("parents that go are taken", r"if len\(lost\):", "if False:"),
@@ -200,10 +178,7 @@ GROUPS = (
     ),
     managers(
         "orphans_destroy",
-        Mutant(
-            "a row goes without its descendants",
-            r"return self\._destroy_rows\(np\.array\(\[row\]\)\)",
-        ),
+        Mutant("a row goes without its descendants", r"return self\._destroy_rows\(.*\)\)"),
     ),
     module(
         "_runtime/policies/hierarchy.py",
@@ -218,11 +193,7 @@ GROUPS = (
             r"^            return np\.sort\(",
             "            return np.sort(rows) if len(found) > 2 else np.sort(",
         ),
-        Mutant(
-            "rows that go already send their children again",
-            r"here\[~among\(here, rows, n\)\]",
-            "here",
-        ),
+        Mutant("rows that go already send their children again", r"here\[~among\(.*\)\]", "here"),
     ),
     managers(
         "orphans_die",

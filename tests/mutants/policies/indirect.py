@@ -64,19 +64,13 @@ GROUPS = (
         Mutant("a cold row has its predecessor's values", r"cold\._reset\(place\)"),
         Mutant("there is no room for a cold row", r"cold\._make_room\(1, borrowed\)"),
         Mutant("there is no room for cold rows", r"cold\._make_room\(wanted, .*"),
-        Mutant(
-            "it grows a cold row too late",
-            r"needed > self\._allocated",
-            "needed - 1 > self._allocated",
-        ),
+        Mutant("it grows a cold row too late", r"> self\._allocated", "- 1 > self._allocated"),
         Mutant("saving loses cold rows", r'"cold": self\._cold', ""),
         Mutant("cold rows take no memory", r" \+ self\._cold\._nbytes\(\)", ""),
         Mutant("shrinking spares cold rows", r"self\._cold\._shrink\(\)"),
         Mutant("views of cold rows are written over", r"copied_if_view\(cells, buffer\)", "cells"),
         Mutant("owners of cold rows can be overwritten", r"read_only(\(.*\))", r"\1"),
-        Mutant(
-            "rows are told of cold rows they lack", r"held = places != NIL", "held = places >= 0"
-        ),
+        Mutant("rows are told of cold rows they lack", "= places != NIL", "= places >= 0"),
         Mutant(
             "only the first field decides",
             r"mask \|= other",

@@ -37,11 +37,7 @@ GROUPS = (
         TESTS,
         Mutant("all are heard", r"rows = np\.where\(heard, rows, NIL\)"),
         Mutant("all that was put is heard", r"rows\[~heard\] = NIL"),
-        Mutant(
-            "no message waits",
-            r"self\._held\.append\(\(rows\.copy\(\), values\.copy\(\)\)\)",
-            "self._deliver(rows, values)",
-        ),
+        Mutant("no message waits", r"self\._held\.append\(.*\)\)\)", "self._deliver(rows, values)"),
         Mutant("what waits is overwritten", r"values\.copy\(\)\)\)", "values))"),
         Mutant("none is lost", r"if not sent\.all\(\):", "if False:"),
         Mutant("or is and", r"cells\[rows\[given\]\] = True", "cells[rows[~given]] = False"),
@@ -81,8 +77,6 @@ GROUPS = (
             r"manager\._first_rows\(\)$",
             "np.arange(manager.data._n)",
         ),
-        Mutant(
-            "rows are counted", r"rows\[alive\]\.tolist\(\), strict", "range(alive.sum()), strict"
-        ),
+        Mutant("rows are counted", r"rows\[alive\]\.tolist\(\),", "range(alive.sum()),"),
     ),
 )

@@ -6,11 +6,7 @@ GROUPS = (
     managers(
         "sparse",
         Mutant("the map is not told", r"self\._sparse(?:_cells)?\[.*\] = .*"),
-        Mutant(
-            "the dead stay",
-            r"if _found != NIL and data\._entity_cells\[_found\] != entity:",
-            "if False:",
-        ),
+        Mutant("the dead stay", r"_found != NIL and data\._entity_cells\[.*\] != entity", "False"),
         Mutant("the map does not grow", r"if _map is not None:", "if False:"),
     ),
     module(
@@ -20,11 +16,7 @@ GROUPS = (
         Mutant("the owner is not checked", r" or self\.data\._entity_cells\[row\] != entity:", ":"),
         Mutant("the dead among many stay", r"if len\(dead\) else NO_ROWS", "if False else NO_ROWS"),
         Mutant("the dead stay", r"self\._destroy_rows\(self\._rows_with\(row\)\)"),
-        Mutant(
-            "the map is too short for many",
-            r"highest >= len\(self\._sparse\)",
-            "highest > len(self._sparse)",
-        ),
+        Mutant("the map is too short for many", r">= len\(self\._sparse\)", "> len(self._sparse)"),
         Mutant(
             "the highest index is cut off", r"(size = whole_rows\(max\(self\._span\(\))", r"\1 - 64"
         ),
@@ -33,11 +25,7 @@ GROUPS = (
         Mutant("saving loses the map", r"self\._set_map\(saved\)", "self._set_map(sparse_map(64))"),
         Mutant("rows are lost when the map grows", r"new\[: len\(old\)\] = old"),
         Mutant("a map grows too little", r"index \+ 1\)\)", "index))"),
-        Mutant(
-            "the living have to go",
-            r"np\.unique\(found\[found != entities\[used\]\]\)",
-            "np.unique(found)",
-        ),
+        Mutant("the living have to go", r"found\[found != entities\[used\]\]", "found"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant(
             "an index behind the map is an error",
@@ -52,11 +40,7 @@ GROUPS = (
     module(
         "_runtime/policies/maps.py",
         ("test_footprint.py",),
-        Mutant(
-            "many find no room in a ring",
-            r"return self\._too_many\(len\(entities\), gone\)",
-            "return gone",
-        ),
+        Mutant("many find no room in a ring", r"self\._too_many\(len\(entities\), gone\)", "gone"),
     ),
     managers(
         "hash",
@@ -79,11 +63,7 @@ GROUPS = (
             "saving loses the map", r"(self\._rows = \{\}\n +)self\._enter_firsts\(\)", r"\1pass"
         ),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
-        Mutant(
-            "who has none loses one",
-            r"return 0 if row == NIL else self\._destroy",
-            "return self._destroy",
-        ),
+        Mutant("who has none loses one", r"0 if row == NIL else self\._destroy", "self._destroy"),
         Mutant(
             "what is no handle has no row",
             r"if type\(entity\) is not int:(?=\n.*\n.*self\._rows)",
@@ -100,11 +80,7 @@ GROUPS = (
         Mutant("the dead stay in place", r"if _owner != NULL_ENTITY:", "if False:"),
         Mutant("the end does not grow", r"data\._n = row \+ 1$", "data._n = row"),
         Mutant("the end moves back", r"if row >= data\._n:", "if True:"),
-        Mutant(
-            "a full buffer does not count as full",
-            r"row >= data\._allocated",
-            "row > data._allocated",
-        ),
+        Mutant("a full buffer does not count as full", r">= data\._allocated", "> data._allocated"),
         Mutant(
             "holes are taken for rows", rf" and data\._entity_cells\[row\]\):{CHECKED_AGAIN}", "):"
         ),
@@ -113,19 +89,11 @@ GROUPS = (
         "_runtime/policies/direct.py",
         ("test_transform.py", "test_tile.py"),
         Mutant("the dead stay in place of many", r"return np\.sort\(dead\)", "return NO_ROWS"),
-        Mutant(
-            "the highest index has no room",
-            r"needed > data\._allocated",
-            "needed > data._allocated + 1",
-        ),
+        Mutant("the highest index has no room", r"> data\._allocated", "> data._allocated + 1"),
         Mutant("other owners are found", r"data\._entity_cells\[row\] == entity and ", ""),
         Mutant("no entity is found in holes", r" and entity:", ":"),
         Mutant("holes are taken for rows", r" and data\._entity_cells\[row\]\):", "):"),
-        Mutant(
-            "holes among many are taken for rows",
-            r"if np\.logical_or\.reduce\(holes\):",
-            "if False:",
-        ),
+        Mutant("holes among many are taken for rows", r"np\.logical_or\.reduce\(holes\)", "False"),
         Mutant("rows are taken as given", r"rows_in_use\(rows, .*\)", "np.asarray(rows, np.intp)"),
         Mutant("the last owner is missed", r"int\((\w+)\[-1\]\) \+ 1", r"int(\1[-1])"),
         Mutant("clearing spares the last row", r"(def _used_rows.*\n +return .*)$", r"\1[:-1]"),
@@ -141,11 +109,7 @@ GROUPS = (
             "[: max(row - NEAR - 1, 0)]",
         ),
         Mutant("steps of the search leave rows out", r"start \+ 1 - SCAN", "start + 2 - SCAN"),
-        Mutant(
-            "the only one left is forgotten",
-            r"len\(gone\) == data\._count:",
-            "len(gone) >= data._count - 1:",
-        ),
+        Mutant("the only one left is forgotten", r"== data\._count:", ">= data._count - 1:"),
         Mutant(
             "the last row is taken for one that goes",
             r"if gone\.item\(-1\) < data\._n - 1:",
@@ -156,10 +120,7 @@ GROUPS = (
             r"left\[-1\] == end - 1",
             "left[-1] <= end - 1",
         ),
-        Mutant(
-            "rows that go are found as the last owner",
-            r"owners\[gone\[: gone\.searchsorted\(end\)\]\] = NULL_ENTITY",
-        ),
+        Mutant("rows that go are found as the last owner", r"owners\[gone\[.*\]\] = NULL_ENTITY"),
         Mutant(
             "a new index among many makes all new", r"entities\)\.min\(\) >=", "entities).max() >="
         ),
@@ -171,11 +132,7 @@ GROUPS = (
         ("test_transform.py", "test_tile.py"),
         Mutant("repeated entities are accepted", r"first_repeated\(.*\)"),
         Mutant("second instances of many are accepted", r"first_present\(.*\)"),
-        Mutant(
-            "a repeated entity is removed twice",
-            r"return np\.unique\(rows\) if .* else rows",
-            "return rows",
-        ),
+        Mutant("a repeated entity is removed twice", r"np\.unique\(rows\) if .* else rows", "rows"),
     ),
     managers("one", Mutant("a second instance is accepted", r"raise self\._duplicate\(.*\)")),
     module(
@@ -183,15 +140,9 @@ GROUPS = (
         ("test_point_mass.py", "test_particle.py"),
         Mutant("repeated entities are accepted", r"first_repeated\(.*\)"),
         Mutant("second instances of many are accepted", r"first_present\(.*\)"),
+        Mutant("a repeated entity is removed twice", r"np\.unique\(rows\) if .* else rows", "rows"),
         Mutant(
-            "a repeated entity is removed twice",
-            r"return np\.unique\(rows\) if .* else rows",
-            "return rows",
-        ),
-        Mutant(
-            "who is new is looked for, who is not is let in",
-            r"and not self\._are_new\(",
-            "and self._are_new(",
+            "who is new is looked for, who is not is let in", r"not self\._are_new", "self._are_new"
         ),
     ),
 )

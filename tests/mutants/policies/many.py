@@ -78,9 +78,7 @@ GROUPS = (
     module(
         "_runtime/policies/packed.py",
         LISTS,
-        Mutant(
-            "lists are not told of a sort", r"moves = self\._plan_moves\(src, dst\)", "moves = ()"
-        ),
+        Mutant("lists are not told of a sort", r"= self\._plan_moves\(src, dst\)", "= ()"),
     ),
     module(
         "_runtime/placement.py",

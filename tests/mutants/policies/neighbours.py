@@ -38,14 +38,10 @@ GROUPS = (
     module(
         "_runtime/spaces/search.py",
         SPACED,
-        Mutant(
-            "all cells are in reach", r"near = square <= self\._reach", "near = square <= np.inf"
-        ),
+        Mutant("all cells are in reach", r"= square <= self\._reach", "= square <= np.inf"),
         Mutant("the rim is out of reach", r"square <= self\._reach", "square < self._reach"),
         Mutant("nobody is lost", r"places, otherwise\)\.astype", "places, 0).astype"),
-        Mutant(
-            "points come as cells do", r"starts\[self\.asking\] - ", "counts.cumsum() - counts - "
-        ),
+        Mutant("points come as cells do", r"starts\[self\.asking\] ", "counts.cumsum() - counts "),
     ),
     module(
         "_runtime/spaces/search.py",
@@ -54,11 +50,7 @@ GROUPS = (
         Mutant("integers are added before", r"total\[1:\]\)", "total[:-1])"),
         Mutant("a mean is a sum", r"\(given\) / self\.counts", "(given)"),
         Mutant("of none it is 0", r'np\.nan if out\.dtype\.kind == "f" else 0', "0"),
-        Mutant(
-            "the farthest is the nearest",
-            r"np\.minimum\.reduceat\(self\.square",
-            "np.maximum.reduceat(self.square",
-        ),
+        Mutant("the farthest is the nearest", r"np\.minimum\.reduceat", "np.maximum.reduceat"),
         Mutant("the square is the distance", r"np\.sqrt\(self\.square\)", "self.square"),
         Mutant("values of the first are spread", r"take\(self\.who, ", "take(0 * self.who, "),
         Mutant(
@@ -113,9 +105,7 @@ GROUPS = (
         Mutant("the unseen are there at first", r"np\.where\(is_seen, places, np\.nan\)", "places"),
         Mutant("members are known by their rows", r"= np\.arange\(len\(members\)\)$", "= members"),
         Mutant("whoever moves is a member", r", -1, np\.int64\)", ", 0)"),
-        Mutant(
-            "who asks is asked", r"met = asking if members is None else members", "met = asking"
-        ),
+        Mutant("who asks is asked", "met = asking if members is None else members", "met = asking"),
         Mutant(
             "entities ask their own rows",
             r"= owners\[asking\], owners\[members\]",

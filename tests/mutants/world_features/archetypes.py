@@ -53,9 +53,7 @@ GROUPS = (
         Mutant("archetypes: an object is kept", r"chunk\._columns\[column\]\[row\] = None"),
         Mutant("archetypes: objects are kept", r"chunk\._columns\[column\]\[rows\] = None"),
         Mutant(
-            "archetypes: empty chunks are lost",
-            r"self\._pool\.give\(self\.chunks\.pop\(\)\)",
-            "self.chunks.pop()",
+            "archetypes: empty chunks are lost", r"self\._pool\.give\(.*\)\)", "self.chunks.pop()"
         ),
         Mutant("archetypes: holes stay", r"(in cut\.targets:\n +)chunk\._items.*", r"\1pass"),
         Mutant(
@@ -70,16 +68,8 @@ GROUPS = (
             r"if chunk\._layout is not layout:",
             "if False:",
         ),
-        Mutant(
-            "archetypes: columns overlap",
-            r"offset \+= _whole_lines\(capacity \* column\.nbytes\)",
-            "offset += 64",
-        ),
-        Mutant(
-            "archetypes: columns start anywhere",
-            r"return -\(-nbytes // CACHE_LINE\) \* CACHE_LINE",
-            "return nbytes",
-        ),
+        Mutant("archetypes: columns overlap", r"_whole_lines\(capacity \* column\.nbytes\)", "64"),
+        Mutant("archetypes: columns start anywhere", r"-\(.*\) \* CACHE_LINE", "nbytes"),
     ),
     module(
         "_runtime/archetypes/table.py",
@@ -100,36 +90,24 @@ GROUPS = (
             r"places = self\.places\.get_many\(entities\)(?=\n +moves)",
         ),
         Mutant("archetypes: clearing spares the last", r"np\.arange\(a\.n\)", "np.arange(a.n - 1)"),
-        Mutant(
-            "archetypes: new values are written to all",
-            r"self\._write\(target, start, columns\)",
-            "self._write(target, 0, columns)",
-        ),
+        Mutant("archetypes: new values are written to all", "target, start,", "target, 0,"),
         Mutant("archetypes: a row loses the rest", r"chunk\._cells\[there\]\[row\] = .*"),
         Mutant("archetypes: `any` is ignored", r"\(not any or ", "(True or "),
         Mutant("archetypes: `none` is ignored", r"and not archetype\.layout\.bits & none", ""),
-        Mutant(
-            "archetypes: values go to others",
-            r"append\(values\[which\] if each",
-            "append(values if each",
-        ),
+        Mutant("archetypes: values go to others", r"values\[which\] if each", "values if each"),
         Mutant(
             "archetypes: stale handles find a row", r"self\._owner_cells\[index\] == entity", "True"
         ),
         Mutant("archetypes: stale handles find rows", r"np\.putmask\(places, others, .*\)"),
         Mutant(
-            "archetypes: positions do not ascend",
-            r"order = places\.argsort\(\)",
-            "order = np.arange(len(places))",
+            "archetypes: positions do not ascend", r"places\.argsort\(\)", "np.arange(len(places))"
         ),
         Mutant("archetypes: columns are not loaded", r"archetype\.write\(column, 0, values\)"),
     ),
     module(
         "_runtime/archetypes/store.py",
         ("test_archetypes.py",),
-        Mutant(
-            "archetypes: a change is not noticed", r"if self\._version != version:", "if False:"
-        ),
+        Mutant("archetypes: a change is not noticed", r"if self\._version != version", "if False"),
         Mutant("archetypes: a lock is not asked for", r"self\._refuse_locked\(\)$"),
         Mutant(
             "archetypes: the dead keep their rows",
@@ -137,17 +115,12 @@ GROUPS = (
             "self._drop_many, entities[:0])",
         ),
         Mutant("archetypes: a change is not counted", r"self\._version \+= 1$"),
-        Mutant(
-            "archetypes: repeats are accepted", r"lacking\[first_repeat\(entities\) :\].* = True"
-        ),
+        Mutant("archetypes: repeats are accepted", r"lacking\[first_repeat\(.*\) :\].* = True"),
         Mutant(
             "archetypes: views are not copied",
             r"array if array\.base is None else array\.copy\(\)",
             "array",
         ),
-        Mutant(
-            "archetypes: a failing creation leaves entities",
-            r"undo_creation\(living, \(self,\), entities\)",
-        ),
+        Mutant("archetypes: a failing creation leaves entities", r"undo_creation\(living, \(.*\)"),
     ),
 )

@@ -17,9 +17,7 @@ GROUPS = (
     world(
         "records_numba",
         Mutant(  # of which rows are kept, new memory often has what the call before found
-            "the first row is left out",
-            r"for i in range\(size\):(?!\n +kept)",
-            "for i in range(1, size):",
+            "the first row is left out", r"in range\(size\):(?!\n +kept)", "in range(1, size):"
         ),
         Mutant("all rows are added", r"(\+= .*) if .* else (0\.0|np\.uint64\(0\))$", r"\1"),
         Mutant("rows do not count", r"found\d? \+= 1$"),
@@ -43,11 +41,7 @@ GROUPS = (
         ),
         Mutant("the mean is of one row more", r"total / n if n", "total / (n + 1) if n"),
         Mutant("the variance", r"return sqrt\((in_order\(apart \* apart\) / n)\)", r"return \1"),
-        Mutant(
-            "places begin with 0",
-            r"np\.arange\(1\.0, len\(ranked\) \+ 1\)",
-            "np.arange(len(ranked))",
-        ),
+        Mutant("places begin with 0", r"1\.0, len\(ranked\) \+ 1", "len(ranked)"),
         Mutant("values are not in order", r"sums\(np\.sort\(values\)\)", "sums(values)"),
         Mutant("as of a sample", r"apart \* apart\) / n\)", "apart * apart) / (n - 1))"),
     ),
