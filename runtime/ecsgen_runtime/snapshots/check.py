@@ -32,11 +32,15 @@ if TYPE_CHECKING:
 
 def check_owned(rows: CheckedRows, known: SavedEntities) -> None:
     """Refuse rows whose owners cannot be, or cannot find them; O(n), chains O(n log length)."""
-    if rows.component["lookup"] == "direct":
-        _check_direct(rows, known)
+    owners: EntityArray = rows.column("entity")
+    is_direct = rows.component["lookup"] == "direct"
+    if is_direct:
+        _check_direct(rows, known, owners)
+    # where rows go as soon as their entities die, all owners live
+    living = rows.component["destroy"] == "callback"
+    known.check_owners(f"{rows.module}.entity", living, may_be_holes=is_direct)
+    if is_direct:
         return
-    owners = rows.column("entity")
-    known.check_owners(f"{rows.module}.entity", owners, is_followed(rows))
     firsts: RowArray | None = None
     if rows.component["instances"] == "many":
         firsts = check_chains(rows, "next", "previous", owners)
@@ -50,14 +54,8 @@ def check_owned(rows: CheckedRows, known: SavedEntities) -> None:
             rows.refuse(f"entity {int(owners[at]):#x} is there twice", "entity", row)
 
 
-def is_followed(rows: CheckedRows) -> bool:
-    """Return whether rows go as soon as their entities die, so that all owners live."""
-    return bool(rows.component["destroy"] == "callback")
-
-
-def _check_direct(rows: CheckedRows, known: SavedEntities) -> None:
+def _check_direct(rows: CheckedRows, known: SavedEntities, owners: EntityArray) -> None:
     """Refuse rows that are not their owners' indices; those without an owner are holes."""
-    owners: EntityArray = rows.column("entity")
     n = rows.n
     present = np.flatnonzero(owners)
     count = rows.numbers.get("count", len(present))
@@ -65,16 +63,8 @@ def _check_direct(rows: CheckedRows, known: SavedEntities) -> None:
         rows.refuse(f"{len(present)} rows have owners, not {count}", "entity")
     if n and (not len(present) or int(present[-1]) != n - 1):
         rows.refuse("the last row has no owner", "entity", n - 1)
-    misplaced = known.indices(owners[present]) != present
-    if misplaced.any():
-        row = int(present[misplaced.argmax()])
-        rows.refuse(f"entity {int(owners[row]):#x} has another row", "entity", row)
-    if len(present) == n:
-        known.check_owners(f"{rows.module}.entity", owners, is_followed(rows))
-        return
-    # a hole counts as whoever is at the row of the first owner
-    owners = np.where(owners, owners, owners[present[0]])
-    known.check_owners(f"{rows.module}.entity", owners, is_followed(rows))
+    misplaced = (known.indices(owners) != np.arange(n)) & (owners != 0)
+    rows.refuse_first(misplaced, "entity {cell:#x} has another row", "entity")
 
 
 def _check_map(
@@ -94,12 +84,10 @@ def _check_map(
     if other.any():
         at = int(other.argmax())
         rows.refuse(f"the row of this index is {wanted[at]}", "_map", int(indices[at]))
-    if int(np.count_nonzero(places != NIL)) != count:
-        left = places.copy()
-        left[indices] = NIL
-        rows.refuse(
-            "no row has an owner of this index", "_map", int((left != NIL).argmax())
-        )
+    is_left = places != NIL
+    if int(np.count_nonzero(is_left)) != count:
+        is_left[indices] = False
+        rows.refuse_first(is_left, "no row has an owner of this index", "_map")
 
 
 # --- Components in chunks, in a snapshot: each owner lives, and has one row in all
@@ -110,7 +98,7 @@ def check_chunked(saved: Saved, known: SavedEntities) -> None:
     """Refuse owners that are dead, or there twice; O(n)."""
     tensor = "archetypes.entity"
     owners = saved.arrays[tensor]
-    known.check_owners(tensor, owners, living=True)
+    known.check_owners(tensor, living=True, may_be_holes=False)
     if not all_different(known.indices(owners), len(known)):
         row = first_repeat(owners)
         saved.refuse(f"entity {int(owners[row]):#x} is there twice", tensor, row)
@@ -143,15 +131,13 @@ def check_group(
     owners: EntityArray = first.column("entity")
     for member in others:
         other = member.column("entity")[:n] != owners[:n]
-        if other.any():
-            row = int(other.argmax())
-            member.refuse(f"not in step with {first.module} in {name}", "entity", row)
+        why = f"not in step with {first.module} in {name}"
+        member.refuse_first(other, why, "entity")
     outside: EntityArray = min((m.column("entity")[n:] for m in members), key=len)
     for member in members:
         outside = _among(outside, member.column("entity")[n:], known)
-    if len(outside):
-        row = int((owners == outside[0]).argmax())
-        first.refuse(f"has all of {name}, but is not in it", "entity", row)
+    why = f"has all of {name}, but is not in it"
+    first.refuse_first(np.isin(owners, outside[:1]), why, "entity")
 
 
 def _among(

@@ -219,9 +219,7 @@ def check_lengths(saved: Saved, tensor: str) -> None:
     """Refuse lengths of encoded objects that do not make up their bytes; O(n)."""
     lengths, size = saved.arrays[tensor + LENGTHS], len(saved.arrays[tensor])
     wrong = (lengths < NOTHING) | (lengths > size)
-    if wrong.any():
-        cell = int(wrong.argmax())
-        saved.refuse(f"{lengths[cell]} of {size} bytes", tensor + LENGTHS, cell)
+    saved.refuse_first(wrong, f"{{cell}} of {size} bytes", tensor + LENGTHS)
     some = lengths[lengths > 0]
     # floats first: so many of such lengths may be more than 64 bits hold
     total = float(some.sum(dtype=np.float64))
@@ -265,6 +263,10 @@ class CheckedRows:
         """Raise SnapshotError that names a cell."""
         self.saved.refuse(why, f"{self.module}.{column}", cell)
 
+    def refuse_first(self, wrong: Mask, why: str, column: str, start: int = 0) -> None:
+        """Do so for the first cell from `start` on that is wrong, if any is."""
+        self.saved.refuse_first(wrong, why, f"{self.module}.{column}", start)
+
 
 def cell_blocks(count: int) -> Iterator[slice]:
     """Yield slices that make up `count` cells."""
@@ -272,15 +274,10 @@ def cell_blocks(count: int) -> Iterator[slice]:
         yield slice(start, min(start + _CELLS, count))
 
 
-def refuse_wrong(
-    saved: Saved, tensor: str, count: int, wrong: Wrong, why: Callable[[int], str]
-) -> None:
-    """Refuse the first of `count` cells of a tensor that is wrong; O(count)."""
-    for block in cell_blocks(count):
-        mask = wrong(block)
-        if mask.any():
-            cell = block.start + int(mask.argmax())
-            saved.refuse(why(cell), tensor, cell)
+def refuse_wrong(saved: Saved, tensor: str, wrong: Wrong, why: str) -> None:
+    """Refuse the first cell of a tensor that is wrong; O(cells)."""
+    for block in cell_blocks(len(saved.arrays[tensor])):
+        saved.refuse_first(wrong(block), why, tensor, block.start)
 
 
 # --- Chains in a snapshot: an entity's instances, a parent's children, all rows by
@@ -294,16 +291,13 @@ def check_links(rows: CheckedRows, column: str, count: int, *, may_end: bool) ->
     """Refuse cells that are no row below `count`, nor NIL if it may be one; O(n)."""
     links = rows.column(column)
 
-    def wrong(block: slice) -> NDArray[np.bool_]:
+    def wrong(block: slice) -> Mask:
         cells = links[block]
         return (cells >= count) & (cells != NIL) if may_end else cells >= count
 
-    def why(row: int) -> str:
-        return f"{links[row]} is none of {count} rows"
-
     if len(links) and int(links.max()) >= count:
-        tensor = f"{rows.module}.{column}"
-        refuse_wrong(rows.saved, tensor, len(links), wrong, why)
+        why = f"{{cell}} is none of {count} rows"
+        refuse_wrong(rows.saved, f"{rows.module}.{column}", wrong, why)
 
 
 def check_chains(
@@ -324,20 +318,19 @@ def check_chains(
         is_last = after == NIL
         numbers = np.arange(block.start, block.stop, dtype=np.uint32)
         lost = (before.take(after, mode="clip") != numbers) & ~is_last
-        if lost.any():
-            row = block.start + int(lost.argmax())
-            rows.refuse(f"row {nexts[row]} does not lead back", following, row)
+        rows.refuse_first(lost, "row {cell} does not lead back", following, block.start)
         if owners is not None:
             other = owners.take(back, mode="clip") != owners[block]
-            if other.any():
-                row = block.start + int(other.argmax())
-                rows.refuse(f"row {before[row]} is another's", previous, row)
+            rows.refuse_first(other, "row {cell} is another's", previous, block.start)
         n_lasts += int(np.count_nonzero(is_last))
         is_first = nexts.take(back, mode="clip") == NIL
         firsts.append(np.flatnonzero(is_first) + block.start)
     found = np.concatenate(firsts) if firsts else np.empty(0, np.intp)
-    if len(found) != n_lasts:
-        _refuse_beginning(rows, previous, nexts, before)
+    if len(found) != n_lasts:  # before a first row, which none leads to, is no last one
+        is_led_to = np.zeros(rows.n, np.bool_)
+        is_led_to[nexts[nexts != NIL]] = True
+        wrong = ~is_led_to & (nexts[before] != NIL)
+        rows.refuse_first(wrong, "row {cell} is not the last of the chain", previous)
     check_circles(rows, following)
     return found
 
@@ -374,17 +367,6 @@ def _jump(jumps: Links, block: slice, end: int) -> bool:
     return bool(far.min() != end)
 
 
-def _refuse_beginning(
-    rows: CheckedRows, column: str, nexts: Links, previous: Links
-) -> None:
-    """Refuse a first row, one that none leads to, before which there is no last one."""
-    is_led_to = np.zeros(rows.n, np.bool_)
-    is_led_to[nexts[nexts != NIL]] = True
-    wrong = ~is_led_to & (nexts[previous] != NIL)
-    row = int(wrong.argmax())
-    rows.refuse(f"row {previous[row]} is not the last of the chain", column, row)
-
-
 def check_one_chain(rows: CheckedRows, links: tuple[str, str], first: str) -> None:
     """Refuse rows that are not one chain from the first on; O(n log n).
 
@@ -410,8 +392,8 @@ def check_tree(rows: CheckedRows) -> None:
     owners = parents.take(firsts)
     roots = firsts[owners == NIL]
     if len(roots) != int(np.count_nonzero(parents == NIL)):
-        row = int(((parents == NIL) & (nexts != NIL)).argmax())
-        rows.refuse("a root has no siblings", "next_sibling", row)
+        followed = (parents == NIL) & (nexts != NIL)
+        rows.refuse_first(followed, "a root has no siblings", "next_sibling")
     alone = rows.column("previous_sibling")[roots] == roots
     if not alone.all():
         row = int(roots[alone.argmin()])
@@ -421,10 +403,10 @@ def check_tree(rows: CheckedRows) -> None:
     if strange.any():
         at = int(strange.argmax())
         rows.refuse(f"its first child is {heads[at]}", "first_child", int(owners[at]))
-    if int(np.count_nonzero(children != NIL)) != len(heads):
-        children = children.copy()
-        children[owners] = NIL
-        rows.refuse("it has no child", "first_child", int((children != NIL).argmax()))
+    has_child = children != NIL
+    if int(np.count_nonzero(has_child)) != len(heads):
+        has_child[owners] = False
+        rows.refuse_first(has_child, "it has no child", "first_child")
     check_circles(rows, "parent")
 
 
@@ -439,9 +421,7 @@ def check_slots(rows: CheckedRows) -> None:
     slots, places = rows.column("id_slot"), rows.column("id_row")
     generations = rows.column("id_generation")
     strange = places.take(slots[:n]) != np.arange(n)
-    if strange.any():
-        row = int(strange.argmax())
-        rows.refuse(f"slot {slots[row]} is not that of row {row}", "id_slot", row)
+    rows.refuse_first(strange, "slot {cell} is not that of row {place}", "id_slot")
     is_known = np.zeros(peak, np.bool_)
     is_known[slots] = True
     if int(np.count_nonzero(is_known)) != len(slots):
@@ -449,23 +429,18 @@ def check_slots(rows: CheckedRows) -> None:
     is_held = places != NIL
     if int(np.count_nonzero(is_held)) != n:
         is_held[slots[:n]] = False
-        rows.refuse("no row has this slot", "id_row", int(is_held.argmax()))
+        rows.refuse_first(is_held, "no row has this slot", "id_row")
     if len(slots) < peak:
         lost = ~is_known & (generations != WORN_OUT)
-        if lost.any():
-            slot = int(lost.argmax())
-            rows.refuse("neither used, free nor worn out", "id_generation", slot)
-    if peak and not int(generations.min()):
-        rows.refuse("ids begin with 1", "id_generation", int(generations.argmin()))
+        rows.refuse_first(lost, "neither used, free nor worn out", "id_generation")
+    rows.refuse_first(generations == 0, "ids begin with 1", "id_generation")
 
 
 def check_direct_ids(rows: CheckedRows) -> None:
     """Refuse generations of 0 where an instance is, or was the last one; O(n)."""
     generations = rows.column("id_generation")
     lacking = (rows.column("entity") != 0) & (generations[: rows.n] == 0)
-    if lacking.any():
-        row = int(lacking.argmax())
-        rows.refuse("ids begin with 1", "id_generation", row)
+    rows.refuse_first(lacking, "ids begin with 1", "id_generation")
     if len(generations) and not int(generations[-1]):
         row = len(generations) - 1
         rows.refuse("no instance was ever here", "id_generation", row)
@@ -478,10 +453,8 @@ def check_cold(rows: CheckedRows) -> None:
     check_links(rows, "cold.row", rows.n, may_end=False)
     places, owners = rows.column("cold_row"), rows.column("cold.row")
     strange = places.take(owners) != np.arange(n_cold)
-    if strange.any():
-        cell = int(strange.argmax())
-        rows.refuse(f"row {owners[cell]} has another one", "cold.row", cell)
+    rows.refuse_first(strange, "row {cell} has another one", "cold.row")
     held = places != NIL
     if int(np.count_nonzero(held)) != n_cold:
         held[owners] = False
-        rows.refuse("another row has this one", "cold_row", int(held.argmax()))
+        rows.refuse_first(held, "another row has this one", "cold_row")

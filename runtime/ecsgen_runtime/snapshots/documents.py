@@ -47,6 +47,16 @@ class Saved:
         """Raise SnapshotError that says where: the file, then the tensor and cell if given."""
         raise SnapshotError(refusal(self.name, why, tensor, cell))
 
+    def refuse_first(
+        self, wrong: NDArray[np.bool_], why: str, tensor: str, start: int = 0
+    ) -> None:
+        """Refuse the first cell from `start` on that is wrong, if any is; `why` may show `{cell}`,
+        what is in it, and its `{place}`."""
+        if wrong.any():
+            place = start + int(wrong.argmax())
+            cell = self.arrays[tensor][place].item()
+            self.refuse(why.format(cell=cell, place=place), tensor, place)
+
 
 def refusal(name: str, why: str, tensor: str = "", cell: int | None = None) -> str:
     """Return a message that says where: `town.snap: body.layer[17]: 300 does not fit u8`."""

@@ -63,20 +63,18 @@ class SavedEntities:
         created &= indices < len(self.cells)
         return created
 
-    def check_owners(self, tensor: str, owners: EntityArray, living: bool) -> None:
+    def check_owners(self, tensor: str, living: bool, may_be_holes: bool) -> None:
         """Refuse owners that were never created, or with `living` those that are dead; O(n)."""
 
         def wrong(block: slice) -> NDArray[np.bool_]:
-            mask = ~self.alive(owners[block])
+            owners = self.saved.arrays[tensor][block]
+            mask = ~self.alive(owners)
             if not living and mask.any():
-                mask &= ~self.created(owners[block])
-            return mask
+                mask &= ~self.created(owners)
+            return mask & (owners != 0) if may_be_holes else mask
 
-        def why(row: int) -> str:
-            what = "is not alive" if living else self.UNKNOWN
-            return f"entity {int(owners[row]):#x} {what}"
-
-        refuse_wrong(self.saved, tensor, len(owners), wrong, why)
+        why = "is not alive" if living else self.UNKNOWN
+        refuse_wrong(self.saved, tensor, wrong, f"entity {{cell:#x}} {why}")
 
     def check(self) -> None:
         """Refuse cells, or a queue of free indices, that cannot be; O(indices), in blocks that
@@ -101,8 +99,7 @@ class SavedEntities:
             if not state.any() and lowest:
                 continue
             is_retired = generations == 0
-            if (is_retired & (state == 0)).any():
-                self._refuse_cell(block, is_retired & (state == 0))
+            self._refuse_cell(block, is_retired & (state == 0))
             n_retired += int(np.count_nonzero(is_retired))
             waiting[block] = (state == 1) & ~is_retired
         said = self.saved.state["entities"]["n_retired"]
@@ -113,9 +110,8 @@ class SavedEntities:
         return waiting
 
     def _refuse_cell(self, block: slice, wrong: NDArray[np.bool_]) -> None:
-        index = block.start + int(wrong.argmax())
-        cell = int(self.cells[index])
-        self.saved.refuse(f"{cell:#x} is no handle of this index", _HANDLES, index)
+        why = "{cell:#x} is no handle of this index"
+        self.saved.refuse_first(wrong, why, _HANDLES, block.start)
 
     def _check_free(self, waiting: NDArray[np.bool_]) -> None:
         """Refuse a queue that is not, in some order, that of the indices that wait."""
@@ -129,17 +125,13 @@ class SavedEntities:
             mask: NDArray[np.bool_] = ~waiting.take(indices, mode="clip")
             return mask | (indices >= count)
 
-        def why(place: int) -> str:
-            return f"index {int(free[place])} is not free"
-
-        refuse_wrong(self.saved, _FREE, len(free), not_waiting, why)
+        refuse_wrong(self.saved, _FREE, not_waiting, "index {cell} is not free")
         queued = np.zeros(count, np.bool_)
         queued[free] = True
         if int(np.count_nonzero(queued)) != len(free):
             self.saved.refuse("an index waits twice", _FREE)
-        if int(np.count_nonzero(waiting)) != len(free):
-            index = int((waiting & ~queued).argmax())
-            self.saved.refuse("its index waits nowhere", _HANDLES, index)
+        lost = waiting & ~queued
+        self.saved.refuse_first(lost, "its index waits nowhere", _HANDLES)
 
 
 class Bits(NamedTuple):
