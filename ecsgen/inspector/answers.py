@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from ecsgen_runtime.handles import NIL
 from starlette.requests import Request
 
-from ecsgen.inspector.asking import Questions, RefusedError, missing
-from ecsgen.inspector.chunk_tables import Chunked, subjects_of
+from ecsgen.inspector.asking import Questions, RefusedError, missing, refused
 from ecsgen.inspector.copies import Copies
-from ecsgen.inspector.entity import Entities, entity_of
 from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
-from ecsgen.inspector.json_cells import Json, given_fields
+from ecsgen.inspector.json_cells import Json, given_fields, json_column
 from ecsgen.inspector.matching import Conditions, Matching
 from ecsgen.inspector.overview import Frames, Overview, archetypes_json
 from ecsgen.inspector.row_tables import Tables, number, window_of
 from ecsgen.inspector.server import Answer, body_of
-from ecsgen.inspector.subjects import Managed, Subject
+from ecsgen.inspector.subjects import Chunked, Managed, Subject, subjects_of
 from ecsgen.inspector.trees import tree_nodes
 
 
@@ -37,7 +35,7 @@ class Answers:
         copies = self._copies = Copies(questions)
         self._matching = Matching(world, copies, self._subjects)
         self._tables = Tables(copies, self._subjects, self._matching)
-        self._entities = Entities(world, self._subjects)
+        self._owned = [s for s in self._subjects.values() if s.owner == "entity"]
         self._queries = {
             n: _query_conditions(getattr(world, n), self._subjects) for n in world.QUERIES
         }
@@ -73,7 +71,7 @@ class Answers:
     def check_names(self, given: Mapping[str, str]) -> None:
         """Refuse names in a path that there are not, by the part of the path where they stand."""
         if "entity" in given:
-            entity_of(given["entity"])
+            _entity_of(given["entity"])
         if "component" in given:
             subject = self._named(given["component"])
             if "field" in given:
@@ -104,10 +102,9 @@ class Answers:
         parts = {part: self._names(given.get(part, "")) for part in ("all", "any", "none")}
         found = await self._matching.living(Conditions(**parts))
         wanted = found[window.rows]
-        owned = [s for s in self._subjects.values() if s.owner == "entity"]
-        having = await self._ask(lambda: [subject.find(wanted) != NIL for subject in owned])
-        names = np.array([subject.name for subject in owned], np.object_)
-        table = np.array(having, np.bool_).reshape(len(owned), len(wanted))
+        having = await self._ask(lambda: [subject.find(wanted) != NIL for subject in self._owned])
+        names = np.array([subject.name for subject in self._owned], np.object_)
+        table = np.array(having, np.bool_).reshape(len(names), len(wanted))
         return {
             "n": len(found),
             "start": window.start,
@@ -116,8 +113,23 @@ class Answers:
         }
 
     async def _entity(self, request: Request) -> Json:
-        entity = entity_of(request.path_params["entity"])
-        return await self._ask(lambda: self._entities.seen(entity))
+        entity = _entity_of(request.path_params["entity"])
+        return await self._ask(lambda: self._seen(entity))
+
+    def _seen(self, entity: int) -> Json:
+        """Return an entity with all its components; of a dead one what is not collected yet."""
+        found: dict[str, Json] = {}
+        for subject in self._owned:
+            rows = subject.rows_of(entity)
+            if len(rows):
+                columns = {
+                    field.name: json_column(subject.cells(field.name, rows), field)
+                    for field in subject.fields
+                }
+                told = [{n: cells[k] for n, cells in columns.items()} for k in range(len(rows))]
+                found[subject.name] = told if subject.is_list else told[0]
+        alive = self._world.entities.alive(entity)
+        return {"entity": str(entity), "alive": alive, "components": found}
 
     async def _histogram(self, request: Request) -> Json:
         subject = self._subject(request)
@@ -130,7 +142,7 @@ class Answers:
 
     async def _tree(self, request: Request) -> Json:
         parent = request.query_params.get("parent", "")
-        above = entity_of(parent) if parent else None
+        above = _entity_of(parent) if parent else None
         window = window_of(request.query_params)
         given = request.query_params
         row = number(given, "row", 0) if "row" in given else None
@@ -145,16 +157,14 @@ class Answers:
             self._world.entities.require(entity)
             subject.write(entity, instance, given_fields(given, subject.field))
 
-        return await self._ask(lambda: self._entities.after(entity, write))
+        return await self._after(entity, write)
 
     async def _add(self, request: Request) -> Json:
         entity, subject = self._edited(request)
         given = await body_of(request)
-
-        def add() -> None:
-            subject.add(entity, given_fields(given, subject.field))
-
-        return await self._ask(lambda: self._entities.after(entity, add))
+        return await self._after(
+            entity, lambda: subject.add(entity, given_fields(given, subject.field))
+        )
 
     async def _remove(self, request: Request) -> Json:
         entity, subject = self._edited(request)
@@ -165,16 +175,28 @@ class Answers:
             self._world.entities.require(entity)
             subject.remove(entity, instance)
 
-        return await self._ask(lambda: self._entities.after(entity, remove))
+        return await self._after(entity, remove)
 
     async def _destroy(self, request: Request) -> Json:
         self._check_edit()
-        entity, destroy = entity_of(request.path_params["entity"]), self._world.destroy
-        return await self._ask(lambda: self._entities.after(entity, lambda: destroy(entity)))
+        entity = _entity_of(request.path_params["entity"])
+        return await self._after(entity, lambda: self._world.destroy(entity))
+
+    async def _after(self, entity: int, change: Callable[[], object]) -> Json:
+        """Return an entity as it is after a change, or the change's error as a refusal."""
+
+        def changed() -> Json:
+            try:
+                change()
+            except Exception as error:
+                raise refused(422, error) from None
+            return self._seen(entity)
+
+        return await self._ask(changed)
 
     def _edited(self, request: Request) -> tuple[int, Subject]:
         self._check_edit()
-        entity, subject = entity_of(request.path_params["entity"]), self._subject(request)
+        entity, subject = _entity_of(request.path_params["entity"]), self._subject(request)
         if subject.owner != "entity":
             raise missing("component", subject.name)
         return entity, subject
@@ -197,6 +219,13 @@ class Answers:
             if subject.owner != "entity":
                 raise RefusedError(400, f"{subject.name}: its rows belong to no entities")
         return tuple(dict.fromkeys(subject.name for subject in found))
+
+
+def _entity_of(text: str) -> int:
+    """Return the entity in a path."""
+    if not (text.isascii() and text.isdigit()) or len(text) > 20 or int(text) >= 1 << 64:
+        raise missing("entity", text)
+    return int(text)
 
 
 def _found(what: str, table: Mapping[str, Any], name: str) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import Questions, RefusedError
-from ecsgen.inspector.subjects import OWNER, Managed, Subject, missing_field
+from ecsgen.inspector.subjects import OWNER, Subject, missing_field
 
 PIECE: Final = 2 << 20
 """Bytes that one tick copies: with the memory for them, some half a millisecond."""
@@ -151,7 +151,7 @@ async def table_order(
     copies: Copies, subject: Subject, sort: str, desc: bool
 ) -> NDArray[np.intp] | None:
     """Return the rows of a component in order; None if they are all rows as they lie."""
-    holes = isinstance(subject, Managed) and subject.has_holes
+    holes = subject.has_holes
     if not sort and not holes:
         return None
     used = await copies.column(subject, OWNER) if holes else None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ecsgen.inspector.asking import RefusedError
 from ecsgen.inspector.json_cells import Json, member_name
-from ecsgen.inspector.subjects import Managed, Subject
+from ecsgen.inspector.subjects import Subject
 
 SAMPLED: Final = 200_000
 """Cells that are looked at, at most."""
@@ -35,7 +35,7 @@ def sample(subject: Subject, field: FieldInfo) -> tuple[NDArray[Any], int, int]:
     each = prod(field.shape)
     rows = subject.spread(SAMPLED // each)
     cells = subject.cells(field.name, rows)
-    if isinstance(subject, Managed) and subject.has_holes:
+    if subject.has_holes:
         cells = cells[subject.owners(rows) != 0]
     return cells, len(cells) * each, subject.used * each
 

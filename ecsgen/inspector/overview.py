@@ -10,9 +10,8 @@ from typing import Any, Final, TypeAlias
 
 from ecsgen_runtime.fields import FieldInfo
 
-from ecsgen.inspector.chunk_tables import Chunked, store_of
 from ecsgen.inspector.json_cells import Json, json_value
-from ecsgen.inspector.subjects import Managed, Subject
+from ecsgen.inspector.subjects import Chunked, Managed, Subject, store_of
 
 KEPT: Final = 600
 """Frames that are remembered."""

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from ecsgen.config import UsageError
-from ecsgen.inspector.chunk_tables import subjects_of
 from ecsgen.inspector.json_cells import json_column
 from ecsgen.inspector.saved_worlds import load_saved
-from ecsgen.inspector.subjects import OWNER, Managed
+from ecsgen.inspector.subjects import OWNER, Managed, subjects_of
 from tests.inspector.test_inspector import entities, same
 from tests.support.inspected import Inspected
 from tests.support.world_package import world_package
