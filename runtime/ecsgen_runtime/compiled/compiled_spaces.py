@@ -442,7 +442,7 @@ def _find_cell(edges: Any, counts: Any, is_dense: Any, buckets: Any, place: Any)
     """Return whether a place along two or three axes is inside of those that are wrapped, its
     bucket, -1 if it is not finite, and its cell."""
     axes = len(place)
-    is_in_x, x, is_known = True, 0, True
+    is_in_x, x, is_known = True, np.int64(0), True
     if axes == 3:
         is_known = np.isfinite(place[0])
         is_in_x, x = _cell_along(edges[0], counts[0], place[0])
@@ -529,7 +529,7 @@ def _make_room(cells: TurnCells, bucket: int) -> None:
         buckets[bucket, 2], buckets[last, 0] = room, free + room
         return
     some, where = members.copy(), places.copy()
-    free = 0
+    free = np.int64(0)
     for one in range(last):
         _move_bucket(buckets, one, some, where, free, members, places)
         buckets[one, 2] = buckets[one, 1] + _SPARE
