@@ -98,10 +98,8 @@ class SpawnedRows:
     def _admit_many(self, entities: EntityArray, /) -> None:
         """Raise if one of the entities has a row already, of whatever components."""
         places = self._store._table.places.get_many(entities)
-        rows, layout = (
-            np.where(places == NOWHERE, NIL, 0),
-            self._store._entities._LAYOUT,
-        )
+        rows = np.where(places == NOWHERE, NIL, 0)
+        layout = self._store._entities._LAYOUT
         first_present(type(self._store).__name__, entities, rows, layout)
 
     def _append_many(self, entities: EntityArray, columns: Columns, /) -> None:
@@ -211,10 +209,8 @@ class ArchetypeWorld(EntityWorld):
         if not chunked:
             return parts
         rows = [row for (row,) in chunked.values()]
-        return [
-            (AddedRows(self._store, rows), {}, 1),
-            *parts,
-        ]  # first, for it may still fail
+        added = AddedRows(self._store, rows)
+        return [(added, {}, 1), *parts]  # first, for it may still fail
 
     def _parted(
         self, given: Mapping[RowClass, _GivenT]

@@ -302,15 +302,12 @@ class Cut(NamedTuple):
     """Where to."""
 
 
-class ArchetypeEdge:
+class ArchetypeEdge(NamedTuple):
     """The way to the archetype with one component more or less."""
 
-    __slots__ = ("archetype", "shared")
-
-    def __init__(self, archetype: int, shared: tuple[tuple[int, int], ...]) -> None:
-        self.archetype = archetype
-        self.shared = shared
-        """The columns that both have: which of the one, which of the other."""
+    archetype: int
+    shared: tuple[tuple[int, int], ...]
+    """The columns that both have: which of the one, which of the other."""
 
 
 class Archetype:

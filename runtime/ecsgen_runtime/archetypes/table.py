@@ -27,8 +27,8 @@ from .chunks import (
 # --- Where the rows of entities are: entity index → archetype and position, checked by
 # the handle.
 
-NOWHERE: Final = 0xFFFF_FFFF_FFFF_FFFF
-"""The place of an entity without a row."""
+NOWHERE: Final = 0
+"""The place of an entity without a row: in the root archetype, which has no rows."""
 
 POSITION_BITS: Final = 32
 POSITION_MASK: Final = (1 << POSITION_BITS) - 1
@@ -52,7 +52,7 @@ class EntityPlaces:
     def __init__(self, entities: LivingEntities) -> None:
         self._entities = entities
         self._mask = entities._LAYOUT.INDEX_MASK
-        self._hold(np.zeros(64, np.uint64), np.full(64, NOWHERE, np.uint64))
+        self._hold(*np.zeros((2, 64), np.uint64))
 
     @property
     def nbytes(self) -> int:
@@ -72,7 +72,7 @@ class EntityPlaces:
         index = self._entities._slots(entities)
         places: NDArray[np.uint64] = self._places.take(index, mode="clip")
         others = self._owners.take(index, mode="clip") != entities
-        np.putmask(places, others, np.uint64(NOWHERE))
+        np.putmask(places, others, NOWHERE)
         return places
 
     def set(self, entity: int, place: int) -> None:
@@ -121,7 +121,7 @@ class EntityPlaces:
 
     def _grow(self, index: int) -> None:
         size = max(2 * len(self._owners), index + 1)
-        owners, places = np.zeros(size, np.uint64), np.full(size, NOWHERE, np.uint64)
+        owners, places = np.zeros((2, size), np.uint64)
         owners[: len(self._owners)] = self._owners
         places[: len(self._places)] = self._places
         self._hold(owners, places)
@@ -139,7 +139,7 @@ def by_archetype(
     """Yield (archetype, which, positions) for each archetype that places lead to.
 
     `which` are the places concerned, in order of position, or None for all of them as they stand;
-    the positions ascend. O(k log k), O(k) if the places ascend. NOWHERE is an archetype, too.
+    the positions ascend. O(k log k), O(k) if the places ascend. NOWHERE is in the root archetype.
     """
     if len(places) == 0:
         return
@@ -147,7 +147,9 @@ def by_archetype(
     if not bool((places[1:] >= places[:-1]).all()):
         order = places.argsort()
         places = places[order]
-        order[places.searchsorted(np.uint64(NOWHERE)) :].sort()  # only these tie
+        order[
+            : places.searchsorted(np.uint64(NOWHERE), "right")
+        ].sort()  # only these tie
     first, last = int(places[0]), int(places[-1])
     positions = (places & np.uint64(POSITION_MASK)).view(np.intp)
     if first >> POSITION_BITS == last >> POSITION_BITS:
@@ -263,8 +265,6 @@ class ArchetypeTable:
     def of(self, entity: int) -> tuple[Archetype, int]:
         """Return the archetype and position of an entity; the root if it has no row."""
         place = self.places.get(entity)
-        if place == NOWHERE:
-            return self.archetypes[ROOT_ARCHETYPE], 0
         return self.archetypes[place >> POSITION_BITS], place & POSITION_MASK
 
     def having(self, places: NDArray[np.uint64], component: int) -> NDArray[np.bool_]:
@@ -273,7 +273,6 @@ class ArchetypeTable:
             (archetype.has(component) for archetype in self.archetypes), np.bool_
         )
         numbers = (places >> np.uint64(POSITION_BITS)).view(np.intp)
-        numbers[places == np.uint64(NOWHERE)] = ROOT_ARCHETYPE
         having: NDArray[np.bool_] = flags[numbers]
         return having
 
@@ -379,9 +378,11 @@ class ArchetypeTable:
         if self._admit_many(entities):  # others have filled the holes
             places = self.places.get_many(entities)
         moves = [
-            (self._source(number), which, positions)
+            (self.archetypes[number], which, positions)
             for number, which, positions in by_archetype(places)
         ]
+        # in this order new archetypes are numbered: the root's is the last one
+        moves.sort(key=lambda move: not move[0].layout.bits)
         for source, _, positions in moves:
             target = self.archetypes[self.edge(source, component).archetype]
             if target.layout.bits:
@@ -455,7 +456,7 @@ class ArchetypeTable:
     def drop_many(self, entities: EntityArray) -> int:
         """Remove the rows of distinct entities and return how many went; O(k)."""
         places = self.places.get_many(entities)
-        present = places != np.uint64(NOWHERE)
+        present = places != NOWHERE
         if not present.all():
             entities, places = entities[present], places[present]
         found = [
@@ -478,7 +479,7 @@ class ArchetypeTable:
         """Return the objects in the rows of distinct entities; O(k)."""
         places = self.places.get_many(entities)
         found: list[NDArray[np.object_]] = []
-        for number, _, positions in by_archetype(places[places != np.uint64(NOWHERE)]):
+        for number, _, positions in by_archetype(places):
             archetype = self.archetypes[number]
             runs = archetype.runs(positions) if archetype.layout.objects else []
             for column in archetype.layout.objects:
@@ -516,10 +517,6 @@ class ArchetypeTable:
         """Let entities have rows: dead ones of the same indices lose theirs; how many went."""
         others = self.places.cover_many(entities)
         return self.drop_many(others) if len(others) else 0
-
-    def _source(self, number: int) -> Archetype:
-        is_nowhere = number == NOWHERE >> POSITION_BITS
-        return self.archetypes[ROOT_ARCHETYPE if is_nowhere else number]
 
 
 # --- Rows in chunks as pickles and copies have them: whole columns by archetype -------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..archetypes.store import ArchetypeStore, ChunkT
-from ..archetypes.table import NOWHERE, POSITION_BITS, EntityPlaces, by_archetype
+from ..archetypes.table import NOWHERE, EntityPlaces, by_archetype
 from ..buffers import Column
 from ..handles import EntityArray
 from ..typed import NamedTuple
@@ -68,7 +68,7 @@ class ShardedStore(ArchetypeStore[ChunkT]):
     def _has_any(self, entities: EntityArray) -> bool:
         """Return whether one of the entities has a row."""
         places = self._table.places.get_many(entities)
-        return bool((places != np.uint64(NOWHERE)).any())
+        return bool((places != NOWHERE).any())
 
     def _pack(self, packing: Packing) -> None:
         """Find the cells of all components of entities for a parcel."""
@@ -97,8 +97,6 @@ class ShardedStore(ArchetypeStore[ChunkT]):
         which: list[NDArray[np.intp]] = []
         found: list[list[NDArray[Any]]] = []
         for place, some, positions in by_archetype(places):
-            if place == NOWHERE >> POSITION_BITS:
-                continue
             archetype = table.archetypes[place]
             if not archetype.has(number):
                 continue
