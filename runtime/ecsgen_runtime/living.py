@@ -180,6 +180,11 @@ class LivingEntities:
         """Return one more than the highest slot of entities, 0 without any; O(k)."""
         return int(np.maximum.reduce(self._slots(es))) + 1 if len(es) else 0
 
+    def _few_slots(self, es: list[int]) -> list[int]:
+        """Return the same of a few."""
+        mask = self._LAYOUT.INDEX_MASK
+        return [e & mask for e in es]
+
     @per_class
     def require(self, e: SupportsIndex) -> Entity:
         """Convert to an Entity; StaleEntityError if it is dead. O(1)."""

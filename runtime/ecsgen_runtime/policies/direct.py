@@ -31,9 +31,9 @@ from .ids import (
     SLOT_MASK,
     WORN_OUT,
     IdCalls,
-    first_worn_out,
     ids_of,
     resolve_ids,
+    worn_out,
 )
 from .instances import One
 
@@ -237,9 +237,7 @@ class Direct(One):
 
     def _all_new(self, entities: list[int]) -> bool:
         end, owners = self.data._n, self.data._entity_cells
-        mask = self._entities._LAYOUT.INDEX_MASK
-        for entity in entities:
-            row = entity & mask
+        for row in self._entities._few_slots(entities):
             if row < end and owners[row] != NULL_ENTITY:
                 return False
         return True
@@ -285,6 +283,15 @@ class DirectIdRows(DirectRows):
     def _held_rows(self) -> int:
         return self._peak
 
+    def _is_worn(self, row: int) -> bool:
+        """Return whether a row has no generation left."""
+        return self._id_generation_cells[row] == WORN_OUT
+
+    def _are_worn(self, rows: RowArray) -> NDArray[np.bool_]:
+        """Return which rows have no generation left."""
+        worn: NDArray[np.bool_] = self._id_generation_column[rows] == WORN_OUT
+        return worn
+
 
 class DirectIds(IdCalls, Direct):
     """A manager whose instances have stable ids that name their rows."""
@@ -324,20 +331,19 @@ class DirectIds(IdCalls, Direct):
         return resolve_ids(given, rows, data._id_generation_column[:n])
 
     def _all_new(self, entities: list[int]) -> bool:
-        data, mask = self.data, self._entities._LAYOUT.INDEX_MASK
-        for entity in entities:
-            row = entity & mask
+        data = self.data
+        for row in self._entities._few_slots(entities):
             # a row without another generation is for many at once, where it is refused in time
-            if row < data._allocated and data._id_generation_cells[row] == WORN_OUT:
+            if row < data._allocated and data._is_worn(row):
                 return False
         return super()._all_new(entities)
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
-        first_worn_out(  # no name for the column: it would count as a view when rows move
-            type(self).__name__,
-            self._entities._indices(entities),
-            self.data._id_generation_column,
-        )
+        rows = self._entities._slots(entities)
+        known = rows[rows < self.data._allocated]
+        worn = self.data._are_worn(known)
+        if worn.any():
+            raise worn_out(type(self).__name__, int(known[worn.argmax()]))
         super()._make_room(entities, columns, borrowed)

@@ -55,16 +55,6 @@ def worn_out(manager: str, row: int) -> CapacityError:
     return CapacityError(f"{manager}: row {row} has no generation left for another id")
 
 
-def first_worn_out(
-    manager: str, rows: RowArray, generations: NDArray[np.uint32]
-) -> None:
-    """Raise CapacityError for the first of the rows that has no generation left."""
-    known = rows[rows < len(generations)]
-    worn = known[generations[known] == WORN_OUT]
-    if len(worn):
-        raise worn_out(manager, int(worn[0]))
-
-
 # --- ids: every instance has a stable id, a slot and its generation (Molecule's
 # external references).
 #
@@ -149,10 +139,17 @@ class IdRows(Rows):
         self._id_generation_cells[slot] += 1
         self._id_slot_cells[self._n] = slot
 
-    def _give_slots(self, slots: NDArray[np.uint32]) -> None:
-        """Free the slots of the rows that are gone, but retire those that are worn out."""
-        fresh = slots[self._id_generation_column[slots] != WORN_OUT]
+    def _renewed(self, slots: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Give slots their next generation, and return those that had one left."""
+        has_next = self._id_generation_column[slots] != WORN_OUT
+        fresh: NDArray[np.uint32] = slots[has_next]
         self._id_generation_column[fresh] += 1
+        return fresh
+
+    def _free_slots(self, slots: NDArray[np.uint32]) -> None:
+        """Free the slots of the rows that are gone, but retire those that are worn out."""
+        self._id_row_column[slots] = NIL
+        fresh = self._renewed(slots)
         worn = len(slots) - len(fresh)
         n, end = self._n, self._n + len(fresh)
         if worn:
@@ -160,11 +157,6 @@ class IdRows(Rows):
             self._slots -= worn
             self._id_slot_column[end : self._slots] = behind
         self._id_slot_column[n:end] = fresh
-
-    def _free_slots(self, slots: NDArray[np.uint32]) -> None:
-        """Let the slots of rows that are gone have no row."""
-        self._id_row_column[slots] = NIL
-        self._give_slots(slots)
 
     def _drop_slots(self) -> None:
         """Forget the free slots behind the last one in use; new ones begin where they ended."""

@@ -184,10 +184,8 @@ class Sparse(Mapped):
         self._destroy_rows(self._rows_with(row))
 
     def _all_new(self, entities: list[int]) -> bool:
-        rows, mask = self._sparse_cells, self._entities._LAYOUT.INDEX_MASK
-        end = len(rows)
-        for entity in entities:
-            slot = entity & mask
+        rows, end = self._sparse_cells, len(self._sparse_cells)
+        for slot in self._entities._few_slots(entities):
             if slot < end and rows[slot] != NIL:
                 return False
         return True

@@ -15,8 +15,6 @@ from ..given_arrays import as_entities
 from ..handles import (
     INDEX_MASK,
     NIL,
-    NULL_ENTITY,
-    Columns,
     Entity,
     EntityArray,
     Id,
@@ -27,7 +25,7 @@ from ..handles import (
 from ..manager import Manager
 from ..per_class import NO_SLOTS, per_class
 from ..policies.direct import Direct, DirectIdRows, DirectIds
-from ..policies.ids import SLOT_BITS, IdRows, Ids, worn_out
+from ..policies.ids import SLOT_BITS, IdRows, Ids
 from ..policies.maps import Hash, Sparse
 from ..policies.owners import Owned
 from ..queries.query_rows import QueryMember, QuerySparseMember
@@ -119,13 +117,6 @@ class ShardedSparse(FoundBySlot, Sparse):
             self._sparse, owners, visitors.table, given, mask
         )
 
-    def _all_new(self, entities: list[int]) -> bool:
-        rows = self._sparse_cells
-        for slot in map(self._entities._slot, entities):
-            if slot < len(rows) and rows[slot] != NIL:
-                return False
-        return True
-
     def _are_new(self, entities: EntityArray) -> bool:
         known = self._entities._known
         if known is not None and known.are_new and known.es is entities:
@@ -144,9 +135,6 @@ class ShardedSparse(FoundBySlot, Sparse):
     def _forget_rows(self, gone: RowArray) -> None:
         owners = self.data._entity_column
         self._sparse[self._entities._slots_of(owners, gone)] = NIL
-
-    def _enter_moved(self, dst: RowArray) -> None:
-        self._enter_many(self.data._entity_column[dst], dst)
 
 
 class ShardedHash(Visited, Hash):
@@ -192,13 +180,6 @@ class ShardedDirect(FoundBySlot, Direct):
             is_there &= data._entity_column.take(slots, mode="clip") == given
             rows[missed[is_there]] = slots[is_there]
         return rows
-
-    def _all_new(self, entities: list[int]) -> bool:
-        data = self.data
-        for row in map(self._entities._slot, entities):
-            if row < data._n and data._entity_cells[row] != NULL_ENTITY:
-                return False
-        return True
 
 
 # --- What loops look up where some entities and ids come from elsewhere: tables of all
@@ -347,10 +328,8 @@ class ShardedIdRows(AliasedRows, IdRows):
 
     @per_class
     def _give_slot(self, slot: int) -> None:
-        generations, shard = (
-            self._id_generation_cells,
-            self._first_generation & ID_VISITOR,
-        )
+        generations = self._id_generation_cells
+        shard = self._first_generation & ID_VISITOR
         last = generations[slot] >> ID_SHARD_BITS
         if last == ID_LAST:
             self._slots -= 1
@@ -359,19 +338,13 @@ class ShardedIdRows(AliasedRows, IdRows):
         generations[slot] = last + 1 << ID_SHARD_BITS | shard
         self._id_slot_cells[self._n] = slot
 
-    def _give_slots(self, slots: NDArray[np.uint32]) -> None:
+    def _renewed(self, slots: NDArray[np.uint32]) -> NDArray[np.uint32]:
         column, shard = self._id_generation_column, self._first_generation & ID_VISITOR
-        fresh = slots[column[slots] >> ID_SHARD_BITS != ID_LAST]
-        column[fresh] = (column[fresh] & np.uint32(~ID_VISITOR & 0xFFFF_FFFF)) + (
-            _ONE | shard
-        )
-        worn = len(slots) - len(fresh)
-        n, end = self._n, self._n + len(fresh)
-        if worn:
-            behind = self._id_slot_column[n + len(slots) : self._slots].copy()
-            self._slots -= worn
-            self._id_slot_column[end : self._slots] = behind
-        self._id_slot_column[n:end] = fresh
+        last = column[slots] >> ID_SHARD_BITS
+        has_next = last != ID_LAST
+        fresh: NDArray[np.uint32] = slots[has_next]
+        column[fresh] = last[has_next] + 1 << ID_SHARD_BITS | shard
+        return fresh
 
     def _slots_of(self, rows: RowArray) -> RowArray:
         """Return the slots of rows."""
@@ -494,8 +467,13 @@ class ShardedDirectIdRows(AliasedRows, DirectIdRows):
         return np.where(used, slots, NIL)
 
     def _is_worn(self, row: int) -> bool:
-        """Return whether a row has no generation left."""
         return self._id_generation_cells[row] >> ID_SHARD_BITS == ID_LAST
+
+    def _are_worn(self, rows: RowArray) -> NDArray[np.bool_]:
+        worn: NDArray[np.bool_] = (
+            self._id_generation_column[rows] >> ID_SHARD_BITS == ID_LAST
+        )
+        return worn
 
     def _next_generation(self, row: int) -> None:
         """Let a new row have another id than those before."""
@@ -540,22 +518,3 @@ class ShardedDirectIds(VisitedIds, DirectIds, ShardedDirect):
     def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
         super()._restore(extras)
         self.data._be_shard(self._entities.shard)
-
-    def _all_new(self, entities: list[int]) -> bool:
-        data = self.data
-        for row in map(self._entities._slot, entities):
-            # a row without another generation is for many at once, where it is refused in time
-            if row < data._allocated and data._is_worn(row):
-                return False
-        return super(DirectIds, self)._all_new(entities)
-
-    def _make_room(
-        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
-    ) -> None:
-        data = self.data
-        rows = self._entities._slots(entities)
-        known = rows[rows < data._allocated]
-        worn = data._id_generation_column[known] >> ID_SHARD_BITS == ID_LAST
-        if worn.any():
-            raise worn_out(type(self).__name__, int(known[worn.argmax()]))
-        super(DirectIds, self)._make_room(entities, columns, borrowed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from operator import index
-from types import TracebackType
 from typing import Any, ClassVar, Final, SupportsIndex
 
 import numpy as np
@@ -113,12 +112,7 @@ class KnownSlots:
         self._entities._known = self
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._entities._known = None
 
     def of(self, es: EntityArray) -> RowArray:
@@ -260,6 +254,9 @@ class ShardedEntities(Entities):
     def _slots(self, es: EntityArray) -> RowArray:
         """Return the slots of entities, alive or dead, that have or had rows here; O(k)."""
         return self._find_slots(es) if self._known is None else self._known.of(es)
+
+    def _few_slots(self, es: list[int]) -> list[int]:
+        return [*map(self._slot, es)]
 
     def _find_slots(self, es: EntityArray) -> RowArray:
         table, mask = self._visitors.table, self._LAYOUT.INDEX_MASK

@@ -22,7 +22,7 @@ GROUPS = (
         "_runtime/policies/ids.py",
         WITH_IDS,
         Mutant("slots do not follow their rows", r"data\._id_row_column\[.*\]\] = dst"),
-        Mutant("slots are not given back", r"self\._give_slots\(slots\)"),
+        Mutant("slots are not given back", r"fresh = self\._renewed[\s\S]*?\] = fresh"),
         Mutant("a freed slot keeps its generation", r"cells\[slot\] \+= 1", "cells[slot] += 0"),
         Mutant("freed slots keep their generations", r"column\[.*\] \+= 1", "column[fresh] += 0"),
         Mutant(
@@ -76,9 +76,7 @@ GROUPS = (
         Mutant(
             "other generations are found", r" and data\._id_generation_cells\[row\] == id.*:", ":"
         ),
-        Mutant(
-            "worn out rows are used again", r"first_worn_out\([\s\S]*?\)\n(?= +super)", "pass\n"
-        ),
+        Mutant("worn out rows are used again", r"if worn\.any\(\):", "if False:"),
         Mutant("saving loses the highest row", r'= \("_peak",\)', "= ()"),
         Mutant("generations of holes are lost", r"return self\._peak", "return self._n"),
     ),
