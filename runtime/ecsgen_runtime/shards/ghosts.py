@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from math import prod
 from typing import Any, ClassVar, Final, SupportsFloat
 
 import numpy as np
@@ -24,7 +23,7 @@ from ..spaces.spaced import NearGiven, OwnedSpaced, checked_radius, joined_given
 from ..typed import NamedTuple
 from .handle_map import HandleMap
 from .lockstep import LockStep, head_of
-from .parcels import ShardError, alignment
+from .parcels import PackedColumn, ShardError, Tables, alignment, parts_of, view_of
 from .sharded_entities import ShardedEntities
 
 # --- Ghosts: copies of other shards' rows, behind the own ones in the same columns ----
@@ -126,19 +125,15 @@ class GhostHolder(Owned):
 
     def _shrink(self) -> None:
         super()._shrink()
-        self._ghost_state.version = (
-            -1
-        )  # they may have been in pages that were given back
+        # they may have been in pages that were given back
+        self._ghost_state.version = -1
 
     @classmethod
     def _ghost_columns(cls) -> tuple[str, ...]:
         """Return the columns that ghosts have: several for fields that are split."""
-        held = [column.name for column in cls.LAYOUT]
-        return tuple(
-            name
-            for field in cls._GHOSTS
-            for name in ([field] if field in held else _elements(field, held))
-        )
+        held = {column.name for column in cls.LAYOUT}
+        fields = (field for field in cls.FIELDS if field.name in cls._GHOSTS)
+        return tuple(name for field in fields for name in parts_of(field, held))
 
     def _owners_near(self) -> EntityArray:
         data = self.data
@@ -184,10 +179,6 @@ class GhostHolder(Owned):
                 place += len(part)
         ghost_state.owners, ghost_state.map = owners, None
         ghost_state.count, ghost_state.version = count, data._version
-
-
-def _elements(field: str, held: list[str]) -> list[str]:
-    return [name for name in held if name.rpartition("_")[0] == field and name != field]
 
 
 class GhostSpace(GhostHolder, OwnedSpaced):
@@ -389,47 +380,30 @@ ACTIVE: Final = "~active"
 """What stands for a column that tells which ghosts are active, in managers with a partition."""
 
 
-class GhostColumn(NamedTuple):
-    """A column of a message."""
-
-    attribute: str
-    """Of the world: the manager."""
-    name: str
-    """Of the manager's column, or ACTIVE."""
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes per ghost."""
-        return self.dtype.itemsize * prod(self.shape)
-
-
 class GhostMessage(NamedTuple):
     """Ghosts of one rank."""
 
     entities: EntityArray
-    columns: dict[tuple[str, str], NDArray[Any]]
-    """By attribute and column."""
+    columns: list[NDArray[Any]]
+    """As `ghost_columns` has them."""
 
 
-def _ghost_columns(world: Any) -> tuple[GhostColumn, ...]:
-    found = []
+def _ghost_columns(world: Any) -> tuple[PackedColumn, ...]:
+    tables = Tables()
     for attribute in world._GHOSTS:
-        kind = world._KINDS[attribute]
+        kind, table = world._KINDS[attribute], tables.table()
         names = kind._ghost_columns()
-        found += [
-            GhostColumn(attribute, column.name, column.dtype, column.shape)
-            for column in kind.LAYOUT
-            if column.name in names
-        ]
+        for column in kind.LAYOUT:
+            if column.name in names:
+                tables.add(column.name, table, column.dtype, column.shape)
         if hasattr(kind, "activate"):
-            found.append(GhostColumn(attribute, ACTIVE, np.dtype(np.bool_), ()))
-    return tuple(sorted(found, key=lambda it: -alignment(it.dtype)))
+            tables.add(ACTIVE, table, np.dtype(np.bool_))
+    return tuple(sorted(tables.columns, key=lambda it: -alignment(it.dtype)))
 
 
-ghost_columns: Final[Callable[[Any], tuple[GhostColumn, ...]]] = cache(_ghost_columns)
-"""Return the columns of the messages of a class of worlds, by falling alignment."""
+ghost_columns: Final[Callable[[Any], tuple[PackedColumn, ...]]] = cache(_ghost_columns)
+"""Return the columns of the messages of a class of worlds, by falling alignment. Each manager is a
+table; the columns have its names, or ACTIVE."""
 
 
 def ghost_message(
@@ -442,17 +416,19 @@ def ghost_message(
     words[:2] = _CALL, count
     words[2 : 2 + count] = entities
     buffer, place = words.view(np.uint8), 16 + 8 * count
+    attributes = tuple(type(world)._GHOSTS)
     for column in layout:
-        end = place + column.nbytes * count
-        target = buffer[place:end].view(column.dtype).reshape(count, *column.shape)
-        data, place = getattr(world, column.attribute).data, end
+        target = view_of(buffer, place, count, column)
+        place += column.nbytes * count
+        attribute = attributes[column.table]
+        data = getattr(world, attribute).data
         if column.name == ACTIVE:
-            np.less(rows[column.attribute], data._n_active, out=target)
+            np.less(rows[attribute], data._n_active, out=target)
             continue
         source = getattr(data, f"_{column.name}_column")
         if column.shape:
             source, target = items(source), items(target)
-        source.take(rows[column.attribute], out=target, mode="clip")
+        source.take(rows[attribute], out=target, mode="clip")
     return buffer[:size].data
 
 
@@ -465,12 +441,10 @@ def received_ghosts(world: Any, part: Any) -> GhostMessage:
     size = 16 + count * (8 + sum(column.nbytes for column in layout))
     if len(data) != size:
         raise ShardError(f"{len(data)} bytes came for {count} ghosts, wanted {size}")
-    place, columns = 16 + 8 * count, {}
+    place, columns = 16 + 8 * count, []
     for column in layout:
-        end = place + column.nbytes * count
-        cells = data[place:end].view(column.dtype)
-        columns[column.attribute, column.name] = cells.reshape(count, *column.shape)
-        place = end
+        columns.append(view_of(data, place, count, column))
+        place += column.nbytes * count
     return GhostMessage(data[16 : 16 + 8 * count].view(np.uint64), columns)
 
 
@@ -479,11 +453,11 @@ def take_ghosts(
 ) -> None:
     """Have the ghosts of messages, instead of those before. `borrowed`: the caller's arguments."""
     owners = np.concatenate([np.zeros(0, np.uint64), *(m.entities for m in messages)])
-    for attribute in type(world)._GHOSTS:
+    for table, attribute in enumerate(type(world)._GHOSTS):
         columns = {
-            column.name: [m.columns[attribute, column.name] for m in messages]
-            for column in ghost_columns(type(world))
-            if column.attribute == attribute
+            column.name: [message.columns[number] for message in messages]
+            for number, column in enumerate(ghost_columns(type(world)))
+            if column.table == table
         }
         active = columns.pop(ACTIVE, None)
         manager = getattr(world, attribute)

@@ -117,7 +117,7 @@ class ParcelPlan(NamedTuple):
         return len(self.row_nbytes)
 
 
-class _Tables:
+class Tables:
     """Collects columns and tables."""
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class _Tables:
 
 
 def _plan_of(world: Any) -> ParcelPlan:
-    tables, stays = _Tables(), world._STAYS
+    tables, stays = Tables(), world._STAYS
     managed = tuple(
         _managed(tables, attribute, kind)
         for attribute, kind in world._KINDS.items()
@@ -170,7 +170,7 @@ def alignment(dtype: np.dtype[Any]) -> int:
     return 1 if dtype.kind in "SV" else dtype.itemsize
 
 
-def _managed(tables: _Tables, attribute: str, kind: Any) -> Component:
+def _managed(tables: Tables, attribute: str, kind: Any) -> Component:
     rows, name = kind._ROWS, kind._ROWS.MANAGER.removesuffix("Manager")
     held, table = {column.name for column in kind.LAYOUT}, tables.table()
     found: dict[str, int] = {}
@@ -207,7 +207,7 @@ def _managed(tables: _Tables, attribute: str, kind: Any) -> Component:
         found,
         cold,
         pickles,
-        {f.name: _parts(f, {*found, *cold, *pickles}) for f in kind.FIELDS},
+        {f.name: parts_of(f, {*found, *cold, *pickles}) for f in kind.FIELDS},
         "entity" in held,
         "entity" in held and not kind._IS_LIST and not kind._HAS_ORDER,
         sources,
@@ -227,7 +227,7 @@ def _sources(
     )
 
 
-def _chunked(tables: _Tables, kind: Any) -> Component:
+def _chunked(tables: Tables, kind: Any) -> Component:
     name, table = kind._ROW.__name__, tables.table()
     found = {"entity": tables.add(f"{name}.entity", table, _U64)}
     plain = [column for column in kind.LAYOUT if not column.dtype.hasobject]
@@ -242,7 +242,7 @@ def _chunked(tables: _Tables, kind: Any) -> Component:
     )
 
 
-def _fields(tables: _Tables, component: str, table: int, layout: Any) -> dict[str, int]:
+def _fields(tables: Tables, component: str, table: int, layout: Any) -> dict[str, int]:
     columns: list[Column] = [column for column in layout if column.name not in _OWN]
     return {
         c.name: tables.add(f"{component}.{c.name}", table, c.dtype, c.shape)
@@ -250,7 +250,7 @@ def _fields(tables: _Tables, component: str, table: int, layout: Any) -> dict[st
     }
 
 
-def _parts(field: FieldInfo, columns: set[str]) -> tuple[str, ...]:
+def parts_of(field: FieldInfo, columns: set[str]) -> tuple[str, ...]:
     """Return the columns of a field."""
     if field.name in columns:
         return (field.name,)
