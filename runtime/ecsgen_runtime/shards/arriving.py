@@ -212,8 +212,10 @@ def _settle(parcel: ParcelBase, arriving: Arriving, es: EntityArray) -> None:
     column = {name: parcel._column(number) for name, number in one.marks.items()}
     if "~id" in column:
         manager._house(rows, column["~id"])
-    if one.cold:
-        _warm_up(manager, rows[parcel._column(one.cold["~row"])])
+    if one.cold:  # who had a cold row has one, be there nothing but defaults in it
+        data, had = manager.data, rows[parcel._column(one.cold["~row"])]
+        for row in had[data._cold_row_column[had] == NIL].tolist():
+            data._take_cold_row(row)
     if "~active" in column:
         _set_active(manager, rows, column["~active"])
     if "~parent" in column:
@@ -222,13 +224,6 @@ def _settle(parcel: ParcelBase, arriving: Arriving, es: EntityArray) -> None:
         elif "~active" in column:
             rows = rows_of(manager, es)
         _set_parents(manager, rows, column)
-
-
-def _warm_up(manager: Any, rows: RowArray) -> None:
-    """Give those a cold row that had one with nothing but defaults."""
-    data = manager.data
-    for row in rows[data._cold_row_column[rows] == NIL].tolist():
-        data._take_cold_row(row)
 
 
 def _set_active(manager: Any, rows: RowArray, active: NDArray[np.bool_]) -> None:

@@ -260,10 +260,6 @@ def _leave(world: Any, found: Leaving) -> None:
                 store._drop_many(found.entities)
         for manager, version in zip(concerned, versions, strict=True):
             manager.data._version = version + 1  # whatever its mates in a group did
-    except BaseException:
-        break_down(entities)
-        raise
-    try:
         for name in world.MANAGERS:
             if name in type(world)._STAYS:
                 _destroy_where_told(
@@ -445,14 +441,12 @@ def _bookkeeping(
         above = np.full(len(rows), NIL, np.uint32)
         above[has_parent] = place[parents[has_parent]]
         yield columns["~parent"], above
-        yield columns["~rank"], _ranks(data, rows)
+        yield columns["~rank"], _ranks(data, rows, place)
 
 
-def _ranks(data: Any, rows: RowArray) -> NDArray[np.uint32]:
-    """Return where each row stands among its siblings, 0 for roots."""
+def _ranks(data: Any, rows: RowArray, place: NDArray[Any]) -> NDArray[np.uint32]:
+    """Return where each row, which has this place, stands among its siblings, 0 for roots."""
     ranks = np.zeros(len(rows), np.uint32)
-    place = np.full(data._n, NIL, np.uint32)
-    place[rows] = np.arange(len(rows), dtype=np.uint32)
     here, rank = data._first_child_column[rows], 0
     here = here[here != NIL]
     while len(here):
