@@ -203,7 +203,7 @@ class Joining(NamedTuple):
     moves: Moves
     rows: RowArray
     """Where all new rows are in the end."""
-    entering: int
+    bound: int
 
 
 class GroupedRows(OwnedRows):
@@ -268,11 +268,9 @@ class Grouped(Bounded, Owned):
         return {name: c if c.base is None else c.copy() for name, c in columns.items()}
 
     def _own_entities(self, entities: EntityArray) -> EntityArray:
-        return (
-            super()._own_entities(entities)
-            if entities.base is None
-            else entities.copy()
-        )
+        if entities.base is not None:
+            return entities.copy()
+        return super()._own_entities(entities)
 
     def _link_group(self, others: tuple[Grouped, ...], n: int) -> None:
         """Be told of the group's other members, with which the first n rows are aligned."""
@@ -300,13 +298,17 @@ class Grouped(Bounded, Owned):
         chosen, found = having_all(entities, self._others)
         if len(chosen) == 0:
             return None
-        data = self.data
-        src, dst = joined_at(rows[chosen], data._n_grouped)
+        start = self.data._n_grouped
+        end = start + len(chosen)
+        src, dst = joined_at(rows[chosen], start)
         return Joining(
-            [m._plan_entering(r) for m, r in zip(self._others, found, strict=True)],
+            [
+                member._plan_crossing(joined_at(theirs, start), end)
+                for member, theirs in zip(self._others, found, strict=True)
+            ],
             (src, dst),
-            Remap(src, dst, data._n + len(rows))(rows),
-            len(chosen),
+            Remap(src, dst, self.data._n + len(rows))(rows),
+            end,
         )
 
     def _join_group_many(self, joining: Joining) -> RowArray:
@@ -315,7 +317,7 @@ class Grouped(Bounded, Owned):
             enter()
         src, dst = joining.moves
         self._move_many(src, dst, self._plan_moves(src, dst))
-        self.data._n_grouped += joining.entering
+        self.data._n_grouped = joining.bound
         return joining.rows
 
     @per_class
@@ -328,11 +330,9 @@ class Grouped(Bounded, Owned):
         data._n_grouped = last + 1
         return last
 
-    def _plan_entering(self, rows: RowArray) -> Callable[[], None]:
-        """Plan to bring k rows, in this order, to the end of the group; O(k)."""
-        src, dst = joined_at(rows, self.data._n_grouped)
-        bound = self.data._n_grouped + len(rows)
-        return partial(self._cross, src, dst, bound, self._plan_moves(src, dst))
+    def _plan_crossing(self, moves: Moves, bound: int) -> Callable[[], None]:
+        """Plan to bring k rows across the bound, and to set it; O(k)."""
+        return partial(self._cross, *moves, bound, self._plan_moves(*moves))
 
     @per_class
     def _leave_group(self, row: Instance) -> None:
@@ -344,24 +344,18 @@ class Grouped(Bounded, Owned):
         data._n_grouped = last
         self.data._version += 1
 
-    def _plan_leaving(self, gone: RowArray) -> Callable[[], None]:
-        """Plan to bring k ascending rows behind the group, which ends before them; O(k)."""
-        end = self.data._n_grouped
-        start = end - len(gone)
-        src, dst = exchange(gone, start, end)
-        return partial(self._cross, src, dst, start, self._plan_moves(src, dst))
-
     def _plan_closing(self, gone: RowArray) -> Closing:
         data = self.data
         src, dst = fill_parts(gone, data._n_grouped, data._n)
         return src, dst, self._plan_moves(src, dst, gone)
 
     def _plan_parting(self, gone: RowArray) -> Callable[[], None]:
-        bound = self.data._n_grouped
-        leaving = gone[: gone.searchsorted(bound)]
-        others = self._others if len(leaving) else ()
-        parting = [member._plan_leaving(leaving) for member in others]
-        return partial(self._part, parting, bound - len(leaving))
+        end = self.data._n_grouped
+        leaving = gone[: gone.searchsorted(end)]
+        bound, others = end - len(leaving), self._others if len(leaving) else ()
+        moves = exchange(leaving, bound, end)
+        parting = [member._plan_crossing(moves, bound) for member in others]
+        return partial(self._part, parting, bound)
 
     def _part(self, parting: list[Callable[[], None]], bound: int) -> None:
         """Let the other members' rows leave the group, too, and set the bound."""

@@ -28,7 +28,7 @@ GROUPS = (
         Mutant("holes of the group are filled from behind it", r"data\._n_grouped,", "data._n,"),
         Mutant("the group does not count who enters", r"data\._n_grouped = last \+ 1"),
         Mutant(
-            "the group does not count the many who enter", r"(?:self\.)?data\._n_grouped \+= .*"
+            "the group does not count the many who enter", r"self\.data\._n_grouped = joining\..*"
         ),
         Mutant("the group still counts who left", r"data\._n_grouped = last$"),
         Mutant(
@@ -50,19 +50,19 @@ GROUPS = (
         Mutant("mates do not let many enter", r"enter\(\)$"),
         Mutant(
             "where rows joined is not told",
-            r"Remap\(src, dst, data\._n \+ len\(rows\)\)\(rows\)",
+            r"Remap\(src, dst, self\.data\._n \+ len\(rows\)\)\(rows\)",
             "rows",
         ),
         Mutant("the first rows join", r"rows\[chosen\], ", "rows[: len(chosen)], "),
-        Mutant("all new rows join", r"^( +)len\(chosen\),$", r"\1len(rows),"),
+        Mutant("all new rows join", r"start \+ len\(chosen\)", "start + len(rows)"),
         Mutant(
             "many stay where they are",
             r"self\._move_many\(src, dst, (?:moves|self\._plan_moves\(src, dst\))\)",
         ),
         Mutant(
             "rows enter in an order of their own",
-            r"joined_at\(rows, self",
-            "joined_at(rows[::-1], self",
+            r"joined_at\(theirs, ",
+            "joined_at(theirs[::-1], ",
         ),
         Mutant("a change is not counted", r"self\.data\._version \+= 1$"),
         Mutant("mates go on when one breaks", r"break_down\(member(?:\.data)?\)"),
