@@ -34,6 +34,7 @@ from .table import (
 )
 
 ChunkT = TypeVar("ChunkT", bound=ChunkBase)
+_Found = TypeVar("_Found")
 
 
 class ArchetypeStore(Lockable, Generic[ChunkT]):
@@ -138,18 +139,19 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
     def _chunks(self, archetypes: Iterable[Archetype]) -> Iterator[ChunkT]:
         """Iterate over the chunks of some archetypes while nothing changes."""
         found = [chunk for archetype in archetypes for chunk in archetype.used()]
-        return self._iterate(found, self._version)
+        changed = RuntimeError("archetypes changed while their chunks were iterated")
+        return self._iterate(iter(found), self._version, changed)
 
-    def _iterate(self, chunks: list[ChunkT], version: int) -> Iterator[ChunkT]:
-        for chunk in chunks:
-            self._unchanged(version)
-            yield chunk
+    def _iterate(
+        self, found: Iterator[_Found], version: int, changed: RuntimeError
+    ) -> Iterator[_Found]:
+        for one in found:
+            if self._version != version:
+                raise changed
+            yield one
         # The last round too: a loop must not pass because there is one chunk only.
-        self._unchanged(version)
-
-    def _unchanged(self, version: int) -> None:
         if self._version != version:
-            raise RuntimeError("archetypes changed while their chunks were iterated")
+            raise changed
 
     def has(self, entity: Entity, component: RowClass, /) -> bool:
         """Return whether an entity has a component; O(1)."""
@@ -510,13 +512,7 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
         return {number: store._table.parts[number] for number in numbers}
 
     def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
-        store, version = self._store, self._version
-        for row in rows:
-            if store._version != version:
-                raise changed_in_loop()
-            yield row
-        if store._version != version:
-            raise changed_in_loop()
+        return self._store._iterate(rows, self._version, changed_in_loop())
 
     def _owners(self) -> EntityArray:
         """Return the entities, read-only, chunk by chunk; O(entities) after a structural change."""
