@@ -75,10 +75,7 @@ class ValueIndex:
 
     def enter_many(self, rows: RowArray) -> None:
         """Let the index have the values of k rows, which are all different."""
-        cells = self.column[rows]
-        if cells.dtype.kind == "f":
-            rows = rows[cells == cells]
-        self.rows.update(zip(self._keys(cells), rows.tolist(), strict=True))
+        self.rows.update(self._pairs(self.column[rows], rows))
 
     def forget(self, row: int) -> None:
         """Take the value of a row out."""
@@ -91,12 +88,10 @@ class ValueIndex:
 
     def entries(self, cells: NDArray[Any], rows: RowArray) -> dict[Any, int]:
         """Return the row of each cell, or raise DuplicateValueError; O(k)."""
-        if cells.dtype.kind == "f":
-            rows = rows[cells == cells]
-        keys = self._keys(cells)
-        found = dict(zip(keys, rows.tolist(), strict=True))
-        if len(found) < len(keys):
-            raise self._repeated(keys)
+        pairs = self._pairs(cells, rows)
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise self._repeated(key for key, _ in pairs)
         return found
 
     def check_new(self, cells: NDArray[Any], count: int, going: GoingRows) -> None:
@@ -117,6 +112,11 @@ class ValueIndex:
         stays = ~going(holders)
         if stays.any():
             raise self.taken(taken[int(stays.argmax())])
+
+    def _pairs(self, cells: NDArray[Any], rows: RowArray) -> list[tuple[Any, int]]:
+        if cells.dtype.kind == "f":
+            rows = rows[cells == cells]
+        return list(zip(self._keys(cells), rows.tolist(), strict=True))
 
     def _keys(self, cells: NDArray[Any]) -> list[Any]:
         if cells.dtype.kind == "f":
@@ -184,11 +184,6 @@ class UniqueRows(Rows):
         for index in self._indexes.values():
             index.forget(row)
 
-    def _forget_values(self, rows: RowArray) -> None:
-        """Take k rows out of the indexes."""
-        for index in self._indexes.values():
-            index.forget_many(rows)
-
     def _assign_values(self, name: str, bound: int, cells: NDArray[Any]) -> None:
         """Write checked values that broadcast to the rows before a bound; O(n)."""
         rows = self._used_rows()
@@ -239,7 +234,8 @@ class Unique(Manager):
         super()._make_room(entities, columns, borrowed)
 
     def _forget_values(self, gone: RowArray) -> None:
-        self.data._forget_values(gone)
+        for index in self.data._indexes.values():
+            index.forget_many(gone)
 
     def _enter_moved_values(self, dst: RowArray) -> None:
         self.data._enter_values(dst)

@@ -284,13 +284,6 @@ class UniqueQueryColumn(QueryColumn[_Cell]):
     def _own(self, view: QueryColumns) -> NDArray[_Cell]:
         return self._read(view)
 
-    def __set__(self, view: QueryColumns, values: object) -> None:
-        join, place = view._join, view._place
-        found, data = join.match(), join.data[place]
-        given = self._field.many(values, found.count, data._buffer)
-        # now, for values may run code that moves the rows
-        self._write(data, join.match().members[place], given)
-
     def _write(self, data: Any, member: QueryRows, given: NDArray[Any]) -> None:
         rows = as_array(member.rows)
         cells = np.broadcast_to(given, len(rows))
