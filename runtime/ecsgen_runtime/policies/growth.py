@@ -113,7 +113,4 @@ class ReservedRows(Rows):
         with the process until it shrinks.
         """
         stored = sum(c.nbytes * self._held_rows_of(c.name) for c in self.LAYOUT)
-        objects: int = sum(
-            getattr(self, name)[: self._n].nbytes for name in self.OBJECTS
-        )
-        return stored + objects
+        return stored + sum(cells.nbytes for cells in self._saved_objects().values())

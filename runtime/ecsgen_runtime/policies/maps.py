@@ -150,10 +150,8 @@ class Sparse(Mapped):
 
     def _set_map(self, sparse: NDArray[np.uint32]) -> None:
         own = cells(sparse)
-        self._sparse, self._sparse_cells = (
-            sparse,
-            own,
-        )  # at once: one alone is another map
+        # at once: one alone is another map
+        self._sparse, self._sparse_cells = sparse, own
 
     def _nbytes(self) -> int:
         return super()._nbytes() + self._sparse.nbytes
