@@ -9,22 +9,7 @@ from functools import reduce
 from typing import Final
 
 from ecsgen.kernels.operations import TABLE, Rule
-from ecsgen.model.programs import (
-    Argument,
-    Cast,
-    Constant,
-    Distance,
-    Draw,
-    Element,
-    Expression,
-    FieldValue,
-    Local,
-    Offset,
-    Operation,
-    OtherField,
-    Tick,
-    walk,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import FLOATS, SCALARS, promote
 from ecsgen.render.blocks.array_values import (
     Constants,
@@ -82,7 +67,7 @@ _NOT_CUT = (*FLOATS, "bool")
 class Emitter:
     """Writes the statements of one kernel: `before` the loop over blocks, in it, and `after`."""
 
-    view: Callable[[FieldValue], Value]  # of a field
+    view: Callable[[tree.FieldValue], Value]  # of a field
     arguments: Mapping[str, str]  # converted values
     constants: Constants
     indent: int
@@ -95,48 +80,48 @@ class Emitter:
     locals_: dict[str, Value] = field(default_factory=dict)
     _made: dict[str, int] = field(default_factory=dict)
 
-    def value(self, node: Expression, target: Value | None = None) -> Value:
+    def value(self, node: tree.Expression, target: Value | None = None) -> Value:
         """Statements that compute an expression, and where its value is then.
 
         With a target the value may be written there at once, if that is as good.
         """
         match node:
-            case Constant():
+            case tree.Constant():
                 text = literal(node.value)
                 return Value(text, node.type.scalar, (), Layout.UNIFORM, is_literal=True)
-            case Argument():
+            case tree.Argument():
                 text = self.arguments[node.name]
                 return Value(text, node.type.scalar, node.type.shape, self.layout(node))
-            case Tick():
+            case tree.Tick():
                 return Value("_now", node.type.scalar, (), Layout.UNIFORM)
-            case FieldValue():
+            case tree.FieldValue():
                 return self.view(node)
-            case Local():
+            case tree.Local():
                 return self.locals_[node.name]
-            case Element():
+            case tree.Element():
                 return self.value(node.base).part(node.index)
-            case Cast():
+            case tree.Cast():
                 return self._cast(node, target)
-            case Operation():
+            case tree.Operation():
                 return self._operation(node, target)
-            case Draw():
+            case tree.Draw():
                 return self._draw(node, target)
         raise TypeError(node)  # it is a statement of its own, or there are no pairs
 
-    def layout(self, node: Expression) -> Layout:
+    def layout(self, node: tree.Expression) -> Layout:
         """The layout that the value of an expression will have."""
         match node:
-            case FieldValue() | Local():
+            case tree.FieldValue() | tree.Local():
                 return self.value(node).layout
-            case Cast():
+            case tree.Cast():
                 return self.layout(node.operand)
-            case Argument(each=True):
+            case tree.Argument(each=True):
                 return Layout.TOGETHER if node.type.shape else Layout.ROWS
-            case Constant() | Argument() | Tick():
+            case tree.Constant() | tree.Argument() | tree.Tick():
                 return Layout.UNIFORM
-            case Element() if self.layout(node.base) is Layout.UNIFORM:
+            case tree.Element() if self.layout(node.base) is Layout.UNIFORM:
                 return Layout.UNIFORM
-            case Operation() if node.name not in COMPOSED or node.name == "if":
+            case tree.Operation() if node.name not in COMPOSED or node.name == "if":
                 operands = [(self.layout(one), one.type.shape) for one in node.operands]
                 return common_layout(operands, node.type.shape)
         return kind_of(node.type)[2]
@@ -173,7 +158,7 @@ class Emitter:
 
     # --- conversions ----------------------------------------------------------------------------
 
-    def _cast(self, node: Cast, target: Value | None) -> Value:
+    def _cast(self, node: tree.Cast, target: Value | None) -> Value:
         scalar, inner = node.type.scalar, node.operand
         if scalar == inner.type.scalar:
             return self.value(inner, target)
@@ -200,7 +185,7 @@ class Emitter:
 
     # --- operations -----------------------------------------------------------------------------
 
-    def _operation(self, node: Operation, target: Value | None) -> Value:
+    def _operation(self, node: tree.Operation, target: Value | None) -> Value:
         composer = COMPOSED.get(node.name)
         if composer is not None:
             return composer(self, node, target)
@@ -222,7 +207,7 @@ class Emitter:
         self.working.give_back(*(one for one in operands if one.slot != out.slot))
         return out
 
-    def _operands(self, node: Operation) -> tuple[list[Value], str]:
+    def _operands(self, node: tree.Operation) -> tuple[list[Value], str]:
         """The operands, without conversions that numpy makes itself, and the type in which the
         operation is done."""
         scalar = node.operands[0].type.scalar
@@ -230,12 +215,12 @@ class Emitter:
             return [self.value(operand) for operand in node.operands], scalar
         bare = [_without_cast(operand) for operand in node.operands]
         if TABLE[node.name].rule in _COMPARING:
-            given = [one.type.scalar for one in bare if not isinstance(one, Constant)]
+            given = [one.type.scalar for one in bare if not isinstance(one, tree.Constant)]
             if not given or "bool" in given or reduce(promote, given) != scalar or scalar == "f64":
                 bare = list(node.operands)
         return [self.value(operand) for operand in bare], scalar
 
-    def _uniform_operation(self, node: Operation, operands: list[Value]) -> Value:
+    def _uniform_operation(self, node: tree.Operation, operands: list[Value]) -> Value:
         texts = [as_typed(operand) for operand in operands]
         scalar = node.operands[0].type.scalar
         is_typed = TABLE[node.name].rule not in (*_COMPARING, Rule.LOGIC)
@@ -244,7 +229,7 @@ class Emitter:
         text = call(f"np.{UFUNCS.get(node.name, node.name)}", [*texts, *typed], 0)
         return self.uniform(text, node.type.scalar, node.type.shape)
 
-    def _draw(self, node: Draw, target: Value | None) -> Value:
+    def _draw(self, node: tree.Draw, target: Value | None) -> Value:
         bounds = [self.value(operand) for operand in node.operands]
         fits = target is not None and target.scalar == node.type.scalar
         out = self.place(kind_of(node.type), bounds, target if fits else None)
@@ -282,15 +267,15 @@ def common_layout(operands: Sequence[tuple[Layout, Shape]], shape: Shape) -> Lay
     return Layout.PLANES if is_apart else Layout.TOGETHER
 
 
-def _is_mixed(node: Operation) -> bool:
+def _is_mixed(node: tree.Operation) -> bool:
     """Whether it compares integers of two types, which numpy does exactly."""
     scalars = {operand.type.scalar for operand in node.operands}
     return TABLE[node.name].rule in _COMPARING and len(scalars) > 1
 
 
-def _without_cast(operand: Expression) -> Expression:
+def _without_cast(operand: tree.Expression) -> tree.Expression:
     """The operand of a conversion that numpy makes as well when types meet."""
-    if isinstance(operand, Cast):
+    if isinstance(operand, tree.Cast):
         inner, outer = operand.operand.type.scalar, operand.type.scalar
         if "bool" not in (inner, outer) and promote(inner, outer) == outer:
             return operand.operand
@@ -308,9 +293,9 @@ def _natural(operands: list[Value], scalar: str) -> list[str]:
     return found
 
 
-def _by_ufunc(node: Expression, scalar: str) -> bool:
+def _by_ufunc(node: tree.Expression, scalar: str) -> bool:
     """Whether an operation can write into an array of another type as it goes."""
-    is_ufunc = isinstance(node, Operation) and node.name not in COMPOSED
+    is_ufunc = isinstance(node, tree.Operation) and node.name not in COMPOSED
     return is_ufunc and _fits_kind(node.type.scalar, scalar)
 
 
@@ -331,7 +316,7 @@ def as_typed(value: Value) -> str:
 # --- operations that take several ufuncs: choices, and what vectors and matrices need -------------
 
 
-def _choice(emit: Emitter, node: Operation, target: Value | None) -> Value:
+def _choice(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
     """`a if c else b`: b, over which a is written where c is true."""
     test, then, otherwise = (emit.value(operand) for operand in node.operands)
     scalar, shape = node.type.scalar, node.type.shape
@@ -360,12 +345,16 @@ def _sum_of_products(emit: Emitter, pairs: list[tuple[str, str]], out: Value) ->
     emit.working.give_back(product)
 
 
-def _result(emit: Emitter, node: Operation, target: Value | None) -> Value:
+def _result(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
     """Where a result goes that is written while the operands are still read."""
     kind = kind_of(node.type)
     if target is not None and target.kind == kind:
         name = target.text.partition("[")[0]
-        named = (emit.value(one).text for one in walk(node) if isinstance(one, FieldValue | Local))
+        named = (
+            emit.value(one).text
+            for one in tree.walk(node)
+            if isinstance(one, tree.FieldValue | tree.Local)
+        )
         if name not in {text.partition("[")[0] for text in named}:
             return target.held
     return emit.working.take(kind)
@@ -378,14 +367,14 @@ def _length(emit: Emitter, vector: Value, out: Value) -> Value:
     return out
 
 
-def _norm(emit: Emitter, node: Operation, target: Value | None) -> Value:
+def _norm(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
     vector = emit.value(node.operands[0])
     out = _length(emit, vector, _result(emit, node, target))
     emit.working.give_back(vector)
     return out
 
 
-def _normalize(emit: Emitter, node: Operation, target: Value | None) -> Value:
+def _normalize(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
     vector = emit.value(node.operands[0])
     length = emit.working.take((vector.scalar, (), Layout.ROWS))
     _length(emit, vector, length)
@@ -396,7 +385,7 @@ def _normalize(emit: Emitter, node: Operation, target: Value | None) -> Value:
     return out
 
 
-def _cross(emit: Emitter, node: Operation, target: Value | None) -> Value:
+def _cross(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
     left, right = (emit.value(operand) for operand in node.operands)
     out = _result(emit, node, target)
     product = emit.working.take((node.type.scalar, (), Layout.ROWS))
@@ -409,7 +398,7 @@ def _cross(emit: Emitter, node: Operation, target: Value | None) -> Value:
     return out
 
 
-def _product(emit: Emitter, node: Operation, target: Value | None) -> Value:
+def _product(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
     """Columns of the left side times rows of the right one: few calls on many numbers."""
     left, right = (emit.value(operand) for operand in node.operands)
     one, other = left.shape, right.shape
@@ -437,7 +426,7 @@ def _in_planes(emit: Emitter, value: Value, is_reused: bool) -> Value:
     return value
 
 
-COMPOSED: Final[dict[str, Callable[[Emitter, Operation, Value | None], Value]]] = {
+COMPOSED: Final[dict[str, Callable[[Emitter, tree.Operation, Value | None], Value]]] = {
     "if": _choice,
     "dot": _product,
     "norm": _norm,
@@ -461,24 +450,24 @@ class PairEmitter(Emitter):
         given = row.view, row.arguments, row.constants, row.indent
         super().__init__(*given, Working("_each"), row.before, lines=row.lines)
         self.row = row
-        self.asked: dict[OtherField, str] = {}
+        self.asked: dict[tree.OtherField, str] = {}
         """The neighbours' fields, and what they are called."""
 
-    def value(self, node: Expression, target: Value | None = None) -> Value:
+    def value(self, node: tree.Expression, target: Value | None = None) -> Value:
         """Statements that compute an expression of each pair, and where its value is then."""
         match node:
-            case OtherField():
+            case tree.OtherField():
                 owner = f"{node.owner.lower()}_" if node.owner else ""
                 text = self.asked.setdefault(node, f"_other_{owner}{node.name}")
                 return Value(text, *kind_of(node.type))
-            case Offset() | Distance():
-                name = "offset" if isinstance(node, Offset) else "distance"
+            case tree.Offset() | tree.Distance():
+                name = "offset" if isinstance(node, tree.Offset) else "distance"
                 return Value(f"{PAIRS}.{name}", *kind_of(node.type))
-            case FieldValue() | Local() | Argument(each=True):
+            case tree.FieldValue() | tree.Local() | tree.Argument(each=True):
                 return self._spread(node)
         return super().value(node, target)
 
-    def _spread(self, node: FieldValue | Local | Argument) -> Value:
+    def _spread(self, node: tree.FieldValue | tree.Local | tree.Argument) -> Value:
         own = self.row.value(node)
         if own.is_uniform:
             return own
@@ -487,12 +476,18 @@ class PairEmitter(Emitter):
         self.row.working.give_back(own)
         return out
 
-    def layout(self, node: Expression) -> Layout:
+    def layout(self, node: tree.Expression) -> Layout:
         """The layout that the value of an expression will have."""
         match node:
-            case OtherField() | Offset() | Distance() | FieldValue() | Argument(each=True):
+            case (
+                tree.OtherField()
+                | tree.Offset()
+                | tree.Distance()
+                | tree.FieldValue()
+                | tree.Argument(each=True)
+            ):
                 return kind_of(node.type)[2]
-            case Local():
+            case tree.Local():
                 is_uniform = self.row.layout(node) is Layout.UNIFORM
                 return Layout.UNIFORM if is_uniform else kind_of(node.type)[2]
         return super().layout(node)

@@ -8,16 +8,8 @@ from functools import partial
 
 from ecsgen.kernels.form import Place
 from ecsgen.model import Field
+from ecsgen.model import programs as tree
 from ecsgen.model.columns import split_parts
-from ecsgen.model.programs import (
-    ENTITY,
-    Argument,
-    FieldValue,
-    Local,
-    OtherField,
-    Program,
-    walk,
-)
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import Source
@@ -34,7 +26,7 @@ class Parameter:
     passed: str
     elements: int = 0
     """How many of its elements make a row; 0 if it has nothing for every row."""
-    field: FieldValue | None = None
+    field: tree.FieldValue | None = None
     """What it has of each of the function's own rows."""
     part: int = 0
     """Which of the field's columns it is."""
@@ -58,7 +50,7 @@ class LoopFrame:
     def __init__(
         self,
         name: str,
-        program: Program,
+        program: tree.Program,
         method: Method | None,
         source: Source,
         is_plain: bool = False,
@@ -76,7 +68,7 @@ class LoopFrame:
         """Columns of its own rows, by what the method passes."""
         self.found: dict[str, Parameter] = {}
         """Columns of other rows, and whatever these are found by."""
-        self.arguments: dict[Argument, Parameter] = {}
+        self.arguments: dict[tree.Argument, Parameter] = {}
         self.numbers: dict[str, Parameter] = {}
         """The rows of each component, where they need not be the first ones."""
         self.tables: dict[str, str] = {}
@@ -100,14 +92,14 @@ class LoopFrame:
     @property
     def _schema_names(self) -> set[str]:
         """What the schema calls the columns, arguments and locals that the program uses."""
-        nodes = [node for one in self.program.expressions for node in walk(one)]
+        nodes = [node for one in self.program.expressions for node in tree.walk(one)]
         targets = [step.target for step in self.program.steps]
-        nodes += [one for one in targets if isinstance(one, FieldValue | Local)]
+        nodes += [one for one in targets if isinstance(one, tree.FieldValue | tree.Local)]
         found = {argument.name for argument in self.program.arguments}
         for node in nodes:
-            if isinstance(node, Local):
+            if isinstance(node, tree.Local):
                 found.add(node.name)
-            elif isinstance(node, FieldValue | OtherField):
+            elif isinstance(node, tree.FieldValue | tree.OtherField):
                 found |= {name for name, _ in self._columns_of(node)}
         return found
 
@@ -184,17 +176,17 @@ class LoopFrame:
             return Code("0")
         return self.constant(zero_of(type_.scalar), type_.scalar)
 
-    def arrays(self, node: FieldValue | OtherField) -> list[str]:
+    def arrays(self, node: tree.FieldValue | tree.OtherField) -> list[str]:
         """The parameters of a field of own rows, or of those who are asked: several if its elements
         are split."""
-        columns, field = self._columns_of(node), FieldValue(node.type, node.name, node.owner)
+        columns, field = self._columns_of(node), tree.FieldValue(node.type, node.name, node.owner)
         elements = node.type.elements // len(columns)
         return [
             self.array(Parameter(name, *self._column(node.type, passed), elements, field, part))
             for part, (name, passed) in enumerate(columns)
         ]
 
-    def met_arrays(self, node: OtherField) -> list[str]:
+    def met_arrays(self, node: tree.OtherField) -> list[str]:
         """The parameters of a neighbour's field; what a kernel writes at once is copied before."""
         is_written = node.text in self.program.effects.writes and not self.program.takes_turns
         is_bytes = self.reads_bytes and node.type.is_bool
@@ -227,11 +219,11 @@ class LoopFrame:
             found.append(self.parameter(wish, *self._column(place.type, passed)))
         return self.cells(found, place.type, row)
 
-    def _columns_of(self, node: FieldValue | OtherField) -> list[tuple[str, str]]:
+    def _columns_of(self, node: tree.FieldValue | tree.OtherField) -> list[tuple[str, str]]:
         source = self._side(node)
         field, holder = source.field(node.owner, node.name), source.managers.data(node.owner)
         columns = self._columns(field, node.type, holder)
-        if node.name == ENTITY and isinstance(node, OtherField):
+        if node.name == tree.ENTITY and isinstance(node, tree.OtherField):
             columns = [(node.name, self.asks[node.near].owners(node.owner) or columns[0][1])]
         return [(source.prefix(node.owner) + name, passed) for name, passed in columns]
 
@@ -242,14 +234,14 @@ class LoopFrame:
         flat = "column.reshape(-1)" if self.is_plain else "flat"
         return [(field.name, f"{holder}._{field.name}_{flat if type_.shape else 'column'}")]
 
-    def column_passed(self, field: FieldValue) -> str:
+    def column_passed(self, field: tree.FieldValue) -> str:
         """The expression for what its rows have in a scalar field, shape (n,)."""
         ((_, passed),) = self._columns_of(field)
         return f"{passed}[: {self.source.managers.data(field.owner)}._n]"
 
-    def _side(self, node: FieldValue | OtherField) -> Source:
+    def _side(self, node: tree.FieldValue | tree.OtherField) -> Source:
         """Whose field it is: of the rows, or of others that they ask."""
-        return self.asks[node.near].other if isinstance(node, OtherField) else self.source
+        return self.asks[node.near].other if isinstance(node, tree.OtherField) else self.source
 
     def rows_of(self, owner: str) -> str:
         """The parameter with the rows of a component, where these need not be the first ones."""
@@ -280,11 +272,11 @@ class LoopFrame:
 
     # --- arguments -------------------------------------------------------------------------------
 
-    def passed(self, argument: Argument) -> str:
+    def passed(self, argument: tree.Argument) -> str:
         """What an argument is called in the method."""
         return self._spellings[argument.name].text
 
-    def argument(self, argument: Argument) -> str:
+    def argument(self, argument: tree.Argument) -> str:
         """What an argument is called in the function."""
         if argument not in self.arguments:
             spelling, type_ = self._spellings[argument.name], argument.type
@@ -300,7 +292,7 @@ class LoopFrame:
             self.arguments[argument] = Parameter(name, annotation, passed, elements)
         return self.arguments[argument].name
 
-    def argument_value(self, argument: Argument) -> Value:
+    def argument_value(self, argument: tree.Argument) -> Value:
         """The elements of an argument that is the same for all rows: before the loop it takes its
         type, and one with a shape is taken apart.
 

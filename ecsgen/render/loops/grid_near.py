@@ -6,24 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ecsgen.model import Component
-from ecsgen.model.programs import (
-    CELL_ID,
-    ENTITY,
-    HANDLE,
-    ID_SLOT,
-    Argument,
-    CellAt,
-    Coordinates,
-    Distance,
-    Expression,
-    FieldValue,
-    Occupied,
-    Offset,
-    Operation,
-    OtherField,
-    Question,
-    walk,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import Type
 from ecsgen.render.kernels.sources import Asked
 from ecsgen.render.loops.code import Code, Level, called
@@ -100,7 +83,7 @@ class Grids:
 
     # --- what kernels say of cells -----------------------------------------------------------
 
-    def coordinates(self, node: Coordinates, body: LoopBody) -> Value:
+    def coordinates(self, node: tree.Coordinates, body: LoopBody) -> Value:
         """Where a cell is; -1 for what is none."""
         axes = self.axes(node.grid)
         cell = body.assign(Code(f"cell_of({body.value(node.handle).at(0).text})"), "cell")
@@ -113,7 +96,7 @@ class Grids:
 
         return body.stored(Value(node.type, at))
 
-    def cell_at(self, node: CellAt, body: LoopBody) -> Value:
+    def cell_at(self, node: tree.CellAt, body: LoopBody) -> Value:
         """The cell at a place."""
         place = body.value(node.place)
         given = [place.at(axis).text for axis in range(node.place.type.elements)]
@@ -148,9 +131,9 @@ class OnGrid(Neighbours):
         """The parameter with the cells in reach of any cell, if that can be known before."""
         frame, radius = self._frame, self.asked.near.radius
         function, text = "reach_of", str(radius)
-        if isinstance(radius, Argument):
+        if isinstance(radius, tree.Argument):
             text = frame.passed(radius)
-        elif isinstance(radius, FieldValue):
+        elif isinstance(radius, tree.FieldValue):
             effects = frame.program.effects
             changed = {one.rpartition(".")[2] for one in (*effects.writes, *effects.sends)}
             if self.is_python or radius.name in changed:
@@ -166,17 +149,17 @@ class OnGrid(Neighbours):
     @property
     def _is_far(self) -> bool:
         """Whether it matters how far neighbours are."""
-        nodes = (node for one in self._frame.program.expressions for node in walk(one))
+        nodes = (node for one in self._frame.program.expressions for node in tree.walk(one))
         return any(
-            isinstance(node, Offset | Distance) and node.near == self.asked.near.name
+            isinstance(node, tree.Offset | tree.Distance) and node.near == self.asked.near.name
             for node in nodes
         )
 
     @property
-    def _questions(self) -> list[Question]:
-        nodes = (node for one in self._frame.program.expressions for node in walk(one))
+    def _questions(self) -> list[tree.Question]:
+        nodes = (node for one in self._frame.program.expressions for node in tree.walk(one))
         name = self.asked.near.name
-        return [node for node in nodes if isinstance(node, Question) and node.near == name]
+        return [node for node in nodes if isinstance(node, tree.Question) and node.near == name]
 
     @property
     def axes_name(self) -> str:
@@ -213,7 +196,7 @@ class OnGrid(Neighbours):
         near, on = self.asked.near, self.on
         found, count = (self._around, self._steps) if on.standing else (self.found, self.count)
         radius = ""
-        if isinstance(near.radius, FieldValue):
+        if isinstance(near.radius, tree.FieldValue):
             own = body.own_number(near.radius)
             radius = own or body.value(near.radius).at(0).text
         given = f"{on.hood.upper()}, {radius}, {self._center}"
@@ -273,7 +256,7 @@ class OnGrid(Neighbours):
         bearer = next((n for n, c in asked.own.components.items() if c.owner == "entity"), None)
         if bearer is None or component.owner == "none":
             return "", "0", ""
-        owner = body.value(FieldValue(HANDLE, ENTITY, bearer)).at(0).text
+        owner = body.value(tree.FieldValue(tree.HANDLE, tree.ENTITY, bearer)).at(0).text
         data = self._frame.source.managers.data(component.name)
         owners = self._frame.handles(f"{component.module}_owners", f"{data}._entity_column")
         return "", owner, owners
@@ -302,8 +285,8 @@ class OnGrid(Neighbours):
 
     # --- what a neighbour has ----------------------------------------------------------------
 
-    def of_other(self, node: OtherField | Offset | Distance) -> Value:
-        if isinstance(node, Offset) and self._frame.is_plain:  # Python's own would not wrap
+    def of_other(self, node: tree.OtherField | tree.Offset | tree.Distance) -> Value:
+        if isinstance(node, tree.Offset) and self._frame.is_plain:  # Python's own would not wrap
             return Value(node.type, lambda axis: called("np.int64", Code(self.offsets[int(axis)])))
         return super().of_other(node)
 
@@ -313,21 +296,21 @@ class OnGrid(Neighbours):
         own = f"root_of({self.square})"
         return uniform(type_, Code(f"np.float64({own})", Level.CALL, own=lambda: own))
 
-    def _has(self, node: OtherField) -> Value:
-        if node.name == CELL_ID:
+    def _has(self, node: tree.OtherField) -> Value:
+        if node.name == tree.CELL_ID:
             if self.is_python:
                 return uniform(node.type, Code(f"FIRST_CELL + {self.place}", Level.SUM))
             return uniform(node.type, Code(f"id_of_cell({self.place})"))
         row = self._member(node.owner, self.place) if self._is_several else self.place
-        if node.name == ID_SLOT:
+        if node.name == tree.ID_SLOT:
             return self._id(node, row)
         return self._frame.cells(self._frame.met_arrays(node), node.type, row)
 
-    def owner_met(self, value: Expression) -> str:
-        is_entity = isinstance(value, OtherField) and value.name == ENTITY
+    def owner_met(self, value: tree.Expression) -> str:
+        is_entity = isinstance(value, tree.OtherField) and value.name == tree.ENTITY
         return self.on.standing if is_entity and not self._is_several else ""
 
-    def _id(self, node: OtherField, row: str) -> Value:
+    def _id(self, node: tree.OtherField, row: str) -> Value:
         """The id of a row that is nobody's."""
         component = self.asked.components[node.owner]
         data = self._frame.source.managers.data(component.name)
@@ -338,7 +321,7 @@ class OnGrid(Neighbours):
         slot = f"{slots}[{row}]"
         return uniform(node.type, Code(f"id_from({slot}, {generations}[{slot}])"))
 
-    def occupied(self, node: Occupied) -> Value:
+    def occupied(self, node: tree.Occupied) -> Value:
         """Whether somebody stands on the neighbour."""
         crowds = self._grids.crowds(node.component)
         return uniform(node.type, Code(f"is_on_{self._grids.when}({crowds}, {self.place})"))
@@ -358,7 +341,7 @@ class OnGrid(Neighbours):
         if self.on.standing:
             member = self._member(self.on.owner, other) if self._is_several else other
             kind = Type("u64", (), f"id<{self.on.grid}>")
-            column = OtherField(kind, self._place_name, self.on.owner, self.asked.near.name)
+            column = tree.OtherField(kind, self._place_name, self.on.owner, self.asked.near.name)
             (array,) = self._frame.met_arrays(column)
             other = f"cell_of({array}[{member}])"
         for axis, apart in enumerate(self.offsets):
@@ -373,11 +356,11 @@ class OnGrid(Neighbours):
         return on.field
 
 
-def _ranks_by_distance(question: Question) -> bool:
+def _ranks_by_distance(question: tree.Question) -> bool:
     """Whether only the best are asked for, and they are equally far: then the nearest may come
     first, who are seldom beaten, for among those equally far the order stays."""
     for key in question.keys:
         match key:
-            case Distance() | Operation(name="neg", operands=(Distance(),)):
+            case tree.Distance() | tree.Operation(name="neg", operands=(tree.Distance(),)):
                 return True
     return False

@@ -8,30 +8,7 @@ from typing import Final
 from ecsgen.kernels import form
 from ecsgen.kernels.draws import drawn_by
 from ecsgen.kernels.operations import COMPARISONS
-from ecsgen.model.programs import (
-    CELL_ID,
-    ENTITY,
-    HANDLE,
-    ID_SLOT,
-    OWN,
-    PARENT,
-    Argument,
-    CellAt,
-    Constant,
-    Coordinates,
-    Distance,
-    Draw,
-    Element,
-    Expression,
-    FieldValue,
-    Local,
-    Occupied,
-    Offset,
-    Operation,
-    OtherField,
-    Referred,
-    Tick,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import SCALARS, Number, Type
 from ecsgen.render.loops.code import Code, Level, cut, infix, spelled
 from ecsgen.render.loops.elements import element_of
@@ -125,12 +102,12 @@ class LoopBody(Emitter):
         over = self._over
         tests = [self._may_live(over), self._fates.stays(over, self.row_of(over))]
         if not tests[0] and self.frame.source.components[over].owner == "entity":
-            bearer = self.value(FieldValue(HANDLE, ENTITY, over)).at(0).text
+            bearer = self.value(tree.FieldValue(tree.HANDLE, tree.ENTITY, over)).at(0).text
             tests[0] = self._fates.lives(bearer, self.lookups.mask)
         for test in filter(None, tests):
             self.write(f"if not {test}:", "    continue")
 
-    def _write_stem(self, who: FieldValue) -> None:
+    def _write_stem(self, who: tree.FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
         stem, frame = self.names.take("stem"), self.frame
         self.stem = stem
@@ -138,25 +115,25 @@ class LoopBody(Emitter):
             self.first.append(f"{stem} = {self._row_words(who)}")
             return
         given, function = [self.value(who).at(0).text], "stem_of"
-        if who.name == ID_SLOT:
+        if who.name == tree.ID_SLOT:
             function = "id_stem_of"
             passed = f"{frame.source.managers.data(who.owner)}._id_generation_column"
             generations = frame.array(Parameter("id_generation", array_type("u32"), passed))
             given.append(f"{generations}[{given[0]}]")
         self.first.append(f"{stem} = {function}({', '.join([*given, frame.key])})")
 
-    def _row_words(self, who: FieldValue) -> str:
+    def _row_words(self, who: tree.FieldValue) -> str:
         """The expression for the words of the row's random numbers, which plain Python draws for
         many rows at once, those that come next, unless what tells rows apart may change."""
         frame, program, source = self.frame, self.frame.program, self.frame.source
-        sent = any(isinstance(one.target, Referred) for one in program.steps)
-        is_fixed = who.name in (ENTITY, ID_SLOT, CELL_ID)
+        sent = any(isinstance(one.target, tree.Referred) for one in program.steps)
+        is_fixed = who.name in (tree.ENTITY, tree.ID_SLOT, tree.CELL_ID)
         may_change = not is_fixed and (sent or who.text in program.effects.writes)
         in_order = frame.is_ordered and not may_change
         holder = source.managers.data(who.owner)
         picked = source.picked(who.owner) if in_order and source.is_world else ""
         keys = f"{holder}._{who.name}_column{picked}"
-        if who.name == ID_SLOT:
+        if who.name == tree.ID_SLOT:
             keys += "" if picked else f"[: {holder}._n]"
             keys = f"ids_of({keys}, {holder}._id_generation_column)"
         given = [keys, "_key", str(drawn_by(program.expressions))]
@@ -167,30 +144,30 @@ class LoopBody(Emitter):
 
     # --- fields and arguments --------------------------------------------------------------------
 
-    def _given(self, node: Expression) -> Value:
+    def _given(self, node: tree.Expression) -> Value:
         match node:
-            case FieldValue(name=name, owner=owner) if name == CELL_ID:
+            case tree.FieldValue(name=name, owner=owner) if name == tree.CELL_ID:
                 return uniform(node.type, Code(f"id_of_cell({self.row_of(owner)})"))
-            case FieldValue(owner=owner):
-                is_own = owner != PARENT
+            case tree.FieldValue(owner=owner):
+                is_own = owner != tree.PARENT
                 return self._cells(node, self.row_of(owner)) if is_own else self._of_parent(node)
-            case Argument():
+            case tree.Argument():
                 return self._argument(node)
-            case OtherField() | Offset() | Distance():
+            case tree.OtherField() | tree.Offset() | tree.Distance():
                 return self._nears[node.near].of_other(node)
-            case Occupied():
+            case tree.Occupied():
                 near = self._nears[node.near]
                 assert isinstance(near, OnGrid)
                 return near.occupied(node)
-            case Coordinates():
+            case tree.Coordinates():
                 return self.grids.coordinates(node, self)
-            case CellAt():
+            case tree.CellAt():
                 return self.grids.cell_at(node, self)
-            case Tick():
+            case tree.Tick():
                 return uniform(node.type, Code(self.frame.parameter("tick", "int", "self.tick")))
         raise TypeError("questions and references are statements in a form")
 
-    def _cells(self, node: FieldValue, row: str) -> Value:
+    def _cells(self, node: tree.FieldValue, row: str) -> Value:
         arrays, type_ = self.frame.arrays(node), node.type
         if self.is_flat:
             return Value(type_, lambda place: Code(f"{arrays[0]}[{row}]"))
@@ -207,10 +184,10 @@ class LoopBody(Emitter):
             self.first.append(f"{name} = {elements} * {row}")
         return self._starts[row, elements]
 
-    def cell_of_row(self, place: FieldValue) -> str:
+    def cell_of_row(self, place: tree.FieldValue) -> str:
         """The expression for the cell of the row: its own, or that on which it stands; below 0 of
         none, and of rows of the dead."""
-        if place.name == CELL_ID:
+        if place.name == tree.CELL_ID:
             return self.row_of(place.owner)
         own = self.own_number(place)
         cell = f"{own} - FIRST_CELL" if own else f"cell_of({self.value(place).at(0).text})"
@@ -232,7 +209,7 @@ class LoopBody(Emitter):
         component = self.frame.source.components[owner]
         if not self.frame.program.may_be_dead or component.owner == "none":
             return ""
-        bearer = self.value(FieldValue(HANDLE, ENTITY, owner)).at(0).text
+        bearer = self.value(tree.FieldValue(tree.HANDLE, tree.ENTITY, owner)).at(0).text
         return self.lookups.living_in(component.name, bearer)
 
     def row_of(self, owner: str) -> str:
@@ -245,20 +222,20 @@ class LoopBody(Emitter):
             self.first.append(f"{row} = row_at({rows}, {frame.row})")
         return self._rows[owner]
 
-    def _of_parent(self, node: FieldValue) -> Value:
+    def _of_parent(self, node: tree.FieldValue) -> Value:
         """Elements that are read at the beginning of a row: the default for a root's parent.
 
         A kernel never writes them.
         """
         known = f"parent {node.name}"  # no schema has such a name
         if known not in self.locals_:
-            if PARENT not in self._rows:
+            if tree.PARENT not in self._rows:
                 wish = Parameter("parent", array_type("u32"), "data._parent_column")
                 parents = self.frame.array(wish)
-                self._rows[PARENT] = row = self.names.take("p")
+                self._rows[tree.PARENT] = row = self.names.take("p")
                 self._letters[row] = "q"
                 self.first.append(f"{row} = np.intp({parents}[{self.frame.row}])")
-            row = self._rows[PARENT]
+            row = self._rows[tree.PARENT]
             above = dict(self.frame.program.above_roots)[node.name]
             self.locals_[known] = held = self.variables(node.type, f"parent_{node.name}")
             given = row, self._instead(node.name, node.type, above), self._cells(node, row), held
@@ -286,7 +263,7 @@ class LoopBody(Emitter):
         self.arrays.append(f"{array} = {made}")
         return Value(type_, lambda place: Code(f"{array}[{place}]"))
 
-    def _argument(self, argument: Argument) -> Value:
+    def _argument(self, argument: tree.Argument) -> Value:
         if not argument.each:
             return self.frame.argument_value(argument)
         name, type_, row = self.frame.argument(argument), argument.type, self.frame.row
@@ -349,48 +326,48 @@ class LoopBody(Emitter):
         answers = asking.answer(*asked)
         self.locals_ |= {one.to.name: answer for one, answer in zip(asked, answers, strict=True)}
 
-    def own_number(self, node: Expression) -> str:
+    def own_number(self, node: tree.Expression) -> str:
         type_, is_long = node.type, node.type.scalar in ("i64", "f64")
         if not self.frame.is_plain or type_.shape:
             return ""
         match node:
-            case Constant():
+            case tree.Constant():
                 return spelled(node.value) if is_long else ""
-            case Argument(each=False) if is_long:
+            case tree.Argument(each=False) if is_long:
                 return self.frame.argument(node)
-            case Tick():
+            case tree.Tick():
                 return self.value(node).at(0).text
-            case Draw(how="random"):
+            case tree.Draw(how="random"):
                 return f"({self.stem}[{node.number}] >> 11) * 2.0**-53"
-            case Operation(name="neg", operands=(one,)) if type_.is_float:
+            case tree.Operation(name="neg", operands=(one,)) if type_.is_float:
                 own = self.own_number(one)
                 return own and f"-{own}"
-            case Operation() if type_.scalar == "f64":
+            case tree.Operation() if type_.scalar == "f64":
                 return self._own_float(node)
-            case Local() | FieldValue() | OtherField() | Distance():
+            case tree.Local() | tree.FieldValue() | tree.OtherField() | tree.Distance():
                 own_code = self.value(node).at(0).own
                 return own_code() if own_code else ""
         return ""
 
-    def _own_float(self, node: Operation) -> str:
+    def _own_float(self, node: tree.Operation) -> str:
         """The same of an operation that gives the same bits with Python's own numbers."""
         first, *others = node.operands
         owns = [self.own_number(one) for one in others]
         if node.name == "if" and all(owns):
             return f"({owns[0]} if {self.value(first).at(0).text} else {owns[1]})"
         is_alike = node.name in ("+", "-", "*")
-        if node.name == "/" and isinstance(others[0], Constant):
+        if node.name == "/" and isinstance(others[0], tree.Constant):
             is_alike = others[0].value != 0
         own = self.own_number(first) if is_alike and all(owns) else ""
         return own and f"({own} {node.name} {owns[0]})"
 
-    def value(self, node: Expression) -> Value:
-        if isinstance(node, Operation) and node.name in COMPARED:
+    def value(self, node: tree.Expression) -> Value:
+        if isinstance(node, tree.Operation) and node.name in COMPARED:
             sides = [self.own_number(one) for one in node.operands]
             if all(sides):
                 return uniform(node.type, Code(f" {node.name} ".join(sides), Level.COMPARISON))
             for one in node.operands:
-                if isinstance(one, Distance) and (
+                if isinstance(one, tree.Distance) and (
                     found := self._nears[one.near].compared(node, self)
                 ):
                     return found
@@ -528,28 +505,30 @@ class LoopBody(Emitter):
         if one.is_new:
             value = self.value(one.value)
             self.locals_[name] = held = self.stored(value, self.names.released(name))
-            if isinstance(one.value, Local) and value.at(0).text in known:
+            if isinstance(one.value, tree.Local) and value.at(0).text in known:
                 known[held.at(0).text] = known[value.at(0).text]
         else:
             self.store(self._apart(one.value, one.to, one.to.type), self.locals_[name])
             known.pop(self.locals_[name].at(0).text, None)
 
     def _store(self, one: form.Store) -> None:
-        place: Expression = Element(one.type, one.to, one.index) if one.index else one.to
+        place: tree.Expression = tree.Element(one.type, one.to, one.index) if one.index else one.to
         target = self.value(place)
         there = self.own_number(place) if one.type.scalar == "f64" else ""
         if there and (own := self.own_number(one.value)):
             self.write(f"{there} = {own}")
             return
         match one.value:
-            case Operation(type, sign, (left, right)) if (
+            case tree.Operation(type, sign, (left, right)) if (
                 left == place and _is_in_place(sign, type.scalar) and not is_mixing(right, one.to)
             ):
                 self.store(self.spread(right, one.type), target, f"{sign}=")
             case _:
                 self.store(self._apart(one.value, one.to, one.type), target)
 
-    def _apart(self, node: Expression, own: FieldValue | Local, type_: Type) -> Value:
+    def _apart(
+        self, node: tree.Expression, own: tree.FieldValue | tree.Local, type_: Type
+    ) -> Value:
         """A value to be written over something of a type; kept before where the first elements that
         are written would change the others."""
         value = self.spread(node, type_)
@@ -559,7 +538,7 @@ class LoopBody(Emitter):
 
     # --- messages: at once, or in a second loop --------------------------------------------------
 
-    def _hear(self, bearer: FieldValue) -> None:
+    def _hear(self, bearer: tree.FieldValue) -> None:
         """Find out whether the row's own entity is alive."""
         owner, component = self.value(bearer).at(0).text, bearer.owner
         managers = self.frame.source.managers
@@ -571,8 +550,8 @@ class LoopBody(Emitter):
     def _send(self, one: form.Send) -> None:
         row = self._found[one.to.row].text
         if self.frame.program.takes_turns:  # the row may be its own receiver
-            owner = one.to.row.component if self.frame.source.is_world else OWN
-            own = FieldValue(one.to.type, one.to.name, owner)
+            owner = one.to.row.component if self.frame.source.is_world else tree.OWN
+            own = tree.FieldValue(one.to.type, one.to.name, owner)
             value = self._apart(one.value, own, one.type)
         else:
             value = self.spread(one.value, one.type)
@@ -593,7 +572,7 @@ class LoopBody(Emitter):
         if one.how == "=" or _is_in_place(one.how, scalar):
             self.store(value, there, "=" if one.how == "=" else f"{one.how}=")
             return
-        node = Operation(one.type, one.how, (one.value, one.value))
+        node = tree.Operation(one.type, one.how, (one.value, one.value))
         self.change(there, value, lambda *codes: cut(element_of(node, [*codes]), scalar).text)
 
     def _keep(self, one: form.Send, row: str, value: Value) -> None:
@@ -619,8 +598,8 @@ class LoopBody(Emitter):
 class VectorBody(LoopBody):
     """The same for a vector loop: conditions have no branches."""
 
-    def _elementwise(self, node: Operation | Draw) -> Value:
-        if not isinstance(node, Operation) or node.name not in ("and", "or"):
+    def _elementwise(self, node: tree.Operation | tree.Draw) -> Value:
+        if not isinstance(node, tree.Operation) or node.name not in ("and", "or"):
             return super()._elementwise(node)
         left, right = (self.value(operand) for operand in node.operands)
         sign = "&" if node.name == "and" else "|"

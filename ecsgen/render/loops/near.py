@@ -6,15 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final
 
-from ecsgen.model.programs import (
-    Argument,
-    Constant,
-    Distance,
-    Expression,
-    Offset,
-    Operation,
-    OtherField,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernels.sources import Asked
 from ecsgen.render.loops.code import Code, Level, called, infix
@@ -92,11 +84,11 @@ class Neighbours(ABC):
         """What stands for no neighbour's."""
         return self._frame.zero(type_)
 
-    def of_other(self, node: OtherField | Offset | Distance) -> Value:
+    def of_other(self, node: tree.OtherField | tree.Offset | tree.Distance) -> Value:
         """The elements of what a neighbour is or has."""
-        if isinstance(node, Offset):
+        if isinstance(node, tree.Offset):
             return Value(node.type, lambda place: Code(self.offsets[int(place)]))
-        if isinstance(node, Distance):
+        if isinstance(node, tree.Distance):
             return self._distance(node.type)
         return self._has(node)
 
@@ -104,10 +96,10 @@ class Neighbours(ABC):
         return Value(type_, lambda place: called("np.sqrt", Code(self.square)))
 
     @abstractmethod
-    def _has(self, node: OtherField) -> Value:
+    def _has(self, node: tree.OtherField) -> Value:
         """What a neighbour has in a field."""
 
-    def compared(self, node: Operation, body: LoopBody) -> Value | None:
+    def compared(self, node: tree.Operation, body: LoopBody) -> Value | None:
         """A comparison that is quicker in other words than its own."""
         return None
 
@@ -119,7 +111,7 @@ class Neighbours(ABC):
         """The statements that list those in reach of the row."""
         return []
 
-    def owner_met(self, value: Expression) -> str:
+    def owner_met(self, value: tree.Expression) -> str:
         """The component whose row a neighbour is, if the value is the entity that has it."""
         return ""
 
@@ -161,18 +153,20 @@ class InSpace(Neighbours):
                 lines.append(f"    {apart} = {apart} - {size} * np.rint({apart} / {size})")
         return lines
 
-    def compared(self, node: Operation, body: LoopBody) -> Value | None:
+    def compared(self, node: tree.Operation, body: LoopBody) -> Value | None:
         """Of a distance with what is the same for all rows: its square, of which no root has to be
         drawn then, with the least one whose root is as far."""
         (one, other), sign = node.operands, node.name
-        if not isinstance(one, Distance):
+        if not isinstance(one, tree.Distance):
             one, other, sign = other, one, TURNED.get(sign, "")
-        is_fixed = isinstance(other, Constant) or (isinstance(other, Argument) and not other.each)
+        is_fixed = isinstance(other, tree.Constant) or (
+            isinstance(other, tree.Argument) and not other.each
+        )
         if self._frame.is_plain or sign not in TURNED or one.type != other.type or not is_fixed:
             return None
         bound = body.value(other).at(0).text
         made = "square_of" if sign in ("<", ">=") else "square_within"
-        name = f"{other.name}_square" if isinstance(other, Argument) else "square"
+        name = f"{other.name}_square" if isinstance(other, tree.Argument) else "square"
         square = self._frame.ready(name, f"{made}({bound})")
         return uniform(
             node.type, infix(sign, Level.COMPARISON, Code(self.square, Level.SUM), Code(square))
@@ -200,7 +194,7 @@ class Before(InSpace):
             for name, text in wanted.items()
         }
         self.places = self.names["others"]
-        self._copies: dict[str, tuple[str, OtherField, int]] = {}
+        self._copies: dict[str, tuple[str, tree.OtherField, int]] = {}
         """By column: what it is called in the order of cells, what it is of, and elements of a
         row."""
 
@@ -218,7 +212,7 @@ class Before(InSpace):
         """The expression for the row of these loops."""
         return f"{self.names['order']}[{self.ranked}]"
 
-    def _has(self, node: OtherField) -> Value:
+    def _has(self, node: tree.OtherField) -> Value:
         arrays, place = self._frame.arrays(node), self.place
         elements = node.type.elements if len(arrays) == 1 else 1
         for one in arrays:
@@ -287,7 +281,7 @@ class Now(InSpace):
         )
         self.ways = "" if self._frame.is_plain else self.kept("ways")
 
-    def _has(self, node: OtherField) -> Value:
+    def _has(self, node: tree.OtherField) -> Value:
         arrays = self._frame.met_arrays(node)
         return self._frame.cells(arrays, node.type, self._member(node.owner, self.place))
 
@@ -311,7 +305,7 @@ class Now(InSpace):
         row, near = self._frame.row, self.asked.near
         place = body.value(near.place)
         if not self._frame.program.takes_turns:  # as it was before
-            own = OtherField(near.place.type, near.place.name, near.place.owner, near.name)
+            own = tree.OtherField(near.place.type, near.place.name, near.place.owner, near.name)
             own_row = body.row_of(near.place.owner)
             place = self._frame.cells(self._frame.met_arrays(own), own.type, own_row)
         starts = [f"{start} = {place.at(axis).text}" for axis, start in enumerate(self._starts)]

@@ -8,20 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from ecsgen.kernels.form import Ask
-from ecsgen.model.programs import (
-    CELL_ID,
-    CellAt,
-    Coordinates,
-    Distance,
-    Expression,
-    Occupied,
-    Offset,
-    OnGrid,
-    OtherField,
-    Program,
-    Question,
-    walk,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import Type
 from ecsgen.render.loops.code import Code, Level
 from ecsgen.render.loops.frame import LoopFrame
@@ -30,14 +17,14 @@ from ecsgen.render.loops.questions import Questions
 from ecsgen.render.loops.values import Emitter, Value, uniform
 
 if TYPE_CHECKING:
-    from ecsgen.render.loops.grid_near import OnGrid as ListedOnGrid
+    from ecsgen.render.loops.grid_near import OnGrid
 
 _MOST: Final = 48
 """Cells around that are written out."""
 _HOWS: Final = ("count", "sum", "mean", "min", "max")
 
 
-def offsets_of(on: OnGrid, radius: int) -> list[tuple[int, ...]]:
+def offsets_of(on: tree.OnGrid, radius: int) -> list[tuple[int, ...]]:
     """The offsets of the cells in reach, ascending, the first axis slowest."""
     found = []
     for offset in product(range(-radius, radius + 1), repeat=on.axes):
@@ -48,42 +35,42 @@ def offsets_of(on: OnGrid, radius: int) -> list[tuple[int, ...]]:
     return found
 
 
-def is_stencil(program: Program) -> bool:
+def is_stencil(program: tree.Program) -> bool:
     """Whether rows that are cells ask the same cells around each of them, all at once."""
     if program.takes_turns or program.is_fateful or not program.nears:
         return False
     for near in program.nears:
         on, radius = near.on, near.radius
-        if on is None or on.standing or near.place.name != CELL_ID:
+        if on is None or on.standing or near.place.name != tree.CELL_ID:
             return False
         if not isinstance(radius, int) or not 0 < len(offsets_of(on, radius)) <= _MOST:
             return False
-    nodes = [node for one in program.expressions for node in walk(one)]
+    nodes = [node for one in program.expressions for node in tree.walk(one)]
     if any(node.type.shape for node in nodes):  # whose places would be signed
         return False
-    questions = [node for node in nodes if isinstance(node, Question)]
+    questions = [node for node in nodes if isinstance(node, tree.Question)]
     return all(one.how in _HOWS and (one.where is None or one.how == "count") for one in questions)
 
 
-def is_picture(program: Program) -> bool:
+def is_picture(program: tree.Program) -> bool:
     """Whether whole columns tell what cells around are asked for: blocks of rows know it then."""
     if not is_stencil(program) or program.effects.leads or program.effects.sends or program.ticks:
         return False
-    nodes = [node for one in program.expressions for node in walk(one)]
-    if any(isinstance(node, Coordinates | CellAt | Occupied) for node in nodes):
+    nodes = [node for one in program.expressions for node in tree.walk(one)]
+    if any(isinstance(node, tree.Coordinates | tree.CellAt | tree.Occupied) for node in nodes):
         return False
-    questions = [node for node in nodes if isinstance(node, Question)]
+    questions = [node for node in nodes if isinstance(node, tree.Question)]
     return all(one.where is None and _is_column(one.value) for one in questions)
 
 
-def _is_column(value: Expression | None) -> bool:
-    return value is None or (isinstance(value, OtherField) and value.name != CELL_ID)
+def _is_column(value: tree.Expression | None) -> bool:
+    return value is None or (isinstance(value, tree.OtherField) and value.name != tree.CELL_ID)
 
 
 class Stencil(Neighbours):
     """Cells around those inside of a strip: so many places further on."""
 
-    def __init__(self, listed: ListedOnGrid, frame: LoopFrame) -> None:
+    def __init__(self, listed: OnGrid, frame: LoopFrame) -> None:
         self._listed = listed
         radius = listed.asked.near.radius
         assert isinstance(radius, int)
@@ -157,16 +144,16 @@ class Stencil(Neighbours):
             text = f"{text} {'-' if last < 0 else '+'} np.uintp({abs(last)})"
         self.place = text
 
-    def of_other(self, node: OtherField | Offset | Distance) -> Value:
-        if isinstance(node, Offset):
+    def of_other(self, node: tree.OtherField | tree.Offset | tree.Distance) -> Value:
+        if isinstance(node, tree.Offset):
             return Value(node.type, lambda place: Code(str(self._now[int(place)])))
-        if isinstance(node, Distance):
+        if isinstance(node, tree.Distance):
             square = sum(one * one for one in self._now)
             return uniform(node.type, Code(f"np.sqrt({float(square)})", Level.CALL))
         return self._has(node)
 
-    def _has(self, node: OtherField) -> Value:
-        if node.name == CELL_ID:
+    def _has(self, node: tree.OtherField) -> Value:
+        if node.name == tree.CELL_ID:
             return uniform(node.type, Code(f"id_of_cell({self.place})"))
         return self._frame.cells(self._frame.met_arrays(node), node.type, self.place)
 
@@ -187,19 +174,19 @@ class StencilQuestions(Questions):
             return super().answer(node)
         return [self._counted_in_bytes(tests)]
 
-    def _counted_in_bytes(self, tests: list[Expression]) -> Value:
+    def _counted_in_bytes(self, tests: list[tree.Expression]) -> Value:
         """For how many: sums of bools in bytes, which loops add many of at once."""
         terms = []
         for _ in self._each():
             codes = [self._emit.value(test).at(0).within(Level.ATOM) for test in tests]
-            is_byte = len(tests) == 1 and isinstance(tests[0], OtherField)
+            is_byte = len(tests) == 1 and isinstance(tests[0], tree.OtherField)
             terms.append(codes[0] if is_byte else f"np.uint8({' & '.join(codes)})")
         count = self._emit.names.take("alike")
         declared = self._near.declared(count)
         self._emit.write(f"{declared} = np.int64(np.uint8({' + '.join(terms)}))")
         return uniform(Type("i64"), Code(count))
 
-    def _each(self, *values: Expression, is_counted: bool = True) -> Iterator[str]:
+    def _each(self, *values: tree.Expression, is_counted: bool = True) -> Iterator[str]:
         for number, offset in enumerate(self._offsets):
             self._mean(offset)
             yield str(number)

@@ -9,17 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.kernels.operations import TABLE, Rule
-from ecsgen.model.programs import (
-    Cast,
-    Constant,
-    Draw,
-    Element,
-    Expression,
-    FieldValue,
-    Local,
-    Operation,
-    parts,
-)
+from ecsgen.model import programs as tree
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.loops.code import Code, Level, Names, called, cut, infix
 from ecsgen.render.loops.elements import arithmetic, cast_of, element_of
@@ -65,19 +55,21 @@ def part_of(base: Value, shape: tuple[int, ...], index: tuple[int, ...], type_: 
     return Value(type_, lambda place: base.at(plus(place, start)), base.is_split)
 
 
-def is_across(node: Expression) -> bool:
+def is_across(node: tree.Expression) -> bool:
     """Whether an element of a value needs other elements of what the value is made of."""
-    if isinstance(node, Operation):
+    if isinstance(node, tree.Operation):
         return TABLE[node.name].rule in _ACROSS
-    return isinstance(node, Element)
+    return isinstance(node, tree.Element)
 
 
-def is_mixing(node: Expression, target: FieldValue | Local, inside: bool = False) -> bool:
+def is_mixing(
+    node: tree.Expression, target: tree.FieldValue | tree.Local, inside: bool = False
+) -> bool:
     """Whether an element of the value needs another element of what is assigned to."""
     if node == target:
         return inside
     inside = inside or is_across(node)
-    return any(is_mixing(part, target, inside) for part in parts(node))
+    return any(is_mixing(part, target, inside) for part in tree.parts(node))
 
 
 class Emitter(ABC):
@@ -99,14 +91,14 @@ class Emitter(ABC):
         """The variable with what all random numbers of a row have in common."""
 
     @abstractmethod
-    def _given(self, node: Expression) -> Value:
+    def _given(self, node: tree.Expression) -> Value:
         """The elements of what is not computed: of a field, an argument, a neighbour's way."""
 
     def drawn_place(self, number: int, count: str) -> str:
         """The expression for a random place among so many."""
         return f"range_at({self.stem}, {number}, {count})"
 
-    def own_number(self, node: Expression) -> str:
+    def own_number(self, node: tree.Expression) -> str:
         """The expression for a number of Python's own, where plain loops have it so: many are
         compared in the time of one of numpy's."""
         return ""
@@ -150,43 +142,43 @@ class Emitter(ABC):
 
     # --- expressions -----------------------------------------------------------------------------
 
-    def value(self, node: Expression) -> Value:
+    def value(self, node: tree.Expression) -> Value:
         """The elements of an expression."""
         match node:
-            case Constant():
+            case tree.Constant():
                 return uniform(node.type, self.constant(node.value, node.type.scalar))
-            case Local():
+            case tree.Local():
                 return self.locals_[node.name]
-            case Element():
+            case tree.Element():
                 return part_of(self.value(node.base), node.base.type.shape, node.index, node.type)
-            case Cast():
+            case tree.Cast():
                 operand = self.value(node.operand)
                 return Value(
                     node.type, lambda place: cast_of(node, operand.at(place)), operand.is_split
                 )
-            case Operation():
+            case tree.Operation():
                 composer = COMPOSERS.get(node.name)
                 return composer(self, node) if composer else self._elementwise(node)
-            case Draw():
+            case tree.Draw():
                 return self._elementwise(node)
             case _:
                 return self._given(node)
 
-    def _elementwise(self, node: Operation | Draw) -> Value:
+    def _elementwise(self, node: tree.Operation | tree.Draw) -> Value:
         operands = [self.spread(operand, node.type) for operand in node.operands]
-        if isinstance(node, Operation) and node.name == "square":
+        if isinstance(node, tree.Operation) and node.name == "square":
             operands = [self.named(operand) for operand in operands]
 
         def at(place: Place) -> Code:
             codes = [operand.at(place) for operand in operands]
-            if isinstance(node, Operation):
+            if isinstance(node, tree.Operation):
                 return element_of(node, codes)
             number = Code(str(plus(place, node.number)))
             return called(f"{node.how}_at", Code(self.stem), number, *codes)
 
         return Value(node.type, at, any(operand.is_split for operand in operands))
 
-    def spread(self, operand: Expression, type_: Type) -> Value:
+    def spread(self, operand: tree.Expression, type_: Type) -> Value:
         """An operand; one number for many elements is computed once."""
         value = self.value(operand)
         if self.count(type_) > 1 and not operand.type.shape:
@@ -305,16 +297,16 @@ def _length(emit: Emitter, vector: Value) -> Code:
     return called("np.sqrt", _product(emit, vector, vector))
 
 
-def _dot(emit: Emitter, node: Operation) -> Value:
+def _dot(emit: Emitter, node: tree.Operation) -> Value:
     left, right = (emit.named(emit.value(operand)) for operand in node.operands)
     return uniform(node.type, _product(emit, left, right))
 
 
-def _norm(emit: Emitter, node: Operation) -> Value:
+def _norm(emit: Emitter, node: tree.Operation) -> Value:
     return uniform(node.type, _length(emit, emit.named(emit.value(node.operands[0]))))
 
 
-def _normalize(emit: Emitter, node: Operation) -> Value:
+def _normalize(emit: Emitter, node: tree.Operation) -> Value:
     vector = emit.named(emit.value(node.operands[0]))
     length = emit.assign(_length(emit, vector), "length")
     with emit.block(f"if {length.text} == 0"):
@@ -326,7 +318,7 @@ def _normalize(emit: Emitter, node: Operation) -> Value:
     )
 
 
-def _cross(emit: Emitter, node: Operation) -> Value:
+def _cross(emit: Emitter, node: tree.Operation) -> Value:
     a, b = (emit.named(emit.value(operand)) for operand in node.operands)
     type_ = Type(node.type.scalar)
 
@@ -339,7 +331,7 @@ def _cross(emit: Emitter, node: Operation) -> Value:
     return Value(node.type, at)
 
 
-def _matrix_product(emit: Emitter, node: Operation) -> Value:
+def _matrix_product(emit: Emitter, node: tree.Operation) -> Value:
     """Each element from left to right; large ones in three loops over working memory."""
     left, right = (emit.named(emit.value(operand)) for operand in node.operands)
     inner, type_ = node.operands[0].type.shape[-1], Type(node.type.scalar)
@@ -369,7 +361,7 @@ def _in_row(row: Place, columns: int, column: Place) -> Place:
     return plus(columns * row if isinstance(row, int) else f"{columns} * {row}", column)
 
 
-COMPOSERS: Final[dict[str, Callable[[Emitter, Operation], Value]]] = {
+COMPOSERS: Final[dict[str, Callable[[Emitter, tree.Operation], Value]]] = {
     "dot": _dot,
     "norm": _norm,
     "normalize": _normalize,
