@@ -9,20 +9,10 @@ from functools import reduce
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.kernels import hints
+from ecsgen.kernels import hints, operations
 from ecsgen.kernels.draws import drawn
 from ecsgen.kernels.grid_words import GridWords
 from ecsgen.kernels.literals import Literal, settled
-from ecsgen.kernels.operations import (
-    BINARY,
-    COMPARISONS,
-    DRAWS,
-    EXISTS,
-    FUNCTIONS,
-    ON_GRIDS,
-    UNARY,
-    WORDS,
-)
 from ecsgen.kernels.questions import NO_DRAWS, asked, begins_with_other, is_question
 from ecsgen.kernels.references import References
 from ecsgen.kernels.rules import Operand, applied, cast, fitted, typed, unified
@@ -90,7 +80,7 @@ class TypeChecker:
         raise _unsupported(node, node)
 
     def _logic(self, node: ast.BoolOp) -> Operand:
-        name = WORDS[type(node.op)]
+        name = operations.WORDS[type(node.op)]
         try:
             values = [self.infer(value) for value in node.values]
             return reduce(lambda left, right: applied(name, [left, right], node), values)
@@ -100,7 +90,7 @@ class TypeChecker:
             raise
 
     def _unary(self, node: ast.UnaryOp) -> Operand:
-        name = UNARY.get(type(node.op))
+        name = operations.UNARY.get(type(node.op))
         if name is None:
             raise _unsupported(node, node.op)
         operand = self.infer(node.operand)
@@ -112,7 +102,7 @@ class TypeChecker:
         )
 
     def _binary(self, node: ast.BinOp) -> Operand:
-        name = BINARY.get(type(node.op))
+        name = operations.BINARY.get(type(node.op))
         if name is None:
             raise _unsupported(node, node.op)
         return applied(name, [self.infer(node.left), self.infer(node.right)], node)
@@ -125,7 +115,7 @@ class TypeChecker:
         values = [self.infer(value) for value in (node.left, *node.comparators)]
         found: list[Operand] = []
         for operator, left, right in zip(node.ops, values, values[1:], strict=False):
-            name = COMPARISONS.get(type(operator))
+            name = operations.COMPARISONS.get(type(operator))
             if name is None:
                 raise _unsupported(node, operator)
             found.append(applied(name, [left, right], node))
@@ -148,24 +138,24 @@ class TypeChecker:
             return asked(node, name, near, self.infer, no_draws)
         if node.keywords:
             raise _unsupported(node, node, hints.of_call(node))
-        if name == EXISTS:
+        if name == operations.EXISTS:
             occupied = near.occupied(node.args[0]) if near is not None and node.args else None
             if occupied is not None:
                 self.references.check_known(occupied.component, node.args[0])
             return occupied or self.references.exists(node)
-        if name in ON_GRIDS:
+        if name in operations.ON_GRIDS:
             return self._grids.place(node, name)
-        is_known = name in FUNCTIONS or name in DRAWS or name in SCALARS
+        is_known = name in operations.FUNCTIONS or name in operations.DRAWS or name in SCALARS
         operands = [self.infer(argument) for argument in node.args] if is_known else []
-        if name in DRAWS:
+        if name in operations.DRAWS:
             return drawn(name, operands, node, no_draws)
         if name in SCALARS:
             check_count(name, node, 1, 1)
             return _converted(operands[0], name, node)
-        if name not in FUNCTIONS:
+        if name not in operations.FUNCTIONS:
             hint = hints.of_call(node)
             raise KernelError("E802", f"unknown function {quote(name)}", node.func, hint)
-        is_pairs, arity = name in ("min", "max"), FUNCTIONS[name].arity
+        is_pairs, arity = name in ("min", "max"), operations.FUNCTIONS[name].arity
         check_count(name, node, arity, None if is_pairs else arity)
         if is_pairs:
             return reduce(lambda left, right: applied(name, [left, right], node), operands)
@@ -351,7 +341,7 @@ def _right_side(step: Assignment, target: tree.Expression, checker: TypeChecker)
     value = checker.infer(step.value)
     if isinstance(step, ast.AugAssign):
         # The error of `x += y` belongs to y.
-        return applied(BINARY[type(step.op)], [target, value], step.value)
+        return applied(operations.BINARY[type(step.op)], [target, value], step.value)
     return value
 
 
@@ -418,13 +408,13 @@ def _message(
     the ways in which several rows can change the same place."""
     match step:
         case ast.AugAssign(op=ast.Add() | ast.Sub()):
-            return BINARY[type(step.op)], step.value
+            return operations.BINARY[type(step.op)], step.value
         case ast.Assign(value=ast.Call(func=ast.Name(id="min" | "max" as how), args=[one, value])):
             if checker.value(one) == place:
                 return how, value
         case ast.Assign(value=ast.BoolOp(op=word, values=[one, value])):
             if checker.value(one) == place:
-                return WORDS[type(word)], value
+                return operations.WORDS[type(word)], value
     return None
 
 
