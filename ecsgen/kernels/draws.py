@@ -128,7 +128,7 @@ def with_numbers(step: Step, first: int) -> tuple[Step, int]:
 
 def drawn_by(expressions: Iterable[Expression]) -> int:
     """How many random numbers there are with those that numbered expressions draw."""
-    drawn = [node for one in expressions for node in walk(one) if _draws(node)]
+    drawn = [node for node in walk(*expressions) if _draws(node)]
     return max((_end(node, node.number) for node in drawn), default=0)
 
 
@@ -139,7 +139,7 @@ def _draws(node: Expression) -> TypeGuard[Draw | Chosen | Question]:
 
 def _numbers(expressions: Iterable[Expression], first: int) -> tuple[dict[int, int], int]:
     """The number of each draw by where it stands, and the number behind the last one."""
-    drawn = [node for one in expressions for node in walk(one) if _draws(node)]
+    drawn = [node for node in walk(*expressions) if _draws(node)]
     written = {node.number: node for node in drawn}
     numbers = {}
     for place in sorted(written):

@@ -111,7 +111,7 @@ def grid_facts(
     knows = any(near.on is not None for near in nears)
     sent = (step.target for step in steps if isinstance(step.target, tree.Referred))
     parts = (*tree.expressions_of(where, steps), *sent)
-    for node in (node for one in parts for node in tree.walk(one)):
+    for node in tree.walk(*parts):
         match node:
             case tree.Occupied(component=name) | tree.Chosen(component=name, how="empty"):
                 watched.add(name)

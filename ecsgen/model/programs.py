@@ -429,6 +429,11 @@ class Program:
         return expressions_of(self.where, self.steps)
 
     @property
+    def nodes(self) -> Iterator[Expression]:
+        """These and everything in them."""
+        return walk(*self.expressions)
+
+    @property
     def sees_in_order(self) -> bool:
         """Whether the order in which rows run counts, beside that of the rows themselves."""
         return bool(self.effects.sends or self.takes_turns or self.nears or self.is_fateful)
@@ -443,27 +448,22 @@ class Program:
     @property
     def ticks(self) -> bool:
         """Whether it asks for the time."""
-        return any(isinstance(node, Tick) for one in self.expressions for node in walk(one))
+        return any(isinstance(node, Tick) for node in self.nodes)
 
     @property
     def is_beyond_tests(self) -> bool:
         """Whether generated tests, which know no grids, births, deaths and time, and ask all
         neighbours, say nothing of it."""
-        nodes = (node for one in self.expressions for node in walk(one))
-        is_choosy = any(
-            isinstance(node, Question) and (node.is_chance or node.where is not None)
-            for node in nodes
-        )
-        is_known = self.knows_grids or self.is_fateful or len(self.nears) > 1
-        return is_known or is_choosy or self.ticks
+        questions = (node for node in self.nodes if isinstance(node, Question))
+        is_choosy = any(one.is_chance or one.where is not None for one in questions)
+        is_unknown = self.knows_grids or self.is_fateful or len(self.nears) > 1
+        return is_unknown or is_choosy or self.ticks
 
     @property
     def empties(self) -> frozenset[str]:
         """The components of which it chooses empty cells."""
-        chosen = (node for one in self.expressions for node in walk(one))
-        return frozenset(
-            node.component for node in chosen if isinstance(node, Chosen) and node.how == "empty"
-        )
+        chosen = (node for node in self.nodes if isinstance(node, Chosen))
+        return frozenset(one.component for one in chosen if one.how == "empty")
 
     @property
     def is_fateful(self) -> bool:
@@ -500,7 +500,7 @@ def effects_of(
         name: {} for name in ("reads", "writes", "refers", "asks", "sends", "leads", "spawns")
     }
     draws = False
-    for node in (node for one in expressions_of(where, steps) for node in walk(one)):
+    for node in walk(*expressions_of(where, steps)):
         match node:
             case FieldValue():
                 found["reads"][node.text] = None
@@ -581,21 +581,17 @@ def changed(node: Expression, change: Callable[[Expression], Expression]) -> Exp
     return change(with_parts(node, lambda part: changed(part, change)))
 
 
-def walk(expression: Expression) -> Iterator[Expression]:
-    """An expression and everything in it, from the outside to the inside, left to right."""
-    yield expression
-    for part in parts(expression):
-        yield from walk(part)
+def walk(*expressions: Expression) -> Iterator[Expression]:
+    """Expressions and everything in them, from the outside to the inside, left to right."""
+    for expression in expressions:
+        yield expression
+        yield from walk(*parts(expression))
 
 
 def fields_in(*expressions: Expression | None) -> tuple[FieldValue, ...]:
     """The fields that expressions read, each once, in order."""
-    found: dict[FieldValue, None] = {}
-    for expression in expressions:
-        for node in walk(expression) if expression is not None else ():
-            if isinstance(node, FieldValue):
-                found[node] = None
-    return tuple(found)
+    nodes = walk(*(one for one in expressions if one is not None))
+    return tuple(dict.fromkeys(node for node in nodes if isinstance(node, FieldValue)))
 
 
 NO_PROGRAM: Final = Program()

@@ -350,12 +350,8 @@ def _result(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
     kind = kind_of(node.type)
     if target is not None and target.kind == kind:
         name = target.text.partition("[")[0]
-        named = (
-            emit.value(one).text
-            for one in tree.walk(node)
-            if isinstance(one, tree.FieldValue | tree.Local)
-        )
-        if name not in {text.partition("[")[0] for text in named}:
+        named = (n for n in tree.walk(node) if isinstance(n, tree.FieldValue | tree.Local))
+        if name not in {emit.value(one).text.partition("[")[0] for one in named}:
             return target.held
     return emit.working.take(kind)
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from ecsgen.kernels.form import Form
 from ecsgen.kernels.lower import lowered
-from ecsgen.model.programs import Cast, Expression, Local, Operation, Program, walk
+from ecsgen.model.programs import Cast, Expression, Local, Operation, Program
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Layout, kind_of
 from ecsgen.render.blocks.block_body import QUIET, BlockBody
@@ -109,8 +109,7 @@ def block_loop(driver: Driver, body: BlockBody, before: Sequence[str] = ()) -> s
 def complains(program: Program, has_holes: bool) -> bool:
     """Whether floating point warnings must be off: numpy may well warn, of values that fields may
     have, or of rows that are unused."""
-    nodes = (node for one in program.expressions for node in walk(one))
-    return program.near is not None or any(_warns(node, has_holes) for node in nodes)
+    return program.near is not None or any(_warns(node, has_holes) for node in program.nodes)
 
 
 def _warns(node: Expression, is_garbage: bool) -> bool:

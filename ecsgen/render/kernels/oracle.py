@@ -160,8 +160,7 @@ class KernelCheck(RowCode):
     @property
     def is_exact(self) -> bool:
         """Whether the kernel has no function that may differ in the last bits."""
-        nodes = (node for one in self._program.expressions for node in tree.walk(one))
-        return all(_is_exact(node) for node in nodes)
+        return all(map(_is_exact, self._program.nodes))
 
     @property
     def arguments(self) -> list[str]:

@@ -157,7 +157,7 @@ class LoopFunction(LoopFrame):
         }
         strip, start, end, inner = take("strip"), take("start"), take("end"), take("is_inner")
         low, high, edge, place = take("low"), take("high"), take("edge"), take("place")
-        axes = next(iter(stencils.values())).listed_axes
+        axes = next(iter(stencils.values())).axes_name
         around = [line for one in stencils.values() for line in one.strip_lines(strip, inner)]
         rows_known = dict.fromkeys(self.source.components, row)
         inside = VectorBody(self, rows_known, stencils, self.grids, self.fates)
@@ -314,15 +314,12 @@ def is_flat(source: Source, program: Program) -> bool:
     shapes |= {argument.type.shape for argument in program.arguments if argument.each}
     if len(shapes) != 1 or shapes == {()} or program.where is not None or program.who is not None:
         return False
-    if (
-        program.is_by_row
-        or program.effects.leads
-        or program.sees_in_order
-        or any(one.index for one in program.steps)
-    ):
+    if program.is_by_row or program.effects.leads or program.sees_in_order:
+        return False
+    if any(one.index for one in program.steps):
         return False
     if any(one.type.shape for one in program.arguments if not one.each):
         return False
     if any(one.owner == PARENT or source.field(one.owner, one.name).split for one in used):
         return False
-    return not any(is_across(node) for one in expressions for node in walk(one))
+    return not any(map(is_across, walk(*expressions)))

@@ -25,7 +25,7 @@ def asked_along(first: Ask, later: Sequence[form.Statement]) -> Iterator[Ask]:
     for one in later if first.how in ADDED_UP else ():
         match one:
             case Ask(question=asked):
-                nodes = (n for part in (asked.value, asked.where) if part for n in walk(part))
+                nodes = walk(asked)
                 is_ready = not any(isinstance(n, Local) and n.name in made for n in nodes)
                 if is_ready and asked.how in ADDED_UP and asked.near == first.question.near:
                     yield one
