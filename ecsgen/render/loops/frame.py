@@ -72,7 +72,7 @@ class LoopFrame:
         self.numbers: dict[str, Parameter] = {}
         """The rows of each component, where they need not be the first ones."""
         self.tables: dict[str, str] = {}
-        """What the method calls tables that rows are found in, and how it makes them."""
+        """What the method makes before, tables that rows are found in, and how."""
         kept = self.names.kept
         self.count, self.row = kept("n"), kept("i")
         self.index = self.row
@@ -86,17 +86,15 @@ class LoopFrame:
         self.key = kept("key") if program.effects.draws and not is_plain else ""
         self.annotated: dict[str, None] = {}
         """Variables that mypy knows the type of."""
+        self.setup: list[str] = []
+        """The statements before the loops."""
         self._ready: dict[str, str] = {}
-        self._annotations: dict[str, str] = {}
 
     @property
     def _schema_names(self) -> set[str]:
         """What the schema calls the columns, arguments and locals that the program uses."""
-        nodes = [node for one in self.program.expressions for node in tree.walk(one)]
-        targets = [step.target for step in self.program.steps]
-        nodes += [one for one in targets if isinstance(one, tree.FieldValue | tree.Local)]
         found = {argument.name for argument in self.program.arguments}
-        for node in nodes:
+        for node in (*self.program.nodes, *(step.target for step in self.program.steps)):
             if isinstance(node, tree.Local):
                 found.add(node.name)
             elif isinstance(node, tree.FieldValue | tree.OtherField):
@@ -105,18 +103,11 @@ class LoopFrame:
 
     # --- what stands before the loops ------------------------------------------------------------
 
-    @property
-    def setup(self) -> list[str]:
-        """The statements before the loops."""
-        given = self._annotations
-        return [f"{name}{given.get(name, '')} = {made}" for made, name in self._ready.items()]
-
     def ready(self, name: str, made: str, annotation: str = "") -> str:
         """The variable that has the value of an expression before the loops begin."""
         if made not in self._ready:
             self._ready[made] = name = self.names.kept(name)
-            if annotation:
-                self._annotations[name] = f": {annotation}"
+            self.setup.append(f"{name}{annotation} = {made}")
         return self._ready[made]
 
     def constant(self, value: bool | int | float, scalar: str) -> Code:
@@ -143,6 +134,11 @@ class LoopFrame:
         if passed not in known:
             known[passed] = Parameter(self.names.kept(name), annotation, passed)
         return known[passed].name
+
+    def table(self, name: str, annotation: str, made: str) -> str:
+        """The parameter for what the method makes before, and calls so behind an underscore."""
+        self.tables[f"_{name}"] = made
+        return self.parameter(name, annotation, f"_{name}")
 
     def handles(self, name: str, passed: str, scalar: str = "u64") -> str:
         """The parameter for handles of others, or for what else is not computed with."""
@@ -257,18 +253,16 @@ class LoopFrame:
             return Value(type_, lambda place: Code(f"{arrays[int(place)]}[{row}]"), True)
         (array,) = arrays
         if not type_.shape:
-            own = None
-            if self.is_plain:
-                own = partial(self._own_cell, array, row, not type_.is_number)
-            return Value(type_, lambda place: Code(f"{array}[{row}]", own=own))
+            own = partial(self._own_cell, array, row, not type_.is_number)
+            code = Code(f"{array}[{row}]", own=own if self.is_plain else None)
+            return uniform(type_, code)
         start = start or f"{type_.elements} * {row}"
         return Value(type_, lambda place: Code(f"{array}[{plus(start, place)}]"))
 
     def _own_cell(self, array: str, row: str, is_own: bool) -> str:
-        cells = array
         if not is_own:
-            cells = self.ready(f"{array}_cells", f"{array}.data", "memoryview[Any]")
-        return f"{cells}[{row}]"
+            array = self.ready(f"{array}_cells", f"{array}.data", ": memoryview[Any]")
+        return f"{array}[{row}]"
 
     # --- arguments -------------------------------------------------------------------------------
 

@@ -42,10 +42,8 @@ class Grids:
 
     def axes(self, grid: str) -> str:
         """The parameter with a grid's shape."""
-        managers, module = self._frame.source.managers, self._components[grid].module
-        table = f"_{module}_axes"
-        self._frame.tables[table] = f"axes_of({managers.manager(grid)})"
-        return self._frame.parameter(f"{module}_axes", "Axes", table)
+        made = f"axes_of({self._frame.source.managers.manager(grid)})"
+        return self._frame.table(f"{self._components[grid].module}_axes", "Axes", made)
 
     def cells(self, grid: str) -> str:
         """The expression for how many cells there are."""
@@ -62,14 +60,12 @@ class Grids:
 
     def crowds(self, component: str) -> str:
         """The parameter with who stands where."""
-        managers, module = self._frame.source.managers, self._components[component].module
-        table, manager = f"_{module}_crowds", managers.manager(component)
-        made = f"crowds_of({manager})"
-        if self.is_now:
-            made = f"crowds_now({manager}, {component in self._frame.program.empties})"
-        self._frame.tables[table] = made
-        kind = "CrowdsNow" if self.is_now else "Crowds"
-        return self._frame.parameter(f"{module}_crowds", kind, table)
+        name, frame = f"{self._components[component].module}_crowds", self._frame
+        manager = frame.source.managers.manager(component)
+        if not self.is_now:
+            return frame.table(name, "Crowds", f"crowds_of({manager})")
+        made = f"crowds_now({manager}, {component in frame.program.empties})"
+        return frame.table(name, "CrowdsNow", made)
 
     def is_watched(self, component: str) -> bool:
         """Whether it matters in turns where a component's rows stand meanwhile."""
@@ -108,24 +104,26 @@ class OnGrid(Neighbours):
     """Neighbours on a grid: a list for each row that asks."""
 
     def __init__(self, asked: Asked, frame: LoopFrame, grids: Grids) -> None:
-        self._grids = grids
-        on = asked.near.on
-        assert on is not None
-        self.on = on
         super().__init__(asked, frame)
+        self._grids = grids
+        assert asked.near.on is not None
+        self.on = asked.near.on
+        kept, self.is_python = self.kept, frame.is_plain
+        self.own_cell, self._around, self._steps = kept("cell"), kept("around"), kept("cells_met")
+        self.axes_name = grids.axes(self.on.grid)
+        """The parameter with the grid's shape."""
+        self._is_here = bool(self.on.standing) and asked.near.radius == 0
+        self._reach = "" if self._is_here else self._told_reach()
+        is_far = any(isinstance(one, tree.Offset | tree.Distance) for one in self._said)
+        if (self._reach or self.is_python) and not self.on.standing and is_far:
+            self.ways = kept("ways" if self.is_python else "steps")
 
     @property
-    def _kind(self) -> tuple[str, int]:
-        return "i64", self.on.axes
-
-    def _take(self) -> None:
-        kept, self.is_python = self.kept, self._frame.is_plain
-        self.own_cell, self._around, self._steps = kept("cell"), kept("around"), kept("cells_met")
-        self._axes = self._grids.axes(self.on.grid)
-        self._is_here = bool(self.on.standing) and self.asked.near.radius == 0
-        self._reach = "" if self._is_here else self._told_reach()
-        if (self._reach or self.is_python) and not self.on.standing and self._is_far:
-            self.ways = kept("ways" if self.is_python else "steps")
+    def _said(self) -> list[tree.Offset | tree.Distance | tree.Question]:
+        """What the kernel says of these neighbours, but for their fields."""
+        kinds, name = tree.Offset | tree.Distance | tree.Question, self.asked.near.name
+        nodes = (node for node in self._frame.program.nodes if isinstance(node, kinds))
+        return [node for node in nodes if node.near == name]
 
     def _told_reach(self) -> str:
         """The parameter with the cells in reach of any cell, if that can be known before."""
@@ -139,37 +137,17 @@ class OnGrid(Neighbours):
             if self.is_python or radius.name in changed:
                 return ""
             function, text = "reach_within", frame.column_passed(radius)
-        manager, table = frame.source.managers.manager(self.on.grid), f"_reach{self.asked.tag}"
+        manager = frame.source.managers.manager(self.on.grid)
         given = f"{manager}, {literal(self.on.hood)}, {text}, {self._center}"
-        if not self.is_python and all(_ranks_by_distance(one) for one in self._questions):
+        questions = (one for one in self._said if isinstance(one, tree.Question))
+        if not self.is_python and all(map(_ranks_by_distance, questions)):
             given += ", nearest_first=True"
-        frame.tables[table] = f"{function}({given})"
-        return frame.parameter(f"reach{self.asked.tag}", "Reach", table)
-
-    @property
-    def _is_far(self) -> bool:
-        """Whether it matters how far neighbours are."""
-        nodes = (node for one in self._frame.program.expressions for node in tree.walk(one))
-        return any(
-            isinstance(node, tree.Offset | tree.Distance) and node.near == self.asked.near.name
-            for node in nodes
-        )
-
-    @property
-    def _questions(self) -> list[tree.Question]:
-        nodes = (node for one in self._frame.program.expressions for node in tree.walk(one))
-        name = self.asked.near.name
-        return [node for node in nodes if isinstance(node, tree.Question) and node.near == name]
-
-    @property
-    def axes_name(self) -> str:
-        """The parameter with the grid's shape."""
-        return self._axes
+        return frame.table(f"reach{self.asked.tag}", "Reach", f"{function}({given})")
 
     def setup(self) -> list[str]:
         if self.is_python:
             return []
-        most = f"{self._reach}.shape[1]" if self._reach else f"{self._axes}.cells + 1"
+        most = f"{self._reach}.shape[1]" if self._reach else f"{self.axes_name}.cells + 1"
         cells = f"np.empty({most}, np.int32)"
         if not self.on.standing:
             lines = [f"{self.found} = {cells}"]
@@ -177,7 +155,7 @@ class OnGrid(Neighbours):
                 lines.append(f"{self.ways} = np.empty_like({self.found})")
             return lines
         crowd = self._grids.crowds(self.on.standing)
-        most = f"most_standing({crowd}, {self._axes}.cells)"
+        most = f"most_standing({crowd}, {self.axes_name}.cells)"
         lines = [] if self._is_here else [f"{self._around} = {cells}"]
         return [*lines, f"{self.found} = np.empty({most} + 1, np.int32)"]
 
@@ -202,14 +180,14 @@ class OnGrid(Neighbours):
         given = f"{on.hood.upper()}, {radius}, {self._center}"
         if not self.is_python:
             if not self._reach:
-                given = f"{self._axes}, {self.own_cell}, {given}"
+                given = f"{self.axes_name}, {self.own_cell}, {given}"
                 return self._call("cells_near", given, found, count)
-            given = f"{self._axes}, {self.own_cell}, {self._reach}"
+            given = f"{self.axes_name}, {self.own_cell}, {self._reach}"
             return self._call("reached_cells", given, found, count, radius)
         lines, reach = [], self._reach
         if not reach:
             reach = self.kept("reach")
-            lines.append(f"{reach} = {self._axes}.reach({given})")
+            lines.append(f"{reach} = {self.axes_name}.reach({given})")
         lines.append(f"{found} = {reach}[{self.own_cell}]")
         if not on.standing:
             lines.append(f"{count} = len({found})")
@@ -270,8 +248,8 @@ class OnGrid(Neighbours):
         name = f"{asked.components[self.on.owner].module}_numbers{asked.tag}"
         given = [self._frame.source.managers.manager(self.on.standing)]
         given += [asked.other_rows(self.on.owner), *filter(None, [asked.hidden])]
-        self._frame.tables[f"_{name}"] = f"member_numbers({', '.join(given)})"
-        numbers = self._frame.parameter(name, array_type("i64"), f"_{name}")
+        made = f"member_numbers({', '.join(given)})"
+        numbers = self._frame.table(name, array_type("i64"), made)
         if self.is_python:
             kept = f"[{numbers}[r] for r in {self.found} if {numbers}[r] >= 0]"
             return [f"{self.found} = {kept}", f"{self.count} = len({self.found})"]
@@ -345,7 +323,7 @@ class OnGrid(Neighbours):
             (array,) = self._frame.met_arrays(column)
             other = f"cell_of({array}[{member}])"
         for axis, apart in enumerate(self.offsets):
-            given = f"{self._axes}, {self.own_cell}, {other}, {first + axis}"
+            given = f"{self.axes_name}, {self.own_cell}, {other}, {first + axis}"
             lines.append(f"{apart} = apart_along({given})")
         return lines
 

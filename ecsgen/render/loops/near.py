@@ -49,8 +49,10 @@ class Neighbours(ABC):
         """The rows of those who may be asked in each component."""
         self._frame = frame
         self.kept = kept = frame.names.kept
-        self.declared = frame.declared
-        self.scalar, self.axes = self._kind
+        self.declared, self.zero = frame.declared, frame.zero
+        on, place = asked.near.on, asked.near.place.type
+        self.scalar, self.axes = ("i64", on.axes) if on else (place.scalar, place.shape[0])
+        """The scalar type and the number of axes of the way to a neighbour."""
         self.parameters: dict[str, Parameter] = {}
         """What the function is given."""
         self.place = kept("o")
@@ -59,30 +61,15 @@ class Neighbours(ABC):
         """The places of all that are in reach, and how many they are."""
         self.offsets = [kept(f"d{one}") for one in "xyz"[: self.axes]]
         """The way to the neighbour, along each axis."""
-        self._take()
-
-    @property
-    def _kind(self) -> tuple[str, int]:
-        """The scalar type and the number of axes of the way to a neighbour."""
-        place = self.asked.near.place.type
-        return place.scalar, place.shape[0]
 
     @property
     def square(self) -> str:
         """The expression for `dot(offset, offset)`."""
         return " + ".join(f"{one} * {one}" for one in self.offsets)
 
-    @abstractmethod
-    def _take(self) -> None:
-        """Have the function given what it needs."""
-
     def told(self, name: str, annotation: str, passed: str) -> str:
         """The parameter that says something."""
         return self._frame.parameter(name, annotation, passed, self.parameters)
-
-    def zero(self, type_: Type) -> Code:
-        """What stands for no neighbour's."""
-        return self._frame.zero(type_)
 
     def of_other(self, node: tree.OtherField | tree.Offset | tree.Distance) -> Value:
         """The elements of what a neighbour is or has."""
@@ -103,9 +90,9 @@ class Neighbours(ABC):
         """A comparison that is quicker in other words than its own."""
         return None
 
-    @abstractmethod
     def setup(self) -> list[str]:
         """The statements before the loop, once all of it is written."""
+        return []
 
     def listed(self, body: LoopBody) -> list[str]:
         """The statements that list those in reach of the row."""
@@ -115,10 +102,10 @@ class Neighbours(ABC):
         """The component whose row a neighbour is, if the value is the entity that has it."""
         return ""
 
-    @abstractmethod
     def way(self, crosses: bool = True) -> list[str]:
         """The statements that find the way to a neighbour, the short one around if it may cross
         a border."""
+        return []
 
     def _member(self, owner: str, which: str) -> str:
         """The expression for a member's row in a component."""
@@ -137,7 +124,8 @@ class InSpace(Neighbours):
     places: str
     """The variable with the places of all who may be asked."""
 
-    def _take(self) -> None:
+    def __init__(self, asked: Asked, frame: LoopFrame) -> None:
+        super().__init__(asked, frame)
         kept, letters = self.kept, "xyz"[: self.axes]
         self._starts = [kept(one) for one in letters]
         self._halves = [kept(f"half_{one}") for one in letters]
@@ -184,9 +172,9 @@ class Before(InSpace):
     """As everything was before the kernel: rows in the order of their cells, each with a list of
     those in reach, whose fields are copied in that order."""
 
-    def _take(self) -> None:
-        super()._take()
-        is_world, is_two = self.asked.own.is_world, self.asked.is_two
+    def __init__(self, asked: Asked, frame: LoopFrame) -> None:
+        super().__init__(asked, frame)
+        is_world, is_two = asked.own.is_world, asked.is_two
         wanted = _PARTS | (_MEMBERS if is_world else {}) | (_NAMES if is_two else {})
         dtype = SCALARS[self.scalar].numpy
         self.names = {
@@ -273,13 +261,11 @@ class Now(InSpace):
     """As everything is now: cells from which rows go and to which they come, whenever something is
     written to a place."""
 
-    def _take(self) -> None:
-        super()._take()
+    def __init__(self, asked: Asked, frame: LoopFrame) -> None:
+        super().__init__(asked, frame)
         self.places = self.kept("places")
-        self._cells = self.told(
-            f"cells_now{self.asked.tag}", "TurnCells", f"_cells{self.asked.tag}"
-        )
-        self.ways = "" if self._frame.is_plain else self.kept("ways")
+        self._cells = self.told(f"cells_now{asked.tag}", "TurnCells", f"_cells{asked.tag}")
+        self.ways = "" if frame.is_plain else self.kept("ways")
 
     def _has(self, node: tree.OtherField) -> Value:
         arrays = self._frame.met_arrays(node)

@@ -45,10 +45,9 @@ def is_stencil(program: tree.Program) -> bool:
             return False
         if not isinstance(radius, int) or not 0 < len(offsets_of(on, radius)) <= _MOST:
             return False
-    nodes = [node for one in program.expressions for node in tree.walk(one)]
-    if any(node.type.shape for node in nodes):  # whose places would be signed
+    if any(node.type.shape for node in program.nodes):  # whose places would be signed
         return False
-    questions = [node for node in nodes if isinstance(node, tree.Question)]
+    questions = (node for node in program.nodes if isinstance(node, tree.Question))
     return all(one.how in _HOWS and (one.where is None or one.how == "count") for one in questions)
 
 
@@ -56,10 +55,10 @@ def is_picture(program: tree.Program) -> bool:
     """Whether whole columns tell what cells around are asked for: blocks of rows know it then."""
     if not is_stencil(program) or program.effects.leads or program.effects.sends or program.ticks:
         return False
-    nodes = [node for one in program.expressions for node in tree.walk(one)]
-    if any(isinstance(node, tree.Coordinates | tree.CellAt | tree.Occupied) for node in nodes):
+    of_cells = tree.Coordinates | tree.CellAt | tree.Occupied
+    if any(isinstance(node, of_cells) for node in program.nodes):
         return False
-    questions = [node for node in nodes if isinstance(node, tree.Question)]
+    questions = (node for node in program.nodes if isinstance(node, tree.Question))
     return all(one.where is None and _is_column(one.value) for one in questions)
 
 
@@ -71,35 +70,17 @@ class Stencil(Neighbours):
     """Cells around those inside of a strip: so many places further on."""
 
     def __init__(self, listed: OnGrid, frame: LoopFrame) -> None:
-        self._listed = listed
+        super().__init__(listed.asked, frame)
         radius = listed.asked.near.radius
         assert isinstance(radius, int)
         self.radius = radius
+        self.axes_name = listed.axes_name
         self.offsets_met = offsets_of(listed.on, radius)
         self.shifts: dict[tuple[int, ...], str] = {}
         self.seam: dict[int, str] = {}
         """Beside the seam of an axis that goes around, how far it is along it, by offset."""
-        super().__init__(listed.asked, frame)
         self.count = str(len(self.offsets_met))
         self._now: tuple[int, ...] = ()
-
-    @property
-    def listed_axes(self) -> str:
-        """The parameter with the grid's shape."""
-        return self._listed.axes_name
-
-    @property
-    def _kind(self) -> tuple[str, int]:
-        return "i64", self._listed.on.axes
-
-    def _take(self) -> None:
-        """Nothing that is not known otherwise."""
-
-    def setup(self) -> list[str]:
-        return []
-
-    def way(self, crosses: bool = True) -> list[str]:
-        return []
 
     def strip_lines(self, strip: str, is_inner: str) -> list[str]:
         """The statements that find how far it is to the strips around one, and whether it has all
@@ -112,7 +93,7 @@ class Stencil(Neighbours):
             name = self.kept("up" if sum(offset) < 0 else "down")
             self.shifts[offset] = name
             x, y = (0, *offset)[-2:]
-            given = f"{self._listed.axes_name}, {strip}, {x}, {y}, {self.radius}"
+            given = f"{self.axes_name}, {strip}, {x}, {y}, {self.radius}"
             far = f"{name}_strip"
             lines.append(f"{far} = strip_shift({given})")
             lines.append(f"{is_inner} = {is_inner} and {far} != NO_STRIP")
@@ -121,7 +102,7 @@ class Stencil(Neighbours):
 
     def seam_lines(self, place: str) -> list[str]:
         """The statements that find how far it is along the last axis from a place on it."""
-        size, lines = f"{self.listed_axes}.z", []
+        size, lines = f"{self.axes_name}.z", []
         for step in sorted({one[-1] for one in self.offsets_met if one[-1]}):
             name = self.kept("back" if step < 0 else "ahead")
             over = f"{place} < {-step}" if step < 0 else f"{place} >= {size} - {step}"
