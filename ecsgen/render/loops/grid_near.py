@@ -234,8 +234,7 @@ class OnGrid(Neighbours):
         bearer = next((n for n, c in asked.own.components.items() if c.owner == "entity"), None)
         if bearer is None or component.owner == "none":
             return "", "0", ""
-        owner = body.value(tree.FieldValue(tree.HANDLE, tree.ENTITY, bearer)).at(0).text
-        data = self._frame.source.managers.data(component.name)
+        owner, data = body.bearer(bearer), self._frame.source.managers.data(component.name)
         owners = self._frame.handles(f"{component.module}_owners", f"{data}._entity_column")
         return "", owner, owners
 

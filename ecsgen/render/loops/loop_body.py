@@ -102,8 +102,7 @@ class LoopBody(Emitter):
         over = self._over
         tests = [self._may_live(over), self._fates.stays(over, self.row_of(over))]
         if not tests[0] and self.frame.source.components[over].owner == "entity":
-            bearer = self.value(tree.FieldValue(tree.HANDLE, tree.ENTITY, over)).at(0).text
-            tests[0] = self._fates.lives(bearer, self.lookups.mask)
+            tests[0] = self._fates.lives(self.bearer(over), self.lookups.mask)
         for test in filter(None, tests):
             self.write(f"if not {test}:", "    continue")
 
@@ -209,8 +208,11 @@ class LoopBody(Emitter):
         component = self.frame.source.components[owner]
         if not self.frame.program.may_be_dead or component.owner == "none":
             return ""
-        bearer = self.value(tree.FieldValue(tree.HANDLE, tree.ENTITY, owner)).at(0).text
-        return self.lookups.living_in(component.name, bearer)
+        return self.lookups.living_in(component.name, self.bearer(owner))
+
+    def bearer(self, owner: str) -> str:
+        """The expression for the entity that has the row."""
+        return self.value(tree.FieldValue(tree.HANDLE, tree.ENTITY, owner)).at(0).text
 
     def row_of(self, owner: str) -> str:
         """The variable with the row of a component."""
@@ -327,6 +329,8 @@ class LoopBody(Emitter):
         self.locals_ |= {one.to.name: answer for one, answer in zip(asked, answers, strict=True)}
 
     def own_number(self, node: tree.Expression) -> str:
+        """The expression for a number of Python's own, where plain loops have it so: many are
+        compared in the time of one of numpy's."""
         type_, is_long = node.type, node.type.scalar in ("i64", "f64")
         if not self.frame.is_plain or type_.shape:
             return ""
@@ -386,7 +390,7 @@ class LoopBody(Emitter):
         chosen, frame = one.chosen, self.frame
         component = frame.source.managers.components[chosen.component]
         manager, module = frame.source.managers.manager(component.name), component.module
-        row = ""
+        table, row = f"_{module}_living", ""
         if chosen.how == "empty" and self.grids.is_now:
             crowds = self.grids.crowds(component.name)
             if frame.is_plain:
@@ -395,8 +399,12 @@ class LoopBody(Emitter):
             else:
                 count = f"count_empty({crowds})"
                 found = f"id_of_cell(empty_cell({crowds}, {{}}))"
-        elif chosen.how == "any" and self.lookups.tells_rows(component.name):
-            table, row = f"_{module}_living", self.names.take("picked_row")
+        elif chosen.how == "empty":
+            kind = "list[int]" if frame.is_plain else array_type("i32")
+            cells = frame.table(f"{module}_empty", kind, f"empty_cells({manager})")
+            count, found = f"len({cells})", f"id_of_cell({cells}[{{}}])"
+        elif self.lookups.tells_rows(component.name):
+            row = self.names.take("picked_row")
             if frame.is_plain:
                 frame.tables[table] = f"rows_alive({manager})"
                 rows = frame.parameter(f"{module}_living", "memoryview[int]", f"{table}.data")
@@ -407,17 +415,9 @@ class LoopBody(Emitter):
                 rows = frame.parameter(f"{module}_living", "RowArray", f"{table}[1]")
                 found = f"row_at({rows}, {{}})"
         else:
-            kind = "empty" if chosen.how == "empty" else "living"
-            table = f"_{module}_{kind}"
-            made = "empty_cells" if kind == "empty" else "living_handles"
-            frame.tables[table] = f"{made}({manager})"
-            if kind == "empty":
-                found = "list[int]" if frame.is_plain else array_type("i32")
-                name = frame.parameter(f"{module}_{kind}", found, table)
-            else:
-                name = frame.handles(f"{module}_{kind}", table)
-            count, found = f"len({name})", f"{name}[{{}}]"
-            found = f"id_of_cell({found})" if kind == "empty" else found
+            frame.tables[table] = f"living_handles({manager})"
+            living = frame.handles(f"{module}_living", table)
+            count, found = f"len({living})", f"{living}[{{}}]"
         if goes_there and frame.is_plain and chosen.how == "empty":
             there = found.format(self.drawn_place(chosen.number, count))
             none = frame.zero(one.to.type).text
@@ -443,7 +443,7 @@ class LoopBody(Emitter):
         """The expression for a random place among so many; plain Python takes its own integers."""
         if self.frame.is_plain:
             return f"({self.stem}[{number}] >> 32) * {count} >> 32"
-        return super().drawn_place(number, count)
+        return f"range_at({self.stem}, {number}, {count})"
 
     def row_of_chosen(self, component: str, held: Value) -> str:
         """The variable for the row of an entity that is chosen, known to later steps as such; ""

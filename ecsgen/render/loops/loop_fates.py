@@ -7,7 +7,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from ecsgen.kernels import form
-from ecsgen.model.programs import ENTITY, HANDLE, Constant, Death, Expression, FieldValue
+from ecsgen.model.programs import HANDLE, Constant, Death, Expression
 from ecsgen.render.calls import call
 from ecsgen.render.loops.code import Code, Level, infix
 from ecsgen.render.loops.frame import LoopFrame
@@ -85,9 +85,8 @@ class LoopFates:
             if over in self._of_rows:
                 self._bury_row(body, over, body.row_of(over))
             else:
-                bearer = body.value(FieldValue(HANDLE, ENTITY, over)).at(0).text
                 known = (over, body.row_of(over)) if body.lookups.has_one(over) else None
-                self._bury_entity(body, bearer, known)
+                self._bury_entity(body, body.bearer(over), known)
             body.write("continue")
 
     def kill(self, body: LoopBody, one: form.Kill, found: Code, over: str) -> None:
@@ -103,8 +102,7 @@ class LoopFates:
                 buried = body.kept(body.value(one.handle)).at(0).text
                 self._bury_entity(body, buried, body.lookups.known.get(buried))
                 is_owned = self._frame.source.components[over].owner == "entity"
-                bearer = FieldValue(HANDLE, ENTITY, over)
-                own = body.value(bearer).at(0).text if is_owned else ""
+                own = body.bearer(over) if is_owned else ""
             if own:  # oneself: no step follows
                 body.write(f"if {buried} == {own}:", "    continue")
 
@@ -120,11 +118,8 @@ class LoopFates:
         with body.block(f"if not {gone}[{index}]"):
             if self.is_now:
                 self._leave_cells(body, entity, known or ("", ""))
-            body.write(
-                f"{gone}[{index}] = True",
-                f"{dead}[{tally}[0]] = {entity}",
-                f"{tally}[0] += 1",
-            )
+            body.write(f"{gone}[{index}] = True", f"{dead}[{tally}[0]] = {entity}")
+            body.write(f"{tally}[0] += 1")
 
     def _bury_row(self, body: LoopBody, component: str, row: str) -> None:
         managers = self._frame.source.managers
@@ -134,11 +129,8 @@ class LoopFates:
         with body.block(f"if not {gone}[{row}]"):
             if self.is_now:
                 self._leave_cell(body, component, row)
-            body.write(
-                f"{gone}[{row}] = True",
-                f"{dead}[{tally}[{place}]] = {row}",
-                f"{tally}[{place}] += 1",
-            )
+            body.write(f"{gone}[{row}] = True", f"{dead}[{tally}[{place}]] = {row}")
+            body.write(f"{tally}[{place}] += 1")
 
     def _leave_cells(self, body: LoopBody, entity: str, known: tuple[str, str]) -> None:
         """The dead leave their cells, whichever of those who are watched they are."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ecsgen.kernels import form
 from ecsgen.kernels.form import Ask
@@ -12,7 +12,10 @@ from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.loops.code import Code, Level, called, cut
 from ecsgen.render.loops.elements import arithmetic, extreme_of
 from ecsgen.render.loops.near import Neighbours
-from ecsgen.render.loops.values import Emitter, Place, Value, uniform
+from ecsgen.render.loops.values import Place, Value, uniform
+
+if TYPE_CHECKING:
+    from ecsgen.render.loops.loop_body import LoopBody
 
 ADDED_UP: Final = frozenset({"count", "sum", "mean"})
 """To what each neighbour adds something, whatever the others do."""
@@ -42,7 +45,7 @@ class Tally:
     """What neighbours add up to: how many, their sum or mean; floats in f64, one after the
     other."""
 
-    def __init__(self, node: Ask, emit: Emitter, near: Neighbours) -> None:
+    def __init__(self, node: Ask, emit: LoopBody, near: Neighbours) -> None:
         self._question, self._type = node.question, node.to.type
         self._emit, self._near = emit, near
         self.parts = [one for one in (node.question.where, node.value) if one is not None]
@@ -114,17 +117,17 @@ class Tally:
         return emit.stored(Value(type_, at), "asked")
 
 
-def started(emit: Emitter, name: str, type_: Type, code: Code) -> Value:
+def started(emit: LoopBody, name: str, type_: Type, code: Code) -> Value:
     """New variables that all begin with a number."""
     held = emit.variables(type_, name)
-    emit.store(uniform(Type(type_.scalar), code), held)
+    emit.store(uniform(Type(type_.scalar), cut(code, type_.scalar)), held)
     return held
 
 
 class Questions:
     """What a kernel's rows ask: a loop over those in reach for each question, or for several."""
 
-    def __init__(self, emit: Emitter, near: Neighbours) -> None:
+    def __init__(self, emit: LoopBody, near: Neighbours) -> None:
         self._emit = emit
         self._near = near
         self._found, self._count = near.found, near.count
@@ -185,7 +188,7 @@ class Questions:
         held = [emit.variables(key.type, "best").at(0).text for key in keys]
         emit.write(f"{count} = 0")
         for key, best in zip(keys, held, strict=True):
-            zero = "0" if near.is_python else cut(self._zero(key.type), key.type.scalar).text
+            zero = "0" if near.is_python else cut(near.zero(key.type), key.type.scalar).text
             emit.write(f"{near.declared(best)} = {zero}")
         codes: list[str] = []
         with emit.over(self._count, "f") as variable:
@@ -230,7 +233,7 @@ class Questions:
     def _chosen(self, type_: Type, value: Expression, number: int) -> Value:
         """That of one of them by chance."""
         emit, owner = self._emit, self._near.owner_met(value)
-        held = started(self._emit, "chosen", type_, cut(self._zero(type_), type_.scalar))
+        held = started(emit, "chosen", type_, self._near.zero(type_))
         row = emit.row_of_chosen(owner, held) if owner else ""
         with emit.block(f"if {self._count} > 0"):
             drawn = emit.assign(Code(emit.drawn_place(number, self._count)), "drawn")
@@ -239,9 +242,6 @@ class Questions:
             if row:
                 emit.write(f"{row} = {self._near.place}")
         return held
-
-    def _zero(self, type_: Type) -> Code:
-        return self._near.zero(type_)
 
     def _each(self, *values: Expression, is_counted: bool = True) -> Iterator[str]:
         """Begin the statements for each neighbour in reach; gives the variable that counts them."""
@@ -272,11 +272,9 @@ class Questions:
 
     def _extreme(self, type_: Type, how: str, value: Expression) -> Value:
         nan = Code(f"{SCALARS[type_.scalar].numpy}(np.nan)")
-        none = nan if type_.is_float else self._zero(type_)
-        held = started(
-            self._emit, "least" if how == "min" else "greatest", type_, cut(none, type_.scalar)
-        )
-        one = Type(type_.scalar)
+        name, one = "least" if how == "min" else "greatest", Type(type_.scalar)
+        none = nan if type_.is_float else self._near.zero(type_)
+        held = started(self._emit, name, type_, none)
         for variable in self._each(value):
 
             def choose(there: Code, code: Code, which: str = variable) -> str:
@@ -293,7 +291,7 @@ class Questions:
 
     def _nearest(self, type_: Type, value: Expression) -> Value:
         emit, near = self._emit, self._near
-        held = started(self._emit, "nearest", type_, cut(self._zero(type_), type_.scalar))
+        held = started(emit, "nearest", type_, near.zero(type_))
         first = emit.assign(Code(self._count), "first").text
         zero = "0" if near.is_python else f"{SCALARS[near.scalar].numpy}(0)"
         least = emit.assign(Code(zero), "closest").text

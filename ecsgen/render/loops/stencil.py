@@ -14,10 +14,11 @@ from ecsgen.render.loops.code import Code, Level
 from ecsgen.render.loops.frame import LoopFrame
 from ecsgen.render.loops.near import Neighbours
 from ecsgen.render.loops.questions import Questions
-from ecsgen.render.loops.values import Emitter, Value, uniform
+from ecsgen.render.loops.values import Value, uniform
 
 if TYPE_CHECKING:
     from ecsgen.render.loops.grid_near import OnGrid
+    from ecsgen.render.loops.loop_body import LoopBody
 
 _MOST: Final = 48
 """Cells around that are written out."""
@@ -142,7 +143,7 @@ class Stencil(Neighbours):
 class StencilQuestions(Questions):
     """What is asked of them, written out."""
 
-    def __init__(self, emit: Emitter, near: Stencil) -> None:
+    def __init__(self, emit: LoopBody, near: Stencil) -> None:
         super().__init__(emit, near)
         self._offsets = near.offsets_met
         self._mean = near.mean

@@ -94,19 +94,6 @@ class Emitter(ABC):
     def _given(self, node: tree.Expression) -> Value:
         """The elements of what is not computed: of a field, an argument, a neighbour's way."""
 
-    def drawn_place(self, number: int, count: str) -> str:
-        """The expression for a random place among so many."""
-        return f"range_at({self.stem}, {number}, {count})"
-
-    def own_number(self, node: tree.Expression) -> str:
-        """The expression for a number of Python's own, where plain loops have it so: many are
-        compared in the time of one of numpy's."""
-        return ""
-
-    def row_of_chosen(self, component: str, held: Value) -> str:
-        """The variable for the row of an entity that is chosen; "" where nobody asks for it."""
-        return ""
-
     def write(self, *lines: str) -> None:
         self.lines += [" " * self.indent + line for line in lines]
 
