@@ -73,13 +73,8 @@ def keywords(named: list[str]) -> list[str]:
 
 def collection(head: str, items: list[str], indent: int, end: str = "") -> str:
     """Return `head(items)end` as black lays a tuple out: on one line, or one item per line."""
-    pad = " " * indent
-    inner = ", ".join(items) + ("," if len(items) == 1 else "")
-    line = f"{pad}{head}({inner}){end}"
-    if len(line) <= WIDTH:
-        return line
-    body = "".join(f"{pad}    {item},\n" for item in items)
-    return f"{pad}{head}(\n{body}{pad}){end}"
+    line = f"{' ' * indent}{head}{literal_names(items)}{end}"
+    return line if len(line) <= WIDTH else exploded(head, items, indent) + end
 
 
 def mapping(head: str, items: Mapping[str, str], indent: int) -> str:
@@ -115,25 +110,11 @@ def _joined(head: str, sign: str, parts: list[str], end: str) -> str:
     return f"{head}(\n{pad}    {whole}\n{pad}){end}"
 
 
-def signature(name: str, parameters: list[str], returns: str, indent: int) -> str:
-    """Return the line or lines that begin a function of few parameters."""
-    pad = " " * indent
-    inner = ", ".join(parameters)
-    line = f"{pad}def {name}({inner}) -> {returns}:"
-    if len(line) <= WIDTH:
-        return line
-    return f"{pad}def {name}(\n{pad}    {inner}\n{pad}) -> {returns}:"
-
-
 def import_line(module: str, names: list[str], indent: int = 0) -> str:
     """Return one import on a line, or one name per line; constants first, as isort."""
-    ordered = sorted(names, key=isort_key)
-    pad = " " * indent
-    line = f"{pad}from {module} import {', '.join(ordered)}"
-    if len(line) <= WIDTH:
-        return line
-    items = "".join(f"{pad}    {name},\n" for name in ordered)
-    return f"{pad}from {module} import (\n{items}{pad})"
+    head, ordered = f"from {module} import ", sorted(names, key=isort_key)
+    line = f"{' ' * indent}{head}{', '.join(ordered)}"
+    return line if len(line) <= WIDTH else exploded(head, ordered, indent)
 
 
 def isort_key(name: str) -> tuple[int, str]:
@@ -143,9 +124,9 @@ def isort_key(name: str) -> tuple[int, str]:
     return (1 if name[0].isupper() else 2), name
 
 
-def for_macro(text: str) -> str:
-    """Text for a macro, which stands less far in than what it becomes."""
-    return "\n".join(line[4:] for line in text.split("\n"))
+def for_macro(text: str, by: int = 4) -> str:
+    """Text for a macro, or a block, which stands less far in than what it becomes."""
+    return "\n".join(line[by:] for line in text.split("\n"))
 
 
 def method_lines(text: str) -> list[str]:
@@ -172,12 +153,7 @@ def sentence(text: str) -> str:
 
 def literal_shape(first: str, shape: tuple[int, ...]) -> str:
     """Return a shape such as `(n,)` or `(n, 3)`."""
-    return f"({', '.join([first, *map(str, shape)])}{',' if not shape else ''})"
-
-
-def inner(lines: str) -> str:
-    """Return lines laid out for a depth of 12 as they stand in a block that is indented by 8."""
-    return "\n".join(line[8:] for line in lines.split("\n"))
+    return literal_names([first, *map(str, shape)])
 
 
 def literal_names(names: list[str]) -> str:

@@ -10,7 +10,7 @@ from ecsgen.model import Base, Component
 from ecsgen.model.columns import field_columns, whole_lines
 from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
-from ecsgen.render.calls import call, keywords, signature
+from ecsgen.render.calls import call, exploded, keywords
 from ecsgen.render.class_parts import with_parts
 from ecsgen.render.cold_spelling import ColdField, ColdSpelling, SplitColdField, cold_field
 from ecsgen.render.giving_way import marked, marked_class
@@ -291,10 +291,8 @@ class ComponentSpelling:
         return "RowArray" if self.owned else "IdArray"
 
     def _head(self, method: str, parameters: list[str], returns: str) -> str:
-        if not self.fields:
-            return signature(method, ["self", *parameters], returns, 4)
-        lines = "".join(f"        {one},\n" for one in ["self", *parameters])
-        return f"    def {method}(\n{lines}    ) -> {returns}:"
+        head, given, end = f"def {method}", ["self", *parameters], f" -> {returns}:"
+        return exploded(head, given, 4) + end if self.fields else call(head, given, 4, end)
 
     @property
     def refusal(self) -> str:

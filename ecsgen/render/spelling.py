@@ -17,7 +17,6 @@ from ecsgen.render.calls import (
     display,
     literal_shape,
     sentence,
-    signature,
     tuple_item,
     tuple_type,
 )
@@ -416,7 +415,8 @@ class Spelling:
     @property
     def accessor_line(self) -> str:
         """The line that begins the accessor."""
-        return signature(self.name, ["self", "row: int", "/"], self.read_type, 4)
+        given = ["self", "row: int", "/"]
+        return call(f"def {self.name}", given, 4, f" -> {self.read_type}:")
 
     def checked_lines(self, indent: int) -> str:
         """The statements that convert the value for a new row; most leave it at the default."""
@@ -632,7 +632,7 @@ class UniqueSpelling(GuardedSpelling):
     def find_line(self) -> str:
         """The line that begins the search for a value."""
         parameters = ["self", f"value: {self.write_type}", "/"]
-        return signature(f"find_{self.name}", parameters, "Instance", 0)
+        return call(f"def find_{self.name}", parameters, 0, " -> Instance:")
 
 
 def spelled(column: Column, component: str, before: int) -> Spelling:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ecsgen.model import Project, Query
-from ecsgen.render.calls import call, collection, inner
+from ecsgen.render.calls import call, collection, for_macro
 from ecsgen.render.giving_way import Named, marked, marked_class, named
 from ecsgen.render.quoting import literal
 from ecsgen.schema.names import group_class, module_name, query_classes
@@ -138,10 +138,8 @@ class QuerySpelling:
         query = self.query
         some = {"any_of=": query.any, "none_of=": query.none, "optional=": query.optional}
         given = [("", query.all), *((key, names) for key, names in some.items() if names)]
-        return [
-            inner(collection(key, [f"self.{module_name(name)}" for name in names], 12, ","))
-            for key, names in given
-        ]
+        found = {key: [f"self.{module_name(name)}" for name in names] for key, names in given}
+        return [for_macro(collection(key, names, 12, ","), 8) for key, names in found.items()]
 
     @property
     def constants(self) -> list[str]:
