@@ -124,6 +124,11 @@ def isort_key(name: str) -> tuple[int, str]:
     return (1 if name[0].isupper() else 2), name
 
 
+def lines_at(indent: int, *lines: str) -> str:
+    """Return lines that stand so far in."""
+    return "\n".join(" " * indent + line for line in lines)
+
+
 def for_macro(text: str, by: int = 4) -> str:
     """Text for a macro, or a block, which stands less far in than what it becomes."""
     return "\n".join(line[by:] for line in text.split("\n"))

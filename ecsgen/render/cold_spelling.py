@@ -6,20 +6,12 @@ from dataclasses import replace
 
 from ecsgen.layout import Layout
 from ecsgen.model import Base, Component, Field
-from ecsgen.model.columns import Column, split_parts
+from ecsgen.model.columns import split_parts
 from ecsgen.model.types import SCALARS
-from ecsgen.render.calls import call, literal_names, literal_shape
+from ecsgen.render.calls import call, lines_at, literal_names, literal_shape
 from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.quoting import as_f32, literal
-from ecsgen.render.spelling import (
-    Spelling,
-    SplitSpelling,
-    cell_attributes,
-    moved_lines,
-    objects_line,
-    row_field,
-    slots_lines,
-)
+from ecsgen.render.spelling import ColumnsSpelling, Spelling, SplitSpelling, row_field
 
 
 class ColdColumn(Spelling):
@@ -41,12 +33,10 @@ class ColdColumn(Spelling):
         return literal(value.encode() if isinstance(value, str) else value)
 
 
-class _Field(Spelling):
-    """What is the same for fields of one column and for split ones."""
+class ColdField(ColdColumn):
+    """A field, of one column or split."""
 
     __slots__ = ()
-    holder = "data._cold"
-    place = "_place"
 
     @property
     def has_words(self) -> bool:
@@ -112,45 +102,36 @@ class _Field(Spelling):
 
     @property
     def accessor_lines(self) -> str:
-        guard = [
-            "_place = data._cold_row_cells[row]",
-            "if _place == NIL:",
-            f"    return {self.read_default}",
-        ]
-        return "\n".join([*(f"        {line}" for line in guard), super().accessor_lines])
+        found, default = "_place = data._cold_row_cells[row]", f"    return {self.read_default}"
+        guard = lines_at(8, found, "if _place == NIL:", default)
+        return f"{guard}\n{super().accessor_lines}"
 
     @property
     def set_lines(self) -> str:
         borrowed = ", (value,)" if self.column.shape else ""
         value = "value" if self.is_object else "_value"
-        lines = [
+        found = lines_at(
+            8,
             "_place = data._cold_row_cells[row]",
             "if _place == NIL:",
             f"    if {self.is_default(value)}:",
             "        return",
             f"    _place = data._take_cold_row(row{borrowed})",
-        ]
-        return "\n".join([*(f"        {line}" for line in lines), self.overwrite(value, 8)])
+        )
+        return f"{found}\n{self.overwrite(value, 8)}"
 
     @property
     def store_picked_lines(self) -> str:
         """The statements that write the rows `wanted` of checked columns to cold rows."""
         shape = literal_shape("count", self.column.shape)
         arguments = [f'columns["{self.name}"]', shape, "wanted"]
+        column = f"self._{self.name}_column"
         if self.is_packed:
-            values = f"picked({', '.join(arguments)})"
-            column = f"self._{self.name}"
-            return call("put_cells", [f"{column}_column", "span", values], 8)
-        return call(f"self._{self.name}_column[span] = picked", arguments, 8)
+            return call("put_cells", [column, "span", f"picked({', '.join(arguments)})"], 8)
+        return call(f"{column}[span] = picked", arguments, 8)
 
 
-class ColdField(_Field, ColdColumn):
-    """A field of one column."""
-
-    __slots__ = ()
-
-
-class SplitColdField(_Field, SplitSpelling):
+class SplitColdField(ColdField, SplitSpelling):
     """A split field."""
 
     __slots__ = ()
@@ -159,18 +140,12 @@ class SplitColdField(_Field, SplitSpelling):
     def store_picked_lines(self) -> str:
         shape = literal_shape("count", self.column.shape)
         some = literal_shape("len(wanted)", self.column.shape)
-        lines = [
-            f'        parts = picked(columns["{self.name}"], {shape}, wanted)',
-            f"        parts = np.broadcast_to(parts, {some})",
-        ]
-        parts = self.of_all("parts")
-        lines += [f"        self._{name}_column[span] = {part}" for name, part in parts]
-        return "\n".join(lines)
+        parts = f'parts = picked(columns["{self.name}"], {shape}, wanted)'
+        columns = (f"self._{name}_column[span] = {part}" for name, part in self.of_all("parts"))
+        return lines_at(8, parts, f"parts = np.broadcast_to(parts, {some})", *columns)
 
 
-def cold_field(
-    field: Field, component: str, columns: dict[str, Spelling]
-) -> ColdField | SplitColdField:
+def cold_field(field: Field, component: str, columns: dict[str, Spelling]) -> ColdField:
     """Return a field of the second buffer as its users see it."""
     found = row_field(field, component, columns)
     if isinstance(found, SplitSpelling):
@@ -178,32 +153,21 @@ def cold_field(
     return ColdField(found.column, component, found.before)
 
 
-class ColdSpelling:
+class ColdSpelling(ColumnsSpelling):
     """The second buffer of a component as its templates see it."""
 
     def __init__(self, component: Component, plan: Layout) -> None:
-        def spelled(columns: tuple[Column, ...]) -> list[ColdColumn]:
-            return [ColdColumn(c, component.name, before(c)) for c in columns]
-
-        def before(column: Column) -> int:
-            return 0 if column.is_object else plan.before(column)
-
         self.component = component
         self.layout = plan
         self.name = f"{marked_class(component.name)}ColdData"
-        self.stored = spelled(plan.columns)
-        self.objects = spelled(plan.objects)
-        self.columns: list[ColdColumn] = [*self.stored, *self.objects]
-        self.row_columns = self.columns
+        self.stored = [ColdColumn(c, component.name, plan.before(c)) for c in plan.columns]
+        self.objects = [ColdColumn(c, component.name, 0) for c in plan.objects]
+        self.columns = self.row_columns = [*self.stored, *self.objects]
         self.field_columns = [column for column in self.columns if column.field]
-        by_name: dict[str, Spelling] = {column.name: column for column in self.columns}
+        by_name = {column.name: column for column in self.columns}
         self.fields = [cold_field(field, component.name, by_name) for field in component.apart]
         self.stored_fields = [field for field in self.fields if not field.is_object]
         self.object_fields = [field for field in self.fields if field.is_object]
-
-    def move_lines(self, holder: str, indent: int) -> str:
-        """The statements that copy one row over another."""
-        return moved_lines(self.row_columns, holder, indent)
 
     @property
     def capacity(self) -> int:
@@ -218,12 +182,7 @@ class ColdSpelling:
     @property
     def row_slots(self) -> str:
         """The statement that declares its attributes."""
-        return slots_lines(cell_attributes([*self.columns], are_moved=True))
-
-    @property
-    def objects_line(self) -> str:
-        """The statement that names the columns of objects."""
-        return objects_line([*self.objects])
+        return self.cell_slots(are_moved=True)
 
     @property
     def format(self) -> str:

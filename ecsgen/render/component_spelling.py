@@ -12,16 +12,14 @@ from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
 from ecsgen.render.calls import call, exploded, keywords
 from ecsgen.render.class_parts import with_parts
-from ecsgen.render.cold_spelling import ColdField, ColdSpelling, SplitColdField, cold_field
+from ecsgen.render.cold_spelling import ColdField, ColdSpelling, cold_field
 from ecsgen.render.giving_way import marked, marked_class
 from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import distinct_bases
 from ecsgen.render.spelling import (
+    ColumnsSpelling,
     Spelling,
     SplitSpelling,
-    cell_attributes,
-    moved_lines,
-    objects_line,
     row_field,
     slots_lines,
     spelled,
@@ -35,7 +33,7 @@ def field_line(spelling: Spelling, manager: str) -> str:
         return call(f"{spelling.alone} = RowField.cell", [read, write, spelling.constant], 4)
     if not shows_view(spelling):
         return call(f"{spelling.alone} = RowField.of", [read, write], 4)
-    is_cold = isinstance(spelling, ColdField | SplitColdField)
+    is_cold = isinstance(spelling, ColdField)
     calls = [read, write] if is_cold else [write]
     make = "ColdArray" if is_cold else "ArrayField"
     arguments = [spelling.scalar_dtype, *calls, *split_view(spelling)]
@@ -64,7 +62,7 @@ def reads_its_cell(spelling: Spelling) -> bool:
     """Whether a manager's accessor returns the cell as it is, and its setter writes no other."""
     assert spelling.field is not None
     is_guarded = spelling.field.asked or spelling.field.stands
-    is_alone = not is_guarded and not isinstance(spelling, ColdField | SplitColdField)
+    is_alone = not is_guarded and not isinstance(spelling, ColdField)
     return is_alone and spelling.has_cells and not spelling.is_packed and not spelling.is_enum
 
 
@@ -77,7 +75,7 @@ def split_view(spelling: Spelling) -> list[str]:
     return [f"ArrayField.split({shape}, {literal(first.name)}, {literal(second.name)})"]
 
 
-class ComponentSpelling:
+class ComponentSpelling(ColumnsSpelling):
     """A component as its templates see it."""
 
     def __init__(
@@ -110,12 +108,7 @@ class ComponentSpelling:
             (cold_field if field in component.apart else row_field)(field, component.name, every)
             for field in component.fields
         ]
-        apart = ColdField | SplitColdField
-        self.row_fields = [one for one in self.fields if not isinstance(one, apart)]
-
-    def move_lines(self, holder: str, indent: int) -> str:
-        """The statements that copy one row over another."""
-        return moved_lines(self.row_columns, holder, indent)
+        self.row_fields = [one for one in self.fields if not isinstance(one, ColdField)]
 
     @property
     def summary(self) -> str:
@@ -214,13 +207,7 @@ class ComponentSpelling:
     def row_slots(self) -> str:
         """The statement that declares the attributes of the class of its columns."""
         names = [name for part in self.parts for name in part.row_state_of(self.component)]
-        columns = cell_attributes(self.columns, self.is_packed)
-        return slots_lines([*columns, *names, *self._attributes])
-
-    @property
-    def objects_line(self) -> str:
-        """The statement that names the columns of objects."""
-        return objects_line(self.objects)
+        return self.cell_slots(self.is_packed, *names, *self._attributes)
 
     @property
     def proxy(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import ClassVar
@@ -15,6 +15,7 @@ from ecsgen.render.calls import (
     call,
     collection,
     display,
+    lines_at,
     literal_shape,
     sentence,
     tuple_item,
@@ -420,12 +421,12 @@ class Spelling:
 
     def checked_lines(self, indent: int) -> str:
         """The statements that convert the value for a new row; most leave it at the default."""
-        lines = [
+        return lines_at(
+            indent,
             f"{self.local} = {self._default_cell}",
             f"if {self.alone} is not {self.default}:",
             f"    {self.local} = {self.constant}.one({self.alone})",
-        ]
-        return "\n".join(" " * indent + line for line in lines)
+        )
 
     @property
     def set_lines(self) -> str:
@@ -438,10 +439,9 @@ class Spelling:
         if not self.has_words:
             return stored
         word = f"data._{self.name}_words[row] = {self._default_word}"
-        lines = [f"if {self.local} is {self._default_cell}:", f"    {word}", "else:"]
-        return "\n".join(
-            [*(" " * indent + line for line in lines), self.store(self.local, indent + 4)]
-        )
+        test = f"if {self.local} is {self._default_cell}:"
+        written = lines_at(indent, test, f"    {word}", "else:")
+        return f"{written}\n{self.store(self.local, indent + 4)}"
 
     def store_many_lines(self, indent: int) -> str:
         """The statement that writes checked values to the new rows `span`."""
@@ -489,29 +489,17 @@ class Spelling:
 
     def _store_scalars(self, value: str, indent: int) -> str:
         """The statements that write several scalars: few of them one by one, which is faster."""
-        pad, count = " " * indent, self.column.count
+        count = self.column.count
         if count > WRITTEN_OUT:
             arguments = [self._cells, f"{self.nbytes} * {self.place}", f"*{value}"]
             return call(f"{self.struct}.pack_into", arguments, indent)
         places = ["_at", *(f"_at + {i}" for i in range(1, count))]
-        lines = [f"_at = {count} * {self.place}"]
-        lines += [f"{self._cells}[{at}] = {value}[{i}]" for i, at in enumerate(places)]
-        return "\n".join(pad + line for line in lines)
+        stored = (f"{self._cells}[{at}] = {value}[{i}]" for i, at in enumerate(places))
+        return lines_at(indent, f"_at = {count} * {self.place}", *stored)
 
     @property
     def _cells(self) -> str:
         return f"{self.holder}._{self.name}_cells"
-
-
-def cell_attributes(columns: list[Spelling], are_moved: bool) -> list[str]:
-    """Return the columns' attributes in a class whose rows move, or do not."""
-    names: list[str] = []
-    for s in columns:
-        names += [f"_{s.name}_cells"] if s.has_cells else []
-        names += [f"_{s.name}_column"]
-        names += [f"_{s.name}_items"] if s.is_packed and are_moved else []
-        names += [f"_{s.name}_words"] if s.has_words else []
-    return sorted(names)
 
 
 def slots_lines(names: Iterable[str]) -> str:
@@ -519,16 +507,33 @@ def slots_lines(names: Iterable[str]) -> str:
     return collection("__slots__ = ", [literal(name) for name in sorted(names)], 4)
 
 
-def objects_line(columns: list[Spelling]) -> str:
-    """Return the statement that names the columns of objects."""
-    names = [literal(f"_{column.name}_column") for column in columns]
-    return collection("OBJECTS: ClassVar = ", names, 4)
+class ColumnsSpelling:
+    """A class that holds columns: those of the rows, or of cold rows."""
 
+    columns: Sequence[Spelling]
+    row_columns: Sequence[Spelling]
+    objects: Sequence[Spelling]
 
-def moved_lines(columns: Iterable[Spelling], holder: str, indent: int) -> str:
-    """Return the statements that copy row `src` over row `dst`, column by column."""
-    views = [f"{holder}._{column.moved}" for column in columns]
-    return "\n".join(f"{' ' * indent}{view}[dst] = {view}[src]" for view in views)
+    def cell_slots(self, are_moved: bool, *more: str) -> str:
+        """The statement that declares its attributes, where rows move, or do not, and `more`."""
+        names = list(more)
+        for s in self.columns:
+            names += [f"_{s.name}_cells"] if s.has_cells else []
+            names += [f"_{s.name}_column"]
+            names += [f"_{s.name}_items"] if s.is_packed and are_moved else []
+            names += [f"_{s.name}_words"] if s.has_words else []
+        return slots_lines(names)
+
+    @property
+    def objects_line(self) -> str:
+        """The statement that names the columns of objects."""
+        names = [literal(f"_{column.name}_column") for column in self.objects]
+        return collection("OBJECTS: ClassVar = ", names, 4)
+
+    def move_lines(self, holder: str, indent: int) -> str:
+        """The statements that copy row `src` over row `dst`, column by column."""
+        views = [f"{holder}._{column.moved}" for column in self.row_columns]
+        return lines_at(indent, *(f"{view}[dst] = {view}[src]" for view in views))
 
 
 @dataclass(frozen=True, slots=True)
@@ -562,9 +567,9 @@ class SplitSpelling(Spelling):
 
     def store_many_lines(self, indent: int) -> str:
         shape = literal_shape("count", self.column.shape)
-        lines = [f'parts = np.broadcast_to(columns["{self.name}"], {shape})']
-        lines += [f"data._{name}_column[span] = {part}" for name, part in self.of_all("parts")]
-        return "\n".join(" " * indent + line for line in lines)
+        parts = f'parts = np.broadcast_to(columns["{self.name}"], {shape})'
+        columns = (f"data._{name}_column[span] = {part}" for name, part in self.of_all("parts"))
+        return lines_at(indent, parts, *columns)
 
     def of_all(self, array: str) -> list[tuple[str, str]]:
         """Each part's name, and the expression for it in an array of whole cells."""
