@@ -93,17 +93,28 @@ class ComponentSpelling(ColumnsSpelling):
         self.name = marked_class(component.name)
         self.manager = f"{self.name}Manager"
         self.data = f"{self.name}Data"
-        stored = [spelled(c, component.name, self.layout.before(c)) for c in self.layout.columns]
-        objects = [Spelling(c, component.name, 0) for c in self.layout.objects]
-        self.stored = stored
-        self.objects = objects
-        self.columns = [*stored, *objects]
+        self.proxy = f"{self.name}Ref"
+        self.owned = component.owner == "entity"
+        """Whether rows belong to entities."""
+        self.handles = "RowArray" if self.owned else "IdArray"
+        """What `create_many` returns: rows of entities, or ids."""
+        self.is_fixed = component.grid is not None
+        """Whether rows neither come nor go."""
+        self.is_packed = component.lookup != "direct" and not self.is_fixed
+        """Whether rows move into holes."""
+        self.is_bounded = policies.most_rows(component) > 0
+        """Whether there are at most so many rows, by a policy."""
+        self.capacity = component.reserve or whole_lines(component.capacity)
+        """Rows at construction: all that are reserved, or whole cache lines of every column."""
+        plan = self.layout
+        self.stored = [spelled(c, component.name, plan.before(c)) for c in plan.columns]
+        self.objects = [Spelling(c, component.name, 0) for c in plan.objects]
+        self.columns = [*self.stored, *self.objects]
         self.row_columns = [spelling for spelling in self.columns if spelling.column.by_row]
         self.field_columns = [spelling for spelling in self.columns if spelling.field]
         self.cold = ColdSpelling(component, self.layout.cold) if self.layout.cold else None
-        every = {
-            s.name: s for s in [*self.field_columns, *(self.cold.columns if self.cold else ())]
-        }
+        cold = self.cold.columns if self.cold else ()
+        every = {s.name: s for s in (*self.field_columns, *cold)}
         self.fields: list[Spelling] = [
             (cold_field if field in component.apart else row_field)(field, component.name, every)
             for field in component.fields
@@ -120,11 +131,6 @@ class ComponentSpelling(ColumnsSpelling):
         parts += ["release"] if c.release else []
         by_default = f" (by default of the project: {', '.join(c.by_default)})"
         return ", ".join(parts) + (by_default if c.by_default else "")
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether there are at most so many rows, by a policy."""
-        return policies.most_rows(self.component) > 0
 
     @property
     def converted(self) -> list[Spelling]:
@@ -149,11 +155,6 @@ class ComponentSpelling(ColumnsSpelling):
         return sorted(map(marked, used - {""}))
 
     @property
-    def owned(self) -> bool:
-        """Whether rows belong to entities."""
-        return self.component.owner == "entity"
-
-    @property
     def is_tag(self) -> bool:
         """Whether it has no fields and only says who has it."""
         return self.owned and not self.fields
@@ -162,16 +163,6 @@ class ComponentSpelling(ColumnsSpelling):
     def has_create_many(self) -> bool:
         """Whether its `create_many` is its own: that of other tags takes entities alone."""
         return not self.is_tag or any(policy.keyword_many for policy in self._policies)
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether rows neither come nor go."""
-        return self.component.grid is not None
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether rows move into holes."""
-        return self.component.lookup != "direct" and not self.is_fixed
 
     @property
     def infos_lines(self) -> str:
@@ -208,11 +199,6 @@ class ComponentSpelling(ColumnsSpelling):
         """The statement that declares the attributes of the class of its columns."""
         names = [name for part in self.parts for name in part.row_state_of(self.component)]
         return self.cell_slots(self.is_packed, *names, *self._attributes)
-
-    @property
-    def proxy(self) -> str:
-        """The class of its rows with the fields as attributes."""
-        return f"{self.name}Ref"
 
     @property
     def rows_note(self) -> str:
@@ -272,11 +258,6 @@ class ComponentSpelling(ColumnsSpelling):
         given = ["table: GivenTable | None = None", "/", *keywords(more), *fields]
         return self._head("create_many", [*whom, *given], self.handles)
 
-    @property
-    def handles(self) -> str:
-        """What `create_many` returns: rows of entities, or ids."""
-        return "RowArray" if self.owned else "IdArray"
-
     def _head(self, method: str, parameters: list[str], returns: str) -> str:
         head, given, end = f"def {method}", ["self", *parameters], f" -> {returns}:"
         return exploded(head, given, 4) + end if self.fields else call(head, given, 4, end)
@@ -284,11 +265,8 @@ class ComponentSpelling(ColumnsSpelling):
     @property
     def refusal(self) -> str:
         """The statement for an entity that does not live in the slot of its index."""
-        found = (
-            "_slot = self._entities._slot_of"
-            if self.component.sharded
-            else "self._entities.require"
-        )
+        by_slot = "_slot = self._entities._slot_of"
+        found = by_slot if self.component.sharded else "self._entities.require"
         return f"{found}(entity)  # raises StaleEntityError"
 
     @property
@@ -337,11 +315,6 @@ class ComponentSpelling(ColumnsSpelling):
     def keywords(self) -> list[str]:
         """The fields as keyword arguments of a call."""
         return [f"{s.name}={s.alone}" for s in self.fields]
-
-    @property
-    def capacity(self) -> int:
-        """Rows at construction: all that are reserved, or whole cache lines of every column."""
-        return self.component.reserve or whole_lines(self.component.capacity)
 
     def tag_class(self, tag: str) -> str:
         """The NamedTuple of the columns that bear a tag."""

@@ -31,16 +31,14 @@ class ComponentTests:
         self.component = spelling.component
         self.package = package
         self.pieces = pieces
-
-    @property
-    def owned(self) -> bool:
-        """Whether rows belong to entities."""
-        return self.component.owner == "entity"
-
-    @property
-    def handle(self) -> str:
-        """The variable that says which instance: its entity or its id."""
-        return "entity" if self.owned else "id"
+        self.handle = "entity" if spelling.owned else "id"
+        """The variable that says which instance."""
+        name, ground = spelling.name, self.component.ground
+        # pytest takes whatever is called Test… for tests.
+        self.row = f"_{name}" if name.startswith("Test") else name
+        """The row class as the tests name it, as the manager's and that of its grid."""
+        self.manager = f"{self.row}Manager"
+        self.grid = "" if ground is None else f"_{ground.name}Manager"
 
     @property
     def package_import(self) -> str:
@@ -52,39 +50,18 @@ class ComponentTests:
     @property
     def component_import(self) -> str:
         """The import of the manager and its row."""
-        # pytest takes whatever is called Test… for tests.
-        names = [self.spelling.name, self.spelling.manager]
-        taken = [f"{n} as _{n}" if n.startswith("Test") else n for n in names]
-        dot = "" if self.package.endswith(".") else "."
-        line = import_line(f"{self.package}{dot}{self.component.module}", taken)
-        ground = self.component.ground
+        dot, ground = "" if self.package.endswith(".") else ".", self.component.ground
+        names = [self.imported_row, _as_named(self.spelling.manager, self.manager)]
+        line = import_line(f"{self.package}{dot}{self.component.module}", names)
         if ground is None:
             return line
         name = f"{ground.name}Manager as {self.grid}"
         return "\n".join(sorted([line, f"from {self.package}{dot}{ground.module} import {name}"]))
 
     @property
-    def grid(self) -> str:
-        """The class of the manager of the cells on which rows stand, as the tests name it."""
-        ground = self.component.ground
-        return "" if ground is None else f"_{ground.name}Manager"
-
-    @property
     def imported_row(self) -> str:
         """The row class as an import names it."""
-        name = self.spelling.name
-        return name if name == self.row else f"{name} as {self.row}"
-
-    @property
-    def row(self) -> str:
-        """The row class as the tests name it."""
-        name = self.spelling.name
-        return f"_{name}" if name.startswith("Test") else name
-
-    @property
-    def manager(self) -> str:
-        """The manager's class as the tests name it."""
-        return f"{self.row}Manager"
+        return _as_named(self.spelling.name, self.row)
 
     @property
     def support_import(self) -> str:
@@ -142,12 +119,8 @@ class ComponentTests:
     @property
     def tagged(self) -> str:
         """The tags with the columns that bear them, as an argument of the subject."""
-        groups = self.spelling.tagged().items()
-        names = {tag: [literal(s.name) for s in group] for tag, group in groups}
-        items = [collection(f'"{tag}": ', group, 0) for tag, group in names.items()]
-        split = [collection(f'"{tag}": ', group, 8) + "," for tag, group in names.items()]
-        line = f"    tagged={{{', '.join(items)}}},"
-        return line if len(line) <= WIDTH else "\n".join(["    tagged={", *split, "    },"])
+        groups = {tag: [s.name for s in some] for tag, some in self.spelling.tagged().items()}
+        return f"    {_names('tagged=', groups)},"
 
     @property
     def storage(self) -> list[str]:
@@ -158,7 +131,8 @@ class ComponentTests:
         apart = [literal(f.name) for f in fields if f.name not in rows]
         lines = []
         if split:
-            lines.append(_mapping("split=", [_split_item(field) for field in split]))
+            parts = {f.name: [column.name for column in field_columns(f)] for f in split}
+            lines.append(_names("split=", parts))
         if apart:
             lines.append(collection("indirect=", apart, 4).lstrip())
         if self.spelling.cold:
@@ -181,7 +155,7 @@ class ComponentTests:
     def create(self) -> str:
         """The creation of a first row."""
         arguments = [f"{field.name}={_default(field)}" for field in self.component.fields]
-        if not self.owned:
+        if not self.spelling.owned:
             return call("id = manager.create", arguments, 4)
         return call("row = manager.create", ["entity", *arguments], 4)
 
@@ -204,6 +178,10 @@ class ComponentTests:
         return lines
 
 
+def _as_named(name: str, here: str) -> str:
+    return name if name == here else f"{name} as {here}"
+
+
 def _field(field: Field) -> str:
     kind = field.type
     arguments = [literal(field.name), _default(field)]
@@ -218,17 +196,14 @@ def _field(field: Field) -> str:
     return call(f"subject.{KINDS[kind.base]}", arguments, 8, ",").strip(" ,")
 
 
-def _mapping(head: str, items: list[str]) -> str:
-    """Return `head{items}` as black lays a dictionary out, behind four spaces."""
-    line = f"{head}{{{', '.join(items)}}}"
+def _names(head: str, groups: Mapping[str, list[str]]) -> str:
+    """Return a dict of tuples of names as black lays it out, behind four spaces."""
+    items = {f'"{name}": ': [*map(literal, some)] for name, some in groups.items()}
+    line = f"{head}{{{', '.join(collection(name, some, 0) for name, some in items.items())}}}"
     if len(line) + 5 <= WIDTH:
         return line
-    return "\n".join([f"{head}{{", *(f"        {item}," for item in items), "    }"])
-
-
-def _split_item(field: Field) -> str:
-    names = [literal(column.name) for column in field_columns(field)]
-    return collection(f"{literal(field.name)}: ", names, 8).lstrip()
+    lines = (collection(name, some, 8, ",") for name, some in items.items())
+    return "\n".join([f"{head}{{", *lines, "    }"])
 
 
 def _column(column: Column) -> str:
