@@ -144,7 +144,7 @@ def _searching(method: Method, body: BlockBody, asked: Asked, met: list[FieldVal
     if asked.own.is_world:
         made = "haunted_given" if asked.asks_ghosts else "joined_given"
         return [
-            *asked.lines(method.radius),
+            *asked.lines(method.radius_of(asked.near)),
             *asked.own.each_lines(method.each, sorted(body.written)),
             *asked.defined([one.owner for one in body.fields], [one.owner for one in met]),
             *statement(f"_given = {made}", asked.given()),
@@ -153,7 +153,7 @@ def _searching(method: Method, body: BlockBody, asked: Asked, met: list[FieldVal
     named = f"_rows = None if rows is None else {method.chosen}.rows"
     if method.each:
         named = "_rows = None if _chosen is None else _chosen.rows"
-    given = [literal(method.name), method.radius, asked.own.found, "_rows"]
+    given = [literal(method.name), method.radius_of(asked.near), asked.own.found, "_rows"]
     return [named, *statement("_search = self._search", given)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ecsgen.model import Base, Component, Field, FieldType, Kernel
+from ecsgen.model import Base, Field, FieldType, Kernel
 from ecsgen.model.columns import Column
 from ecsgen.model.programs import Argument
 from ecsgen.model.types import SCALARS, Type
@@ -26,13 +26,13 @@ _OWN_NAMES: Final = re.compile(
 class ArgumentSpelling:
     """An argument of a kernel: converted like a field, once per call."""
 
-    def __init__(self, component: Component, kernel: Kernel, argument: Argument, unit: str) -> None:
+    def __init__(self, holder: str, method: str, argument: Argument, unit: str) -> None:
+        """`holder`: the component, or the world, whose method it is of."""
         type_ = argument.type
-        base = _base(type_)
-        kind = FieldType(str(type_), base, type_.scalar, type_.shape, target=type_.kind)
+        kind = FieldType(str(type_), _base(type_), type_.scalar, type_.shape, target=type_.kind)
         field = Field(argument.name, kind, None, unit=unit)
         column = Column(argument.name, type_.scalar, type_.shape, field=field)
-        self.spelling = Spelling(column, f"{component.name}.{kernel.name}", 0)
+        self.spelling = Spelling(column, f"{holder}.{method}", 0)
         self.name = argument.name
         self.alone = marked(argument.name)
         self.type = type_
@@ -40,7 +40,7 @@ class ArgumentSpelling:
         self.unit = unit
         self.each = argument.each
         self.text = f"_{self.name}"  # the converted value in the method
-        self.constant = f"_{kernel.name.upper()}_{argument.name.upper()}_ARGUMENT"
+        self.constant = f"_{method.upper()}_{argument.name.upper()}_ARGUMENT"
 
     @property
     def whole(self) -> str:
@@ -97,12 +97,12 @@ def _base(type_: Type) -> Base:
     return Base.FLOAT if type_.is_float else Base.INT
 
 
-def argument_spellings(component: Component, kernel: Kernel) -> list[ArgumentSpelling]:
+def argument_spellings(holder: str, kernel: Kernel) -> list[ArgumentSpelling]:
     """The arguments of a kernel, each with a name of its own for its converted value."""
     units, near = {name: unit for name, _, unit in kernel.args}, kernel.program.near
     reach = None if near is None else near.radius
     found = [
-        ArgumentSpelling(component, kernel, argument, units[argument.name])
+        ArgumentSpelling(holder, kernel.name, argument, units[argument.name])
         for argument in kernel.program.arguments
     ]
     taken = {text for argument in found for text in (argument.text, argument.whole)}

@@ -49,7 +49,7 @@ class Method(ABC):
         self.kernels: Sequence[Kernel] = (kernel,)
         """What runs, one after the other."""
         self._program = kernel.program
-        self.arguments = argument_spellings(source.whole, kernel)
+        self.arguments = argument_spellings(source.whole.name, kernel)
         self.rows = "_n_active" if kernel.rows == "active" else "_n"
 
     @property
@@ -190,12 +190,6 @@ class Method(ABC):
     def _picked(self, values: str) -> str:
         """The expression for values of the rows that a call names, as its loop takes them."""
         return f"_chosen.of_each({values})"
-
-    @property
-    def radius(self) -> str:
-        """The expression for how far rows ask, as converted."""
-        assert self._program.near is not None
-        return self.radius_of(self._program.near)
 
     def radius_of(self, near: Near) -> str:
         """The expression for how far those of a neighbourhood are, as converted."""

@@ -48,7 +48,8 @@ class LoopFunction(LoopFrame):
         """`method`: of the kernel, or of a pass; `is_plain`: Python itself runs it."""
         program = kernel.program
         super().__init__(f"_{kernel.name}_kernel", program, method, source, is_plain)
-        in_rows = source.is_world and not self._in_spaces and kernel.turns == "rows"
+        in_spaces = any(one.on is None for one in program.nears)
+        in_rows = source.is_world and not in_spaces and kernel.turns == "rows"
         self.is_ordered = program.takes_turns and not in_rows
         in_chunks = isinstance(method.source, ChunkSource)  # these may run at once
         in_order = program.climbs or program.sees_in_order  # levels, rows or messages
@@ -58,7 +59,8 @@ class LoopFunction(LoopFrame):
         self._of_active = kernel.rows == "active"
         self.chosen = self._order_name = ""
         """The rows that a call names, and whose turn it is when."""
-        if method.takes_rows and self._is_told_rows and not self.is_ordered:
+        asks_others = program.near is None and bool(program.effects.sends or program.nears)
+        if method.takes_rows and asks_others and not self.is_ordered:
             self.chosen = self.names.kept("rows")
             self.index = self.names.kept("k")
         if program.climbs or program.takes_turns:
@@ -89,17 +91,6 @@ class LoopFunction(LoopFrame):
             return Now(asked, self)
         self.before = Before(asked, self)
         return self.before
-
-    @property
-    def _is_told_rows(self) -> bool:
-        """Whether the loop itself goes over the rows that a call names."""
-        program = self.program
-        return program.near is None and bool(program.effects.sends or program.nears)
-
-    @property
-    def _in_spaces(self) -> bool:
-        """Whether somebody asks in a continuous space."""
-        return any(one.on is None for one in self.program.nears)
 
     @property
     def parameters(self) -> list[Parameter]:
@@ -150,11 +141,8 @@ class LoopFunction(LoopFrame):
         """Strips of cells along the last axis: of those inside the cells around are so many places
         further on; the others have lists, and so have rows that a call names."""
         take, row, rows = self.names.kept, self.row, self.count
-        stencils = {
-            name: Stencil(near, self)
-            for name, near in self.nears.items()
-            if isinstance(near, OnGrid)
-        }
+        lists = {name: one for name, one in self.nears.items() if isinstance(one, OnGrid)}
+        stencils = {name: Stencil(near, self) for name, near in lists.items()}
         strip, start, end, inner = take("strip"), take("start"), take("end"), take("is_inner")
         low, high, edge, place = take("low"), take("high"), take("edge"), take("place")
         axes = next(iter(stencils.values())).axes_name
@@ -172,40 +160,35 @@ class LoopFunction(LoopFrame):
         first, last = f"{start} if {edge} == 0 else {high}", f"{low} if {edge} == 0 else {end}"
         known = [f"{self.index} = {row}"] if self.index != row and listed.delivery else []
         strips = [
-            f"for {strip} in range({rows} // {axes}.z):",
-            *(
-                f"    {line}"
-                for line in (
-                    f"{start}, {end} = {strip} * {axes}.z, ({strip} + 1) * {axes}.z",
-                    f"{inner} = {axes}.z > {2 * radius}",
-                    *around,
-                    f"{low} = {start} + {radius} if {inner} else {end}",
-                    f"{high} = {end} - {radius} if {inner} else {end}",
-                    f"for {place} in range({low}, {high}):",
-                    f"    {row} = np.uintp({place})  # of what is not below 0 no sign is asked",
-                    *(f"    {line}" for line in [*known, *inside.statements]),
-                    f"if {inner} and {axes}.wraps_z:",
-                    f"    for {edge} in range({2 * radius}):",
-                    f"        {place} = {edge}",
-                    f"        if {edge} >= {radius}:",
-                    f"            {place} = {axes}.z - {2 * radius} + {edge}",
-                    f"        {row} = np.uintp({start} + {place})",
-                    *(f"        {line}" for line in [*known, *seam_lines, *beside.statements]),
-                    "    continue",
-                    f"for {edge} in range(2):",
-                    f"    for {row} in range({first}, {last}):",
-                    *(f"        {line}" for line in [*known, *listed.statements]),
-                )
-            ),
+            f"{start}, {end} = {strip} * {axes}.z, ({strip} + 1) * {axes}.z",
+            f"{inner} = {axes}.z > {2 * radius}",
+            *around,
+            f"{low} = {start} + {radius} if {inner} else {end}",
+            f"{high} = {end} - {radius} if {inner} else {end}",
+            f"for {place} in range({low}, {high}):",
+            f"    {row} = np.uintp({place})  # of what is not below 0 no sign is asked",
+            *(f"    {line}" for line in [*known, *inside.statements]),
+            f"if {inner} and {axes}.wraps_z:",
+            f"    for {edge} in range({2 * radius}):",
+            f"        {place} = {edge}",
+            f"        if {edge} >= {radius}:",
+            f"            {place} = {axes}.z - {2 * radius} + {edge}",
+            f"        {row} = np.uintp({start} + {place})",
+            *(f"        {line}" for line in [*known, *seam_lines, *beside.statements]),
+            "    continue",
+            f"for {edge} in range(2):",
+            f"    for {row} in range({first}, {last}):",
+            *(f"        {line}" for line in [*known, *listed.statements]),
         ]
+        strips = [f"for {strip} in range({rows} // {axes}.z):", *(f"    {x}" for x in strips)]
         setup = [line for near in self.nears.values() for line in near.setup()]
         arrays = [*dict.fromkeys([*listed.arrays, *inside.arrays, *beside.arrays])]
         if self.chosen:
-            some = [*self._order(rows).first, *listed.statements]
+            order = self._order(rows)
             strips = [
                 f"if len({self.chosen}) > 1 or {rows} < 2:",
-                *(f"    {line}" for line in self._order(rows).heads),
-                *(f"        {line}" for line in some),
+                *(f"    {line}" for line in order.heads),
+                *(f"        {line}" for line in [*order.first, *listed.statements]),
                 "else:",
                 *(f"    {line}" for line in strips),
             ]

@@ -318,19 +318,15 @@ class OnGrid(Neighbours):
         if self.on.standing:
             member = self._member(self.on.owner, other) if self._is_several else other
             kind = Type("u64", (), f"id<{self.on.grid}>")
-            column = tree.OtherField(kind, self._place_name, self.on.owner, self.asked.near.name)
+            standing = self.asked.components[self.on.owner].on
+            assert standing is not None
+            column = tree.OtherField(kind, standing.field, self.on.owner, self.asked.near.name)
             (array,) = self._frame.met_arrays(column)
             other = f"cell_of({array}[{member}])"
         for axis, apart in enumerate(self.offsets):
             given = f"{self.axes_name}, {self.own_cell}, {other}, {first + axis}"
             lines.append(f"{apart} = apart_along({given})")
         return lines
-
-    @property
-    def _place_name(self) -> str:
-        on = self.asked.components[self.on.owner].on
-        assert on is not None
-        return on.field
 
 
 def _ranks_by_distance(question: tree.Question) -> bool:

@@ -26,13 +26,10 @@ class ScheduleMethod:
         self._known = known
         self._passes = passes(calls, world)
         self._fused = fused_passes(known, world)
-        holder = Component(name=world.name, module="world")
         self.arguments = []
         for one, argument in arguments_of(calls):
-            units = {name: unit for name, _, unit in one.kernel.args}
-            unit = units[argument.name]
-            kernel = type(one.kernel)(name, ())
-            self.arguments.append(ArgumentSpelling(holder, kernel, argument, unit))
+            unit = next(unit for named, _, unit in one.kernel.args if named == argument.name)
+            self.arguments.append(ArgumentSpelling(world.name, name, argument, unit))
             self.arguments[-1].constant = f"_{name.upper()}_{argument.name.upper()}_GIVEN"
 
     @property
