@@ -20,10 +20,6 @@ ROOT = Path(__file__).parents[2]
 BARE = ["pyproject.toml", "schemas/bodies.yaml", "schemas/world.yaml"]
 
 
-def _said(*lines: str) -> str:
-    return "".join(f"{line}\n" for line in lines)
-
-
 def test_what_it_writes_works(project: Project) -> None:
     """As the last line says, and as the files for CI do."""
     done = project("init", "my game")
@@ -93,7 +89,7 @@ def test_what_to_ignore_beside_what_is_ignored(project: Project) -> None:
 def test_bare(project: Project) -> None:
     done = project("init", "--bare")
     new = [f"new       {path}" for path in BARE]
-    assert (done.status, done.out) == (0, _said(*new, "next: ecsgen build"))
+    assert (done.status, done.out) == (0, "\n".join([*new, "next: ecsgen build\n"]))
     assert list(project.files(".")) == BARE
     assert project("validate").status == 0
 

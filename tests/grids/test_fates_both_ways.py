@@ -49,11 +49,6 @@ kernels:
 ARGS = {"young": 0.3, "old": 6}
 
 
-def worlds() -> list[Any]:
-    """Worlds of compiled loops, and of Python."""
-    return [world_package(SCHEMA, f"fates_{one}", one).World() for one in ("numba", "numpy")]
-
-
 def found(world: Any) -> list[Any]:
     """What there is: columns, versions, who is alive, and which indices come next."""
     entities = world.entities
@@ -74,7 +69,8 @@ def assert_alike(compiled: Any, plain: Any) -> None:
 
 
 def populated(count: int = 20) -> list[Any]:
-    both = worlds()
+    """Worlds of compiled loops, and of Python."""
+    both = [world_package(SCHEMA, f"fates_{one}", one).World() for one in ("numba", "numpy")]
     for world in both:
         world.seed = 3
         cells = world.cell.id_of_many(np.arange(count) % 36)

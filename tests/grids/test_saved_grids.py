@@ -272,13 +272,9 @@ def changed(world: Any, what: str, change: Callable[[Any], object]) -> Any:
     file = read_snapshot(world.to_bytes(), map_pages=False)
     document = json.loads(file.metadata[what])
     change(document)
-    return rewritten(file, {**file.metadata, what: json_text(document)})
-
-
-def rewritten(file: SnapshotFile, metadata: dict[str, str]) -> Any:
     saved = object.__new__(SnapshotFile)
     saved.__dict__.update(file.__dict__)
-    saved.metadata = metadata
+    saved.metadata = {**file.metadata, what: json_text(document)}
     return saved
 
 

@@ -6,7 +6,6 @@ import ast
 import dataclasses
 import enum
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,12 +36,10 @@ def outputs() -> dict[str, Output]:
     return {output.path: output for output in made if output.path.endswith(".py")}
 
 
-def shared_templates() -> Iterator[Path]:
-    yield templates_folder() / "component.py.j2"
-    yield from sorted((templates_folder() / "parts").iterdir())
+SHARED = [templates_folder() / "component.py.j2", *sorted((templates_folder() / "parts").iterdir())]
 
 
-@pytest.mark.parametrize("path", list(shared_templates()), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SHARED, ids=lambda path: path.name)
 def test_shared_templates_know_no_policy(path: Path) -> None:
     """They put blocks together; which blocks there are is the policies' business."""
     text = path.read_text(encoding="utf-8")

@@ -43,7 +43,8 @@ def managers(policy: str, *mutants: Mutant, in_world: bool = False) -> Group:
 
     def targets(project: Project) -> Targets:
         order = -1 if in_world else 1
-        return {f"{c.module}.py": _tests(c)[::order] for c in _having(policy, project)}
+        having = [c for c in _managed(project) if policy in _names(c)]
+        return {f"{c.module}.py": _tests(c)[::order] for c in having}
 
     return Group(f"managers, {policy}", targets, mutants)
 
@@ -87,10 +88,6 @@ def module(path: str, tests: tuple[str, ...], *mutants: Mutant) -> Group:
 
 def _managed(project: Project) -> list[Component]:
     return [component for component in project.components if not component.chunk]
-
-
-def _having(policy: str, project: Project) -> list[Component]:
-    return [c for c in _managed(project) if policy in _names(c)]
 
 
 def _names(component: Component) -> set[str]:

@@ -230,15 +230,11 @@ def test_orphans_lose_all_their_components(world: Any) -> None:
     world.limb.remove(es[1])
     assert world.entities.alive_many(es).tolist() == [True, True, False, False]
     assert sorted(world.nerve) == es[:2].tolist()
-    assert [world.archetypes.has(e, type_of(world, "Scar")) for e in es] == [1, 1, 0, 0]
+    (scar,) = world.components(world.spawn(1, scar={})[0])
+    assert [world.archetypes.has(e, scar) for e in es] == [1, 1, 0, 0]
     assert world.whole.n == 1
     assert len(world.skin) == 4  # that of the dead can be collected
     assert world.collect() == 2
-
-
-def type_of(world: Any, name: str) -> Any:
-    """Return a row class by its name."""
-    return next(row for row in world.components(world.spawn(1, scar={})[0]))
 
 
 def test_a_collection_takes_what_died_of_it(world: Any) -> None:

@@ -526,15 +526,11 @@ def test_columns_are_not_replaced(name: str) -> None:
 OF_NOBODY = [n for n in MANAGERS if not hasattr(getattr(package, n), "lookup")]
 
 
-def component_of(name: str) -> str:
-    """The attribute of the world that is a manager."""
-    return {kind.__name__: str(k) for k, kind in package.World._KINDS.items()}[name]
-
-
 @pytest.mark.parametrize("name", OF_NOBODY)
 def test_entities_have_no_rows_of_nobody(name: str) -> None:
     w, row = package.World(), getattr(package, name.removesuffix("Manager"))
-    module, x = component_of(name), w[w.create()]
+    (module,) = [k for k, kind in w._KINDS.items() if kind.__name__ == name]
+    x = w[w.create()]
     message = rf": its rows have no entities, {module}\.create_many makes them$"
     calls = [partial(w.spawn, 2, **{module: {}}), partial(w.create, row()), partial(x.add, row())]
     for call in (*calls, partial(x.remove, row), partial(w.get, x.entity, row)):

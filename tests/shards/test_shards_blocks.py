@@ -80,9 +80,6 @@ def test_points_near_a_block_are_at_its_border(
             )
             if periodic:
                 away = np.min([np.abs(away + shift) for shift in shifts], axis=0)
-            if (away < radius * 0.999999).all() and (periodic or _inside(given[other])):
+            is_inside = ((given[other] >= 0) & (given[other] < 10)).all()
+            if (away < radius * 0.999999).all() and (periodic or is_inside):
                 assert (one, int(owners[other])) in pairs
-
-
-def _inside(point: np.ndarray) -> bool:
-    return bool(((point >= 0) & (point < 10)).all())

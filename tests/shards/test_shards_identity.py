@@ -69,19 +69,13 @@ def test_copies_go_on_alike() -> None:
     w = Isles(9)
     es = w.spawn(5, agent={"key": range(5)}, cell={}, place={})
     w.destroy_many(es[1:3])
-    others = [pickle.loads(pickle.dumps(w)), copy.deepcopy(w), Isles.load(save(w))]
-    for other in others:
+    loaded = Isles.load(w.to_bytes(codecs={"*": None}))
+    for other in (pickle.loads(pickle.dumps(w)), copy.deepcopy(w), loaded):
         assert other.entities.shard == 9
         again = other.spawn(3, agent={"key": 1}, cell={})
         assert again.tolist() == copy.deepcopy(w).spawn(3, agent={"key": 1}, cell={}).tolist()
         ids = other.agent.id_of_many(other.agent.lookup_many(again))
         assert all(id >> 32 & 0xFFF == 9 for id in ids.tolist())
-
-
-def save(w: object) -> bytes:
-    codecs = {"*": None}
-    data: bytes = w.to_bytes(codecs=codecs)  # type: ignore[attr-defined]
-    return data
 
 
 def test_without_shards_there_is_no_trace() -> None:

@@ -188,12 +188,8 @@ def test_attributes_of_many_values() -> None:
     for verify in (True, False):
         with pytest.raises(SnapshotError, match=message):
             w.to_bytes(codecs=CODECS, verify=verify)
-    codecs = {**CODECS, "world.large": (repr_of, bytes.decode)}
+    codecs = {**CODECS, "world.large": (lambda value: repr(value).encode(), bytes.decode)}
     assert Town.load(w.to_bytes(codecs=codecs), codecs=codecs).large == repr(w.large)
-
-
-def repr_of(value: object) -> bytes:
-    return repr(value).encode()
 
 
 def test_attributes_may_have_any_name_that_python_takes() -> None:

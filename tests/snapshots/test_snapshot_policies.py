@@ -248,12 +248,6 @@ def has_several(town: Any, before: str, now: str) -> bool:
 PAIRS = [pair for pair in product(VARIANTS, VARIANTS) if pair[0] != pair[1]]
 
 
-def takes(before: str, now: str) -> dict[str, Any]:
-    if now == "nobody" and before != "nobody":
-        return {"drop": ["body.entity"]}
-    return {}
-
-
 @pytest.mark.parametrize(("before", "now"), PAIRS)
 def test_every_policy_as_every_other_one(before: str, now: str) -> None:
     if before == "nobody":
@@ -262,7 +256,7 @@ def test_every_policy_as_every_other_one(before: str, now: str) -> None:
         return
     single = not has(now, "instances: many") and now != "nobody"
     town = lived(before, SEED, several=not single)
-    new = loaded(town, schemas(now), **takes(before, now))
+    new = loaded(town, schemas(now), drop=["body.entity"] if now == "nobody" else [])
     stays = staying(town, before, now)
     expected = [row for row in bodies(town, before) if row[0] in stays]
     if now == "nobody":

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsgen.model import Component, Project
+from ecsgen.model import Project
 from tests.models.kernel_texts import ENUM, FIELDS, kernel
 from tests.support.evolving import through_bytes
 from tests.support.kernel_package import fill
@@ -32,13 +32,9 @@ queries:
 Change = Callable[[Any, np.random.Generator], Any]
 
 
-def _field_lines() -> dict[str, str]:
-    lines = FIELDS.format(keys="").partition("fields:\n")[2].splitlines()
-    return {line.partition(":")[0].strip(): line for line in lines}
-
-
 def _components() -> str:
-    lines = _field_lines()
+    listed = FIELDS.format(keys="").partition("fields:\n")[2].splitlines()
+    lines = {line.partition(":")[0].strip(): line for line in listed}
     texts = [
         f"component: {name}\n{keys}fields:\n" + "\n".join(lines[field] for field in fields.split())
         for name, (keys, fields) in COMPONENTS.items()
@@ -67,14 +63,11 @@ def schema(wanted: int, first: int) -> str:
     return f"{WORLD}kernels:\n{found}{_components()}"
 
 
-def _with_fields(project: Project) -> list[Component]:
-    return [component for component in project.components if component.name in COMPONENTS]
-
-
 def fill_all(worlds: list[Any], project: Project, random: np.random.Generator) -> None:
     """Give all fields random bits, the same in all worlds."""
-    for component in _with_fields(project):
-        fill([getattr(world, component.module).data for world in worlds], component, random)
+    for component in project.components:
+        if component.name in COMPONENTS:
+            fill([getattr(world, component.module).data for world in worlds], component, random)
 
 
 # --- what changes a world ------------------------------------------------------------------------

@@ -86,7 +86,8 @@ def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
         for name, of_groups in all_targets.items():
             package = folder / name
             targets = _with_tests_of_others(of_groups[number], of_groups)
-            texts = {file: _text(package / file) for file in targets if (package / file).exists()}
+            paths = {file: package / file for file in targets if (package / file).exists()}
+            texts = {file: path.read_text(encoding="utf-8") for file, path in paths.items()}
             for mutant in group.mutants:
                 yield from _broken(package.name, group, mutant, texts, targets)
             if texts:
@@ -101,10 +102,6 @@ def _with_tests_of_others(targets: Targets, of_groups: Iterable[Targets]) -> Tar
             if found.get(file) and file.startswith("_runtime/"):
                 found[file] |= dict.fromkeys(tests)
     return {file: tuple(tests) for file, tests in found.items()}
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
 
 
 def _broken(

@@ -48,11 +48,7 @@ SCHEMA = SCHEMA.replace("SHARDS\n", "")
 
 @pytest.fixture
 def world() -> Any:
-    return filled(world_package(SCHEMA, "record_files"))
-
-
-def filled(package: Any) -> Any:
-    w = package.World()
+    w = world_package(SCHEMA, "record_files").World()
     kinds = {"kind": [1, 4, 4], "mark": [0, 3, 2], "woolly": [True, False, True]}
     w.spawn(3, sheep={"energy": [0.5, 0.1, np.nan], **kinds})
     return w

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from ecsgen_runtime.bulk import Sizes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -40,17 +41,7 @@ QUERIES = {
     "alone": "{all: [Direct]}",
 }
 CLAUSES: dict[str, dict[str, list[str]]] = {
-    "movers": {
-        "all": ["direct", "body"],
-        "any": ["mesh", "listed"],
-        "none": ["frozen"],
-        "optional": ["named"],
-    },
-    "either": {"any": ["mesh", "rare", "listed"]},
-    "armed": {"all": ["listed", "hashed"]},
-    "bodies": {"all": ["body", "hashed"], "optional": ["listed", "direct"]},
-    "rares": {"all": ["rare", "mesh"], "none": ["direct"]},
-    "alone": {"all": ["direct"]},
+    query: yaml.safe_load(clauses.lower()) for query, clauses in QUERIES.items()
 }
 SCHEMA = "\n---\n".join(
     [
