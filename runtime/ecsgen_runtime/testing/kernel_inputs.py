@@ -77,6 +77,16 @@ def choose_members(subject: Subject, columns: Columns, rng: Rng) -> None:
             np.copyto(column, drawn, where=rng.random(column.shape) < 0.8)
 
 
+def randomize(subject: Subject, manager: Any, rng: Rng, *, tame: bool = False) -> None:
+    """Fill the fields of all rows with random bits; tame ones can be added."""
+    columns = columns_of(subject, manager)
+    for name, column in columns.items():
+        if name != "entity" and column.dtype.kind in "biuf":
+            column[...] = random_cells(column.dtype, column.shape, rng, tame=tame)
+    choose_members(subject, columns, rng)
+    put_columns(subject, manager, columns)
+
+
 def same_cells(found: NDArray[Any], expected: NDArray[Any], is_exact: bool) -> bool:
     """Whether two columns are the same to the bit; NaN is NaN, and 0.0 is -0.0."""
     if found.dtype.kind != "f":
@@ -147,10 +157,12 @@ class Inputs:
                 found._values[key] = self._values[key]
         return found
 
-    def one_of(self, key: str, values: Sequence[float]) -> float:
-        """Let an argument be one of some values, and return it."""
-        chosen = self._rng.choice(np.array(values, self._values[key].dtype))
-        self._values[key] = np.asarray(chosen)
+    def radius(self, near: str | float) -> float:
+        """Return a radius for neighbours; if it is an argument, let that be one of a few."""
+        if not isinstance(near, str):
+            return near
+        chosen = self._rng.choice(np.array((1, 5, 20), self._values[near].dtype))
+        self._values[near] = np.asarray(chosen)
         return float(chosen)
 
     def lead(self, pool: NDArray[np.uint64]) -> None:
@@ -192,17 +204,13 @@ def filled(
 ) -> Any:
     """Return a manager with rows of random bits, after a run of the kernel over the first ones."""
     manager = _created(subject, rows, name, inputs)
-    columns = {f.name: getattr(manager.data, f.name) for f in subject.whole}
-    for parts in subject.split.values():
-        columns |= {part: getattr(manager.data, part) for part in parts}
-    for column in columns.values():
-        if column.dtype.kind in "biuf":
-            column[...] = random_cells(column.dtype, column.shape, rng, tame=tame)
-    choose_members(subject, columns, rng)
+    randomize(subject, manager, rng, tame=tame)
+    columns = columns_of(subject, manager)
     for column in columns.values():
         if column.dtype.kind in "biuf":
             low, high = _range(column.dtype)
             column[rows::2], column[rows + 1 :: 2] = high, low
+    put_columns(subject, manager, columns)
     used = used_rows(manager)
     if hasattr(manager, "destroy_many"):
         manager.destroy_many(used[rows:])  # leaves their cells behind the last row

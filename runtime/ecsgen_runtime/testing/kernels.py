@@ -6,7 +6,7 @@ import math
 import operator
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,7 +35,7 @@ from .kernel_inputs import Drawing as Drawing
 from .kernel_inputs import Each as Each
 from .kernel_inputs import Value as Value
 from .machine import SEARCH as SEARCH
-from .spaces import Crowd
+from .spaces import Crowd, Rows
 from .spaces import Neighbour as Neighbour
 from .subject import Handle, Subject
 
@@ -304,15 +304,16 @@ class Row:
     row: int
     above: int = -1
     """The parent's row; less than 0 for roots."""
+    rows: Rows = field(default_factory=dict)
+    """By component: its rows, if there are several, or others to refer to."""
     stem: int = 0
     crowd: Crowd | None = None
     others: Any = None
     """`Others`, if it refers or sends to rows."""
-    is_heard: bool = True
 
     def place(self, name: str) -> int:
         """Return which row of a field's column it is."""
-        return self.row
+        return self.rows.get(name.partition(".")[0], self.row)
 
     def __getitem__(self, name: str) -> Value:
         return flat(self.columns[name][self.place(name)])
@@ -340,7 +341,7 @@ class Row:
         self, text: str, by: str, handle: Value, how: str, value: Value, *index: int
     ) -> None:
         """Send a message, if anybody hears of it."""
-        if self.is_heard:
+        if all(self.others.hears_from(*one) for one in self.rows.items()):
             self.others.send(text, by, handle, how, value, *index)
 
     @property
@@ -518,10 +519,7 @@ class _Comparison:
         self.seed = seed
         self.rng = rng = np.random.default_rng(seed)
         inputs = Inputs(kernel.arguments, rng)
-        near = kernel.near
-        if isinstance(near, str):
-            near = inputs.one_of(near, (1, 5, 20))
-        self.radius = near
+        self.radius = inputs.radius(kernel.near)
         self.manager = manager = filled(subject, rows, rng, kernel.name, inputs)
         if self.radius or kernel.component:
             spaces.kill_some(manager, rng)
@@ -570,19 +568,19 @@ class _Comparison:
         others = self._others(expected, crowd)
         with np.errstate(all="ignore"):
             run(manager, kernel.name, arguments)
-            for row, cells in (
-                in_turns(acts, stems) if kernel.turns == "random" else acts
-            ):
-                one = Row(
+            rows = [
+                Row(
                     expected,
                     row,
                     int(self.parents[row]),
+                    rows={kernel.component: row} if kernel.component else {},
                     stem=stems[row],
                     crowd=crowd,
                     others=others,
-                    is_heard=others is None or others.hears_from(kernel.component, row),
                 )
-                kernel.steps(one, *cells)
+                for row, _ in acts
+            ]
+            take_turns(kernel, rows, [cells for _, cells in acts])
             if others is not None:
                 others.deliver()
         found, used = columns_of(self.subject, manager), used_rows(manager)
@@ -632,8 +630,11 @@ class _Comparison:
         put_columns(self.subject, self.manager, columns)
 
 
-def in_turns(acts: Sequence[Act], stems: Sequence[int]) -> list[Act]:
-    """Return rows in the order of their first words, those of the same word by row."""
-    return sorted(
-        acts, key=lambda act: (kernel_inputs.first_word(stems[act[0]]), act[0])
-    )
+def take_turns(kernel: Any, rows: Sequence[Row], cells: Sequence[list[Value]]) -> None:
+    """Let the steps change what rows see, one row after the other, or by their first words."""
+    turns: Iterable[int] = range(len(rows))
+    if kernel.turns == "random":
+        words = [(kernel_inputs.first_word(one.stem), one.row) for one in rows]
+        turns = sorted(turns, key=words.__getitem__)
+    for k in turns:
+        kernel.steps(rows[k], *cells[k])

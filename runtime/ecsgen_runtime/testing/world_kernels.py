@@ -22,10 +22,10 @@ from .kernel_inputs import (
     Columns,
     Inputs,
     Rng,
-    choose_members,
     columns_of,
     put_columns,
     random_cells,
+    randomize,
     run,
     running,
     same_cells,
@@ -38,8 +38,8 @@ from .kernels import (
     Value,
     compare_reduction,
     handles,
-    in_turns,
     link,
+    take_turns,
 )
 from .spaces import Crowd, Members, Rows
 from .subject import Roomy, refuses, same, skipped_if_full
@@ -112,22 +112,6 @@ class Case(NamedTuple):
     def every(self) -> dict[str, str]:
         """All components that it has to do with."""
         return {**self.modules, **self.leads, **self.asked}
-
-
-class Place(Row):
-    """A row of each of several components."""
-
-    def __init__(self, columns: Columns, rows: Mapping[str, int], **told: Any) -> None:
-        super().__init__(columns, 0, **told)
-        self._rows = rows
-
-    def place(self, name: str) -> int:
-        """Return which row of a field's column it is."""
-        return self._rows[name.partition(".")[0]]
-
-    def of(self, name: str) -> Any:
-        """Return a field as Python has it."""
-        return self[name][0].item()
 
 
 def flat_names(whole: Whole) -> dict[str, NDArray[Any]]:
@@ -208,12 +192,7 @@ class WorldKernelStepsCases(Roomy):
         pool = handles(getattr(w, module) for module in every)
         for module in every:
             manager, subject = getattr(w, module), self.subjects[module]
-            columns = columns_of(subject, manager)
-            for name, column in columns.items():
-                if name != "entity" and column.dtype.kind in "biuf":
-                    column[...] = random_cells(column.dtype, column.shape, rng)
-            choose_members(subject, columns, rng)
-            put_columns(subject, manager, columns)
+            randomize(subject, manager, rng)
             if case.leads:
                 link(subject, manager, pool, rng)
         if case.leads:
@@ -223,9 +202,7 @@ class WorldKernelStepsCases(Roomy):
         """Let some be near others, and return the radius."""
         if not case.near:
             return 0.0
-        radius = case.near
-        if isinstance(radius, str):
-            radius = inputs.one_of(radius, (1, 5, 20))
+        radius = inputs.radius(case.near)
         component, _, name = case.place.partition(".")
         subject = self.subjects[case.every[component]]
         spaces.gather(subject, self.holder(w, case), name, radius, rng)
@@ -301,17 +278,11 @@ class WorldKernelStepsCases(Roomy):
         alive, columns = w.entities.alive, flat_names(cells)
         turns = bool(case.turns)
         others = Others(managers, cells, alive, in_turns=turns, crowd=crowd)
-        acts = [(k, inputs.cells(k)) for k in range(len(rows))]
-        for k, given in in_turns(acts, stems) if case.turns == "random" else acts:
-            one = Place(
-                columns,
-                rows[k],
-                stem=stems[k],
-                crowd=crowd,
-                others=others,
-                is_heard=all(others.hears_from(*place) for place in rows[k].items()),
-            )
-            case.steps(one, *given)
+        seen = [
+            Row(columns, k, rows=rows[k], stem=stems[k], crowd=crowd, others=others)
+            for k in range(len(rows))
+        ]
+        take_turns(case, seen, [inputs.cells(k) for k in range(len(rows))])
         others.deliver()
 
     def stems(
@@ -611,23 +582,23 @@ class ScheduleCases(Roomy):
         with skipped_if_full():
             self.add(w, schedule, count)
         rng = np.random.default_rng(count)
-        for module in w.MANAGERS:
-            m = getattr(w, module)
-            for column in m.LAYOUT:
-                if column.dtype.kind == "f":
-                    cells = getattr(m.data, f"_{column.name}_column")[: m.data.n]
-                    cells[...] = random_cells(cells.dtype, cells.shape, rng, tame=True)
+        for cells in self.cells(w).values():
+            if cells.dtype.kind == "f":
+                cells[...] = random_cells(cells.dtype, cells.shape, rng, tame=True)
         return w
 
-    def columns(self, w: Any) -> dict[tuple[str, str], bytes]:
-        """Return the cells of all managers."""
+    def cells(self, w: Any) -> dict[tuple[str, str], NDArray[Any]]:
+        """Return the columns of all managers, of the rows in use."""
         found = {}
         for module in w.MANAGERS:
             data = getattr(w, module).data
             for name in (column.name for column in data.LAYOUT):
-                cells = getattr(data, f"_{name}_column")[: data.n]
-                found[module, name] = cells.tobytes()
+                found[module, name] = getattr(data, f"_{name}_column")[: data.n]
         return found
+
+    def columns(self, w: Any) -> dict[tuple[str, str], bytes]:
+        """Return what is in all of them."""
+        return {name: cells.tobytes() for name, cells in self.cells(w).items()}
 
     @pytest.mark.parametrize("count", COUNTS)
     @pytest.mark.parametrize("is_shuffled", [False, True])
@@ -720,19 +691,11 @@ class RecordCases(WorldKernelStepsCases):
         """Return a world of entities, some of them dead, with values that can be added."""
         w, rng = self.filled(told, seed), np.random.default_rng(seed)
         for module in told.modules.values():
-            manager, subject = getattr(w, module), self.subjects[module]
-            columns = columns_of(subject, manager)
-            for name, column in columns.items():
-                if name != "entity" and column.dtype.kind in "biuf":
-                    column[...] = random_cells(
-                        column.dtype, column.shape, rng, tame=True
-                    )
-            choose_members(subject, columns, rng)
-            put_columns(subject, manager, columns)
+            randomize(self.subjects[module], getattr(w, module), rng, tame=True)
         w.entities.destroy_many(w.entities.live()[::5])
         return w
 
-    def places(self, w: Any, told: Told) -> list[Place]:
+    def places(self, w: Any, told: Told) -> list[Row]:
         """Return the rows that count, in order: of the living, active ones."""
         managers = {name: getattr(w, module) for name, module in told.modules.items()}
         columns = flat_names(
@@ -742,7 +705,7 @@ class RecordCases(WorldKernelStepsCases):
             }
         )
         return [
-            Place(columns, rows)
+            Row(columns, 0, rows=rows)
             for rows in self.rows_of(w, told.over, told.modules)
             if all(
                 row < running(managers[name])
@@ -780,4 +743,4 @@ class RecordCases(WorldKernelStepsCases):
         assert len(table) == len(some)
         for field in told.fields:
             cells = table.columns[field.partition(".")[2]]
-            assert cells.tolist() == [one.of(field) for one in some]
+            assert cells.tolist() == [one[field][0].item() for one in some]
