@@ -459,7 +459,9 @@ def check_fields(subject: Subject, infos: Any) -> None:
         assert info.dtype == (None if is_object else np.dtype(field.dtype))
         assert info.shape == field.shape
         assert info.enum is (field.enum if isinstance(field, Enum) else None)
-        assert same(info.default, _default(field))
+        is_padded = isinstance(field, Bytes)
+        default = field.read(field.default) if is_padded else field.default
+        assert same(info.default, default)
         names = subject.split.get(field.name, (field.name,))
         tagged = [
             tag for tag, having in subject.tagged.items() if {*names} <= {*having}
@@ -476,10 +478,6 @@ def check_shown(shown: Any, rows: int) -> None:
     assert html.count("<tr>") == 1 + min(rows, 11)
     assert html.count("<table>") == html.count("</table>") == 1
     assert all(f"{id(shown):x}" not in text for text in (html, repr(shown)))
-
-
-def _default(field: Field) -> Any:
-    return field.read(field.default) if isinstance(field, Bytes) else field.default
 
 
 class ReflectionCases(Cases):
@@ -535,18 +533,14 @@ def check_layout(layout: Any, columns: Iterable[Column]) -> None:
 class MemoryCases(Cases):
     """The layout that the schema asks for."""
 
-    def check_buffer(self, m: Any) -> None:
-        """Check that every column lies where it should."""
-        check_columns(m.data, m.LAYOUT, m.capacity)
-
     def test_layout_is_what_the_schema_says(self) -> None:
         check_layout(self.subject.manager.LAYOUT, self.subject.columns)
 
     def test_columns_follow_each_other(self, source: Any, m: Any) -> None:
         assert m.capacity == m.data.allocated == self.subject.capacity
-        self.check_buffer(m)
+        check_columns(m.data, m.LAYOUT, m.capacity)
         self.add(source, m, 3)
-        self.check_buffer(m)
+        check_columns(m.data, m.LAYOUT, m.capacity)
 
     def test_every_row_is_kept(self) -> None:
         source, m = self.new(2 * LINE + 1)

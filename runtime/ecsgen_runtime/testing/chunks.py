@@ -585,9 +585,6 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
 
     # --- choosing ------------------------------------------------------------------
 
-    def some_modules(self) -> st.SearchStrategy[Any]:
-        return st.lists(st.sampled_from(sorted(self.members)), unique=True)
-
     def some_values(self, data: st.DataObject, module: str) -> dict[str, Any]:
         values: dict[str, Any] = data.draw(self.members[module].some_values)
         return values
@@ -620,7 +617,8 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
 
     @rule(data=st.data(), n=st.sampled_from([0, 1, 2, 5]))
     def create(self, data: st.DataObject, n: int) -> None:
-        modules = data.draw(self.some_modules())
+        some = st.lists(st.sampled_from(sorted(self.members)), unique=True)
+        modules = data.draw(some)
         given = {module: self.some_values(data, module) for module in modules}
         try:
             if data.draw(st.booleans()):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from ..errors import StructureLockedError
-from ..handles import NIL, EntityArray
+from ..handles import NIL
 from .cases import Cases
 from .machine import Machine
 from .owned import OwnedCases, OwnedRules
@@ -151,15 +151,6 @@ class ReleaseRules(Machine):
 
 class ReleaseCases(Cases):
     """Every way out, failures, and what callbacks may do."""
-
-    def watched(self, count: int) -> tuple[Any, Any, EntityArray, list[list[int]]]:
-        """Return a manager with rows, and a list of what is released from now on."""
-        source, m, owners = self.filled(count)
-        seen: list[list[int]] = []
-        m.on_release(
-            lambda rows: seen.append([self.owner(m, row) for row in rows.tolist()])
-        )
-        return source, m, owners, seen
 
     def test_the_manager_is_locked_meanwhile(self) -> None:
         source, m, _ = self.filled(3)

@@ -92,8 +92,7 @@ class EntityRules(_Tested, RuleBasedStateMachine):
 
     def left(self) -> int:
         """Return how many entities can still be created."""
-        left: int = self.count - len(self.generations) + len(self.free)
-        return left
+        return int(self.count - len(self.generations) + len(self.free))
 
     @rule()
     def create(self) -> None:

@@ -133,7 +133,8 @@ class HierarchyRules(Machine):
         for record, to in changed:
             if to is None:
                 self.parents.pop(record, None)
-        endless = any(self.is_endless(record) for record, _ in changed)
+        tops = [self.ancestors(record)[-1] for record, _ in changed]
+        endless = any(top in self.parents for top in tops)
         self.parents = before
         if endless:
             refuses(HierarchyError, self.manager.set_parent_many, rows, given)
@@ -144,10 +145,6 @@ class HierarchyRules(Machine):
         for record, to in changed:
             self.attach(record, to)
         self.version += bool(changed)
-
-    def is_endless(self, record: Record) -> bool:
-        """Return whether the way up from a row never ends."""
-        return self.parents.get(self.ancestors(record)[-1]) is not None
 
     # --- what must hold ------------------------------------------------------------
 

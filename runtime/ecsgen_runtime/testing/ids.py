@@ -65,8 +65,7 @@ class StableIdsCases(Cases):
     def one(self) -> int:
         """Return what stands above the slot in an id of the first generation."""
         _, m, _ = self.filled(1)
-        first: int = m.id_of(0) >> 32
-        return first
+        return int(m.id_of(0) >> 32)
 
     def wear_out(self, m: Any, rows: list[int]) -> None:
         """Let the slots of rows be in their last generation, by way of the buffer."""
@@ -275,8 +274,7 @@ class UnownedRules(Machine):
         return self.subject.made()
 
     def owner_of(self, row: int) -> int:
-        id: int = self.manager.id_of(row)
-        return id
+        return int(self.manager.id_of(row))
 
     def creatable(self) -> list[int]:
         return [0]
@@ -285,8 +283,7 @@ class UnownedRules(Machine):
         return [0] * count
 
     def create_one(self, owner: int, /, **values: Any) -> int:
-        id: int = self.manager.create(**values)
-        return id
+        return int(self.manager.create(**values))
 
     def create_all(
         self, owners: list[int], table: Any = None, /, **columns: Any
@@ -316,20 +313,17 @@ class UnownedCases(Cases):
         return None, self.subject.made()
 
     def add_one(self, source: None, m: Any, /, **values: Any) -> int:
-        row: int = m.resolve(m.create(**values))
-        return row
+        return int(m.resolve(m.create(**values)))
 
     def add(self, source: None, m: Any, count: int, /, **columns: Any) -> list[int]:
         rows: list[int] = m.resolve_many(m.create_many(count, **columns)).tolist()
         return rows
 
     def owner(self, m: Any, row: int) -> int:
-        id: int = m.id_of(row)
-        return id
+        return int(m.id_of(row))
 
     def found(self, m: Any, owner: int) -> int:
-        row: int = m.resolve(owner)
-        return row
+        return int(m.resolve(owner))
 
     def test_creation_returns_ids(self, m: Any) -> None:
         for name in ("entity", "lookup", "remove", "ensure", "collect"):

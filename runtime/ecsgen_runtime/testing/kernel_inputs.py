@@ -415,8 +415,8 @@ def who_of(manager: Any, columns: Columns, drawing: Drawing) -> NDArray[np.uint6
 
 
 def numbers(
-    how: str, stem: int, first: int, count: int, bounds: Sequence[list[Any]]
-) -> Any:
+    how: str, stem: int, first: int, count: int, bounds: Sequence[Value]
+) -> Value:
     """Return so many numbers of a row, from the first one on."""
     words = [mix(stem + (first + k + 1) * STEP & ALL) for k in range(count)]
     if how == "random":

@@ -107,10 +107,6 @@ def _converted(value: Any, dtype: np.dtype[Any]) -> Any:
     return dtype.type(min(max(math.trunc(float(clipped)), limits.min), limits.max))
 
 
-def _power(a: Any, b: Any) -> Any:
-    return np.power(a, b)
-
-
 def _sign(a: Any) -> Any:
     return a if a != a else type(a)(int(a > 0) - int(a < 0))
 
@@ -144,7 +140,7 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "/": operator.truediv,
     "//": np.floor_divide,
     "%": np.remainder,
-    "**": _power,
+    "**": np.power,
     "neg": operator.neg,
     "square": lambda a: a * a,
     "<": _exactly(operator.lt),
@@ -327,8 +323,7 @@ class Row:
 
     def draw(self, how: str, first: int, count: int, *bounds: Value) -> Value:
         """Return random numbers of this row, from the first one on."""
-        found: Value = kernel_inputs.numbers(how, self.stem, first, count, bounds)
-        return found
+        return kernel_inputs.numbers(how, self.stem, first, count, bounds)
 
     def put(self, name: str, value: Value, *index: int) -> None:
         """Write a field, or an element of it."""
@@ -356,8 +351,7 @@ class Row:
     ) -> Value:
         """Return what comes of what each neighbour answers."""
         squares = [one.square for one in self.neighbours]
-        found: Value = spaces.answer(how, scalar, math.prod(shape), values, squares)
-        return found
+        return spaces.answer(how, scalar, math.prod(shape), values, squares)
 
 
 class Asked(Row):

@@ -349,8 +349,6 @@ class Machine(RuleBasedStateMachine):
         self.manager = self.copied(ways[how])
         self.watch()
 
-    # --- what is refused -----------------------------------------------------------
-
     # --- what must hold ------------------------------------------------------------
 
     @invariant()

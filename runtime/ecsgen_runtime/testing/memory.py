@@ -47,7 +47,7 @@ class DoublingCases(MemoryCases):
         self.add(source, m, 3)
         for rows in (64, 128, 192, 1000):
             m.reserve(rows)
-            self.check_buffer(m)
+            check_columns(m.data, m.LAYOUT, m.capacity)
             assert m.data.buffer.nbytes <= m.nbytes
 
     @pytest.mark.parametrize("one_by_one", [0, LINE // 2])
@@ -213,7 +213,7 @@ class ReservedCases(MemoryCases):
         with self.unchanged(m):
             refuses(CapacityError, self.add_one, source, m)
             refuses(CapacityError, self.add, source, m, 1)
-        self.check_buffer(m)
+        check_columns(m.data, m.LAYOUT, m.capacity)
         m.clear()
         m.shrink_to_fit()
         self.check_unused(m, 0)

@@ -54,8 +54,7 @@ class OwnedRules(Machine):
         return manager
 
     def owner_of(self, row: int) -> int:
-        entity: int = self.manager.entity(row)
-        return entity
+        return int(self.manager.entity(row))
 
     # --- what policies say ---------------------------------------------------------
 
@@ -78,8 +77,7 @@ class OwnedRules(Machine):
         return born
 
     def create_one(self, owner: int, /, **values: Any) -> int:
-        row: int = self.manager.create(owner, **values)
-        return row
+        return int(self.manager.create(owner, **values))
 
     def create_all(
         self, owners: list[int], table: Any = None, /, **columns: Any
@@ -235,20 +233,17 @@ class OwnedCases(Cases):
 
     def add_one(self, source: Entities, m: Any, /, **values: Any) -> int:
         (entity,) = born(source, 1).tolist()
-        row: int = m.create(entity, **values)
-        return row
+        return int(m.create(entity, **values))
 
     def add(self, source: Entities, m: Any, count: int, /, **columns: Any) -> list[int]:
         rows: list[int] = m.create_many(born(source, count), **columns).tolist()
         return rows
 
     def owner(self, m: Any, row: int) -> int:
-        entity: int = m.entity(row)
-        return entity
+        return int(m.entity(row))
 
     def found(self, m: Any, owner: int) -> int:
-        row: int = m.lookup(owner)
-        return row
+        return int(m.lookup(owner))
 
     def structural_calls(self, source: Entities, m: Any) -> list[Callable[[], object]]:
         owners, other = m.data.entity.copy(), source.create()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from itertools import islice, permutations, product
 from random import Random
 from typing import Any, ClassVar
@@ -28,6 +28,7 @@ from .subject import (
     Roomy,
     methods_of,
     refuses,
+    reorder,
     skipped_if_full,
 )
 
@@ -173,13 +174,7 @@ class Queried(Defined, Roomy):
         for seed, module in enumerate(self.concerned()):
             manager = getattr(w, module)
             order = np.random.default_rng(seed).permutation(manager.data.n)
-            self.reorder(manager, order)
-
-    def reorder(self, manager: Any, order: Any) -> None:
-        """Change the order of a manager's rows, if it has one of its own."""
-        if hasattr(manager, "reorder") and not hasattr(manager, "is_active"):
-            with suppress(StructureLockedError):  # a member of a group
-                manager.reorder(order)
+            reorder(manager, order)
 
 
 # --- Columns of queries: what is read is a copy, what is assigned is written ----------
@@ -214,7 +209,7 @@ class ColumnCases(Queried):
             for module in clauses["all"] if len(order) > 6 else ():
                 self.populate(w, 6, [module])
             for module in clauses["all"][1:]:
-                self.reorder(getattr(w, module), order)
+                reorder(getattr(w, module), order)
             with as_if_large():
                 self.check(w)
                 self.check_columns(w, name)

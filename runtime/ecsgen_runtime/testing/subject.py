@@ -565,6 +565,13 @@ def lack(*_: Any, **given: Any) -> Any:
     raise MemoryError
 
 
+def reorder(holder: Any, order: Any) -> None:
+    """Change the order of a group or of a manager, if it has one of its own."""
+    if hasattr(holder, "reorder") and not hasattr(holder, "is_active"):
+        with suppress(StructureLockedError):  # a member of a group
+            holder.reorder(order)
+
+
 def deaths(manager: Entities) -> list[list[int]]:
     """Return a list that gets the entities that die from now on, as many as die together."""
     died: list[list[int]] = []

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ..bulk import Sizes
-from ..errors import CapacityError, EcsError, StructureLockedError
+from ..errors import CapacityError, EcsError
 from . import kernel_inputs, spaces
 from .chunks import Chunked
 from .kernel_inputs import (
@@ -42,29 +42,23 @@ from .kernels import (
     take_turns,
 )
 from .spaces import Crowd, Members, Rows
-from .subject import Roomy, refuses, same, skipped_if_full
+from .subject import Roomy, refuses, reorder, same, skipped_if_full
 
 # --- Changes of managers that kernels of the world run over ---------------------------
 
 
-def shuffle(w: Any, over: str, modules: tuple[str, ...]) -> None:
+def shuffle(w: Any, over: str, modules: Iterable[str]) -> None:
     """Let the orders of managers, or of the group, differ."""
     for seed, module in enumerate(modules):
         shuffle_one(getattr(w, module), seed)
-    if hasattr(getattr(w, over), "reorder"):
-        shuffle_one(getattr(w, over), 0)
+    shuffle_one(getattr(w, over), 0)
 
 
 def shuffle_one(holder: Any, seed: int) -> None:
     """Change the order of a manager that has one of its own, or of a group."""
-    if hasattr(holder, "reorder") and not hasattr(holder, "is_active"):
-        with suppress(StructureLockedError):  # a member of a group
-            holder.reorder(np.random.default_rng(seed).permutation(rows_of(holder)))
-
-
-def rows_of(holder: Any) -> int:
-    """Return how many rows a manager or a group has."""
-    return int(holder.data.n if hasattr(holder, "data") else holder.n)
+    if hasattr(holder, "reorder"):
+        count = holder.data.n if hasattr(holder, "data") else holder.n
+        reorder(holder, np.random.default_rng(seed).permutation(count))
 
 
 def move(manager: Any) -> None:
@@ -346,7 +340,7 @@ class WorldKernelStepsCases(Roomy):
             w = self.filled(case, seed)
             owned = [m for m in case.modules.values() if self.is_owned(w, m)]
             if seed > 1:
-                shuffle(w, case.over, tuple(owned))
+                shuffle(w, case.over, owned)
                 self.destroy_one(w, case, SEVERAL // 2)
             assert len(self.rows(w, case)) > SEVERAL // 2
             for more in range(4):  # conditions leave out the first row, or not
@@ -357,7 +351,7 @@ class WorldKernelStepsCases(Roomy):
                 move(getattr(w, module))
             self.check(w, kernel, seed)
             w.collect()
-            shuffle(w, case.over, tuple(owned))
+            shuffle(w, case.over, owned)
             self.check(w, kernel, seed)
             if owned:
                 self.remove_one(w, case)
