@@ -89,6 +89,13 @@ class StandingCases(Cases):
             self.add_one(source, m, **{field.name: cell})
         return source, m, field.name
 
+    def crowded(self, *others: int) -> tuple[Any, Any, str, int]:
+        """Return the same, the first cell being full, and how many rows that takes."""
+        most = self.new()[1].data._CELL_CAPACITY
+        if not 0 < most <= 100:
+            pytest.skip("cells are never full")
+        return *self.standing(*[FIRST] * most, *others), most
+
     def test_rows_stand_where_they_say(self) -> None:
         source, m, name = self.standing(FIRST, 0)
 
@@ -118,10 +125,7 @@ class StandingCases(Cases):
                 refuses(StaleIdError, setattr, m.data, name, wrong)
 
     def test_full_cells_take_nobody(self) -> None:
-        most = self.new()[1].data._CELL_CAPACITY
-        if not 0 < most <= 100:
-            pytest.skip("cells are never full")
-        source, m, name = self.standing(*[FIRST] * most, 0)
+        source, m, name, most = self.crowded(0)
         with self.unchanged(m):
             refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
             refuses(FullCellError, self.add, source, m, 2, **{name: [0, FIRST]})
@@ -133,10 +137,7 @@ class StandingCases(Cases):
         refuses(FullCellError, getattr(m, f"set_{name}"), 0, FIRST)
 
     def test_room_follows_who_comes_and_goes(self) -> None:
-        most = self.new()[1].data._CELL_CAPACITY
-        if not 0 < most <= 100:
-            pytest.skip("cells are never full")
-        source, m, name = self.standing(*[FIRST] * most)
+        source, m, name, most = self.crowded()
         refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
         m.destroy(0)
         self.add(source, m, 1, **{name: [FIRST]})

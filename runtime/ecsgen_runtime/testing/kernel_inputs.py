@@ -432,12 +432,13 @@ def numbers(
 # --- Managers with a seed, and the calls of each kernel -------------------------------
 
 
+def draw_keys(*holders: Any) -> list[int]:
+    """Count a call of each kernel that draws, and return what its numbers have in common."""
+    return [int(one._draw_key(kernel)) for one in holders for kernel in one._DRAWING]
+
+
 class SeededCases(Cases):
     """What calls of kernels have in common."""
-
-    def keys(self, m: Any) -> list[int]:
-        """Count a call of each kernel that draws, and return what its numbers have in common."""
-        return [int(m._draw_key(kernel)) for kernel in m._DRAWING]
 
     def expected(self, m: Any, call: int) -> list[int]:
         """Return the same as the definition has it."""
@@ -450,26 +451,26 @@ class SeededCases(Cases):
             m.seed = seed
             assert m.seed == seed
             for call in range(3):
-                assert self.keys(m) == self.expected(m, call)
+                assert draw_keys(m) == self.expected(m, call)
 
     def test_seeds_that_are_none(self, m: Any) -> None:
         m.seed = 7
-        self.keys(m)
+        draw_keys(m)
         for seed in (-1, ALL + 1, 1.0, "1", True, None):
             with pytest.raises((ValueError, OverflowError, TypeError), match="seed"):
                 m.seed = seed
         assert m.seed == 7
-        assert self.keys(m) == self.expected(m, 1)
+        assert draw_keys(m) == self.expected(m, 1)
 
     def test_copies_go_on(self, m: Any) -> None:
         for seed in (0, 9):
             m.seed = seed
             for call in range(2):
                 others = [copied(m) for copied in COPIES]
-                assert self.keys(m) == self.expected(m, call)
+                assert draw_keys(m) == self.expected(m, call)
                 for other in others:
                     assert other.seed == seed
-                    assert self.keys(other) == self.expected(m, call)
+                    assert draw_keys(other) == self.expected(m, call)
 
 
 # --- A world whose kernels, or whose managers' kernels, draw random numbers -----------
@@ -483,31 +484,27 @@ class WorldSeededCases(OfWorld):
         managers = (getattr(w, name) for name in w.MANAGERS)
         return [w, *(manager for manager in managers if hasattr(manager, "_chance"))]
 
-    def keys(self, w: Any) -> list[int]:
-        """Count a call of each kernel that draws, and return what its numbers have in common."""
-        return [int(m._draw_key(name)) for m in self.seeded(w) for name in m._DRAWING]
-
     def test_one_seed_for_all(self, w: Any) -> None:
         before = w.to_bytes(codecs=CODECS)
-        first = self.keys(w)
-        assert first != self.keys(w)
+        first = draw_keys(*self.seeded(w))
+        assert first != draw_keys(*self.seeded(w))
         assert w.to_bytes(codecs=CODECS) != before
         w.seed = 5
         assert {m.seed for m in self.seeded(w)} == {5}
-        other = self.keys(w)
+        other = draw_keys(*self.seeded(w))
         assert not set(first) & set(other)
         w.seed = 0
         assert w.to_bytes(codecs=CODECS) == before
-        assert self.keys(w) == first
+        assert draw_keys(*self.seeded(w)) == first
         refuses((OverflowError, ValueError), "seed", setattr, w, "seed", 2**64)
         assert {m.seed for m in self.seeded(w)} == {0}
 
     def test_copies_and_files_go_on(self, w: Any) -> None:
         for seed in (0, 2**64 - 1):
             w.seed = seed
-            self.keys(w)
+            draw_keys(*self.seeded(w))
             others = [copied(w) for copied in (*COPIES, loaded)]
-            expected = self.keys(w)
+            expected = draw_keys(*self.seeded(w))
             for other in others:
                 assert other.seed == seed
-                assert self.keys(other) == expected
+                assert draw_keys(*self.seeded(other)) == expected

@@ -91,46 +91,39 @@ class DoublingCases(MemoryCases):
     def test_held_views_warn_when_the_buffer_moves(self) -> None:
         _, m, _ = self.filled(2)
         m.shrink_to_fit()
-        view = m.data.buffer[:1]
-        self.check_warning(lambda: m.reserve(1000))
-        view = m.data.buffer[:1]
-        self.check_warning(lambda: m.reserve(10_000))
-        view = m.data.buffer[:2]
-        self.check_warning(lambda: m.shrink_to_fit())
-        assert len(view) == 2
+        for call in (
+            lambda: m.reserve(1000),
+            lambda: m.reserve(10_000),
+            lambda: m.shrink_to_fit(),
+        ):
+            view = m.data.buffer[:1]
+            warning, code = self.warned(call), call.__code__
+            assert warning.filename == code.co_filename
+            assert warning.lineno == code.co_firstlineno
+            assert len(view) == 1
 
     @pytest.mark.parametrize("count", [1, LINE])
     def test_creations_warn_when_the_buffer_moves(self, count: int) -> None:
         source, m, _ = self.filled(1)
-        view = m.data.buffer[:1]
-        self.add(source, m, m.capacity - 1)
-        with pytest.warns(StaleViewWarning, match=self.subject.label) as caught:
-            self.add(source, m, count)
-        (warning,) = caught
-        assert warning.filename in self.files_with("add")
-        self.add(source, m, m.capacity - len(m))
-        view = m.data.buffer[:1]
-        with pytest.warns(StaleViewWarning, match=self.subject.label) as caught:
-            self.add_one(source, m)
-        (warning,) = caught
-        assert warning.filename in self.files_with("add_one")
-        assert len(view) == 1
+        for method, given in (self.add, [count]), (self.add_one, []):
+            self.add(source, m, m.capacity - len(m))
+            view = m.data.buffer[:1]
+            warning = self.warned(partial(method, source, m, *given))
+            assert warning.filename in self.files_with(method.__name__)
+            assert len(view) == 1
 
     def files_with(self, method: str) -> set[str]:
         """Return the files of these cases that have a method."""
         found = (vars(kind).get(method) for kind in type(self).__mro__)
         return {function.__code__.co_filename for function in found if function}
 
-    def check_warning(self, call: Any) -> None:
-        """Check that a lambda of one line warns once, and names the manager and that line."""
-        with pytest.warns(
-            StaleViewWarning, match=f"{self.subject.label}Manager"
-        ) as caught:
+    def warned(self, call: Callable[[], object]) -> warnings.WarningMessage:
+        """Return the one warning of a call, which names the manager."""
+        named = f"{self.subject.label}Manager"
+        with pytest.warns(StaleViewWarning, match=named) as caught:
             call()
         (warning,) = caught
-        code = call.__code__
-        assert warning.filename == code.co_filename
-        assert warning.lineno == code.co_firstlineno
+        return warning
 
     def test_dropped_views_and_arguments_do_not_warn(self) -> None:
         source, m, es = self.filled(LINE)

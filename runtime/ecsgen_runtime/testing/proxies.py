@@ -17,7 +17,7 @@ from ..errors import (
     StaleViewWarning,
 )
 from .cases import Cases
-from .subject import Enum, Field, Float, Handle, Int, refuses, same
+from .subject import Enum, Field, Float, Handle, Int, Subject, refuses, same
 
 GONE = (MissingInstanceError, StaleIdError)
 """What a row that went away is, by entity and by id."""
@@ -68,12 +68,26 @@ class Followed:
         self._kept |= {owner: m[owner] for owner in owners[-2:]}
 
 
+def is_shown(field: Field) -> bool:
+    """Whether a proxy shows the field as a view."""
+    return bool(field.shape) and isinstance(field, Int | Float)
+
+
+def check_attributes(proxy: Any, subject: Subject, row: Any) -> None:
+    """Check that all attributes of a proxy are those of a row, which it shows."""
+    for field in subject.fields:
+        value, expected = getattr(proxy, field.name), getattr(row, field.name)
+        if not is_shown(field):
+            assert same(value, expected)
+            continue
+        assert isinstance(value, np.ndarray)
+        assert (value.dtype, value.shape) == (np.dtype(field.dtype), field.shape)
+        assert same(value.tolist(), field.stored(expected))
+    assert repr(row) in repr(proxy)
+
+
 class ProxyCases(Cases):
     """Rows that are found again wherever they go."""
-
-    def is_shown(self, field: Field) -> bool:
-        """Whether a proxy shows the field as a view."""
-        return bool(field.shape) and isinstance(field, Int | Float)
 
     def check_proxy(self, proxy: Any, m: Any, row: int) -> None:
         """Check that all attributes of a proxy are those of a row."""
@@ -82,15 +96,7 @@ class ProxyCases(Cases):
             assert proxy.entity == m.entity(row)
         else:
             assert not hasattr(proxy, "entity")
-        for field in self.subject.fields:
-            value, expected = getattr(proxy, field.name), getattr(m, field.name)(row)
-            if not self.is_shown(field):
-                assert same(value, expected)
-                continue
-            assert isinstance(value, np.ndarray)
-            assert (value.dtype, value.shape) == (np.dtype(field.dtype), field.shape)
-            assert same(value.tolist(), field.stored(expected))
-        assert repr(m.row(row)) in repr(proxy)
+        check_attributes(proxy, self.subject, m.row(row))
 
     def test_proxies_write_as_setters_do(self) -> None:
         _, m, es = self.filled(3)
@@ -115,7 +121,7 @@ class ProxyCases(Cases):
     def test_views_write(self) -> None:
         _, m, es = self.filled(3)
         proxy = m[es[1]]
-        for field in filter(self.is_shown, self.subject.fields):
+        for field in filter(is_shown, self.subject.fields):
             last = tuple(size - 1 for size in field.shape)
             getattr(proxy, field.name)[last] = 7
             assert getattr(proxy, field.name)[last] == 7
@@ -129,14 +135,14 @@ class ProxyCases(Cases):
 
     def test_a_row_takes_what_another_shows(self) -> None:
         _, m, es = self.filled(3)
-        for field in filter(self.is_shown, self.subject.fields):
+        for field in filter(is_shown, self.subject.fields):
             setattr(m[es[0]], field.name, getattr(m[es[2]], field.name))
             assert same(getattr(m, field.name)(0), getattr(m, field.name)(2))
         self.check_values(m, [1, 2], [1, 2])
 
     def test_views_of_defaults_write(self) -> None:
         source, m = self.new(2)
-        for field in filter(self.is_shown, self.subject.fields):
+        for field in filter(is_shown, self.subject.fields):
             proxy = m[self.owner(m, self.add_one(source, m))]
             size = len(m)
             last = tuple(n - 1 for n in field.shape)
@@ -161,7 +167,7 @@ class ProxyCases(Cases):
             lambda shown: np.copyto(shown, 3),
             lambda shown: shown[:1].fill(3),
         )
-        for field in filter(self.is_shown, self.subject.fields):
+        for field in filter(is_shown, self.subject.fields):
             if field.name in self.subject.indirect:
                 for write in writes:
                     refuses(ValueError, "read-only", write, getattr(proxy, field.name))
@@ -244,7 +250,7 @@ class ProxyCases(Cases):
 
     def test_views_are_no_longer_held(self) -> None:
         source, m, es = self.filled(1)
-        for field in filter(self.is_shown, self.subject.fields):
+        for field in filter(is_shown, self.subject.fields):
             exec(f"proxy.{field.name} += 0", {"proxy": m[es[0]]})
         with warnings.catch_warnings():
             warnings.simplefilter("error", StaleViewWarning)

@@ -292,6 +292,11 @@ class BundleCases(Roomy):
             assert len(spawn(0)) == 0
 
 
+def repeatable(subjects: Mapping[str, Subject]) -> dict[str, Subject]:
+    """Return the components whose values may be there more than once."""
+    return {m: s for m, s in subjects.items() if s.takes_repeats}
+
+
 # --- Worlds saved and loaded ----------------------------------------------------------
 
 
@@ -347,24 +352,20 @@ class SavingCases(Roomy):
         for each in (w, again):
             each.gc()
             each.collect()
-            each.spawn(3, **{module: {} for module in self.plain()})
+            each.spawn(3, **{module: {} for module in repeatable(self.subjects)})
         assert again.to_bytes(codecs=CODECS) == w.to_bytes(codecs=CODECS)
 
     @pytest.mark.parametrize("verify", [None, False])
     def test_picks_go_on_alike(self, w: Any, verify: bool | None) -> None:
         with skipped_if_full():
-            es = w.spawn(8, **{module: {} for module in self.plain()})
+            es = w.spawn(8, **{module: {} for module in repeatable(self.subjects)})
         w.gc()
         w.destroy_many(es[:5])
         again = self.loaded(w.to_bytes(codecs=CODECS), verify=verify)
         for _ in range(3):
             assert again.gc() == w.gc()
-            for module in self.plain():
+            for module in repeatable(self.subjects):
                 assert [*getattr(again, module)] == [*getattr(w, module)]
-
-    def plain(self) -> list[str]:
-        """Return the components that any number of entities can have by default."""
-        return [m for m, s in self.subjects.items() if s.takes_repeats]
 
     def test_damage_is_noticed(self) -> None:
         data = bytearray(self.filled().to_bytes(codecs=CODECS))
@@ -385,7 +386,7 @@ class ShardCases(OfWorld):
     unowned: ClassVar[Mapping[str, Subject]]
 
     def test_each_component_goes_and_comes_back(self) -> None:
-        for module, subject in self.plain(self.subjects).items():
+        for module, subject in repeatable(self.subjects).items():
             home, other = self.new(0), self.new(1)
             es = [home.entities.create() for _ in range(3)]
             for k, entity in enumerate(es):
@@ -406,7 +407,7 @@ class ShardCases(OfWorld):
             assert len(other.entities) == len(getattr(other, module)) == 0
 
     def test_rows_without_owners_keep_their_ids(self) -> None:
-        for module, subject in self.plain(self.unowned).items():
+        for module, subject in repeatable(self.unowned).items():
             home, other = self.new(0), self.new(1)
             here, there = getattr(home, module), getattr(other, module)
             ids = [here.create(**subject.sample(k)) for k in range(3)]
@@ -416,10 +417,6 @@ class ShardCases(OfWorld):
             assert [id in here for id in ids] == [True, False, False]
             after = [there.row(there.resolve(id)) for id in ids[1:]]
             assert self.same(after, before[1:])
-
-    def plain(self, subjects: Mapping[str, Subject]) -> dict[str, Subject]:
-        """Return the components whose samples may be there more than once."""
-        return {m: s for m, s in subjects.items() if s.takes_repeats}
 
     def new(self, shard: int) -> Any:
         """Return a world of this number."""

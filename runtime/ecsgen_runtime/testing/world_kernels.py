@@ -142,14 +142,11 @@ class WorldKernelStepsCases(Roomy):
                 for module in set(kind).difference(owned):
                     getattr(w, module).create_many(count)
         for module in case.every.values():
-            self.part(getattr(w, module))
+            manager = getattr(w, module)
+            if hasattr(manager, "activate_many"):  # most rows are active, some not
+                manager.activate_many(np.arange(manager.data.n))
+                manager.deactivate_many(np.arange(0, manager.data.n, 7))
         return w
-
-    def part(self, manager: Any) -> None:
-        """Let most rows be active, and some inactive, where there is such a thing."""
-        if hasattr(manager, "activate_many"):
-            manager.activate_many(np.arange(manager.data.n))
-            manager.deactivate_many(np.arange(0, manager.data.n, 7))
 
     def is_owned(self, w: Any, module: str) -> bool:
         """Whether rows belong to entities."""
@@ -607,9 +604,9 @@ class ScheduleCases(Roomy):
             with np.errstate(all="ignore"):
                 for _ in range(2):
                     said: list[str] = []
-                    with Sizes.of(block_rows=(8, 8)), told(said):
+                    with Sizes.of(block_rows=(8, 8)), noted(said):
                         getattr(w, name)(*schedule.arguments.values())
-                    with told(said):
+                    with noted(said):
                         for call in schedule.calls:
                             call.run(other, schedule.arguments)
                     assert said == said[:1] * 2  # births may be refused
@@ -639,7 +636,7 @@ class ScheduleCases(Roomy):
 
 
 @contextmanager
-def told(said: list[str]) -> Iterator[None]:
+def noted(said: list[str]) -> Iterator[None]:
     """Keep what is raised of entities and rows, as text."""
     try:
         yield
