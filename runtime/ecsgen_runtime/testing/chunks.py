@@ -74,11 +74,9 @@ class Chunked(OfWorld):
         return self.members[module].row
 
     def rows(self, modules: Iterable[str]) -> list[Any]:
-        """Return the row classes of components."""
         return [self.row_class(module) for module in modules]
 
     def created(self, w: Any, modules: Iterable[str], count: int) -> EntityArray:
-        """Create entities with samples of some components."""
         names = list(modules)
         given = {module: self.members[module].samples(count) for module in names}
         with skipped_if_full():

@@ -41,7 +41,6 @@ class _Tested:
 
     @property
     def layout(self) -> Any:
-        """The numbers of its handles."""
         return self.manager._LAYOUT
 
     def most(self, count: int) -> int:
@@ -159,7 +158,6 @@ class EntityCases(_Tested):
 
     @pytest.fixture(name="em")
     def made(self) -> Entities:
-        """Return a manager of nobody."""
         return self.manager()
 
     def created(self, em: Entities, count: int, as_many: bool) -> list[int]:

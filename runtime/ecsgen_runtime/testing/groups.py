@@ -50,13 +50,11 @@ class Grouped(OfWorld):
     """By the attribute of the world that holds the manager."""
 
     def grouped(self, w: Any) -> Any:
-        """Return the group of a world."""
         group = getattr(w, self.group)
         assert type(group) is self.kind
         return group
 
     def managers(self, w: Any) -> list[Any]:
-        """Return the members of a world."""
         return [getattr(w, module) for module in self.members]
 
     def samples(self, module: str, ks: Sequence[int]) -> dict[str, Any]:

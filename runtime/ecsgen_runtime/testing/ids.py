@@ -155,7 +155,6 @@ class IdsCases(StableIdsCases):
         assert set(self.slots(m)) == slots == set(range(10))
 
     def slots(self, m: Any) -> list[int]:
-        """Return the slot of each row."""
         ids: list[int] = m.id_of_many(range(len(m))).tolist()
         return [id & 0xFFFF_FFFF for id in ids]
 

@@ -299,7 +299,6 @@ def in_order(parents: NDArray[Any], n: int) -> list[int]:
 
 
 def used_rows(manager: Any) -> NDArray[Any]:
-    """Return the rows that are in use."""
     if hasattr(manager.data, "present"):
         return np.flatnonzero(manager.data.present)
     return np.arange(manager.data.n)

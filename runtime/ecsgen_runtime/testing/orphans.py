@@ -135,7 +135,6 @@ class OrphansDieCases(OrphansDestroyCases, OwnedCases):
     """Who dies and who lives."""
 
     def check_alive(self, entities: Any, owners: Any, expected: list[int]) -> None:
-        """Check which of several entities are alive."""
         assert np.flatnonzero(entities.alive_many(owners)).tolist() == expected
 
     def test_descendants_die(self) -> None:

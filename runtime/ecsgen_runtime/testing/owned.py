@@ -43,7 +43,6 @@ class OwnedRules(Machine):
         super().__init__()
 
     def teardown(self) -> None:
-        """Let entities be as they were."""
         self.reuse.close()
 
     def made(self) -> Any:

@@ -359,7 +359,6 @@ class RingRules(PackedRules):
         super().__init__()
 
     def teardown(self) -> None:
-        """Let the ring be as large as it was."""
         super().teardown()
         self.room.close()
 
@@ -407,7 +406,6 @@ class RingCases(PackedCases):
         self.room.enter_context(self.subject.room_for(SIZE))
 
     def teardown_method(self) -> None:
-        """Let the ring be as large as it was."""
         self.room.close()
 
     def new(self, room: int = 0) -> tuple[Any, Any]:

@@ -215,7 +215,6 @@ class ColumnCases(Queried):
                 self.check_columns(w, name)
 
     def check_columns(self, w: Any, name: str) -> None:
-        """Read and write all columns of a query."""
         query = getattr(w, name)
         for module in self.queries[name]["all"]:
             rows = getattr(query.rows(), module)
@@ -399,7 +398,6 @@ class QueryCases(ColumnCases):
                 w.destroy(stranger)
 
     def kill(self, w: Any, query: str, entity: int) -> None:
-        """Destroy an entity."""
         w.destroy(entity)
 
     def strip(self, w: Any, query: str, entity: int) -> None:

@@ -33,7 +33,6 @@ class SpawningCases(CopyingCases, Roomy):
     """A world with all its components."""
 
     def managers(self, w: Any) -> dict[str, Any]:
-        """Return the managers of a world."""
         return {module: getattr(w, module) for module in self.subjects}
 
     def lazy(self, w: Any) -> list[Any]:

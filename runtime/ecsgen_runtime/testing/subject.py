@@ -322,7 +322,6 @@ def methods_of(one: Any, **methods: Any) -> Iterator[None]:
 
 
 def through_pickle(value: Any) -> Any:
-    """Return what is left of a value after saving and loading."""
     return pickle.loads(pickle.dumps(value))
 
 
@@ -678,7 +677,6 @@ class OfWorld:
 
     @pytest.fixture(name="w")
     def new_world(self) -> Any:
-        """Return a world of nobody."""
         return self.world()
 
     def components(self) -> Mapping[str, Subject]:
@@ -767,5 +765,4 @@ class Roomy(OfWorld):
             self.room.enter_context(subject.room_for(MANY))
 
     def teardown_method(self) -> None:
-        """Let managers be as they were."""
         self.room.close()

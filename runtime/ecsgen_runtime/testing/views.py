@@ -42,7 +42,6 @@ class SignatureCases(Roomy):
     signature: ClassVar[Any]
 
     def flag(self, module: str) -> Any:
-        """Return the flag of a component."""
         return self.signature[module.upper()]
 
     def test_each_component_has_a_bit_of_its_own(self) -> None:
@@ -92,7 +91,6 @@ class EntityViewCases(Roomy):
     view: ClassVar[Any]
 
     def row(self, subject: Subject, k: int = 0) -> Any:
-        """Return the k-th sample as a row."""
         return subject.row(**subject.sample(k))
 
     def state(self, w: Any) -> list[Any]:
@@ -304,7 +302,6 @@ class SavingCases(Roomy):
     """A world goes into a file, and comes back as it was."""
 
     def loaded(self, source: Any, **options: Any) -> Any:
-        """Return a world made of a snapshot."""
         return type(self.world()).load(source, codecs=CODECS, **options)
 
     def filled(self) -> Any:
@@ -419,7 +416,6 @@ class ShardCases(OfWorld):
             assert self.same(after, before[1:])
 
     def new(self, shard: int) -> Any:
-        """Return a world of this number."""
         return type(self.world())(shard)
 
     def alive(self, world: Any, es: list[int]) -> list[bool]:
@@ -427,7 +423,6 @@ class ShardCases(OfWorld):
         return alive
 
     def rows(self, world: Any, module: str, es: list[int]) -> list[Any]:
-        """Return copies of the rows of entities that have one."""
         manager = getattr(world, module)
         return [manager.row(manager.lookup(e)) for e in es if manager.has(e)]
 

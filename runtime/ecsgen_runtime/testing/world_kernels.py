@@ -149,7 +149,6 @@ class WorldKernelStepsCases(Roomy):
         return w
 
     def is_owned(self, w: Any, module: str) -> bool:
-        """Whether rows belong to entities."""
         return hasattr(getattr(w, module).data, "entity")
 
     def rows(self, w: Any, case: Case) -> list[Rows]:
@@ -200,7 +199,6 @@ class WorldKernelStepsCases(Roomy):
         return radius
 
     def holder(self, w: Any, case: Case) -> Any:
-        """Return the manager of the places."""
         return getattr(w, case.every[case.place.partition(".")[0]])
 
     def crowd(
@@ -588,7 +586,6 @@ class ScheduleCases(Roomy):
         return found
 
     def columns(self, w: Any) -> dict[tuple[str, str], bytes]:
-        """Return what is in all of them."""
         return {name: cells.tobytes() for name, cells in self.cells(w).items()}
 
     @pytest.mark.parametrize("count", COUNTS)
@@ -619,7 +616,6 @@ class ScheduleCases(Roomy):
                             self.add(each, schedule, 2)
 
     def same_lines(self, w: Any, other: Any, table: str) -> None:
-        """Compare what two worlds have recorded."""
         columns, others = (getattr(one.records, table).columns for one in (w, other))
         assert [*columns] == [*others]
         for name, cells in columns.items():
@@ -667,7 +663,6 @@ class Told(NamedTuple):
 
     @property
     def kinds(self) -> Sequence[tuple[str, ...]]:
-        """What entities have."""
         return [tuple(sorted(self.modules.values()))]
 
 
