@@ -12,7 +12,7 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
@@ -139,9 +139,19 @@ def run_case(case: Any, function: Callable[..., Any], arguments: dict[str, Any])
     """Run a direct case between what stands before and behind each."""
     getattr(case, "setup_method", lambda: None)()
     try:
-        function(case, **arguments)
+        function(case, **arguments, **fixtures(case, inspect.signature(function).parameters))
     finally:
         getattr(case, "teardown_method", lambda: None)()
+
+
+def fixtures(case: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return what the fixtures of these names give a case: a new world, or a new manager."""
+    given = {}
+    if "w" in names:
+        given["w"] = case.world()
+    if "m" in names or "source" in names:
+        given["source"], given["m"] = case.new()
+    return {name: value for name, value in given.items() if name in names}
 
 
 def parameters(function: Callable[..., Any]) -> Iterator[dict[str, Any]]:
