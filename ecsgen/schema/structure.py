@@ -47,13 +47,10 @@ _VALUES: Final[dict[tuple[str, object], str]] = {
 """Values of keys, as the next best ones."""
 
 
-def hint_of_key(word: str) -> str:
-    """What to write instead of an unknown key; empty if nobody knows."""
-    found = _KEYS.get(word.casefold())
-    return f"did you mean {quote(found)}?" if found else ""
+Path = tuple[str | int, ...]
 
 
-def hint_of_value(location: tuple[str | int, ...], node: Node) -> str:
+def _hint_of_value(location: Path, node: Node) -> str:
     """What to write instead of a value of a key; empty if nobody knows."""
     key, value = str(location[-1]), node.value
     if isinstance(value, (str, bool)) and (key, value) in _VALUES:
@@ -68,8 +65,6 @@ def hint_of_value(location: tuple[str | int, ...], node: Node) -> str:
         return f"did you mean {quote(f'{{all: [{listed}]}}')}?"
     return ""
 
-
-Path = tuple[str | int, ...]
 
 _TAGS: Final = (SHORT, LONG, NUMBER, WORD, NAMED, ONE, EACH)
 _PASSES: Final = 12  # each cuts at least one level, and the language has fewer
@@ -150,78 +145,57 @@ def _report(
         location = path = path[:-1]
     if location[:1] == ("records",) and location[1:]:
         diagnostics = diagnostics.all_as("E520")  # a bad table, whatever is wrong with it
-    kind = error["type"]
+    kind, mark, hint = error["type"], node.mark, ""
     if kind == "missing":
-        if node.complete:
-            first = next(iter(document.keys.values()), document.mark)  # stands for the whole of it
-            mark = key_mark(document, *location[:-1]) if location[:-1] else first
-            diagnostics.add("E303", f"the key {quote(str(location[-1]))} is missing", mark)
+        if not node.complete:
+            return
+        first = next(iter(document.keys.values()), document.mark)  # stands for the whole of it
+        mark = key_mark(document, *location[:-1]) if location[:-1] else first
+        code, message = "E303", f"the key {quote(str(location[-1]))} is missing"
     elif kind == "extra_forbidden":
-        _report_unknown(document, spec, location, diagnostics)
-    elif kind == "literal_error":
-        _report_choice(error, location, node, diagnostics)
-    elif kind in ("greater_than_equal", "less_than_equal"):
-        limit = error["ctx"]["ge" if kind == "greater_than_equal" else "le"]
-        bound = "at least" if kind == "greater_than_equal" else "at most"
-        message = f"{_thing(location)} must be {bound} {limit}, not {node.value}"
-        diagnostics.add("E306", message, node.mark)
-    elif kind in ("too_short", "too_long", "string_too_long"):
-        _report_length(error, location, node, diagnostics)
+        unknown, mark = str(location[-1]), key_mark(document, *location)
+        place = f" in {_thing(location[:-1])}" if location[:-1] else ""
+        code, message = "E302", f"unknown key {quote(unknown)}{place}"
+        model = _model_at(spec, location)
+        known = [] if model is None else _keys(model)
+        meant = _KEYS.get(unknown.casefold())
+        hint = f"did you mean {quote(meant)}?" if meant else did_you_mean(unknown, known)
+        hint = hint_at_comma(diagnostics, mark) or hint
     else:
-        _report_type(error, location, node, diagnostics)
+        code, must, hint = _wanted(error, location, node)
+        message = f"{_thing(location)} must {must}"
+    diagnostics.add(code, message, mark, hint=hint)
 
 
-def _report_unknown(
-    document: Node, spec: type[Strict], location: Path, diagnostics: Diagnostics
-) -> None:
-    model = _model_at(spec, location)
-    known = _keys(model) if model is not None else []
-    unknown = str(location[-1])
-    place = f" in {_thing(location[:-1])}" if location[:-1] else ""
-    message = f"unknown key {quote(unknown)}{place}"
-    mark = key_mark(document, *location)
-    hint = hint_at_comma(diagnostics, mark) or hint_of_key(unknown) or did_you_mean(unknown, known)
-    diagnostics.add("E302", message, mark, hint=hint)
-
-
-def _report_choice(
-    error: ErrorDetails, location: Path, node: Node, diagnostics: Diagnostics
-) -> None:
-    expected = error["ctx"]["expected"]
-    choices = expected.replace("'", "").replace(" or ", ", ").split(", ")
-    several = "one of " if len(choices) > 1 else ""
-    mapping = " or a mapping" if SHORT in error["loc"] else ""
-    message = f"{_thing(location)} must be {several}{expected}{mapping}, not {describe(node)}"
-    hint = hint_of_value(location, node)
-    if not hint and isinstance(node.value, str):
-        hint = did_you_mean(node.value, choices)
-    diagnostics.add("E305", message, node.mark, hint=hint)
-
-
-def _report_length(
-    error: ErrorDetails, location: Path, node: Node, diagnostics: Diagnostics
-) -> None:
-    context = error["ctx"]
-    bound = "at least" if "min_length" in context else "at most"
-    limit = context.get("min_length", context.get("max_length"))
-    unit = "character" if error["type"] == "string_too_long" else "item"
-    message = f"{_thing(location)} must have {bound} {limit} {unit}{'' if limit == 1 else 's'}"
-    diagnostics.add("E307", message, node.mark)
-
-
-def _report_type(error: ErrorDetails, location: Path, node: Node, diagnostics: Diagnostics) -> None:
-    wanted = _WANTED.get(error["type"], error["msg"])
-    hint = hint_of_value(location, node) if location else ""
-    if error["loc"][-1] == SHORT:
-        wanted = f"{wanted} or a mapping"
-    elif error["loc"][-1] == ONE:
-        wanted = f"{wanted} or a list"
-    elif error["loc"][-1] == WORD:
+def _wanted(error: ErrorDetails, location: Path, node: Node) -> tuple[str, str, str]:
+    """What a value must be or have, between the code and the hint."""
+    kind, form, context = error["type"], error["loc"][-1:], error.get("ctx", {})
+    bound = "at least" if kind in ("greater_than_equal", "too_short") else "at most"
+    if kind in ("greater_than_equal", "less_than_equal"):
+        return "E306", f"be {bound} {context.get('ge', context.get('le'))}, not {node.value}", ""
+    if kind in ("too_short", "too_long", "string_too_long"):
+        limit = context.get("min_length", context.get("max_length"))
+        unit = "character" if kind == "string_too_long" else "item"
+        return "E307", f"have {bound} {limit} {unit}{'' if limit == 1 else 's'}", ""
+    hint = _hint_of_value(location, node) if location else ""
+    if kind == "literal_error":
+        expected = context["expected"]
+        choices = expected.replace("'", "").replace(" or ", ", ").split(", ")
+        wanted = f"{'one of ' if len(choices) > 1 else ''}{expected}"
+        wanted += " or a mapping" if SHORT in error["loc"] else ""
+        if not hint and isinstance(node.value, str):
+            hint = did_you_mean(node.value, choices)
+        return "E305", f"be {wanted}, not {describe(node)}", hint
+    wanted = _WANTED.get(kind, error["msg"])
+    if form == (SHORT,):
+        wanted += " or a mapping"
+    elif form == (ONE,):
+        wanted += " or a list"
+    elif form == (WORD,):
         wanted = "a number or the name of an argument"
-    elif not hint and error["type"] == "string_type" and isinstance(node.value, (bool, int, float)):
+    elif not hint and kind == "string_type" and isinstance(node.value, (bool, int, float)):
         hint = "put it in quotes"
-    message = f"{_thing(location)} must be {wanted}, not {describe(node)}"
-    diagnostics.add("E304", message, node.mark, hint=hint)
+    return "E304", f"be {wanted}, not {describe(node)}", hint
 
 
 def _thing(location: Path) -> str:
