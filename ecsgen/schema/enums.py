@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ecsgen.diagnostics import quote
 from ecsgen.model import Enum
+from ecsgen.model.types import UNSIGNED, fits
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.language import EnumSpec, MemberSpec
 from ecsgen.schema.names import MEMBER_NAMES, check_member
@@ -53,7 +54,7 @@ def build_enum(draft: Draft[EnumSpec]) -> Enum:
         name=draft.name,
         values=tuple((member.name, member.number) for member in members),
         flags=draft.spec.flags,
-        scalar=_storage(max(numbers, default=0)),
+        scalar=next((s for s in UNSIGNED if fits(max(numbers, default=0), s)), "u64"),
         default=0 if zero else numbers[0],
         doc=draft.spec.doc,
         docs=tuple((one.name, one.spec.doc) for one in given if one.spec and one.spec.doc),
@@ -102,10 +103,3 @@ def _check_bits(draft: Draft[EnumSpec], members: list[Member]) -> None:
             bit = stray & -stray
             message = f"{quote(member.name)} has the bit {bit}, which no flag of its own has"
             draft.report("E111", message, draft.value(*member.number_path))
-
-
-def _storage(largest: int) -> str:
-    for bits in (8, 16, 32):
-        if largest < 1 << bits:
-            return f"u{bits}"
-    return "u64"

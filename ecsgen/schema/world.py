@@ -62,21 +62,19 @@ def _circles(bundles: Mapping[str, Sequence[str]]) -> list[list[str]]:
     finished: set[str] = set()
     for start in bundles:
         path: dict[str, Iterator[str]] = {}
-        current: str | None = None if start in finished else start
-        while current is not None or path:
-            if current is not None:
-                path[current] = iter(bundles[current])
+        if start not in finished:
+            path[start] = iter(bundles[start])
+        while path:
             last = next(reversed(path))
-            current = next((name for name in path[last] if name in bundles), None)
-            if current is None:
+            found = next((name for name in path[last] if name in bundles), None)
+            if found is None:
                 finished.add(last)
                 del path[last]
-            elif current in path:
+            elif found in path:
                 names = list(path)
-                circles.append(names[names.index(current) :])
-                current = None
-            elif current in finished:
-                current = None
+                circles.append(names[names.index(found) :])
+            elif found not in finished:
+                path[found] = iter(bundles[found])
     return circles
 
 
