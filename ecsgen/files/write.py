@@ -12,7 +12,7 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,7 +87,9 @@ def apply(changes: Changes) -> None:
         raise UsageError(f"{_reason(error)}; nothing was changed") from error
     try:
         _move_into_place(changes, staged)
-        clear_staging(changes.roots)
+        for root in changes.roots:
+            if (root / STAGING).exists():
+                shutil.rmtree(root / STAGING)
     except OSError as error:
         raise UsageError(f"{_reason(error)}; build again to finish") from error
 
@@ -97,17 +99,10 @@ def journals(output: Path) -> list[Path]:
     return sorted((output / STAGING).glob("*.json"))
 
 
-def clear_staging(roots: Iterable[Path]) -> None:
-    """Remove what is staged in the given folders."""
-    for root in roots:
-        if (root / STAGING).exists():
-            shutil.rmtree(root / STAGING)
-
-
 def _stage(changes: Changes, undo: contextlib.ExitStack) -> list[tuple[Path, Path]]:
     """Write everything below the staging folders; pairs of where it is and where it goes."""
     for root in dict.fromkeys([changes.output, *(target.root for target in changes.writes)]):
-        _make_folder(root / STAGING, undo)
+        make_folder(root / STAGING, undo)
     # Earlier journals stay until the end: their builds' files are still around.
     journal = changes.output / STAGING / f"{len(journals(changes.output)):06}.json"
     staged = [(journal, changes.output / MANIFEST)]
@@ -119,10 +114,10 @@ def _stage(changes: Changes, undo: contextlib.ExitStack) -> list[tuple[Path, Pat
     return staged
 
 
-def _make_folder(folder: Path, undo: contextlib.ExitStack) -> None:
+def make_folder(folder: Path, undo: contextlib.ExitStack) -> None:
     """Make a folder and those above it."""
     if not folder.exists():
-        _make_folder(folder.parent, undo)
+        make_folder(folder.parent, undo)
         folder.mkdir()
         undo.callback(folder.rmdir)
 

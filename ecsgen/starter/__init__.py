@@ -14,6 +14,7 @@ from typing import Final
 from ecsgen import __version__
 from ecsgen.config import OPTIONS_FILE, UsageError, shown
 from ecsgen.files.disk import MAX_BYTES, read_plain
+from ecsgen.files.write import make_folder
 
 NEW, ADDED, KEPT = "new", "added to", "kept"
 IGNORED: Final = ".gitignore"
@@ -67,7 +68,7 @@ def begin(home: Path, *, bare: bool) -> dict[str, str]:
         # What is added to comes last: whatever fails before has not touched it.
         for act in sorted(acts.values(), key=lambda act: act.adds):
             if act.text is not None:
-                _make_folders(act.file.parent, undo)
+                make_folder(act.file.parent, undo)
                 _write(act, undo)
         undo.pop_all()
     return {path: act.word for path, act in acts.items()}
@@ -159,10 +160,3 @@ def _write(act: _Act, undo: ExitStack) -> None:
         with act.file.open("xb") as stream:
             undo.callback(act.file.unlink)
             stream.write(content)
-
-
-def _make_folders(folder: Path, undo: ExitStack) -> None:
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    for place in reversed(missing):
-        place.mkdir()
-        undo.callback(place.rmdir)
