@@ -4,20 +4,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ecsgen.model import Base, Component
-from ecsgen.policies.policy import Document, Loss, Methods, Policy, has_objects
-
-
-def _is_owned(document: Document) -> bool:
-    return bool(document["owner"] == "entity")
+from ecsgen.policies.policy import Document, Loss, Methods, Policy, has_objects, is_owned
 
 
 def _keeps_the_dead(document: Document) -> bool:
-    in_manager = document["in"] == "managers" and _is_owned(document)
+    in_manager = document["in"] == "managers" and is_owned(document)
     return in_manager and document["destroy"] != "callback"
 
 
 def _buries_the_dead(old: Document, new: Document) -> bool:
-    return _keeps_the_dead(old) and _is_owned(new) and not _keeps_the_dead(new)
+    return _keeps_the_dead(old) and is_owned(new) and not _keeps_the_dead(new)
 
 
 GC = Policy(
@@ -25,7 +21,7 @@ GC = Policy(
     applies=lambda c: c.owner == "entity" and c.destroy == "gc",
     base="Gc",
     state=("_rng",),
-    methods=(Methods("destroy", lambda c: _is_owned(c) and c["destroy"] == "gc", "gc collect"),),
+    methods=(Methods("destroy", lambda c: is_owned(c) and c["destroy"] == "gc", "gc collect"),),
 )
 """destroy: gc: dead entities' rows go lazily, found by random picks (Bitsquid's gc)."""
 

@@ -4,12 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ecsgen.model.columns import Column
-from ecsgen.policies.policy import Document, Fault, Loss, Methods, Policy
-
-
-def _is_owned(document: Document) -> bool:
-    return bool(document["owner"] == "entity")
-
+from ecsgen.policies.policy import Fault, Loss, Methods, Policy, is_owned
 
 OWNED = Policy(
     name="owned",
@@ -27,20 +22,20 @@ OWNED = Policy(
             "owner",
             "E903",
             "saved rows have no owners",
-            lambda old, new: _is_owned(new) and not _is_owned(old),
+            lambda old, new: is_owned(new) and not is_owned(old),
             is_all=True,
         ),
         Loss(
             "owner",
             "E904",
             "saved owners are refused, or forgotten with `drop`",
-            lambda old, new: _is_owned(old) and not _is_owned(new),
+            lambda old, new: is_owned(old) and not is_owned(new),
         ),
     ),
     methods=(
         Methods(
             "owner",
-            _is_owned,
+            is_owned,
             "ensure entity has has_many lookup lookup_many remove remove_many require "
             "require_many data.entity",
         ),

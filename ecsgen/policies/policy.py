@@ -153,6 +153,11 @@ def text_of(text: Text, component: Component) -> str:
     return text if isinstance(text, str) else text(component)
 
 
+def is_owned(document: Document) -> bool:
+    """Return whether a component's rows belong to entities."""
+    return bool(document["owner"] == "entity")
+
+
 def is_off(key: str) -> Callable[[Document, Document], bool]:
     """Return what tells whether a key was on, and is not any more."""
     return lambda old, new: bool(old.get(key)) and not new.get(key)

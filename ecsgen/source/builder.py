@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import yaml
 from yaml.events import (
@@ -70,15 +70,9 @@ _TABS: Final = "tabs may stand only inside quotes, text blocks and comments"
 
 _BEST_LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
-# PyYAML's events and marks have no types of their own that hold for both of its parsers.
+# PyYAML's parsers, events and marks have no types of their own that hold for both of its parsers.
 _Event = Any
 _Position = Any
-
-
-class _Parser(Protocol):
-    def get_event(self) -> _Event: ...
-
-    def dispose(self) -> None: ...
 
 
 class _StopReadingError(Exception):
@@ -112,7 +106,7 @@ class Builder:
 
     def documents(self, pure: bool) -> list[Node]:
         """The documents up to the first syntax error; `pure` as in `parse`."""
-        parser: _Parser = (yaml.BaseLoader if pure else _BEST_LOADER)(self._text)
+        parser: Any = (yaml.BaseLoader if pure else _BEST_LOADER)(self._text)
         try:
             self._build(parser)
             if self._has_tabs:
@@ -129,7 +123,7 @@ class Builder:
             parser.dispose()
         return self._documents
 
-    def _build(self, parser: _Parser) -> None:
+    def _build(self, parser: Any) -> None:
         get_event = parser.get_event
         while (event := get_event()) is not None:
             kind = type(event)
