@@ -74,11 +74,11 @@ def build_component(
 
 def refused(draft: Draft[ComponentSpec], component: Component) -> Refused:
     """What of a component was reported as it was built."""
-    node, document = draft.node.at("fields"), draft.node
-    names = {*(node.keys if node is not None else ())} - {field.name for field in component.fields}
-    if not component.hierarchy and not document.complete:
+    names = draft.keys("fields").keys() - {field.name for field in component.fields}
+    if not component.hierarchy and draft.lacks():
         names.add(PARENT)
-    return Refused(frozenset(names), not (document if node is None else node).complete)
+    more = draft.lacks("fields") if draft.node.at("fields") else draft.lacks()
+    return Refused(frozenset(names), more)
 
 
 class _Builder:
@@ -112,8 +112,6 @@ class _Builder:
             message = f"the field {quote(name)} has no shape to split"
             self._draft.report("E109", message, self._draft.key(*path, "split"))
         self._check_keys(name, spec, type_)
-        node = self._draft.node.at(*path)
-        marks = {} if node is None or short else node.keys
         return Field(
             name=name,
             type=type_,
@@ -123,7 +121,7 @@ class _Builder:
             tags=tuple(spec.tags),
             split=spec.split,
             asked=asked(keys("field"), spec),
-            marks={"type": place, **marks, "": self._draft.key(*path)},
+            marks={"type": place, **self._draft.keys(*path), "": self._draft.key(*path)},
         )
 
     def _check_keys(self, name: str, spec: FieldSpec, type_: FieldType) -> None:
@@ -261,10 +259,9 @@ def _space_field(
     if field is None:
         return None
     if field.type.base is not Base.FLOAT or field.type.shape not in _SHAPES:
-        place = field.marks["type"]
         message = (
             f"a space is f32 or f64 of shape [2] or [3], and {quote(field.name)} is "
-            f"{field.type.text} on line {place.line}"
+            f"{field.type.text} on line {field.marks['type'].line}"
         )
         draft.report("E513", message, mark)
         return None
@@ -280,8 +277,7 @@ def _wrap(draft: Draft[ComponentSpec], spec: SpaceSpec, field: Field) -> tuple[f
     axes = field.type.shape[0]
     if spec.wrap is None:
         return (0.0,) * axes
-    node = draft.node.at("space", "wrap")
-    if node is not None and not node.complete:
+    if draft.lacks("space", "wrap"):
         return None
     if len(spec.wrap) != axes:
         message = f"'wrap' has {len(spec.wrap)} sizes, and {quote(field.name)} {axes} axes"

@@ -36,12 +36,21 @@ class Draft(Generic[Spec]):
         """The field that a key names; reports with `code` that `what` is none, unless fields are in
         error already."""
         found = next((one for one in fields if one.name == name), None)
-        node = self.node.at("fields")
-        was_refused = node is not None and (name in node.keys or not node.complete)
-        if found is None and not was_refused and self.node.complete:
+        was_refused = self.lacks() or self.lacks("fields") or name in self.keys("fields")
+        if found is None and not was_refused:
             hint = did_you_mean(name, [one.name for one in fields])
             self.report(code, f"{what} is no field", mark, hint)
         return found
+
+    def lacks(self, *path: str | int) -> bool:
+        """Whether something of what stands there was refused, so that nobody misses it as well."""
+        node = self.node.at(*path)
+        return node is not None and not node.complete
+
+    def keys(self, *path: str | int) -> Marks:
+        """The marks of the keys of a mapping; none where there is no such thing."""
+        node = self.node.at(*path)
+        return {} if node is None else node.keys
 
     def key(self, *path: str | int) -> Mark:
         """The mark of a key."""

@@ -67,8 +67,7 @@ def build_enum(draft: Draft[EnumSpec]) -> Enum:
 
 
 def _checked(draft: Draft[EnumSpec], given: list[Member]) -> list[Member]:
-    node = draft.node.at("values")
-    if not given and node is not None and node.complete:
+    if not given and not draft.lacks("values"):
         draft.report("E111", "an enum needs at least one member", draft.key("values"))
     if draft.spec.flags and isinstance(draft.spec.values, list) and len(given) > 64:
         draft.report("E111", f"{len(given)} flags do not fit 64 bits", draft.value("values", 64))

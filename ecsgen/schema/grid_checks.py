@@ -68,9 +68,9 @@ def _report_taken(draft: Draft[ComponentSpec], field: str, why: str) -> None:
 
 
 def _shape(draft: Draft[ComponentSpec]) -> tuple[int, ...] | None:
-    spec, node = draft.spec.grid, draft.node.at("grid", "shape")
+    spec = draft.spec.grid
     assert spec is not None
-    if node is not None and not node.complete:
+    if draft.lacks("grid", "shape"):
         return None
     mark = draft.value("grid", "shape")
     if not 1 <= len(spec.shape) <= MOST_AXES:
@@ -87,11 +87,11 @@ def _shape(draft: Draft[ComponentSpec]) -> tuple[int, ...] | None:
 
 
 def _wrap(draft: Draft[ComponentSpec], axes: int) -> tuple[bool, ...] | None:
-    spec, node = draft.spec.grid, draft.node.at("grid", "wrap")
+    spec = draft.spec.grid
     assert spec is not None
     if isinstance(spec.wrap, bool):
         return (spec.wrap,) * axes
-    if node is not None and not node.complete:
+    if draft.lacks("grid", "wrap"):
         return None
     if len(spec.wrap) != axes:
         message = f"'wrap' has {len(spec.wrap)} answers, and the grid {axes} axes"

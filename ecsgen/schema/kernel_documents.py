@@ -10,7 +10,7 @@ from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.scope import Scope
 from ecsgen.kernels.syntax import KernelError, Text
-from ecsgen.model import HOWS, Base, Component, How, Kernel, Mark, Marks, NearKey, Reduction
+from ecsgen.model import HOWS, Base, Component, How, Kernel, Marks, NearKey, Reduction
 from ecsgen.model.programs import CELL_ID, ENTITY, HANDLE, ID_SLOT, OTHER, OWN, PARENT, FieldValue
 from ecsgen.model.types import Type
 from ecsgen.schema.drafts import Draft
@@ -87,10 +87,8 @@ def _neighbourhood(draft: Draft[Any], name: str, spec: NearSpec, *path: str) -> 
 
 def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:
     """Of the keys, and of the texts that are compiled later."""
-    node = draft.node.at("kernels", name)
-    marks: dict[str, Mark] = {} if node is None else dict(node.keys)
-    marks[""] = draft.key("kernels", name)
-    if node is not None and not node.complete:
+    marks = {**draft.keys("kernels", name), "": draft.key("kernels", name)}
+    if draft.lacks("kernels", name):
         marks["…"] = marks[""]  # some of it was refused
     for key in ("where", "over", "key", "turns"):
         if key in marks:
@@ -131,10 +129,9 @@ def build_reduction(
 ) -> Reduction | None:
     """A reduction as written; reports E303 and E401."""
     path = ("reductions", name)
-    node = draft.node.at(*path)
-    given = [how for how in HOWS if node is not None and how in node.keys]
+    given = [how for how in HOWS if how in draft.keys(*path)]
     if not given:
-        if node is not None and node.complete:
+        if not draft.lacks(*path):
             message = f"the reduction {quote(name)} needs one of {', '.join(HOWS)}"
             draft.report("E303", message, draft.key(*path))
         return None
@@ -142,7 +139,7 @@ def build_reduction(
     for how in given[1:]:
         message = f"{quote(how)} beside {quote(given[0])} on line {draft.key(*path, given[0]).line}"
         draft.report("E401", message, draft.key(*path, how), hint="make two reductions of it")
-    made = as_written(draft, name, given[0], spec, path, {} if node is None else node.keys)
+    made = as_written(draft, name, given[0], spec, path, draft.keys(*path))
     return replace(made, rows=spec.rows if draft.spec.start else "", doc=spec.doc)
 
 

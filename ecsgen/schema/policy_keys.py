@@ -23,10 +23,8 @@ def check_policies(draft: Draft[ComponentSpec]) -> None:
         )
         draft.report("E401", message, draft.key(second))
     for code, key, message, hint, beside, lacks in _faults(draft.spec):
-        if lacks:
-            node = draft.node.at(lacks)
-            if not draft.node.complete or (node is not None and not node.complete):
-                continue
+        if lacks and (draft.lacks() or draft.lacks(lacks)):
+            continue
         if beside:
             message += f" on line {draft.key(beside).line}"
         draft.report(code, message, draft.key(*key), hint=hint)

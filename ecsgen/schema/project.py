@@ -87,8 +87,7 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
 def _is_read(draft: Draft[Any]) -> bool:
     """Whether all kernels, and tables, could be read, so that none is missed that is in error
     already."""
-    parts = [draft.node.at(key) for key in ("kernels", "records")]
-    return draft.node.complete and all(part is None or part.complete for part in parts)
+    return not any(draft.lacks(*path) for path in ((), ("kernels",), ("records",)))
 
 
 def _in_world(component: Component, world: World, components: Mapping[str, Component]) -> Component:
@@ -126,8 +125,7 @@ def _enums(drafts: Drafts, diagnostics: Diagnostics) -> dict[str, Enum | None]:
     for draft in drafts.enums:
         before = len(diagnostics)
         enum = build_enum(draft)
-        values = draft.node.at("values")
-        whole = len(diagnostics) == before and values is not None and values.complete
+        whole = len(diagnostics) == before and not draft.lacks("values")
         found.setdefault(draft.name, enum if whole else None)
     return found
 

@@ -75,15 +75,13 @@ class TableBuilder:
     def _written(self, table: str, name: str, spec: RecordColumnSpec) -> Reduction | None:
         """The column as written; None without exactly one way to make a value of all."""
         path = ("records", table, name)
-        node = self.draft.node.at(*path)
-        assert node is not None
-        given = [how for how in HOWS if how in node.keys]
+        given = [how for how in HOWS if how in self.draft.keys(*path)]
         if len(given) != 1:
             message = f"the column {quote(name)} needs one of {', '.join(HOWS)}"
             if given:
                 both = " and ".join(map(quote, given[:2]))
                 message = f"the column {quote(name)} has {both}: make two columns of it"
-            if given or node.complete:
+            if given or not self.draft.lacks(*path):
                 self._report(message, self.draft.key(*path))
             return None
         return as_written(self.draft, name, given[0], spec, path, {})
@@ -136,11 +134,10 @@ class TableBuilder:
             message = f"{quote(name)} lives in archetypes: there are no rows of it alone"
             self._report(message, mark, f"take a query, as in `all: [{name}]`")
             return False
-        if name not in self._sources:
-            nodes = [self.draft.node.at(key) for key in ("groups", "queries")]
-            if all(node is None or node.complete for node in nodes):
-                message = f"unknown component, group or query {quote(name)}"
-                self._report(message, mark, did_you_mean(name, self._sources))
+        may_be_there = self.draft.lacks("groups") or self.draft.lacks("queries")
+        if name not in self._sources and not may_be_there:
+            message = f"unknown component, group or query {quote(name)}"
+            self._report(message, mark, did_you_mean(name, self._sources))
         return name in self.names.sources
 
     def _typed(self, column: Reduction) -> Reduction | None:

@@ -138,8 +138,7 @@ def sources_read(draft: Draft[WorldSpec], components: Components) -> frozenset[s
     read = [
         path[1]
         for path, names in members.items()
-        if (node := draft.node.at(*path)) is not None and node.complete
-        if all(name in components for name in names)
+        if not draft.lacks(*path) and all(name in components for name in names)
     ]
     return frozenset((*read, *(components.keys() - {*spec.chunked})))
 
@@ -162,9 +161,8 @@ class _Builder:
         for name, entries in self._draft.spec.schedule.items():
             for place in range(len(entries)):
                 path = ("schedule", name, place)
-                node = self._draft.node.at(*path)
                 marks[f"schedule.{name}.{place}"] = self._draft.value(*path)
-                for key in node.keys if node is not None else ():
+                for key in self._draft.keys(*path):
                     marks[f"schedule.{name}.{place}.{key}"] = self._draft.value(*path, key)
         bits = [key for key in _BITS if self._written(key)]
         return marks | {f"entity.{key}": self._draft.key("entity", key) for key in bits}
@@ -234,13 +232,12 @@ class _Builder:
     def queries(self) -> tuple[Query, ...]:
         queries = []
         for name, spec in self._draft.spec.queries.items():
-            node = self._draft.node.at("queries", name)
-            if not spec.all and not spec.any and node is not None and node.complete:
+            if not spec.all and not spec.any and not self._draft.lacks("queries", name):
                 message = f"the query {quote(name)} has no component in 'all' or 'any'"
                 self._draft.report("E510", message, self._draft.key("queries", name))
             members = self._query_members(name)
             self._check_mixed(name, members)
-            marks = {**(node.keys if node else {}), "": self._draft.key("queries", name)}
+            marks = {**self._draft.keys("queries", name), "": self._draft.key("queries", name)}
             clauses = {clause: tuple(getattr(spec, clause)) for clause in _CLAUSES}
             chunked = any(member.name in self._chunked for member, _ in members)
             queries.append(Query(name=name, **clauses, chunked=chunked, marks=marks))
@@ -350,12 +347,10 @@ class _Builder:
     def _was_refused(self, source: str) -> bool:
         """Whether a group or query may be meant whose name or content is a mistake already."""
         for key in ("groups", "queries"):
-            node = self._draft.node.at(key)
-            if node is None:
-                continue
-            meant = [name for name in node.keys if module_name(name) == module_name(source)]
+            names = self._draft.keys(key)
+            meant = [name for name in names if module_name(name) == module_name(source)]
             if any(name != module_name(name) for name in meant):
                 return True
-            if not node.complete and not did_you_mean(source, node.keys):
+            if self._draft.lacks(key) and not did_you_mean(source, names):
                 return True
         return False
