@@ -9,6 +9,7 @@ templates. A module here that has `POLICIES` has policies.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -48,4 +49,5 @@ def active(component: Component) -> tuple[Policy, ...]:
     asked = [p for p in every() if p.applies(component) and not p.is_default]
     taken = {policy.role for policy in asked}
     defaults = [p for p in every() if p.is_default and p.role not in taken and p.applies(component)]
-    return tuple(sorted([*asked, *defaults], key=lambda policy: (policy.order, policy.name)))
+    chosen = sorted([*asked, *defaults], key=lambda policy: (policy.order, policy.name))
+    return tuple(replace(p, **p.sharded) if component.sharded else p for p in chosen)

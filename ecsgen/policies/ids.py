@@ -1,5 +1,7 @@
 """ids: every instance has a stable id (Molecule's references)."""
 
+from typing import Final
+
 from ecsgen.model import Component
 from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Document, Loss, Methods, Policy, is_off
@@ -17,16 +19,16 @@ def _gives_new_ids(old: Document, new: Document) -> bool:
     return bool(old["ids"] and new["ids"] and is_changed)
 
 
+_SLOTS: Final = ("_first_generation", "_peak", "_slots")
+
 IDS = Policy(
     name="ids",
     applies=lambda c: c.ids and c.lookup != "direct",
     order=30,
     base="Ids",
-    sharded_base="ShardedIds",
     rows="IdRows",
-    sharded_rows="ShardedIdRows",
-    row_state=("_first_generation", "_peak", "_slots"),
-    sharded_state=("_aliases",),
+    row_state=_SLOTS,
+    sharded={"base": "ShardedIds", "rows": "ShardedIdRows", "row_state": (*_SLOTS, "_aliases")},
     columns=(
         Column("id_slot", "u32", doc="The slot of each row; behind the rows, the free slots."),
         Column("id_row", "u32", doc="The row of each slot, or NIL.", by_row=False),
@@ -78,11 +80,13 @@ DIRECT_IDS = Policy(
     applies=lambda c: c.ids and c.lookup == "direct",
     order=0,
     base="DirectIds",
-    sharded_base="ShardedDirectIds",
     rows="DirectIdRows",
-    sharded_rows="ShardedDirectIdRows",
     row_state=("_peak",),
-    sharded_state=("_aliases", "_shard"),
+    sharded={
+        "base": "ShardedDirectIds",
+        "rows": "ShardedDirectIdRows",
+        "row_state": ("_peak", "_aliases", "_shard"),
+    },
     columns=(Column("id_generation", "u32", doc="The generation of each row.", by_row=False),),
     calls={
         "admit_one": """

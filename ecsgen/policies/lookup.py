@@ -8,7 +8,7 @@ SPARSE = Policy(
     applies=lambda c: c.owner == "entity" and c.lookup == "sparse",
     order=10,
     base="Sparse",
-    sharded_base="ShardedSparse",
+    sharded={"base": "ShardedSparse"},
     state=("_sparse", "_sparse_cells"),
     calls={
         "admit_one": """
@@ -43,7 +43,7 @@ HASH = Policy(
     applies=lambda c: c.owner == "entity" and c.lookup == "hash",
     order=10,
     base="Hash",
-    sharded_base="ShardedHash",
+    sharded={"base": "ShardedHash"},
     state=("_rows",),
     calls={
         "admit_one": for_one("_found = self._rows.get(entity, NIL)"),

@@ -224,7 +224,7 @@ DIRECT = Policy(
     applies=lambda c: c.lookup == "direct",
     order=0,
     base="Direct",
-    sharded_base="ShardedDirect",
+    sharded={"base": "ShardedDirect"},
     rows="DirectRows",
     row_state=("_count",),
     raises=("DuplicateInstanceError: the entity has an instance already.",),

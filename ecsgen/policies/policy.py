@@ -81,32 +81,16 @@ class Part:
     """Where its base class stands among the others, and its calls within a step; smaller first."""
     base: str = ""
     """The class of the runtime that managers with it inherit from."""
-    sharded_base: str = ""
-    """The same in a world with `shards`, if it is another."""
     rows: str = ""
     """The class of the runtime that their columns inherit from."""
-    sharded_rows: str = ""
-    """The same in a world with `shards`, if it is another."""
     state: tuple[str, ...] = ()
     """The attributes of a manager that the base class needs."""
     row_state: tuple[str, ...] = ()
     """The same of the columns."""
-    sharded_state: tuple[str, ...] = ()
-    """What columns need beside that in a world with `shards`."""
+    sharded: Mapping[str, Any] = field(default_factory=dict)
+    """Those of its attributes that are others in a world with `shards`."""
     template: bool = False
     """Whether `templates/policies/<name>.py.j2` has blocks for what is unrolled by column."""
-
-    def base_of(self, component: Component) -> str:
-        """Return the class that the manager of a component inherits from, or nothing."""
-        return (self.sharded_base if component.sharded else "") or self.base
-
-    def row_state_of(self, component: Component) -> tuple[str, ...]:
-        """Return the attributes that the columns of a component need."""
-        return self.row_state + (self.sharded_state if component.sharded else ())
-
-    def rows_of(self, component: Component) -> str:
-        """Return the class that the columns of a component inherit from, or nothing."""
-        return (self.sharded_rows if component.sharded else "") or self.rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -174,7 +174,7 @@ class ComponentSpelling(ColumnsSpelling):
     @property
     def bases(self) -> list[str]:
         """The classes that the manager inherits from."""
-        return distinct_bases([part.base_of(self.component) for part in self.parts])
+        return distinct_bases([part.base for part in self.parts])
 
     @property
     def bulk(self) -> str:
@@ -186,7 +186,7 @@ class ComponentSpelling(ColumnsSpelling):
     @property
     def row_bases(self) -> list[str]:
         """The classes that the class of its columns inherits from."""
-        rows = [part.rows_of(self.component) for part in self.parts]
+        rows = [part.rows for part in self.parts]
         return [*(distinct_bases(rows) or ["Rows"]), *["HotColumns"] * self.is_untagged]
 
     @property
@@ -197,7 +197,7 @@ class ComponentSpelling(ColumnsSpelling):
     @property
     def row_slots(self) -> str:
         """The statement that declares the attributes of the class of its columns."""
-        names = [name for part in self.parts for name in part.row_state_of(self.component)]
+        names = [name for part in self.parts for name in part.row_state]
         return self.cell_slots(self.is_packed, *names, *self._attributes)
 
     @property
