@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ecsgen.model import Component, Default, Enum, Field, Project
 from ecsgen.model.columns import COLD
@@ -46,18 +46,16 @@ def _enum(enum: Enum) -> Document:
     return {"type": enum.scalar, "flags": enum.flags, "members": dict(enum.values)}
 
 
+_POLICIES: Final = (
+    *("owner", "instances", "lookup", "destroy", "ids", "partition", "hierarchy", "cold"),
+)
+
+
 def _component(component: Component) -> Document:
     return {
         "module": component.module,
         "in": "archetypes" if component.chunk else "managers",
-        "owner": component.owner,
-        "instances": component.instances,
-        "lookup": component.lookup,
-        "destroy": component.destroy,
-        "ids": component.ids,
-        "partition": component.partition,
-        "hierarchy": component.hierarchy,
-        "cold": component.cold,
+        **{key: getattr(component, key) for key in _POLICIES},
         **_on_grids(component),
         **dict(component.asked),
         "fields": {field.name: _field(field) for field in component.fields},
