@@ -27,16 +27,9 @@ from ecsgen.kernels.syntax import Assignment, KernelError, Text
 from ecsgen.model import Component, Kernel, Query, Reduction, World, flat_bundle
 from ecsgen.model import programs as tree
 from ecsgen.model.types import Number
+from ecsgen.schema import neighbours
 from ecsgen.schema.kernel_documents import bearer_column, key_of, told_apart
 from ecsgen.schema.names import check_member
-from ecsgen.schema.neighbours import (
-    bearer_of,
-    check_neighbour_names,
-    check_parents,
-    check_row_fields,
-    own_neighbours,
-    world_neighbours,
-)
 from ecsgen.schema.type_text import BadTypeError, Known, parse_type
 
 _PARENTS: Final = re.compile(r"\bparent\s*\.")
@@ -68,10 +61,9 @@ def typed_kernel(
     steps, drawn = _steps(kernel, scope, drawn)
     _check_effect(kernel, steps, scope)
     program = _program(kernel, scope, where, steps, who if drawn else None, nears)
-    check_parents(kernel, program, scope.diagnostics)
-    check_row_fields(kernel, program, scope.diagnostics)
+    neighbours.check_row_fields(kernel, program, scope.diagnostics)
     if program.climbs:
-        _refuse_each(kernel, scope.diagnostics)
+        _check_levels(kernel, program, scope.diagnostics)
     return replace(kernel, program=program)
 
 
@@ -91,7 +83,7 @@ def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[tree.Step, .
     parsed = _parsed(kernel, scope.diagnostics)
     ways: dict[str, tuple[str, int]] = {}
     scope.later = local_names([step for _, step in parsed], scope)
-    check_neighbour_names(parsed, scope)
+    neighbours.check_neighbour_names(parsed, scope)
     _check_locals(parsed, scope)
     steps: list[tree.Step] = []
     for text, step in parsed:
@@ -165,8 +157,12 @@ def _takes_turns(kernel: Kernel, scope: Scope) -> bool:
     return not message
 
 
-def _refuse_each(kernel: Kernel, diagnostics: Diagnostics) -> None:
-    """Report arguments with a value per row in a kernel that goes level by level (E815)."""
+def _check_levels(kernel: Kernel, program: tree.Program, diagnostics: Diagnostics) -> None:
+    """Report what a kernel that goes level by level cannot do: ask neighbours (E813), as its rows
+    would come in two orders, and take arguments with a value per row (E815)."""
+    if program.nears:
+        message = f"{quote(kernel.name)} reads parents, so it cannot ask neighbours"
+        diagnostics.add("E813", message, kernel.marks["near"], hint="make two kernels of it")
     for name in kernel.each:
         message = f"{quote(name)} has a value for each row, which {quote(kernel.name)} cannot take"
         hint = "let a kernel before it write the values to a field"
@@ -307,7 +303,7 @@ def with_programs(
     reach = Reach(own, known.components, home)
     fates = Fates(refused=_NO_FATES, hint=reach.of_the_world)
     none = replace(reach, refused="reductions refer to no other rows", hint=_BY_A_KERNEL)
-    asked = partial(own_neighbours, component, components)
+    asked = partial(neighbours.own_neighbours, component, components)
     apart = told_apart(component)
     kernels = (typed_kernel(one, scope(False), apart, asked, known) for one in component.kernels)
     reductions = (
@@ -379,12 +375,12 @@ def with_world_programs(names: WorldNames) -> World:
             continue
         scope = names.over(kernel.over)
         members = scope.components
-        scope.bearer = bearer_of(members)
+        scope.bearer = neighbours.bearer_of(members)
         scope.sender = next((bearer_column(one, name) for name, one in members.items()), None)
         scope.may_be_dead = scope.bearer is not None and world.query(kernel.over) is None
         scope.standing = {name: one for name, one in members.items() if one.on is not None}
         apart = _told_apart_over(kernel.over, members)
-        asked = partial(world_neighbours, world, components, names.sources)
+        asked = partial(neighbours.world_neighbours, world, components, names.sources)
         kernels.append(typed_kernel(kernel, scope, apart, asked, names.known))
     return replace(world, kernels=tuple(kernels))
 

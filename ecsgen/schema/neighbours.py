@@ -348,13 +348,6 @@ def check_row_fields(kernel: Kernel, program: tree.Program, diagnostics: Diagnos
             _report("field", key.name, key.marks[""], diagnostics)
 
 
-def check_parents(kernel: Kernel, program: tree.Program, diagnostics: Diagnostics) -> None:
-    """Report E813 for a kernel whose rows would come in two orders."""
-    if program.nears and program.climbs:
-        message = f"{quote(kernel.name)} reads parents, so it cannot ask neighbours"
-        diagnostics.add("E813", message, kernel.marks["near"], hint="make two kernels of it")
-
-
 def place_of(component: Component, owner: str) -> tree.FieldValue:
     """The field with the places of a component that has a space."""
     assert component.space is not None
