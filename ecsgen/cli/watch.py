@@ -30,18 +30,15 @@ def watch(build: Callable[[], int], options: Callable[[], Options]) -> None:
         while True:
             roots = _roots(options)
             before = _stamps(roots)
-            _attempt(build)
-            _say_what_is_watched(roots)
+            try:
+                build()
+            except (UsageError, OSError) as error:  # also a full disk, or a file that went away
+                click.echo(f"Error: {error}", err=True)
+            places = ", ".join(shown(root.path) for root in roots) or OPTIONS_FILE
+            click.echo(f"watching {places}; Ctrl-C ends", err=True)
             _wait(roots, before)
     except KeyboardInterrupt:
         click.echo("stopped watching", err=True)
-
-
-def _attempt(build: Callable[[], int]) -> None:
-    try:
-        build()
-    except (UsageError, OSError) as error:  # also a full disk, or a file that went as it was read
-        click.echo(f"Error: {error}", err=True)
 
 
 def _roots(options: Callable[[], Options]) -> tuple[SchemaRoot, ...]:
@@ -50,11 +47,6 @@ def _roots(options: Callable[[], Options]) -> tuple[SchemaRoot, ...]:
         return options().schemas
     except UsageError:
         return ()
-
-
-def _say_what_is_watched(roots: tuple[SchemaRoot, ...]) -> None:
-    places = ", ".join(shown(root.path) for root in roots) or OPTIONS_FILE
-    click.echo(f"watching {places}; Ctrl-C ends", err=True)
 
 
 def _wait(roots: tuple[SchemaRoot, ...], before: Stamps) -> None:

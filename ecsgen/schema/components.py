@@ -236,9 +236,6 @@ def check_chunk(draft: Draft[WorldSpec], components: Sequence[Component]) -> Non
     draft.report("E511", message, mark, hint=hint)
 
 
-_SHAPES = ((2,), (3,))
-
-
 def _space(draft: Draft[ComponentSpec], fields: tuple[Field, ...]) -> Space | None:
     """The space of a component, if it has one that is right; reports E513."""
     spec = draft.spec.space
@@ -258,19 +255,16 @@ def _space_field(
     field = draft.field(fields, spec.field, "E513", f"the space {quote(spec.field)}", mark)
     if field is None:
         return None
-    if field.type.base is not Base.FLOAT or field.type.shape not in _SHAPES:
-        message = (
-            f"a space is f32 or f64 of shape [2] or [3], and {quote(field.name)} is "
-            f"{field.type.text} on line {field.marks['type'].line}"
-        )
-        draft.report("E513", message, mark)
-        return None
-    if draft.spec.cold == "indirect" and field.is_cold:
-        message = f"the space {quote(field.name)} is in the second, cold buffer"
+    why = hint = ""
+    if field.type.base is not Base.FLOAT or field.type.shape not in ((2,), (3,)):
+        why = f"a space is f32 or f64 of shape [2] or [3], and {quote(field.name)} is "
+        why += f"{field.type.text} on line {field.marks['type'].line}"
+    elif draft.spec.cold == "indirect" and field.is_cold:
+        why = f"the space {quote(field.name)} is in the second, cold buffer"
         hint = "only some rows have it there; tag it hot, or keep it inline"
-        draft.report("E513", message, mark, hint=hint)
-        return None
-    return field
+    if why:
+        draft.report("E513", why, mark, hint=hint)
+    return None if why else field
 
 
 def _wrap(draft: Draft[ComponentSpec], spec: SpaceSpec, field: Field) -> tuple[float, ...] | None:
