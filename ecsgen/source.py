@@ -1,6 +1,10 @@
-"""YAML events to nodes, in one pass.
+"""Schema text to nodes that know their line and column.
 
-Events instead of a loader, because a loader recurses, resolves YAML 1.1 words and expands aliases.
+YAML 1.2 reading of plain data: keys are strings, only `true` and `false` are booleans, nothing is
+shared, tagged or given twice. Every limit is checked before anything grows with the input.
+
+Events are turned into nodes in one pass, instead of a loader, because a loader recurses, resolves
+YAML 1.1 words and expands aliases.
 """
 
 from __future__ import annotations
@@ -8,8 +12,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import yaml
 from yaml.events import (
@@ -23,8 +28,96 @@ from yaml.events import (
 )
 
 from ecsgen.diagnostics import Diagnostics, quote, split_lines
+from ecsgen.files.disk import MAX_BYTES, NotPlainError, TooLargeError, read_plain
 from ecsgen.model import Mark
-from ecsgen.source.nodes import MAX_DEPTH, Node, Scalar, resolve
+
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "Node", "Plain", "Scalar", "parse", "read"]
+
+Scalar: TypeAlias = bool | int | float | str | None
+
+MAX_DIGITS: Final = 400  # more than any number that fits a field, less than int() refuses
+
+_WORDS: Final[dict[str, bool | None]] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_NUMERIC_START: Final = frozenset("+-.0123456789")
+# `012` is octal to some readers and twelve to others, so it is no number here.
+_DECIMAL: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+_BASED: Final = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_LEADING_ZERO: Final = re.compile(r"[-+]?0[0-9]+")
+_SPECIAL: Final = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+
+
+def resolve(text: str) -> Scalar:
+    """The value of a plain scalar. OverflowError for a number out of all proportion."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _NUMERIC_START:
+        return text
+    if _DECIMAL.fullmatch(text):
+        _check_digits(text)
+        return int(text)
+    if _BASED.fullmatch(text):
+        _check_digits(text)
+        return int(text, 0)
+    if _FLOAT.fullmatch(text) and not _LEADING_ZERO.fullmatch(text):
+        _check_digits(text)
+        number = float(text)
+        if number in (float("inf"), float("-inf")):
+            raise OverflowError("the number is too large for any float")
+        return number
+    if special := _SPECIAL.fullmatch(text):
+        return float("nan") if special[3] else float(special[1] + "inf")
+    return text
+
+
+def _check_digits(text: str) -> None:
+    if len(text) > MAX_DIGITS:
+        raise OverflowError(f"a number of {len(text)} digits is too large for any field")
+
+
+MAX_DEPTH: Final = 32
+
+Plain: TypeAlias = "Scalar | list[Plain] | dict[str, Plain]"
+
+
+@dataclass(slots=True)
+class Node:
+    """A value and its place. `keys` has the marks of a mapping's keys; `complete` is false when
+    something in it was refused, so that nobody complains about what is missing as well."""
+
+    value: Scalar | list[Node] | dict[str, Node]
+    mark: Mark
+    keys: dict[str, Mark] = field(default_factory=dict)
+    complete: bool = True
+
+    def plain(self) -> Plain:
+        """The value without marks. The depth is limited by MAX_DEPTH."""
+        value = self.value
+        if isinstance(value, dict):
+            return {key: node.plain() for key, node in value.items()}
+        if isinstance(value, list):
+            return [node.plain() for node in value]
+        return value
+
+    def at(self, *path: str | int) -> Node | None:
+        """The node at a path of keys and indices, or None."""
+        node: Node | None = self
+        for step in path:
+            if node is None:
+                return None
+            value = node.value
+            if isinstance(value, dict) and isinstance(step, str):
+                node = value.get(step)
+            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+                node = value[step]
+            else:
+                return None
+        return node
+
 
 _SIGN: Final = re.compile(r"[\t#]")
 _LINE: Final = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r|\Z)")
@@ -302,3 +395,56 @@ class Builder:
                 is_key = _PLAIN_KEY.fullmatch(line) is not None
                 return number if is_key else 0
         return 0
+
+
+# Control characters as in YAML; the breaks of YAML 1.1 that are none in 1.2; a byte order mark
+# inside the text.
+_REFUSED: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+
+
+def read(file: Path, shown: str, diagnostics: Diagnostics) -> list[Node]:
+    """The documents of one file, named `shown` in diagnostics; those that can be read."""
+    text = _read_text(file, shown, diagnostics)
+    return [] if text is None else parse(text, shown, diagnostics)
+
+
+def parse(text: str, path: str, diagnostics: Diagnostics, *, pure: bool = False) -> list[Node]:
+    """The documents in `text`. Empty documents are left out; what follows a syntax error is lost.
+
+    `pure` takes PyYAML's own parser even where libyaml is there.
+    """
+    text = text.removeprefix("\ufeff")
+    diagnostics.add_source(path, text)
+    if refused := _REFUSED.search(text):
+        before = split_lines(text[: refused.start()])
+        mark = Mark(path, len(before), len(before[-1]) + 1)
+        message = f"the character U+{ord(refused[0]):04X} is not allowed"
+        hint = "in double quotes it can be written as an escape"
+        diagnostics.add("E204", message, mark, hint=hint)
+        return []
+    return Builder(text, path, diagnostics).documents(pure)
+
+
+def _read_text(file: Path, shown: str, diagnostics: Diagnostics) -> str | None:
+    whole = Mark(shown, 0, 0, 0)
+    try:
+        data = read_plain(file, MAX_BYTES)
+    except NotPlainError:
+        diagnostics.add("E201", "not a regular file", whole)
+        return None
+    except TooLargeError:
+        diagnostics.add("E202", f"the file is larger than {MAX_BYTES // 2**20} MiB", whole)
+        return None
+    except OSError as error:
+        diagnostics.add("E201", f"cannot be read: {error.strerror or error}", whole)
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = split_lines(data[: error.start].decode("utf-8").removeprefix("\ufeff"))
+        diagnostics.add_source(shown, data.decode("utf-8", "replace").removeprefix("\ufeff"))
+        message = f"the byte 0x{data[error.start]:02X} is not valid UTF-8"
+        diagnostics.add("E203", message, Mark(shown, len(before), len(before[-1]) + 1))
+        return None
