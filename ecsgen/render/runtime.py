@@ -140,7 +140,7 @@ def distinct_bases(names: Iterable[str]) -> list[str]:
 _STANDARD = {
     "collections.abc": "Callable Iterable Iterator Mapping Sequence",
     "contextlib": "contextmanager",
-    "enum": "IntFlag",
+    "enum": "IntEnum IntFlag",
     "operator": "index",
     "random": "Random",
     "struct": "Struct",

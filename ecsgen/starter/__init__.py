@@ -6,6 +6,7 @@ import json
 import os
 import re
 import tomllib
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,9 @@ _BARE: Final = {
     "schemas/bodies.yaml": "bodies.yaml",
     "schemas/world.yaml": "world.yaml",
 }
+_BARE_FOLDERS: Final = {"schemas": "schemas"}
+_FOLDERS: Final = {**_BARE_FOLDERS, "output": "generated"}
+"""What options name, and the files are for."""
 _EDITORS: Final = ".vscode/ecsgen.schema.json"
 _MORE: Final = {
     "main.py": "main.py",
@@ -59,11 +63,12 @@ def begin(home: Path, *, bare: bool) -> dict[str, str]:
     Returns NEW, ADDED or KEPT for each path, relative to `home`.
 
     Raises:
-        UsageError: a link or a file is where a folder has to be, or pyproject.toml cannot be read.
+        UsageError: a link or a file is where a folder has to be, or pyproject.toml cannot be read,
+            or has options with other folders.
         OSError: the system refuses; nothing is left behind.
     """
     paths = _BARE if bare else _BARE | _MORE
-    acts = {path: _act(home, path, name) for path, name in paths.items()}
+    acts = {path: _act(home, path, name, bare) for path, name in paths.items()}
     with ExitStack() as undo:  # if something fails, what was done is taken back, the last first
         # What is added to comes last: whatever fails before has not touched it.
         for act in sorted(acts.values(), key=lambda act: act.adds):
@@ -89,11 +94,11 @@ def not_ignored(home: Path) -> list[str]:
     return [line for line in wanted if line[0] != "#" and line.strip("/") not in there]
 
 
-def _act(home: Path, path: str, name: str) -> _Act:
+def _act(home: Path, path: str, name: str, bare: bool) -> _Act:
     file = home / path
     _check_folders(home, file.parent)
     if path == OPTIONS_FILE and os.path.lexists(file):
-        return _options(file)
+        return _options(file, bare)
     if os.path.lexists(file):
         return _Act(file, None)
     return _Act(file, _text(name, home) if name else _editors_schema())
@@ -108,7 +113,7 @@ def _check_folders(home: Path, folder: Path) -> None:
             raise UsageError(f"{shown(place)} is not a folder")
 
 
-def _options(file: Path) -> _Act:
+def _options(file: Path, bare: bool) -> _Act:
     """The options' table at the end of a file that has none."""
     if file.is_symlink() or not file.is_file():
         raise UsageError(f"{shown(file)} is not a plain file; ecsgen init follows no link")
@@ -118,6 +123,7 @@ def _options(file: Path) -> _Act:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{shown(file)}: {error}") from None
     if not isinstance(tables, dict) or "ecsgen" in tables:
+        _check_begun(file, tables, _BARE_FOLDERS if bare else _FOLDERS)
         return _Act(file, None)
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     added = gap + _template("table.toml")
@@ -127,6 +133,17 @@ def _options(file: Path) -> _Act:
         hint = "write [tool.ecsgen] into it yourself"
         raise UsageError(f"{shown(file)} takes no table at its end ({error}); {hint}") from None
     return _Act(file, added, adds=True)
+
+
+def _check_begun(file: Path, tables: object, folders: Mapping[str, str]) -> None:
+    """Refuse where options name other folders than those that the files are for."""
+    table = tables.get("ecsgen") if isinstance(tables, dict) else None
+    for key, folder in folders.items():
+        given = table.get(key, folder) if isinstance(table, dict) else folder
+        named = given if isinstance(given, list) else [given]
+        if not any(isinstance(one, str) and Path(one) == Path(folder) for one in named):
+            begun = f"{shown(file)} has {key} = {given!r}: that project has begun already"
+            raise UsageError(f"{begun}, and ecsgen init writes for {key} = {folder!r}")
 
 
 def _template(name: str) -> str:

@@ -180,6 +180,19 @@ def whole_count(
     return number
 
 
+def whole_number(label: str, given: Any) -> int:
+    """Return an integer from 0 on, or raise TypeError or ValueError."""
+    if isinstance(given, bool):
+        raise TypeError(f"{label}: wanted a number, not {given}")
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise TypeError(f"{label}: wanted a number, not {shown(given)}") from None
+    if number < 0:
+        raise ValueError(f"{label}: wanted 0 or more, not {number}")
+    return number
+
+
 def as_entities(es: ArrayLike, what: str = "entities") -> EntityArray:
     """The handles as a flat `uint64` array: the argument itself where it is one already.
 

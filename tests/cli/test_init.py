@@ -45,6 +45,26 @@ def test_what_it_writes_works(project: Project) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "bare", "said"),
+    [
+        ('schemas = "q"', True, "schemas = 'q'"),
+        ('schemas = ["./schemas/", "package:physics"]', False, ""),
+        ('output = "gen"', False, "output = 'gen'"),
+        ('output = "gen"', True, ""),
+    ],
+)
+def test_options_that_name_other_folders(
+    project: Project, options: str, bare: bool, said: str
+) -> None:
+    project.put("pyproject.toml", f"[tool.ecsgen]\n{options}\n")
+    before = project.files("")
+    done = project("init", *["--bare"] * bare)
+    assert done.status == (2 if said else 0)
+    assert f"{said}: that project has begun already" in done.err if said else done.err == ""
+    assert (project.files("") == before) == bool(said)
+
+
 def test_it_lists_what_the_package_needs(project: Project) -> None:
     project("init")
     begun = tomllib.loads(project.text("pyproject.toml"))["project"]

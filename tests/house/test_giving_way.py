@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import enum
+
 import pytest
 
 from ecsgen.config import BACKENDS, Backend
 from ecsgen.render.calls import MARK
 from ecsgen.render.giving_way import given_way, marked, marked_class, told_apart
 from tests.support.kernel_package import manager_of
+from tests.support.world_package import world_package
 
 SCHEMA = """\
 component: Sequence
@@ -58,6 +61,17 @@ class Sequence: ...
 def test_modules_without_a_meeting_stay() -> None:
     text = f"def first({MARK}range: int) -> int:\n    return {MARK}range\n"
     assert given_way(text) == text
+
+
+def test_enums_called_as_their_bases() -> None:
+    enums = "enum: IntEnum\nvalues: [a, b]\n---\nenum: IntFlag\nflags: true\nvalues: [c]"
+    other = "enum: Mode\nvalues: [d]\n---\nenum: Traits\nflags: true\nvalues: [e]"
+    fields = "{base: IntEnum, flag: IntFlag, mode: Mode, traits: Traits}"
+    text = f"component: Coin\nfields: {fields}\n---\n{enums}\n---\n{other}\n"
+    made = world_package(text, "giving_way_enums")
+    assert isinstance(made.Mode.d, enum.IntEnum)
+    assert isinstance(made.Traits.e, enum.IntFlag)
+    assert [made.IntEnum.b, made.IntFlag.c] == [1, 1]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -54,10 +54,19 @@ def test_ids_say_where_they_were_given() -> None:
     assert w.cell.id_of(0) == 2 * ONE | 3 << 32
 
 
-@pytest.mark.parametrize("shard", [-1, 4096])
-def test_numbers_that_no_shard_has(shard: int) -> None:
-    with pytest.raises(ValueError, match=f"shard {shard}"):
+@pytest.mark.parametrize(
+    ("shard", "error"),
+    [(-1, ValueError), (4096, ValueError), (True, TypeError), ("1", TypeError), (1.0, TypeError)],
+)
+def test_numbers_that_no_shard_has(shard: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match=f"shard.* {shard!r}"):
         Isles(shard)
+
+
+def test_what_was_made_nowhere_is_of_the_first_shard() -> None:
+    known = Isles(3).entities
+    assert [known.shard_of(e) for e in (-1, 1 << 64)] == known.shards_of([-1, 1 << 64]).tolist()
+    assert known.shard_of(known.create()) == 3
 
 
 def test_there_is_a_number_that_is_no_id() -> None:

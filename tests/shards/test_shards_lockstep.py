@@ -168,6 +168,38 @@ def test_errors_are_everyones(comm: ThreadComm, call: Any, error: type[Exception
 
 
 @on_ranks(2)
+def test_arguments_and_reprs(comm: ThreadComm) -> None:
+    shards = Shards(Isles(), comm)
+    w = shards.world
+    shards.refresh(spawned(w, 2)[:1], [1 - comm.rank])
+    text = f"<Shards: rank {comm.rank} of 2, <Isles: 2 entities; agent 2, place 2>>"
+    assert repr(shards) == text
+    assert repr(w.agent.nearby) == "<AgentManager: 3 rows, 1 of them ghosts>"
+    assert repr(w.agent.ghosts) == "<AgentManager: 1 row, 1 of them ghosts>"
+    for arguments in ((5, comm), (w, 5)):
+        with pytest.raises(TypeError, match=r"Shards: wanted .*, not 5"):
+            Shards(*arguments)
+    with pytest.raises(ValueError, match="timeout -1"):
+        Shards(w, comm, timeout=-1)
+
+
+@on_ranks(2)
+def test_what_fails_on_arrival_ends_all_ranks(comm: ThreadComm) -> None:
+    shards = Shards(Isles(), comm)
+    w = shards.world
+    e = w.entities.create()
+    w.badge.create(e, number=1, label=str(comm.rank))
+    if comm.rank == 1:
+        with pytest.raises(package.DuplicateValueError, match="number"):
+            shards.migrate()
+    else:
+        assert len(shards.migrate([e], [1])) == 0
+    for _ in range(2):
+        with pytest.raises(ShardError, match=r"migrate failed half-way.*DuplicateValueError"):
+            shards.count(1)
+
+
+@on_ranks(2)
 def test_a_lock_is_everyones(comm: ThreadComm) -> None:
     shards = Shards(Isles(), comm)
     es = spawned(shards.world, 2)

@@ -17,6 +17,7 @@ from ..handles import NIL, EntityArray, RowArray
 from ..per_class import NO_SLOTS
 from ..placement import NO_ROWS
 from ..policies.owners import Owned
+from ..reprs import count_text
 from ..spaces.cell_order import Places
 from ..spaces.search import NearSearch
 from ..spaces.spaced import NearGiven, OwnedSpaced, checked_radius, joined_given
@@ -45,6 +46,11 @@ class RowsNear:
         self._manager = manager
         self._start = start
         self._end = end
+
+    def __repr__(self) -> str:
+        manager, rows = self._manager, count_text(self.n, "row")
+        ghosts = self._end - max(self._start, manager.data._n)
+        return f"<{type(manager).__name__}: {rows}, {ghosts} of them ghosts>"
 
     @property
     def n(self) -> int:

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import inf, isnan, nan, prod
-from operator import index
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..errors import shown
 from .parcels import MAGIC as _PARCEL
 from .parcels import ShardError
 
@@ -93,18 +93,26 @@ T = TypeVar("T")
 def transport_of(comm: Any, timeout: float | None) -> Any:
     """Return what exchanges, with `rank`, `size` and `exchange(parts)`: the argument, or one for an
     mpi4py communicator."""
+    if timeout is not None and not timeout > 0:
+        raise ValueError(f"Shards: timeout {timeout}, wanted more than 0")
     if comm is None:
         comm = _mpi().COMM_WORLD
-    return comm if hasattr(comm, "exchange") else MpiTransport(comm, timeout)
+    if hasattr(comm, "exchange"):
+        return comm
+    if not hasattr(comm, "Get_rank"):
+        raise TypeError(f"Shards: wanted a communicator, not {shown(comm)}")
+    return MpiTransport(comm, timeout)
 
 
 class LockStep:
     """All exchanges of one rank."""
 
-    __slots__ = ("_transport", "rank", "size")
+    __slots__ = ("_transport", "broken", "rank", "size")
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
+        self.broken: ShardError | None = None
+        """What every call raises because something failed that can't be undone."""
         self.rank: int = transport.rank
         self.size: int = transport.size
 
@@ -117,6 +125,8 @@ class LockStep:
         """
         failed: Exception | None = None
         try:
+            if self.broken is not None:
+                raise self.broken
             parts = make()
         except Exception as error:
             failed = error
@@ -304,16 +314,6 @@ def extreme(
         return none if not shape else np.full(shape, none)
     best = pick(np.array(found), axis=0)
     return best.item() if not shape else best
-
-
-def whole_number(label: str, given: Any) -> int:
-    """Return an integer from 0 on, or raise TypeError or ValueError."""
-    if isinstance(given, bool):
-        raise TypeError(f"{label}: wanted a number, not {given}")
-    number = index(given)
-    if number < 0:
-        raise ValueError(f"{label}: wanted 0 or more, not {number}")
-    return number
 
 
 def _numbers(values: ArrayLike) -> NDArray[Any]:

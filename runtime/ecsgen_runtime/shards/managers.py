@@ -397,10 +397,8 @@ class VisitedIds(Manager):
 
     def _be_shard(self, shard: int) -> None:
         if shard >= ID_VISITOR:
-            name = type(self).__name__
-            raise ValueError(
-                f"{name}: shard {shard}, but ids have room for {ID_VISITOR}"
-            )
+            most = f"wanted 0 to {ID_VISITOR - 1} where there are ids"
+            raise ValueError(f"{type(self).__name__}: shard {shard}, {most}")
         self.data._be_shard(shard)
 
     def _extras(self) -> dict[str, NDArray[Any]]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..entity_manager import Entities
 from ..errors import CapacityError
-from ..given_arrays import as_entities
+from ..given_arrays import as_entities, whole_number
 from ..handles import (
     INDEX_COUNT,
     INDEX_MASK,
@@ -51,9 +51,9 @@ class ShardLayout(HandleLayout):
         self.SHARD_COUNT: Final = 1 << shard_bits
 
     def checked_shard(self, shard: SupportsIndex) -> int:
-        """Return the number of a shard, or raise ValueError."""
-        number = index(shard)
-        if not 0 <= number < self.SHARD_COUNT:
+        """Return the number of a shard, or raise TypeError or ValueError."""
+        number = whole_number("shard", shard)
+        if number >= self.SHARD_COUNT:
             raise ValueError(f"shard {number}, wanted 0 to {self.SHARD_COUNT - 1}")
         return number
 
@@ -306,8 +306,8 @@ class ShardedEntities(Entities):
         return self._home >> self._LAYOUT.INDEX_BITS
 
     def shard_of(self, e: SupportsIndex) -> int:
-        """The shard where an entity was made, alive or not."""
-        return self._LAYOUT.shard(e)
+        """The shard where an entity was made, alive or not; 0 of what is no handle."""
+        return self._LAYOUT.shard(e) if 0 <= index(e) < 1 << 64 else 0
 
     def shards_of(self, es: ArrayLike) -> NDArray[np.int64]:
         """The shard where each of k entities was made, shape (k,); O(k)."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SnapshotError
-from ..given_arrays import all_different
+from ..given_arrays import all_different, whole_number
 from ..handles import EntityArray, RowArray
 from ..policies.ids import WORN_OUT
 from ..snapshots.atomic import replacing
@@ -29,7 +29,7 @@ from ..snapshots.policies import DIRECT_IDS, POLICIES, SLOT_IDS
 from ..snapshots.saved_entities import Handles, SavedEntities
 from ..snapshots.saving import Loading, Saving
 from .arriving import absorb
-from .lockstep import LockStep, agreed, whole_number
+from .lockstep import LockStep, agreed
 from .managers import IDS
 from .managers import SLOTS as ID_SLOTS
 from .sharded_entities import ID_LAST, ID_SHARD_BITS, ID_VISITOR

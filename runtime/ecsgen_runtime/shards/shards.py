@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..given_arrays import as_entities
+from ..errors import shown
+from ..given_arrays import as_entities, whole_number
 from ..handles import EntityArray, RowArray
 from ..locks import is_broken
 from ..world.base import WorldBase
@@ -29,7 +30,7 @@ from .leaving import (
     packed,
     united,
 )
-from .lockstep import LockStep, agreed, exact_sum, extreme, transport_of, whole_number
+from .lockstep import LockStep, agreed, exact_sum, extreme, transport_of
 from .managers import VisitedIds
 from .parcels import ParcelBase, ShardError
 from .sharded_entities import ShardedEntities
@@ -128,10 +129,10 @@ class ShardedWorld(WorldBase):
 
     def _be_shard(self, shard: int) -> None:
         """Have another number, of a world in which nothing was made yet."""
+        self.entities._be_shard(shard)
         for manager in self._all_managers():
             if isinstance(manager, VisitedIds):
                 manager._be_shard(shard)
-        self.entities._be_shard(shard)
 
 
 WorldT = TypeVar("WorldT", bound=Any)
@@ -169,7 +170,13 @@ class ShardsBase(Generic[WorldT]):
         Raises:
             ShardError: two worlds have the same number, or other schemas, or not all ranks
                 check; later, that a neighbour was missing.
+            TypeError: no world that has shards, or no communicator.
         """
+        if not isinstance(world, ShardedWorld):
+            wanted = "a world that has shards"
+            raise TypeError(
+                f"{type(self).__name__}: wanted {wanted}, not {shown(world)}"
+            )
         transport = transport_of(comm, timeout)
         self.world = world
         self.comm = transport if comm is None or hasattr(comm, "exchange") else comm
@@ -212,6 +219,10 @@ class ShardsBase(Generic[WorldT]):
     def size(self) -> int:
         """How many processes there are."""
         return self._step.size
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return f"<{name}: rank {self.rank} of {self.size}, {self.world!r}>"
 
     def __enter__(self) -> Self:
         return self
@@ -268,7 +279,7 @@ class ShardsBase(Generic[WorldT]):
         borrowed = (es, ranks, *(given for pair in ids.values() for given in pair))
         # what callbacks raise when rows go must wait until everybody has come
         run = self.world.entities.dispatch.run
-        arrived = run(_leave_and_come, self.world, plans, came, borrowed)
+        arrived = run(_leave_and_come, self, plans, came, borrowed)
         return np.concatenate([np.zeros(0, np.uint64), *arrived])
 
     # --- ghosts ---------------------------------------------------------------------------
@@ -428,14 +439,23 @@ class ShardsBase(Generic[WorldT]):
 
 
 def _leave_and_come(
-    world: Any, plans: list[Leaving], came: Iterable[Any], borrowed: tuple[object, ...]
+    shards: ShardsBase[Any],
+    plans: list[Leaving],
+    came: Iterable[Any],
+    borrowed: tuple[object, ...],
 ) -> list[EntityArray]:
     """Let those leave who are to, and those come who have arrived; return these."""
-    if plans:
-        leave(world, united(plans))
-    world._sweep()
-    return [
-        absorb(world, world._PARCEL(part), borrowed)
-        for part in came
-        if memoryview(part).nbytes
-    ]
+    world = shards.world
+    try:
+        if plans:
+            leave(world, united(plans))
+        world._sweep()
+        return [
+            absorb(world, world._PARCEL(part), borrowed)
+            for part in came
+            if memoryview(part).nbytes
+        ]
+    except BaseException as error:
+        text = f"migrate failed half-way, leave the block: {type(error).__name__}"
+        shards._step.broken = ShardError(f"{text}: {error}")
+        raise
