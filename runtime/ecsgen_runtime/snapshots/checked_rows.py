@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
@@ -52,16 +52,20 @@ def check_cells(
     if type_.base not in _RULES or not len(saved.arrays[tensor]):
         return
     rule, array = _RULES[type_.base](type_), saved.arrays[tensor]
+    if type_.base == "bool":
+        array = array.view(np.uint8)
     if type_.base != "enum":
         present = None
     rows: list[int] = []
-    for block in _blocks(array):
-        if rule.are_right(array[block]):
+    each = max(_BYTES * len(array) // array.nbytes, 1)
+    for start in range(0, len(array), each):
+        block = array[start : start + each]
+        if rule.are_right(block):
             continue
-        wrong = _rows_with(rule.wrong(array[block]))
+        wrong = rule.wrong(block).reshape(len(block), -1).any(axis=1)
         if present is not None:
-            wrong &= present[block]
-        rows += (np.flatnonzero(wrong) + block.start).tolist()
+            wrong &= present[start : start + each]
+        rows += (np.flatnonzero(wrong) + start).tolist()
         if len(rows) > 1 + _NAMED:
             break
     if rows:
@@ -70,21 +74,7 @@ def check_cells(
         saved.refuse(why + _also(others) + way_out, tensor, first)
 
 
-def _blocks(array: NDArray[Any]) -> Iterator[slice]:
-    """Yield slices that make up all rows of an array."""
-    count = len(array)
-    each = max(_BYTES * count // array.nbytes, 1)
-    for start in range(0, count, each):
-        yield slice(start, min(start + each, count))
-
-
-def _rows_with(wrong: Mask) -> Mask:
-    found: Mask = np.logical_or.reduce(wrong.reshape(len(wrong), -1), axis=1)
-    return found
-
-
 def _also(rows: list[int]) -> str:
-    """Return what a message says of more rows."""
     if not rows:
         return ""
     which = ", ".join(map(str, rows[:_NAMED]))
@@ -93,31 +83,26 @@ def _also(rows: list[int]) -> str:
     return f", also in {'row' if len(rows) == 1 else 'rows'} {which}"
 
 
-def _first(cells: NDArray[Any], wrong: Mask) -> int:
-    """Return the first wrong element."""
-    return int(cells.reshape(-1)[int(wrong.argmax())])
-
-
 # --- bools, enums and flags -------------------------------------------------------------
 
 
-def _bools(type_: CellType) -> _Rule:
-    def wrong(cells: NDArray[Any]) -> Mask:
-        return np.asarray(cells.view(np.uint8) > 1)
+def _numbers(
+    are_right: Callable[[NDArray[Any]], bool],
+    wrong: Callable[[NDArray[Any]], Mask],
+    why: str,
+) -> _Rule:
+    def why_not(cells: NDArray[Any]) -> str:
+        return f"{cells.reshape(-1)[int(wrong(cells).argmax())]} {why}"
 
-    return _Rule(
-        lambda cells: int(cells.view(np.uint8).max()) <= 1,
-        wrong,
-        lambda cells: f"{_first(cells.view(np.uint8), wrong(cells))} is no bool",
-    )
+    return _Rule(are_right, wrong, why_not)
 
 
-def _members(type_: CellType) -> _Rule:
-    numbers = np.array(sorted({*type_.members.values()}), type_.dtype)
+def _members(dtype: np.dtype[Any], known: Iterable[int], why: str) -> _Rule:
+    numbers = np.array(sorted({*known}), dtype)
     top = len(numbers) - 1
     has_gaps = int(numbers[-1]) != top
-    is_short = type_.dtype.itemsize <= _SHORT
-    is_other = np.ones(1 << 8 * type_.dtype.itemsize if is_short else 0, np.bool_)
+    is_short = dtype.itemsize <= _SHORT
+    is_other = np.ones(1 << 8 * dtype.itemsize if is_short else 0, np.bool_)
     if is_short:
         is_other[numbers] = False
 
@@ -128,31 +113,18 @@ def _members(type_: CellType) -> _Rule:
         return np.asarray(numbers.take(places, mode="clip") != cells)
 
     def are_right(cells: NDArray[Any]) -> bool:
-        if has_gaps:
-            return not wrong(cells).any()
-        return int(cells.max()) <= top
+        return not wrong(cells).any() if has_gaps else int(cells.max()) <= top
 
-    def why(cells: NDArray[Any]) -> str:
-        return f"{_first(cells, wrong(cells))} is no member of {type_.target}"
-
-    return _Rule(are_right, wrong, why)
+    return _numbers(are_right, wrong, why)
 
 
 def _flags(type_: CellType) -> _Rule:
     size = 8 * type_.dtype.itemsize
     others = type_.dtype.type(~type_.mask & ((1 << size) - 1))
-
-    def wrong(cells: NDArray[Any]) -> Mask:
-        return np.asarray((cells & others) != 0)
-
-    def why(cells: NDArray[Any]) -> str:
-        number = _first(cells, wrong(cells))
-        return f"{number} has bits that are no flags of {type_.target}"
-
-    return _Rule(
+    return _numbers(
         lambda cells: not int(np.bitwise_or.reduce(cells, axis=None) & others),
-        wrong,
-        why,
+        lambda cells: np.asarray((cells & others) != 0),
+        f"has bits that are no flags of {type_.target}",
     )
 
 
@@ -205,8 +177,10 @@ def _why_no_text(cells: NDArray[np.uint8]) -> str:
 
 
 _RULES: Final[dict[str, Callable[[CellType], _Rule]]] = {
-    "bool": _bools,
-    "enum": _members,
+    "bool": lambda type_: _members(np.dtype(np.uint8), (0, 1), "is no bool"),
+    "enum": lambda type_: _members(
+        type_.dtype, type_.members.values(), f"is no member of {type_.target}"
+    ),
     "flags": _flags,
     "str": lambda type_: _Rule(_are_texts, _no_texts, _why_no_text),
 }
