@@ -61,15 +61,15 @@ class SavedWorld:
         """
         from .snapshots.saving import save
 
-        save(self, self._schema(), target, codecs, sync, verify)
+        save(self, target, codecs, sync, verify)
 
     def to_bytes(
         self, *, codecs: Mapping[str, Codec] | None = None, verify: bool = True
     ) -> bytes:
         """Return what `save` writes; the same for equal worlds. O(bytes)."""
-        from .snapshots.saving import to_bytes
+        from .snapshots.saving import plan_of
 
-        return to_bytes(self, self._schema(), codecs, verify)
+        return plan_of(self, codecs, verify).to_bytes()
 
     @classmethod
     def load(
@@ -104,7 +104,6 @@ class SavedWorld:
 
         return load(
             cls,
-            cls._schema(),
             source,
             mmap=mmap,
             verify=verify,

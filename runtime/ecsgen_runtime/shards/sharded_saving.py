@@ -45,14 +45,12 @@ IDLE: Final = "entities.idle"
 class ShardedLoading(Loading):
     """Takes what a snapshot says into a new world, visitors included."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._extras = (*self._extras, IDS, ID_SLOTS)
+    EXTRAS: ClassVar[Sequence[str]] = (*Loading.EXTRAS, IDS, ID_SLOTS)
 
     def _load_entities(self, entities: Any) -> None:
         super()._load_entities(entities)
-        arrays = self._saved.arrays
-        entities._begin(self._saved.state["entities"]["shard"])
+        arrays = self.saved.arrays
+        entities._begin(self.saved.state["entities"]["shard"])
         slots = arrays[SLOTS].astype(np.intp)
         entities._welcome(arrays[VISITORS], slots, arrays[IDLE].astype(np.intp))
 
