@@ -277,9 +277,7 @@ def _is_text(types: Any, type: Any) -> bool:
     )
 
 
-# --- Tables that creations are given: anything with an Arrow stream, or a mapping of
-# columns.
-
+# --- Tables that creations are given: Arrow streams, or mappings of columns -----------
 
 _IGNORED: Final = "entity"
 _OF_PANDAS: Final = "__index_level_"

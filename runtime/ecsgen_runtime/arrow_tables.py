@@ -158,8 +158,7 @@ def element_kind(
     return PlainKind(pa.from_numpy_dtype(dtype))
 
 
-# --- The columns that an Arrow table of a component has, worked out once for each
-# class.
+# --- The columns that a component's table has, worked out once for each class ---------
 
 
 class TablePart(NamedTuple):

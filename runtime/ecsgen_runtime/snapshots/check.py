@@ -90,8 +90,7 @@ def _check_map(
         rows.refuse_first(is_left, "no row has an owner of this index", "_map")
 
 
-# --- Components in chunks, in a snapshot: each owner lives, and has one row in all
-# tables.
+# --- Components in chunks: each owner lives, and has one row in all tables ------------
 
 
 def check_chunked(saved: Saved, known: SavedEntities) -> None:
@@ -104,8 +103,7 @@ def check_chunked(saved: Saved, known: SavedEntities) -> None:
         saved.refuse(f"entity {int(owners[row]):#x} is there twice", tensor, row)
 
 
-# --- Members of groups in a snapshot, which are in step, and generators of random
-# numbers.
+# --- Members of groups, which are in step, and generators of random numbers -----------
 
 _FEW: Final = 16
 """Where fewer than one index in 16 is concerned, none of the others is touched."""

@@ -83,8 +83,7 @@ def _is_integer(type_: CellType, given: int) -> bool:
     return int(limits.min) <= given <= int(limits.max)
 
 
-# --- The `schema` of a snapshot that other code wrote: whether it is one that ecsgen
-# makes.
+# --- The `schema`, which other code may have written: whether it is one of ecsgen's ---
 
 _CLASS: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,63}")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
@@ -498,8 +497,7 @@ def field_tensors(
         yield f"{component['module']}.{beside}{column.name}", column
 
 
-# --- The numbers of a snapshot's `state`: all there, integers, and within what they
-# count.
+# --- The numbers of the `state`: all there, integers, and within what they count ------
 
 _MOST: Final = (1 << 63) - 1
 _ALL: Final = (1 << 64) - 1

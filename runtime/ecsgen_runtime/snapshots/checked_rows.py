@@ -201,8 +201,7 @@ def check_lengths(saved: Saved, tensor: str) -> None:
         saved.refuse(f"they do not make up {size} bytes", tensor + LENGTHS)
 
 
-# --- The rows of one component in a snapshot, as checks see them; and how cells are
-# looked through.
+# --- The rows of one component, as checks see them; how cells are looked through ------
 
 _CELLS: Final = 16_384
 """Looked at together: what is worked out of them stays in the cache."""
@@ -254,8 +253,7 @@ def refuse_wrong(saved: Saved, tensor: str, wrong: Wrong, why: str) -> None:
         saved.refuse_first(wrong(block), why, tensor, block.start)
 
 
-# --- Chains in a snapshot: an entity's instances, a parent's children, all rows by
-# age.
+# --- Chains: an entity's instances, a parent's children, all rows by age --------------
 #
 # A chain is circular backwards: its first row's `previous` cell holds its last row,
 # whose `next` is NIL. No check steps along chains, for one may have all rows.
@@ -384,8 +382,7 @@ def check_tree(rows: CheckedRows) -> None:
     check_circles(rows, "parent")
 
 
-# --- Columns in a snapshot that say where others point from: slots of ids, who is
-# free, cold rows.
+# --- Columns that say where others point from: slots of ids, who is free, cold rows ---
 
 
 def check_slots(rows: CheckedRows) -> None:

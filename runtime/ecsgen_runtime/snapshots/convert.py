@@ -208,8 +208,7 @@ def _refuse(cells: NDArray[Any], element: int, name: str, change: Change) -> NoR
     raise BadRowError(element // prod(cells.shape[1:]), why)
 
 
-# --- Text and bytes of one size as those of another; a cell is a row of bytes, padded
-# with zeros.
+# --- Text and bytes in other sizes; a cell is a row of bytes, padded with zeros -------
 
 Bytes = NDArray[np.uint8]
 
@@ -250,8 +249,7 @@ def _refuse_text(cells: Bytes, row: int, old: CellType, why: str) -> None:
     raise BadRowError(row, f"{shown} {why}")
 
 
-# --- Values of one field type as another: one table, for loading and for `ecsgen
-# breaking`.
+# --- All rules in one table, for loading and for `ecsgen breaking` --------------------
 #
 # A rule converts whole arrays, exactly or not at all, and says beforehand what may
 # happen: nothing (""), that a value does not fit ("E902"), or that there is no rule

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import SnapshotError, shown
 
-# --- What a snapshot says, once it is read and before a world is made of it: documents
-# and arrays.
+# --- What a snapshot says, once it is read: documents and arrays ----------------------
 
 Document: TypeAlias = dict[str, Any]
 """A JSON object."""
@@ -158,8 +157,7 @@ def _repeated(pairs: list[tuple[str, Any]]) -> str:
     return name
 
 
-# --- What is no number, text or handle: columns of objects, and attributes of a user's
-# world.
+# --- What is no number, text or handle: objects, and attributes of a user's world -----
 #
 # Objects go through a codec, a pair of functions `(to_bytes, from_bytes)`. Attributes
 # that are JSON need none. Nothing is ever unpickled.

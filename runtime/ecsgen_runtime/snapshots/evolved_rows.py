@@ -183,8 +183,7 @@ def _check_single(old: OldComponent, doc: Document, order: RowArray | None) -> N
         old.refuse_rows(why, ".entity", row)
 
 
-# --- Links between rows and bounds among them, in new columns: ranks survive any
-# order, so chains are cut and made again.
+# --- Links between rows: ranks survive any order, so chains are cut and made again ----
 
 Links = NDArray[np.uint32]
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from .evolved_fields import EvolvedField, NewIds
 
 
-# --- Field types as a schema document spells them, and what a cell of each is in an
-# array.
+# --- Field types as schema documents spell them, and what cells of each are in arrays -
 
 INTEGERS: Final = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 FLOATS: Final = ("f32", "f64")
@@ -168,10 +167,7 @@ def differing(cells: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
     return found
 
 
-# --- What a policy says of itself to files: what of it is saved, what must be true of
-# that, and what.
-#
-# becomes of it in another schema.
+# --- What of a policy is saved, must be true of that, and becomes of it elsewhere -----
 #
 # Data where data can say it. Functions get what they need handed in.
 

@@ -164,8 +164,7 @@ class OldComponent:
         return whole
 
 
-# --- What each name of an old snapshot is called now; all names that nobody knows are
-# refused at once.
+# --- What each old name is called now; all that nobody knows are refused at once ------
 #
 # Nothing is lost, and so nothing refused, where a component has no rows, a field no
 # cell but its default, or no cell is the member that is gone.

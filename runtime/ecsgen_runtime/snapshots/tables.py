@@ -117,8 +117,7 @@ def given_field(text: str, key: str) -> Document:
     }
 
 
-# --- Components that the user's `migrate` adds to a snapshot: rows, and nothing that
-# policies keep.
+# --- Components that the user's `migrate` adds: rows, and nothing that policies keep --
 
 
 def free_module(saved: Saved, component: str) -> str:
@@ -176,8 +175,7 @@ def new_component(
     return OldComponent(whole, component, doc, is_new=False)
 
 
-# --- What a user's `migrate(old)` sees of a snapshot: tables of arrays, by the names
-# of then.
+# --- What a user's `migrate(old)` sees: tables of arrays, by the names of then --------
 #
 # It may change them before they are matched with the schemas of now. What it leaves
 # alone is not even looked at.
