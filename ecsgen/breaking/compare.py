@@ -106,7 +106,6 @@ def _compare_members(it: Comparison, old_name: str, name: str) -> None:
 
 
 def _compare_fields(it: Comparison, old_name: str, name: str) -> None:
-    """Report what happens to the fields of a component that is still there."""
     old = it.old.saved["components"][old_name]["fields"]
     new = it.new.saved["components"][name]["fields"]
     former = it.new.history.fields_of(name)
@@ -177,7 +176,6 @@ def _compare_field_policies(
 
 
 def _compare_components(it: Comparison) -> None:
-    """Report what happens to components, and to what is in them."""
     old, new = it.old.saved["components"], it.new.saved["components"]
     former = it.new.history.components
     for name, was in old.items():
@@ -211,7 +209,6 @@ OFF: Final = {key.name: key.off_text for key in keys("component")}
 
 
 def _compare_policies(it: Comparison, name: str, old: Document, new: Document) -> None:
-    """Report what a component's policies do to saved rows, and to code."""
     losses = [loss for policy in every() for loss in policy.losses if loss.happens(old, new)]
     for loss in [loss for loss in losses if loss.is_all] or losses:
         _report(it, loss.code, name, loss.key, loss.why, old, new)
@@ -285,7 +282,6 @@ def _spelt(key: str, component: Document) -> str:
 
 
 def _compare_world_calls(it: Comparison) -> None:
-    """Report what happens to what the world has for code."""
     groups = it.old.saved["groups"], it.new.saved["groups"]
     _compare_lists(it, "groups", "the group", *groups, "E953")
     old, new = it.old.project, it.new.project
@@ -314,7 +310,6 @@ def _compare_world_calls(it: Comparison) -> None:
 def _compare_tables(
     it: Comparison, old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]
 ) -> None:
-    """Report what happens to tables and their columns."""
     for name, columns in old.items():
         mark = it.places.world(f"records.{name}", "records")
         if name not in new:
@@ -329,7 +324,6 @@ def _compare_tables(
 
 
 def _compare_component_calls(it: Comparison, name: str, old: Component, new: Component) -> None:
-    """Report what happens to a component's kernels and reductions."""
     marks = {one.name: it.places.method(name, one.name, "kernels") for one in old.kernels}
     kernels = _kernels_of(old.kernels), _kernels_of(new.kernels)
     _compare_methods(it, f"the kernel {{}} of {quote(name)}", *kernels, marks)
@@ -458,12 +452,10 @@ def _former_place(it: Comparison, space: Space, name: str) -> Mark:
 
 
 def _kernels_of(kernels: Iterable[Kernel]) -> dict[str, Arguments]:
-    """Return the arguments of each kernel."""
     return {kernel.name: tuple(_arguments(kernel).items()) for kernel in kernels}
 
 
 def _schedules_of(project: Project) -> dict[str, Arguments]:
-    """Return those of each schedule."""
     found = {}
     for name, entries in project.world.schedules:
         pairs = arguments_of(called(entries, project.by_name, project.world))
@@ -473,7 +465,6 @@ def _schedules_of(project: Project) -> dict[str, Arguments]:
 
 
 def _arguments(kernel: Kernel) -> dict[str, str]:
-    """Return the type of each argument."""
     return {
         name: f"{text} of each row" if name in kernel.each else text
         for name, text, _ in kernel.args
@@ -481,7 +472,6 @@ def _arguments(kernel: Kernel) -> dict[str, str]:
 
 
 def _tables_of(project: Project) -> dict[str, dict[str, str]]:
-    """Return the types of the columns of each table."""
     return {
         table.name: {column.name: column.scalar for column in table.columns}
         | {field.name: field.type.text for field in table.fields}
@@ -501,7 +491,6 @@ def _bundles_of(project: Project) -> dict[str, tuple[str, ...]]:
 
 
 def _returned(reduction: Reduction) -> str:
-    """Return what a reduction returns."""
     if reduction.how == "count":
         return "int"
     is_float = reduction.how in FLOATING or reduction.program.value.type.is_float

@@ -235,7 +235,6 @@ def _found(what: str, table: Mapping[str, Any], name: str) -> Any:
 
 
 def _query_conditions(query: Any, subjects: Mapping[str, Subject]) -> Conditions:
-    """Return what a query asks for."""
     if hasattr(query, "_ALL"):
         by_row = {s.row: s.name for s in subjects.values() if isinstance(s, Chunked)}
         parts = (query._ALL, query._ANY, query._NONE, query._OPTIONAL)
@@ -247,7 +246,6 @@ def _query_conditions(query: Any, subjects: Mapping[str, Subject]) -> Conditions
 
 
 def _group_members(group: Any, subjects: Mapping[str, Subject]) -> dict[str, Subject]:
-    """Return the components of a group."""
     names = {id(s.manager): s for s in subjects.values() if isinstance(s, Managed)}
     found = [names[id(member)] for member in group._members.values()]
     return {subject.name: subject for subject in found}

@@ -71,7 +71,6 @@ def _first_child(subject: Managed, parent: int, given: int | None) -> tuple[int,
 
 
 def _counted(parents: NDArray[np.uint32]) -> NDArray[np.intp]:
-    """Return how many children each row has."""
     inner = parents[parents < len(parents)].astype(np.intp)
     return np.bincount(inner, minlength=len(parents))
 

@@ -68,7 +68,6 @@ def _characters(pa: Any, array: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
 
 
 def _blame(array: Any, field: Field, place: int, start: int) -> None:
-    """Raise the error of a value that does not fit."""
     try:
         field.cell(array[place].as_py())
     except (TypeError, ValueError) as error:
@@ -141,8 +140,6 @@ def _chunks(pa: Any, values: Any) -> list[Any]:
 
 
 class _Reader:
-    """Reads the arrays of one column."""
-
     def __init__(self, pa: Any, name: str, field: Field | None) -> None:
         self._pa = pa
         self._name = name
@@ -197,7 +194,6 @@ class _Reader:
         return found
 
     def _decoded(self, array: Any) -> Any:
-        """Return the values of a dictionary's array one by one."""
         words = array.dictionary
         if self._pa.types.is_string_view(words.type):
             words = words.cast(self._pa.large_string())  # what `take` knows
@@ -233,7 +229,6 @@ class _Reader:
         return int(wanted)
 
     def _from_struct(self, array: Any, start: int, each: int) -> NDArray[Any]:
-        """Return the fields of structs side by side."""
         parts = array.flatten()
         parts = [parts[place] for place in _places([part.name for part in array.type])]
         columns = [self.read(part, start, each) for part in parts]
@@ -322,7 +317,6 @@ def table_columns(
 
 
 def _columns_of(component: str, table: object, count: int) -> dict[str, Any]:
-    """Return the columns by name."""
     if isinstance(table, Mapping):
         return {name: column for name, column in table.items() if name != _IGNORED}
     if not has_stream(table):
@@ -367,13 +361,11 @@ def _prepared(field: Converter, column: Any) -> Any:
 
 
 def _joined(field: Any, parts: Iterable[Any], count: int) -> NDArray[Any]:
-    """Return the columns of a field's elements as one."""
     cells = [_element_cells(field, part, count) for part in parts]
     return np.stack(cells, axis=1).reshape(count, *field.shape)
 
 
 def _element_cells(field: Any, part: Any, count: int) -> NDArray[Any]:
-    """Return the values of one element in each row."""
     if is_array_like(type(part)):
         cells = field._converted(gathered(part, 1, field.name, field))
     else:

@@ -239,7 +239,6 @@ def field_parts(kind: Any, flat: bool) -> tuple[TablePart, ...]:
 
 
 def _parts_of(source: str, type: str, field: FieldInfo, flat: bool) -> list[TablePart]:
-    """Return what a field, or an element of a split one, becomes."""
     kind = kind_of(field)
     is_whole = source == field.name
     if not (is_whole and flat and field.shape):

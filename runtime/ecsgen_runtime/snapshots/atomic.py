@@ -67,7 +67,6 @@ def replacing(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[Fi
 
 
 def _mode_of(path: str) -> int | None:
-    """Return the mode of a file, or None if there is none."""
     try:
         status = os.stat(path)
     except FileNotFoundError:

@@ -205,7 +205,6 @@ def check_content(saved: Saved, saving: Saving) -> None:
 
 
 def _check_rows(rows: CheckedRows, known: SavedEntities, saving: Saving) -> None:
-    """Check what each of a component's policies has of its own."""
     if rows.component["owner"] == "entity":
         check_owned(rows, known)
         check_generator(rows)

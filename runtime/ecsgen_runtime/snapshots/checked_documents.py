@@ -272,7 +272,6 @@ def _check_field(
 def _checked_type(
     check: _Check, where: str, text: Any, enums: Mapping[str, Document]
 ) -> CellType:
-    """Return a field type, which is one that a schema may have."""
     type_ = None
     if type(text) is str and _TYPE.fullmatch(text):
         with suppress(ValueError):
@@ -394,7 +393,6 @@ def check_room(saved: Saved, saving: Saving, nbytes: int) -> None:
 
 
 def _row_bytes(saved: Saved, saving: Saving, component: Document) -> int:
-    """Return the bytes per row of a manager's buffer."""
     return sum(
         prod(tensor.shape[1:]) * np.dtype(tensor.dtype).itemsize
         for name, tensor in _of_manager(saved, saving, component)

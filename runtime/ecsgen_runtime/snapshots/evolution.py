@@ -89,8 +89,6 @@ def migrate_saved(
 
 
 class _Migration:
-    """One snapshot on its way."""
-
     def __init__(self, names: Names, saving: Saving) -> None:
         self._names = names
         self._saving = saving

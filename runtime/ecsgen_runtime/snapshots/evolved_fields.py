@@ -262,7 +262,6 @@ def filled(count: int, default: NDArray[Any]) -> NDArray[Any]:
 
 
 def _renamed(old: OldComponent, former: str, target: str) -> Columns:
-    """Return the tensors of a field under another name."""
     kind = old.type_of(former)
     suffixes = ["", LENGTHS] if kind.base == "object" else [""]
     if old.fields[former]["split"]:

@@ -297,7 +297,6 @@ def plan_groups(
 
 
 def _same_group(names: Names, members: list[str]) -> str | None:
-    """Return the name that a group of the same members had."""
     wanted = {names.components[m].name for m in members if m in names.components}
     groups: Document = names.saved.schema["groups"]
     for name, old in groups.items():

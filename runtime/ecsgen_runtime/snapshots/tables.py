@@ -418,7 +418,6 @@ class Snapshot:
         return table
 
     def _result(self) -> Saved:
-        """Return the snapshot with all that was changed."""
         components = dict(self._saved.schema["components"])
         arrays = dict(self._saved.arrays)
         for name, table in self._tables.items():

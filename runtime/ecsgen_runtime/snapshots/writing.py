@@ -150,7 +150,6 @@ class Plan:
         self._pad(start + part.size)
 
     def _place(self, name: str, array: NDArray[Any]) -> None:
-        """Let an array lie behind what there is."""
         shape = array.shape
         if array.dtype.kind == "S":
             shape = (*shape, array.dtype.itemsize)
@@ -166,7 +165,6 @@ class Plan:
         self._end += flat.nbytes
 
     def _pad(self, place: int) -> None:
-        """Let zeros lie before a place."""
         count = place - self._end
         if count:
             name = f"{PAD}{self._n_pads}"
@@ -184,7 +182,6 @@ class Plan:
         return {name: hex_digits(zlib.crc32(self._bytes[name])) for name in self._blank}
 
     def _blocks(self, name: str) -> Iterator[bytes | memoryview]:
-        """Return the bytes of a tensor, piece by piece."""
         entry = self._entries[name]
         size = entry.end - entry.start
         for start in range(0, size, _BLOCK):

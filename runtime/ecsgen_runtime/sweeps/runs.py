@@ -123,7 +123,6 @@ def _combinations(parameters: Parameters) -> Iterator[dict[str, Any]]:
 
 
 def _as_json(given: Mapping[str, object]) -> tuple[str, dict[str, Column | None]]:
-    """Return the text of parameters, and the cells that they fill."""
     plain, cells = {}, {}
     for name, value in given.items():
         if not isinstance(name, str):
@@ -285,7 +284,6 @@ def _line(run: Run, outcome: Outcome) -> str:
 
 
 def _result(entry: Mapping[str, Any]) -> Result:
-    """Return what a line says of a run that ended."""
     cells, types = entry["result"], entry["types"]
     is_scalars = not any(isinstance(one, list) for one in cells.values())
     columns = {

@@ -159,7 +159,6 @@ def sweep(
 def _table(
     names: Iterable[str], runs: Sequence[Run], results: Mapping[RunKey, Result]
 ) -> dict[str, Column]:
-    """Return the columns of all runs that ended, in their order."""
     ended = [results[run.key] for run in runs if run.key in results]
     # those that failed have no lines, but a say in the types of parameters
     counts = [results[run.key].lines if run.key in results else 0 for run in runs]
