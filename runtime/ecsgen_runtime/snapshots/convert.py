@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import product
 from math import prod
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
@@ -336,8 +337,7 @@ def converted(
     _check_dropped(cells, change, old_default, kept)
     place = (slice(None), *kept)
     part = RULES[old.base, new.base].convert(cells[place], change, new_default[kept])
-    whole = np.empty((len(cells), *new.shape), new.dtype)
-    whole[:] = new_default
+    whole = np.full((len(cells), *new.shape), new_default, new.dtype)
     whole[place] = part
     return whole
 
@@ -374,34 +374,28 @@ def _member_verdict(change: Change) -> str:
     return "" if has_all else MAY_NOT_FIT
 
 
-def _rules() -> dict[tuple[str, str], Rule]:
-    def number_verdict(change: Change) -> str:
-        return "" if always_fits(change.old.base, change.new.base) else MAY_NOT_FIT
-
-    def handle_verdict(change: Change) -> str:
-        return "" if change.old.target == change.new.target else NO_RULE
-
-    def same(
-        cells: NDArray[Any], change: Change, default: NDArray[Any]
-    ) -> NDArray[Any]:
-        return cells
-
-    plain = ("bool", *NUMBERS)
-    number = Rule(number_verdict, as_number)
-    found = {(old, new): number for old in plain for new in plain}
-    text = Rule(_text_verdict, as_text)
-    found |= {(old, new): text for old in TEXTS for new in TEXTS}
-    some_fit = Rule(lambda change: MAY_NOT_FIT, as_number)
-    some_are = Rule(lambda change: MAY_NOT_FIT, number_as_member)
-    for base in ("enum", "flags"):
-        found |= {(base, new): some_fit for new in NUMBERS}
-        found |= {(old, base): some_are for old in NUMBERS}
-    found["enum", "enum"] = Rule(_member_verdict, as_member)
-    found["flags", "flags"] = Rule(_member_verdict, as_flags)
-    found |= {(base, base): Rule(handle_verdict, same) for base in HANDLES}
-    found["object", "object"] = Rule(lambda change: "", same)
-    return found
+def _number_verdict(change: Change) -> str:
+    return "" if always_fits(change.old.base, change.new.base) else MAY_NOT_FIT
 
 
-RULES: Final = _rules()
+_NUMBER: Final = Rule(_number_verdict, as_number)
+_TEXT: Final = Rule(_text_verdict, as_text)
+_FROM_ENUM: Final = Rule(lambda change: MAY_NOT_FIT, as_number)
+_TO_ENUM: Final = Rule(lambda change: MAY_NOT_FIT, number_as_member)
+_SAME: Final = Rule(
+    lambda change: "" if change.old.target == change.new.target else NO_RULE,
+    lambda cells, change, default: cells,
+)
+_PLAIN: Final = ("bool", *NUMBERS)
+_ENUMS: Final = ("enum", "flags")
+
+RULES: Final[Mapping[tuple[str, str], Rule]] = {
+    **dict.fromkeys(product(_PLAIN, _PLAIN), _NUMBER),
+    **dict.fromkeys(product(TEXTS, TEXTS), _TEXT),
+    **dict.fromkeys(product(_ENUMS, NUMBERS), _FROM_ENUM),
+    **dict.fromkeys(product(NUMBERS, _ENUMS), _TO_ENUM),
+    ("enum", "enum"): Rule(_member_verdict, as_member),
+    ("flags", "flags"): Rule(_member_verdict, as_flags),
+    **dict.fromkeys(((base, base) for base in (*HANDLES, "object")), _SAME),
+}
 """By old and new base; types with no rule are not in it."""
