@@ -319,9 +319,7 @@ def one_batch(table: ArrowTable, copy: bool, flat: bool) -> Any:
         return batches[0]
     pa = pyarrow()
     if not batches:
-        schema = table._arrow_schema(flat)
-        none = [pa.array([], field.type) for field in schema]
-        return pa.RecordBatch.from_arrays(none, schema=schema)
+        return pa.RecordBatch.from_pylist([], schema=table._arrow_schema(flat))
     return pa.concat_batches(batches)
 
 
@@ -455,8 +453,7 @@ def _cold_cells(
     places = np.full(len(as_array(found.rows)), NIL, np.uint32)
     present = slice(None) if absent is None else ~absent
     places[present] = data._cold_row_column[as_array(found.rows)[present]]
-    cells = np.empty((len(places), *column.shape[1:]), column.dtype)
-    cells[...] = default
+    cells = np.full((len(places), *column.shape[1:]), default, column.dtype)
     held = places != NIL
     cells[held] = column[places[held]]
     return cells

@@ -27,17 +27,13 @@ if TYPE_CHECKING:
 _ODD: Final = ("NaN", "Infinity", "-Infinity")
 
 
-def is_default(type_: CellType, given: Any) -> bool:
-    """Return whether a document's default is a cell of a type: nested lists of its shape."""
-    return _fills(type_, type_.shape, given)
-
-
-def _fills(type_: CellType, shape: tuple[int, ...], given: Any) -> bool:
+def is_default(type_: CellType, shape: tuple[int, ...], given: Any) -> bool:
+    """Return whether a document's default is a cell of a type: nested lists of a shape."""
     if not shape:
         return _is_element(type_, given)
     if type(given) is not list or len(given) != shape[0]:
         return False
-    return all(_fills(type_, shape[1:], part) for part in given)
+    return all(is_default(type_, shape[1:], part) for part in given)
 
 
 def _is_element(type_: CellType, given: Any) -> bool:
@@ -264,7 +260,7 @@ def _check_field(
                 check.refuse(f"{where}.{facts.key}", why)
     if field["split"] and not type_.shape:
         check.refuse(f"{where}.split", "only of a shape")
-    if not is_default(type_, field["default"]):
+    if not is_default(type_, type_.shape, field["default"]):
         what = f"{shown(field['default'])} is no value of {type_.text}"
         check.refuse(f"{where}.default", what)
 

@@ -112,7 +112,12 @@ class _Migration:
             said = {"version": before["version"], "tables": tables}
             self._state["archetypes"] = said
             self._arrays["archetypes.entity"] = handles.rewritten(owners)
-        new_ids = self._structures(plans)
+        new_ids = {}
+        for name, doc in self._docs.items():
+            if doc["in"] == "managers":
+                found = self._structure(names.old(name), doc, plans[name])
+                if found is not None:
+                    new_ids[name] = found
         for name in self._docs:
             self._fields(name, plans[name], new_ids)
         self._state["groups"] = groups
@@ -126,20 +131,10 @@ class _Migration:
         }
         return Saved(names.saved.name, names.schema, self._state, self._arrays)
 
-    def _structures(self, plans: dict[str, RowPlan]) -> dict[str, NewIds]:
-        """Take owners, links and ids of all managers; return what old ids are now."""
-        found = {}
-        for name, doc in self._docs.items():
-            if doc["in"] == "managers":
-                new_ids = self._structure(self._names.old(name), doc, plans[name])
-                if new_ids is not None:
-                    found[name] = new_ids
-        return found
-
     def _structure(
         self, old: OldComponent, doc: Document, plan: RowPlan
     ) -> NewIds | None:
-        """Take what policies have of the rows; return what old ids are now, if they are others."""
+        """Take owners, links and ids of a manager; return what old ids are now, if others."""
         owners, columns = old.owners, {}
         if doc["owner"] == "entity":
             owners = self._handles.rewritten(plan.moved(owners))

@@ -256,9 +256,7 @@ def as_handles(cells: NDArray[Any]) -> NDArray[np.uint64]:
 
 def filled(count: int, default: NDArray[Any]) -> NDArray[Any]:
     """Return so many cells that all are the default."""
-    cells = np.empty((count, *default.shape), default.dtype)
-    cells[:] = default
-    return cells
+    return np.full((count, *default.shape), default, default.dtype)
 
 
 def _renamed(old: OldComponent, former: str, target: str) -> Columns:

@@ -158,8 +158,7 @@ class OldComponent:
         if not self.is_cold_apart(field):
             return self.stored(field)
         default = self.default_of(field)
-        whole = np.empty((self.n, *default.shape), default.dtype)
-        whole[:] = default
+        whole = np.full((self.n, *default.shape), default, default.dtype)
         whole[self.column("cold.row")] = self.stored(field)
         return whole
 

@@ -146,8 +146,10 @@ class Handles:
 
     def __init__(self, entities: SavedEntities, schema: Document) -> None:
         self.entities = entities
-        self.old = _bits(entities.saved.schema)
-        self.new = _bits(schema)
+        self.old, self.new = (
+            Bits(one["entity"]["index_bits"], one["entity"]["generation_bits"])
+            for one in (entities.saved.schema, schema)
+        )
         self._mask = np.uint64((1 << self.old.of_index) - 1)
         self.stay = self.old == self.new
         """Whether every handle is what it was."""
@@ -216,8 +218,3 @@ class Handles:
         rewritten = np.where(worn_out, index, self.rewritten(handles))
         cells = np.where(is_live, rewritten, rewritten ^ np.uint64(1))
         return cells[kept], worn_out
-
-
-def _bits(schema: Document) -> Bits:
-    entity = schema["entity"]
-    return Bits(entity["index_bits"], entity["generation_bits"])

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
-from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -104,8 +103,7 @@ def given_field(text: str, key: str) -> Document:
         kind.base, 0
     )
     if kind.shape:
-        flat = np.array([default] * prod(kind.shape))
-        default = flat.reshape(kind.shape).tolist()
+        default = np.full(kind.shape, default).tolist()
     return {
         "type": text,
         "default": default,
