@@ -3,8 +3,9 @@ them, what code calls by name, and former names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from ecsgen_runtime.snapshots.convert import MAY_NOT_FIT, NO_RULE, change_of, verdict
 from ecsgen_runtime.snapshots.facts import cell_type
@@ -24,8 +25,10 @@ from ecsgen.model.saved import Document
 from ecsgen.model.schedules import arguments_of, asks_for_time, called
 from ecsgen.policies import every, keys
 
-Arguments: TypeAlias = tuple[tuple[str, str], ...]
-"""Name and type of each argument of a kernel or a schedule, in order."""
+_TYPE: Final = re.compile(r"\b\w+\b(?!:)")
+"""A word that is no name of an argument."""
+_TAKES: Final = "takes ({}), and took ({})"
+_RETURNS: Final = "returns {}, and returned {}"
 _KINDS: Final = {"split": ("one column", "a column for each element"), "cold": ("hot", "cold")}
 """What a field is without and with a key."""
 
@@ -290,12 +293,13 @@ def _compare_world_calls(it: Comparison) -> None:
     if old.world.name not in (new.world.name, "World"):
         it.report.renamed(f"the world {quote(old.world.name)}", new.world.name, it.places.world())
     kernels = _kernels_of(old.world.kernels), _kernels_of(new.world.kernels)
-    for what, key, was, is_ in (
-        ("the kernel {} of the world", "kernels", *kernels),
-        ("the schedule {}", "schedule", _schedules_of(old), _schedules_of(new)),
+    schedules = _schedules_of(old), _schedules_of(new)
+    for what, key, texts in (
+        ("the kernel {} of the world", "kernels", kernels),
+        ("the schedule {}", "schedule", schedules),
     ):
-        marks = {name: it.places.world(f"{key}.{name}", key) for name in was}
-        _compare_methods(it, what, was, is_, marks)
+        marks = {name: it.places.world(f"{key}.{name}", key) for name in texts[0]}
+        _compare_texts(it, what, _TAKES, *texts, marks)
     _compare_tables(it, _tables_of(old), _tables_of(new))
     has_time = asks_for_time(new.world) or new.world.records
     if asks_for_time(old.world) and not has_time:
@@ -315,53 +319,37 @@ def _compare_tables(
         if name not in new:
             it.report.gone(f"the table {quote(name)}", mark)
             continue
-        for column, was in columns.items():
-            what, is_ = f"the column {quote(column)} of {quote(name)}", new[name].get(column)
-            if is_ is None:
-                it.report.gone(what, mark)
-            elif is_ != _renamed(it, was):
-                it.report.changed(f"{what} is {quote(is_)}, and was {quote(was)}", mark)
+        what = f"the column {{}} of {quote(name)}"
+        _compare_texts(
+            it, what, "is '{}', and was '{}'", columns, new[name], dict.fromkeys(columns, mark)
+        )
 
 
 def _compare_component_calls(it: Comparison, name: str, old: Component, new: Component) -> None:
-    marks = {one.name: it.places.method(name, one.name, "kernels") for one in old.kernels}
-    kernels = _kernels_of(old.kernels), _kernels_of(new.kernels)
-    _compare_methods(it, f"the kernel {{}} of {quote(name)}", *kernels, marks)
-    present = {reduction.name: _returned(reduction) for reduction in new.reductions}
-    for reduction in old.reductions:
-        mark = it.places.method(name, reduction.name, "reductions")
-        what, was = f"the reduction {quote(reduction.name)} of {quote(name)}", _returned(reduction)
-        if reduction.name not in present:
-            it.report.gone(what, mark)
-        elif (now := present[reduction.name]) != was:
-            it.report.changed(f"{what} returns {now}, and returned {was}", mark)
+    for what, said, key, was, is_ in (
+        ("kernel", _TAKES, "kernels", _kernels_of(old.kernels), _kernels_of(new.kernels)),
+        ("reduction", _RETURNS, "reductions", _returned(old.reductions), _returned(new.reductions)),
+    ):
+        marks = {one: it.places.method(name, one, key) for one in was}
+        _compare_texts(it, f"the {what} {{}} of {quote(name)}", said, was, is_, marks)
 
 
-def _compare_methods(
+def _compare_texts(
     it: Comparison,
-    called: str,
-    old: Mapping[str, Arguments],
-    new: Mapping[str, Arguments],
+    what: str,
+    said: str,
+    old: Mapping[str, str],
+    new: Mapping[str, str],
     marks: Mapping[str, Mark],
 ) -> None:
-    """Report what happens to methods; `called`: what they are, `marks`: where they stand, or where
-    they could."""
-    for name, arguments in old.items():
-        what = called.format(quote(name))
-        if name not in new:
-            it.report.gone(what, marks[name])
-        elif new[name] != tuple((one, _renamed(it, text)) for one, text in arguments):
-            text = f"{what} takes ({_shown(new[name])}), and took ({_shown(arguments)})"
-            it.report.changed(text, marks[name])
-
-
-def _renamed(it: Comparison, type_: str) -> str:
-    name, bracket, shape = type_.partition("[")
-    return it.enums.get(name, name) + bracket + shape
-
-
-def _shown(arguments: Arguments) -> str:
-    return ", ".join(f"{name}: {text}" for name, text in arguments)
+    """Report of named things what is gone, or has other types; `said`: how a message tells them,
+    `marks`: where they stand, or where they could."""
+    for name, was in old.items():
+        called, is_ = what.format(quote(name)), new.get(name)
+        if is_ is None:
+            it.report.gone(called, marks[name])
+        elif is_ != _TYPE.sub(lambda found: it.enums.get(found[0], found[0]), was):
+            it.report.changed(f"{called} {said.format(is_, was)}", marks[name])
 
 
 def _compare_lists(
@@ -451,22 +439,22 @@ def _former_place(it: Comparison, space: Space, name: str) -> Mark:
 # --- What a project has for code besides what files say -------------------------------------------
 
 
-def _kernels_of(kernels: Iterable[Kernel]) -> dict[str, Arguments]:
-    return {kernel.name: tuple(_arguments(kernel).items()) for kernel in kernels}
+def _kernels_of(kernels: Iterable[Kernel]) -> dict[str, str]:
+    """Return the arguments of each kernel, in order."""
+    return {kernel.name: ", ".join(_arguments(kernel).values()) for kernel in kernels}
 
 
-def _schedules_of(project: Project) -> dict[str, Arguments]:
+def _schedules_of(project: Project) -> dict[str, str]:
     found = {}
     for name, entries in project.world.schedules:
         pairs = arguments_of(called(entries, project.by_name, project.world))
-        given = ((one.name, _arguments(call.kernel)[one.name]) for call, one in pairs)
-        found[name] = tuple(given)
+        found[name] = ", ".join(_arguments(call.kernel)[one.name] for call, one in pairs)
     return found
 
 
 def _arguments(kernel: Kernel) -> dict[str, str]:
     return {
-        name: f"{text} of each row" if name in kernel.each else text
+        name: f"{name}: {text}" + " of each row" * (name in kernel.each)
         for name, text, _ in kernel.args
     }
 
@@ -490,8 +478,10 @@ def _bundles_of(project: Project) -> dict[str, tuple[str, ...]]:
     return {name: tuple(member.name for member in members) for name, members in bundles}
 
 
-def _returned(reduction: Reduction) -> str:
-    if reduction.how == "count":
-        return "int"
-    is_float = reduction.how in FLOATING or reduction.program.value.type.is_float
-    return "float" if is_float else "int"
+def _returned(reductions: Iterable[Reduction]) -> dict[str, str]:
+    """Return the type of what each reduction returns."""
+    found = {}
+    for one in reductions:
+        is_float = one.how in FLOATING or (one.how != "count" and one.program.value.type.is_float)
+        found[one.name] = "float" if is_float else "int"
+    return found
