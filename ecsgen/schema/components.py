@@ -187,8 +187,13 @@ class _Builder:
             return
         own = {self._draft.name, *(self._draft.name + suffix for suffix in DERIVED_CLASSES)}
         if name in own or name in self._known.enums:
-            message = f"{quote(name)} cannot be the name of {what}: it is the name of a class"
-            self._draft.report("E103", message, mark)
+            made = (
+                f"component {quote(self._draft.name)} makes a class"
+                if name in own
+                else "an enum is"
+            )
+            message = f"{quote(name)} cannot be the name of {what}: {made} called so"
+            self._draft.report("E103", message, mark, hint=f"did you mean {quote(name + '_')}?")
         else:
             self._claims.claim(name, what, mark)
 
