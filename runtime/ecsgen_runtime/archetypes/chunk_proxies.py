@@ -9,16 +9,9 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import proxies
 from ..handles import Entity, RowClass
-from ..proxies import (
-    CellView,
-    ProxyField,
-    ProxyT,
-    RowProxy,
-    array_writer,
-    column_cell,
-    field_property,
-)
+from ..proxies import ProxyT, RowProxy
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 
@@ -89,18 +82,18 @@ class ChunkArray:
 
     @staticmethod
     def of(
-        scalar: type[_ScalarT], name: str, view: CellView | None = None
-    ) -> ProxyField[NDArray[_ScalarT], ArrayLike]:
+        scalar: type[_ScalarT], name: str, view: proxies.CellView | None = None
+    ) -> proxies.ProxyField[NDArray[_ScalarT], ArrayLike]:
         """Return the field. `view`: what shows its cells, if that is not one column."""
-        show = view or column_cell(name)
+        show = view or proxies.column_cell(name)
 
         def get(self: ChunkProxy) -> Any:
             if self._manager._version != self._version:
                 self._find()
             return show(self._columns, self._row)
 
-        field: ProxyField[NDArray[_ScalarT], ArrayLike]
-        field = _field(name, get, array_writer(scalar, _writer(name), get))
+        field: proxies.ProxyField[NDArray[_ScalarT], ArrayLike]
+        field = _field(name, get, proxies.array_writer(scalar, _writer(name), get))
         return field
 
 
@@ -116,4 +109,4 @@ def _writer(name: str) -> Callable[[ChunkProxy, Any], None]:
 def _field(
     name: str, get: Callable[[Any], Any], put: Callable[[Any, Any], None] | None = None
 ) -> Any:
-    return field_property(get, put or _writer(name), f"`{name}` of the row.")
+    return proxies.field_property(get, put or _writer(name), f"`{name}` of the row.")

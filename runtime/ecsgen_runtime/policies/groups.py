@@ -12,25 +12,13 @@ from weakref import ref
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import placement
 from ..columns import OwnedRows
 from ..errors import StructureLockedError
 from ..handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..locks import break_down, not_replaced
 from ..per_class import NO_SLOTS, per_class
-from ..placement import (
-    Moves,
-    Planned,
-    Remap,
-    exchange,
-    fill_parts,
-    integers,
-    is_integer,
-    key_values,
-    locked,
-    permutation,
-    sort_key,
-    sort_order,
-)
+from ..placement import Moves, Planned, Remap, is_integer
 from ..reprs import count_text, list_text
 from ..typed import NamedTuple
 from .owners import Owned
@@ -106,7 +94,7 @@ class Group:
         if member not in self._members:
             known = ", ".join(self._members)
             raise ValueError(f"{self._name} has the members {known}, not {member!r}")
-        self._permute(sort_order(self._members[member]._group_key(key)))
+        self._permute(placement.sort_order(self._members[member]._group_key(key)))
 
     def reorder(self, order: ArrayLike, /) -> None:
         """Let row k of the group become what row order[k] was, in all members alike; O(n).
@@ -116,8 +104,8 @@ class Group:
             StructureLockedError: a member is locked.
         """
         self._check_lock()
-        given = integers(order, self._name, "the order")
-        self._permute(permutation(given, self.n, self._name))
+        given = placement.integers(order, self._name, "the order")
+        self._permute(placement.permutation(given, self.n, self._name))
 
     def _check_lock(self) -> None:
         if self._first._is_locked():
@@ -180,7 +168,7 @@ def locked_in_group(name: str, members: Iterable[Grouped]) -> StructureLockedErr
     """Return the error of a structural change while a member's lock holds for its group."""
     holder = next((type(m).__name__ for m in members if m._is_held()), name)
     if holder == name:
-        return locked(name)
+        return placement.locked(name)
     return StructureLockedError(
         f"{name} is locked: a `locked()` block of {holder} or one of its callbacks is "
         "running, which locks the whole group"
@@ -346,14 +334,14 @@ class Grouped(Bounded, Owned):
 
     def _plan_closing(self, gone: RowArray) -> Closing:
         data = self.data
-        src, dst = fill_parts(gone, data._n_grouped, data._n)
+        src, dst = placement.fill_parts(gone, data._n_grouped, data._n)
         return src, dst, self._plan_moves(src, dst, gone)
 
     def _plan_parting(self, gone: RowArray) -> Callable[[], None]:
         end = self.data._n_grouped
         leaving = gone[: gone.searchsorted(end)]
         bound, others = end - len(leaving), self._others if len(leaving) else ()
-        moves = exchange(leaving, bound, end)
+        moves = placement.exchange(leaving, bound, end)
         parting = [member._plan_crossing(moves, bound) for member in others]
         return partial(self._part, parting, bound)
 
@@ -374,4 +362,5 @@ class Grouped(Bounded, Owned):
         bound = self.data._n_grouped
         if isinstance(key, str):
             return self._key_column(key)[:bound]
-        return sort_key(key_values(key, type(self).__name__), bound, self.GROUP)
+        keys = placement.key_values(key, type(self).__name__)
+        return placement.sort_key(keys, bound, self.GROUP)

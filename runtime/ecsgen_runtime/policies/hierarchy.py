@@ -26,23 +26,8 @@ from ..interchange import GivenTable
 from ..locks import break_since
 from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, Planned, Remap, put
-from .chains import (
-    ROUNDS,
-    FamilyLinks,
-    LevelCache,
-    among,
-    children_of,
-    circular,
-    closed_circle,
-    few_below,
-    is_below,
-    moved_family,
-    new_parents,
-    parent_numbers,
-    parents_given,
-    walk,
-    with_descendants,
-)
+from . import chains
+from .chains import ROUNDS, LevelCache, is_below, walk
 from .owners import Owned, Unowned
 from .packed import Packed
 
@@ -68,9 +53,9 @@ class FamilyRows(Rows):
         """The parent of each row, NIL for roots, shape (n,); read-only."""
         return read_only(self._parent_column[: self._n])
 
-    def _family(self) -> FamilyLinks:
+    def _family(self) -> chains.FamilyLinks:
         """Return the columns that make the hierarchy."""
-        return FamilyLinks(
+        return chains.FamilyLinks(
             self._parent_column,
             self._first_child_column,
             self._next_sibling_column,
@@ -190,7 +175,7 @@ class Hierarchy(Packed):
             return
         is_leaf = data._first_child_cells[row] == NIL
         if parent == row or (not is_leaf and is_below(parents, parent, row)):
-            raise circular(type(self).__name__, row)
+            raise chains.circular(type(self).__name__, row)
         try:
             if parents[row] != NIL:
                 self._leave_parent(row)  # type: ignore[arg-type]  # a call takes time
@@ -216,20 +201,20 @@ class Hierarchy(Packed):
         if self._locks:
             self._refuse_locked()
         data, name = self.data, type(self).__name__
-        numbers = parent_numbers(parents, name)
+        numbers = chains.parent_numbers(parents, name)
         given = self._rows_given(rows)
         n = data._n
         self._distinct(given)
-        wanted = parents_given(numbers, len(given), self)
+        wanted = chains.parents_given(numbers, len(given), self)
         changed = data._parent_column[given] != wanted
         given, wanted = given[changed], wanted[changed]
         if len(given) == 0:
             return
         links = data._family()
-        culprit = closed_circle(links, given, wanted, n)
+        culprit = chains.closed_circle(links, given, wanted, n)
         if culprit != NIL:
-            raise circular(name, culprit)
-        writes = new_parents(links, given, wanted, n)
+            raise chains.circular(name, culprit)
+        writes = chains.new_parents(links, given, wanted, n)
         try:
             put(writes)
             self.data._version += 1
@@ -250,10 +235,10 @@ class Hierarchy(Packed):
         data = self.data
         if len(gone) <= SMALL_BATCH:
             firsts, nexts = data._first_child_cells, data._next_sibling_cells
-            few = few_below(firsts, nexts, gone.tolist())
+            few = chains.few_below(firsts, nexts, gone.tolist())
             if few is not None:
                 return np.array(few, np.intp)
-        return with_descendants(data._family(), gone, data._n)
+        return chains.with_descendants(data._family(), gone, data._n)
 
     @per_class
     def _release_children(self, row: Instance) -> None:
@@ -278,7 +263,7 @@ class Hierarchy(Packed):
         moves, n, followed = (src, dst), data._n, self._followed
         if len(gone) < n:
             orphans = self._orphans(gone) if len(gone) else gone
-            writes = moved_family(data._family(), moves, gone, orphans, n)
+            writes = chains.moved_family(data._family(), moves, gone, orphans, n)
             planned = (*planned, partial(put, writes))
         if followed.rows is None:
             return planned
@@ -399,8 +384,8 @@ class Hierarchy(Packed):
     def _follow_many(self, count: int, parents: ArrayLike) -> None:
         """Follow the parents of so many new rows."""
         name = type(self).__name__
-        numbers = parent_numbers(parents, name)
-        above = parents_given(numbers, count, self)
+        numbers = chains.parent_numbers(parents, name)
+        above = chains.parents_given(numbers, count, self)
         self._followed.rows = None
         if (above != NIL).any():
             self._followed.rows = above.copy()
@@ -420,7 +405,7 @@ class Hierarchy(Packed):
         children = above != NIL
         try:
             family, n = data._family(), data._n
-            put(new_parents(family, rows[children], above[children], n))
+            put(chains.new_parents(family, rows[children], above[children], n))
             data._version += 1
         except BaseException:
             self._break()
@@ -522,7 +507,7 @@ class OrphansRoot(Hierarchy):
     __slots__ = NO_SLOTS
 
     def _orphans(self, gone: RowArray) -> RowArray:
-        return children_of(self.data._family(), gone, self.data._n)
+        return chains.children_of(self.data._family(), gone, self.data._n)
 
 
 class OwnedFamilyRows(OwnedRows, FamilyRows):
@@ -593,7 +578,7 @@ class OrphansDie(OrphansDestroy, OwnedChildren):
         is refused; but what callbacks destroy is asked for at its turn.
         """
         data = self.data
-        is_below = among(data._parent_column[gone], gone, data._n)
+        is_below = chains.among(data._parent_column[gone], gone, data._n)
         if not is_below.any():
             return NO_ENTITIES
         owners = data._entity_column[gone]

@@ -9,19 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import placement
 from ..columns import OwnedRows
 from ..given_arrays import as_entities
 from ..handles import NIL, Entity, EntityArray, Instance, RowArray
 from ..per_class import NO_SLOTS, per_class
-from ..placement import (
-    NO_ROWS,
-    Planned,
-    Remap,
-    Write,
-    first_present,
-    first_repeated,
-    put,
-)
+from ..placement import NO_ROWS, Planned, Remap, Write
 from ..proxies import ProxyT, standing
 from ..queries.query_rows import QueryListMember, QueryMember
 from ..typed import NamedTuple
@@ -61,9 +54,9 @@ class One(Owned):
 
     def _admit_many(self, entities: EntityArray) -> None:
         name, layout = type(self).__name__, self._entities._LAYOUT
-        first_repeated(name, entities, layout)
+        placement.first_repeated(name, entities, layout)
         if len(entities) and not self._are_new(entities):
-            first_present(name, entities, self.lookup_many(entities), layout)
+            placement.first_present(name, entities, self.lookup_many(entities), layout)
 
 
 class MappedOne(Mapped, One):
@@ -277,7 +270,7 @@ class Many(Mapped):
 
     def _relink(self, plan: ListPlan) -> None:
         """Do what is planned."""
-        put(plan.writes)
+        placement.put(plan.writes)
         self._forget_many(plan.left)
         self._enter_many(plan.owners, plan.first)
 

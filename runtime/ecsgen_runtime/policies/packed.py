@@ -10,25 +10,12 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import placement
 from ..columns import Rows
 from ..handles import Instance, RowArray
 from ..manager import Manager
 from ..per_class import NO_SLOTS, per_class
-from ..placement import (
-    NO_ROWS,
-    Planned,
-    Remap,
-    exchange,
-    fill,
-    fill_parts,
-    integers,
-    key_values,
-    permutation,
-    row_in_use,
-    rows_in_use,
-    sort_key,
-    sort_order,
-)
+from ..placement import NO_ROWS, Planned, Remap
 
 Closing: TypeAlias = tuple[RowArray, RowArray, Planned]
 """Which rows move where, and what is planned with it."""
@@ -76,7 +63,7 @@ class Packed(Manager):
         if isinstance(key, str):
             key = self._key_column(key)
         name = type(self).__name__
-        keys = sort_key(key_values(key, name), self.data._n, name)
+        keys = placement.sort_key(placement.key_values(key, name), self.data._n, name)
         self._permute(self._sorted(keys))
 
     def reorder(self, order: ArrayLike, /) -> None:
@@ -91,12 +78,13 @@ class Packed(Manager):
             self._refuse_locked()
         self._check_sortable()
         name = type(self).__name__
-        given = permutation(integers(order, name, "the order"), self.data._n, name)
-        self._permute(self._checked_order(given))
+        given = placement.integers(order, name, "the order")
+        rows = placement.permutation(given, self.data._n, name)
+        self._permute(self._checked_order(rows))
 
     @per_class
     def _plan_closing(self, gone: RowArray) -> Closing:
-        src, dst = fill(gone, self.data._n)
+        src, dst = placement.fill(gone, self.data._n)
         return src, dst, self._plan_moves(src, dst, gone)
 
     @per_class
@@ -124,10 +112,10 @@ class Packed(Manager):
         return ()
 
     def _row(self, row: object) -> Instance:
-        return Instance(row_in_use(row, self))
+        return Instance(placement.row_in_use(row, self))
 
     def _rows_given(self, rows: ArrayLike) -> RowArray:
-        return rows_in_use(rows, self)
+        return placement.rows_in_use(rows, self)
 
     def _check_sortable(self) -> None:
         """Raise if something else orders the rows."""
@@ -145,7 +133,7 @@ class Packed(Manager):
 
     def _sorted(self, keys: NDArray[Any]) -> RowArray:
         """Return the order that the keys ask for."""
-        return sort_order(keys)
+        return placement.sort_order(keys)
 
     def _checked_order(self, order: RowArray) -> RowArray:
         """Return a permutation that keeps rows where they must be, or raise ValueError."""
@@ -275,7 +263,7 @@ class Partition(Bounded):
 
     def _plan_closing(self, gone: RowArray) -> Closing:
         data = self.data
-        src, dst = fill_parts(gone, data._n_active, data._n)
+        src, dst = placement.fill_parts(gone, data._n_active, data._n)
         return src, dst, self._plan_moves(src, dst, gone)
 
     def _plan_bound(self, gone: RowArray) -> Callable[[], None]:
@@ -286,8 +274,8 @@ class Partition(Bounded):
     def _sorted(self, keys: NDArray[Any]) -> RowArray:
         """Return the order inside each part."""
         bound = self.data._n_active
-        behind = sort_order(keys[bound:]) + bound
-        return np.concatenate((sort_order(keys[:bound]), behind))
+        behind = placement.sort_order(keys[bound:]) + bound
+        return np.concatenate((placement.sort_order(keys[:bound]), behind))
 
     def _checked_order(self, order: RowArray) -> RowArray:
         bound = self.data._n_active
@@ -320,7 +308,7 @@ class Partition(Bounded):
             return given.copy()
         bound = before + len(chosen) if is_active else before - len(chosen)
         start, end = min(before, bound), max(before, bound)
-        src, dst = exchange(chosen, start, end)
+        src, dst = placement.exchange(chosen, start, end)
         where = Remap(src, dst, self.data._n)(given)
         moves = self._plan_moves(src, dst)
         try:

@@ -16,16 +16,9 @@ from ..given_arrays import as_entities, first_repeat, without_repeats
 from ..handles import NIL, EntityArray, IdArray, RowArray
 from ..locks import break_down, is_broken
 from ..typed import NamedTuple
+from . import parcels
 from .handle_map import ShardedBulk, are_distinct
-from .parcels import (
-    LENGTH,
-    Component,
-    ParcelPlan,
-    header_of,
-    plan_of,
-    starts_of,
-    view_of,
-)
+from .parcels import Component
 from .sharded_entities import KnownSlots
 
 
@@ -49,7 +42,7 @@ def leaving(
     Raises what `extract` does; but for rows of the dead that hierarchies collect, nothing
     has changed then.
     """
-    plan = plan_of(type(world))
+    plan = parcels.plan_of(type(world))
     given = {name: checked_ids(world, name, ids[name]) for name in ids}
     families = [one for one in plan.managed if "~parent" in one.columns]
     check_locks(world, entities, given)
@@ -73,7 +66,7 @@ def collect_families(world: Any, entities: EntityArray) -> None:
     """Remove the rows of the dead in hierarchies; StaleEntityError if one of some entities, a copy,
     dies with them."""
     before = world.entities._deaths
-    for one in plan_of(type(world)).managed:
+    for one in parcels.plan_of(type(world)).managed:
         manager = getattr(world, one.attribute)
         if "~parent" in one.columns and hasattr(manager, "collect"):
             manager.collect()
@@ -90,7 +83,7 @@ def _rows_of_all(
 ) -> dict[str, RowArray]:
     """Return all rows that leave by attribute; `given` gets the ids of descendants."""
     rows: dict[str, RowArray] = {}
-    for one in plan_of(type(world)).managed:
+    for one in parcels.plan_of(type(world)).managed:
         manager = getattr(world, one.attribute)
         if one.is_owned:
             first = manager.lookup_many(entities)
@@ -126,7 +119,7 @@ def distinct_entities(world: Any, es: ArrayLike) -> tuple[EntityArray, RowArray]
 def checked_ids(world: Any, name: str, ids: ArrayLike) -> IdArray:
     """Return a copy of ids of a component whose rows belong to nobody; StaleIdError for stale or
     repeated ones, TypeError for another component."""
-    managed = plan_of(type(world)).managed
+    managed = parcels.plan_of(type(world)).managed
     component = next((one for one in managed if one.attribute == name), None)
     if component is None or component.is_owned:
         raise TypeError(f"{name} is no component whose rows belong to nobody")
@@ -242,7 +235,7 @@ def _leave(world: Any, found: Leaving) -> None:
 
     Rows are looked up again in each manager: what leaves a group moves its mates' rows.
     """
-    entities, plan = world.entities, plan_of(type(world))
+    entities, plan = world.entities, parcels.plan_of(type(world))
     concerned = [getattr(world, name) for name in found.rows if len(found.rows[name])]
     versions = [manager.data._version for manager in concerned]
     # where rows below others die with them, nobody does who has left before
@@ -337,7 +330,7 @@ def _drop(manager: Any, rows: RowArray) -> None:
 
 def packed(world: Any, found: Leaving) -> NDArray[np.uint8]:
     """Return the bytes of a parcel of what leaves."""
-    packing = Packing(plan_of(type(world)), found.entities)
+    packing = Packing(parcels.plan_of(type(world)), found.entities)
     for one in packing.plan.managed:
         rows = found.rows.get(one.attribute)
         if rows is not None and len(rows):
@@ -350,7 +343,7 @@ def packed(world: Any, found: Leaving) -> NDArray[np.uint8]:
 class Packing:
     """Collects the cells of a parcel."""
 
-    def __init__(self, plan: ParcelPlan, entities: EntityArray) -> None:
+    def __init__(self, plan: parcels.ParcelPlan, entities: EntityArray) -> None:
         self.plan = plan
         self.entities = entities
         self._counts = [0] * plan.n_tables
@@ -393,8 +386,8 @@ class Packing:
     def bytes(self) -> NDArray[np.uint8]:
         """Return the bytes of the parcel."""
         plan, counts, n = self.plan, self._counts, len(self.entities)
-        head = header_of(plan, n, counts)
-        nbytes, starts = head.item(LENGTH), starts_of(plan, n, counts)
+        head = parcels.header_of(plan, n, counts)
+        nbytes, starts = head.item(parcels.LENGTH), parcels.starts_of(plan, n, counts)
         words = np.empty(-(-nbytes // 8), np.uint64)
         words[: len(head)] = head
         words[len(head) : len(head) + n] = self.entities
@@ -410,7 +403,7 @@ class Packing:
         for number, values in self._cells.items():
             packed_column = plan.columns[number]
             count = counts[packed_column.table]
-            view_of(buffer, starts[number], count, packed_column)[:] = values
+            parcels.view_of(buffer, starts[number], count, packed_column)[:] = values
         return buffer
 
 
@@ -544,7 +537,7 @@ def united(plans: list[Leaving]) -> Leaving:
 def _has_parent(world: Any, entities: EntityArray) -> NDArray[np.bool_]:
     """Return which entities have a row below one of another entity."""
     found = np.zeros(len(entities), np.bool_)
-    for one in plan_of(type(world)).managed:
+    for one in parcels.plan_of(type(world)).managed:
         if "~parent" not in one.columns or not one.is_owned:
             continue
         manager = getattr(world, one.attribute)

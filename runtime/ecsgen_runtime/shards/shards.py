@@ -17,19 +17,10 @@ from ..given_arrays import as_entities, whole_number
 from ..handles import EntityArray, RowArray
 from ..locks import is_broken
 from ..world.base import WorldBase
+from . import leaving
 from .arriving import absorb
 from .ghosts import SentGhosts, Watch, entities_by_rank, received_ghosts, take_ghosts
-from .leaving import (
-    Leaving,
-    check_locks,
-    checked_ranks,
-    departures,
-    distinct_entities,
-    leave,
-    leaving,
-    packed,
-    united,
-)
+from .leaving import Leaving
 from .lockstep import LockStep, agreed, exact_sum, extreme, transport_of
 from .managers import VisitedIds
 from .parcels import ParcelBase, ShardError
@@ -96,11 +87,11 @@ class ShardedWorld(WorldBase):
 
         What callbacks raise when rows are destroyed has the parcel, for they have left by then.
         """
-        entities, slots = distinct_entities(self, es)
-        found = leaving(self, entities.copy(), slots, ids)
-        buffer = packed(self, found)
+        entities, slots = leaving.distinct_entities(self, es)
+        found = leaving.leaving(self, entities.copy(), slots, ids)
+        buffer = leaving.packed(self, found)
         try:
-            leave(self, found)
+            leaving.leave(self, found)
         except BaseException as error:
             if not is_broken(self.entities) and not self.entities.alive_many(es).any():
                 error.parcel = self._PARCEL(buffer)  # type: ignore[attr-defined]  # read by who catches it
@@ -267,11 +258,11 @@ class ShardsBase(Generic[WorldT]):
         plans: list[Leaving] = []
 
         def parts() -> list[Any]:
-            check_locks(self.world)
-            found = departures(self.world, self.rank, self.size, es, ranks, ids)
+            leaving.check_locks(self.world)
+            found = leaving.departures(self.world, self.rank, self.size, es, ranks, ids)
             plans.extend(found.values())
             return [
-                packed(self.world, found[rank]).data if rank in found else b""
+                leaving.packed(self.world, found[rank]).data if rank in found else b""
                 for rank in range(self.size)
             ]
 
@@ -302,7 +293,7 @@ class ShardsBase(Generic[WorldT]):
             nonlocal sent
             if es is not None or sent is None:
                 given = self.world.entities.require_many(() if es is None else es)
-                whole = checked_ranks(ranks, len(given), self.size)
+                whole = leaving.checked_ranks(ranks, len(given), self.size)
                 listed = entities_by_rank(given.copy(), whole, self.rank, self.size)
                 sent = SentGhosts(self.world, listed, self.rank)
             return sent.messages()
@@ -448,7 +439,7 @@ def _leave_and_come(
     world = shards.world
     try:
         if plans:
-            leave(world, united(plans))
+            leaving.leave(world, leaving.united(plans))
         world._sweep()
         return [
             absorb(world, world._PARCEL(part), borrowed)
