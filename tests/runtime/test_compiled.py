@@ -198,12 +198,12 @@ def test_rows_in_order() -> None:
             expected = sorted(rows.tolist())
             assert CompiledShardedBulk.ascending(rows, n).tolist() == expected
             assert ShardedBulk.ascending(rows, n).tolist() == expected
-            assert CompiledShardedBulk.are_distinct_below(n, rows)
-            assert ShardedBulk.are_distinct_below(n, rows)
+            assert CompiledShardedBulk.are_distinct_below(rows, n)
+            assert ShardedBulk.are_distinct_below(rows, n)
             if len(rows):
                 twice = random.permutation(np.concatenate((rows, rows[:1])))
-                assert not CompiledShardedBulk.are_distinct_below(n, twice)
-                assert not ShardedBulk.are_distinct_below(n, twice)
+                assert not CompiledShardedBulk.are_distinct_below(twice, n)
+                assert not ShardedBulk.are_distinct_below(twice, n)
 
 
 SCHEMA = """

@@ -167,13 +167,13 @@ def visited_rows(
 
 
 @kernel()
-def are_distinct_below(n: int, values: RowArray) -> bool:
+def are_distinct_below(indices: NDArray[np.integer[Any]], bound: int) -> bool:
     """Return whether no number below n is there twice; O(n)."""
-    seen = np.zeros(n, np.uint8)
-    for k in range(len(values)):
-        if seen[values[k]]:
+    seen = np.zeros(bound, np.uint8)
+    for k in range(len(indices)):
+        if seen[indices[k]]:
             return False
-        seen[values[k]] = 1
+        seen[indices[k]] = 1
     return True
 
 

@@ -63,30 +63,6 @@ class FamilyRows(Rows):
         )
 
 
-class Followed:
-    """Rows, if there are any, and where they are after each change that was planned."""
-
-    __slots__ = ("rows",)
-
-    def __init__(self) -> None:
-        self.rows: Sequence[Instance] | RowArray | None = None
-
-    def planned(
-        self, moves: tuple[RowArray, RowArray], gone: RowArray, n: int, manager: str
-    ) -> Planned:
-        """Return what tells where they are once rows have moved.
-
-        Raises StaleInstanceError if one of them goes.
-        """
-        rows = np.asarray(self.rows, np.intp)
-        lost = rows[np.isin(rows, gone)]
-        if len(lost):
-            raise StaleInstanceError(
-                f"{manager}: row {lost[0]} can't be a parent, for it goes to make room"
-            )
-        return (partial(setattr, self, "rows", Remap(*moves, n)(rows)),)
-
-
 class Hierarchy(Packed):
     """A manager whose instances have parents and children."""
 
@@ -95,7 +71,8 @@ class Hierarchy(Packed):
     _entities: Any
     """Of rows with owners: `Entities`, of whichever kind the class next to this one has."""
     _levels: LevelCache
-    _followed: Followed
+    _followed: Sequence[Instance] | RowArray | None
+    """The parents of rows that are being created, wherever they move meanwhile."""
 
     @per_class
     def parent(self, row: int, /) -> Instance:
@@ -225,7 +202,7 @@ class Hierarchy(Packed):
     def _attach(self) -> None:
         super()._attach()
         self._levels = LevelCache()
-        self._followed = Followed()
+        self._followed = None
 
     def _nbytes(self) -> int:
         return super()._nbytes() + self._levels.rows.nbytes
@@ -260,14 +237,21 @@ class Hierarchy(Packed):
         self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS
     ) -> Planned:
         planned, data = super()._plan_moves(src, dst, gone), self.data
-        moves, n, followed = (src, dst), data._n, self._followed
+        moves, n = (src, dst), data._n
         if len(gone) < n:
             orphans = self._orphans(gone) if len(gone) else gone
             writes = chains.moved_family(data._family(), moves, gone, orphans, n)
             planned = (*planned, partial(put, writes))
-        if followed.rows is None:
+        if self._followed is None:
             return planned
-        return planned + followed.planned(moves, gone, n, type(self).__name__)
+        rows = np.asarray(self._followed, np.intp)
+        lost, name = rows[np.isin(rows, gone)], type(self).__name__
+        if len(lost):
+            raise StaleInstanceError(
+                f"{name}: row {lost[0]} can't be a parent, for it goes to make room"
+            )
+        follow = partial(setattr, self, "_followed", Remap(src, dst, n)(rows))
+        return (*planned, follow)
 
     @per_class
     def _join_parent(self, row: Instance, parent: Instance) -> None:
@@ -350,7 +334,7 @@ class Hierarchy(Packed):
     # parents are followed meanwhile.
 
     def _let_go(self, row: Instance) -> None:
-        if self._followed.rows is None:
+        if self._followed is None:
             super()._let_go(row)
         else:  # only moves in bulk tell where parents go
             self._destroy_rows(np.array([row]))
@@ -359,19 +343,18 @@ class Hierarchy(Packed):
     def _follow(self, parent: Instance) -> None:
         """Follow a parent, if it is not NIL; StaleInstanceError if it is not in use."""
         number = index(parent)
-        self._followed.rows = None
+        self._followed = None
         if 0 <= number < self.data._n:
-            self._followed.rows = (number,)  # type: ignore[assignment]  # calling Instance takes time
+            self._followed = (number,)  # type: ignore[assignment]  # calling Instance takes time
         elif number != NIL:
             raise self._unused(number)
 
     @per_class
     def _adopt(self, row: Instance) -> None:
         """Make a new row the last child of the one that was followed, if one was."""
-        followed, data = self._followed, self.data
-        if followed.rows is None:
+        if self._followed is None:
             return
-        above, followed.rows = followed.rows[0], None
+        above, self._followed, data = self._followed[0], None, self.data
         try:
             if above == row:  # it made room for the new row, and went to the end
                 above = data._n - 1
@@ -386,23 +369,20 @@ class Hierarchy(Packed):
         name = type(self).__name__
         numbers = chains.parent_numbers(parents, name)
         above = chains.parents_given(numbers, count, self)
-        self._followed.rows = None
-        if (above != NIL).any():
-            self._followed.rows = above.copy()
+        self._followed = above.copy() if (above != NIL).any() else None
 
     def _unfollow(self, version: int, error: BaseException) -> None:
         """Follow nobody any more: a creation failed, before or after there were new rows."""
-        self._followed.rows = None
+        self._followed = None
         if not isinstance(error, EcsError):
             break_since(self, version)
 
     def _adopt_many(self, rows: RowArray) -> None:
         """Make new rows the last children of those that were followed."""
-        followed, data = self._followed, self.data
-        if followed.rows is None:
+        if self._followed is None:
             return
-        above, followed.rows = np.asarray(followed.rows, np.intp), None
-        children = above != NIL
+        above, self._followed = np.asarray(self._followed, np.intp), None
+        children, data = above != NIL, self.data
         try:
             family, n = data._family(), data._n
             put(chains.new_parents(family, rows[children], above[children], n))

@@ -150,11 +150,6 @@ _SPARSE: Final = 32
 """Among so many times more rows, some are sorted in less time than all are looked at."""
 
 
-def are_distinct_below(n: int, values: RowArray) -> bool:
-    """Return whether no number below n is there twice; O(n), or O(k log k) for a few."""
-    return all_different(values, n)
-
-
 def are_distinct(values: NDArray[Any]) -> bool:
     """Return whether no integer is there twice; O(k)."""
     if (values[1:] > values[:-1]).all():
@@ -275,7 +270,7 @@ class ShardedBulk(Bulk):
     find_slots = staticmethod(find_slots)
     enter_keys = staticmethod(enter_keys)
     remove_keys = staticmethod(remove_keys)
-    are_distinct_below = staticmethod(are_distinct_below)
+    are_distinct_below = staticmethod(all_different)
     ascending = staticmethod(ascending)
 
 

@@ -109,7 +109,7 @@ def distinct_entities(world: Any, es: ArrayLike) -> tuple[EntityArray, RowArray]
     ones."""
     known = world.entities
     entities, slots = known._require_slots(es)
-    if not known._BULK.are_distinct_below(known._n_used, slots):
+    if not known._BULK.are_distinct_below(slots, known._n_used):
         position = first_repeat(entities)
         e = world.entities._LAYOUT.shown(entities[position])
         raise StaleEntityError(f"entity {e} at position {position} is repeated")

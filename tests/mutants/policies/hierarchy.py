@@ -132,7 +132,7 @@ GROUPS = (
         "_runtime/policies/hierarchy.py",
         OWNED_KIN,
         Mutant("any number is a parent", r"if 0 <= number < self\.data\._n:", "if True:"),
-        Mutant("parents are not followed", r"planned \+ followed\.planned\(.*\)", "planned"),
+        Mutant("parents are not followed", r"\(\*planned, follow\)", "planned"),
         Mutant("who made room is its own child", r"if above == row:", "if False:"),
         Mutant("no change is counted", r"data\._version \+= 1"),
         Mutant("parents that go are taken", r"if len\(lost\):", "if False:"),

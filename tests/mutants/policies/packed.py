@@ -21,7 +21,7 @@ GROUPS = (
         ("test_point_mass.py", "test_particle.py"),
         Mutant(
             "holes take survivors in another order",
-            r"(src, dst = fill\(gone, self\.data\._n\))",
+            r"(src, dst = placement\.fill\(gone, self\.data\._n\))",
             r"\1; dst = dst[::-1]",
         ),
         Mutant("one row too many is kept", r"data\._n -= len\(gone\)", "data._n -= len(gone) - 1"),
