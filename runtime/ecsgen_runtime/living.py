@@ -180,6 +180,10 @@ class LivingEntities:
         """Return one more than the highest slot of entities, 0 without any; O(k)."""
         return int(np.maximum.reduce(self._slots(es))) + 1 if len(es) else 0
 
+    def _slot_finder(self) -> Callable[[int], int]:
+        """Return what tells the same of one."""
+        return self._LAYOUT.INDEX_MASK.__and__
+
     def _few_slots(self, es: list[int]) -> list[int]:
         """Return the same of a few."""
         mask = self._LAYOUT.INDEX_MASK

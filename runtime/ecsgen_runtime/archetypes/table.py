@@ -42,16 +42,16 @@ class EntityPlaces:
 
     __slots__ = (
         "_entities",
-        "_mask",
         "_owner_cells",
         "_owners",
         "_place_cells",
         "_places",
+        "_slot",
     )
 
     def __init__(self, entities: LivingEntities) -> None:
         self._entities = entities
-        self._mask = entities._LAYOUT.INDEX_MASK
+        self._slot = entities._slot_finder()
         self._hold(*np.zeros((2, 64), np.uint64))
 
     @property
@@ -61,7 +61,7 @@ class EntityPlaces:
 
     def get(self, entity: int) -> int:
         """Return an entity's place, or NOWHERE; O(1)."""
-        index = entity & self._mask
+        index = self._slot(entity)
         if index < len(self._owners) and self._owner_cells[index] == entity:
             place: int = self._place_cells[index]
             return place
@@ -77,7 +77,7 @@ class EntityPlaces:
 
     def set(self, entity: int, place: int) -> None:
         """Remember an entity's place; its index was covered before."""
-        index = entity & self._mask
+        index = self._slot(entity)
         self._owner_cells[index] = entity
         self._place_cells[index] = place
 
@@ -89,7 +89,7 @@ class EntityPlaces:
 
     def forget(self, entity: int) -> None:
         """An entity has no row any more."""
-        index = entity & self._mask
+        index = self._slot(entity)
         self._owner_cells[index] = 0
         self._place_cells[index] = NOWHERE
 
@@ -101,7 +101,7 @@ class EntityPlaces:
 
     def cover(self, entity: int) -> int:
         """Make room for an entity and return whose row its index leads to, or 0; O(1) amortised."""
-        index = entity & self._mask
+        index = self._slot(entity)
         if index >= len(self._owners):
             self._grow(index)
         owner: int = self._owner_cells[index]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..archetypes.store import ArchetypeStore, ChunkT
-from ..archetypes.table import NOWHERE, EntityPlaces, by_archetype
+from ..archetypes.table import NOWHERE, by_archetype
 from ..buffers import Column
 from ..handles import EntityArray
 from ..typed import NamedTuple
@@ -27,42 +27,10 @@ class Batch(NamedTuple):
     """By component."""
 
 
-class ShardedPlaces(EntityPlaces):
-    """Where the rows of entities are, by slot."""
-
-    __slots__ = ()
-    _entities: ShardedEntities
-
-    def get(self, entity: int) -> int:
-        slot = self._entities._slot(entity)
-        if slot < len(self._owners) and self._owner_cells[slot] == entity:
-            place: int = self._place_cells[slot]
-            return place
-        return NOWHERE
-
-    def set(self, entity: int, place: int) -> None:
-        slot = self._entities._slot(entity)
-        self._owner_cells[slot] = entity
-        self._place_cells[slot] = place
-
-    def forget(self, entity: int) -> None:
-        slot = self._entities._slot(entity)
-        self._owner_cells[slot] = 0
-        self._place_cells[slot] = NOWHERE
-
-    def cover(self, entity: int) -> int:
-        slot = self._entities._slot(entity)
-        if slot >= len(self._owners):
-            self._grow(slot)
-        owner: int = self._owner_cells[slot]
-        return owner
-
-
 class ShardedStore(ArchetypeStore[ChunkT]):
     """All rows in chunks, found by slot; the generated class adds what is typed by component."""
 
     __slots__ = ()
-    _PLACES: ClassVar[type[EntityPlaces]] = ShardedPlaces
     _entities: ShardedEntities
 
     def _has_any(self, entities: EntityArray) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from operator import index
 from typing import Any, ClassVar, Final, SupportsIndex
 
@@ -254,6 +255,9 @@ class ShardedEntities(Entities):
     def _slots(self, es: EntityArray) -> RowArray:
         """Return the slots of entities, alive or dead, that have or had rows here; O(k)."""
         return self._find_slots(es) if self._known is None else self._known.of(es)
+
+    def _slot_finder(self) -> Callable[[int], int]:
+        return self._slot
 
     def _few_slots(self, es: list[int]) -> list[int]:
         return [*map(self._slot, es)]
