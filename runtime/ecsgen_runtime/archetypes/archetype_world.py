@@ -154,7 +154,6 @@ class ArchetypeWorld(EntityWorld):
     """Who has each of these components, by row class."""
 
     def _hold(self, store: ArchetypeStore[Any]) -> None:
-        """Let the world know of its archetypes."""
         self._store = store
         self._chunked = {row: ArchetypeHolder(store, row) for row in store._numbers}
 

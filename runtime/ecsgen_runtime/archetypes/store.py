@@ -55,9 +55,6 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         "_version",
     )
 
-    _PLACES: ClassVar[type[EntityPlaces]] = EntityPlaces
-    """What tells where the rows of entities are."""
-
     def __init__(
         self,
         entities: Entities,
@@ -69,7 +66,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         self._unlock()
         self._version = 0
         self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
-        self._table = ArchetypeTable(kind, parts, size, self._PLACES(entities))
+        self._table = ArchetypeTable(kind, parts, size, EntityPlaces(entities))
         self._table.store = ref(self)
         self._kept: dict[str, Any] = {}
         """By kernel: a KeptOfChunks."""
@@ -380,7 +377,6 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         return tuple(_own(array) for array in arrays)
 
     def _append(self, bits: int, entities: EntityArray, columns: NewColumns) -> None:
-        """Give new entities a row each."""
         if bits and len(entities):
             self._table.append(bits, entities, columns)
             self._version += 1
@@ -393,20 +389,16 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         return self._table.objects_of(np.atleast_1d(np.asarray(entities, np.uint64)))
 
     def _before_destroy(self) -> None:
-        """Refuse the destruction of entities while the archetypes are locked."""
         self._refuse_locked()
 
     def _entity_destroyed(self, entity: Entity) -> None:
-        """Remove the row of an entity that has just died."""
         _left = self._left_by(entity)
         self._version += self._table.drop(entity)
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
-        """Remove the rows of entities that have just died, if need be one after the other."""
         remove_if_need_be_singly(self, self._drop_many, entities)
 
     def _remove_rows(self, entities: EntityArray) -> None:
-        """Remove what rows distinct entities have; O(k)."""
         self._drop_many(entities)
 
     def _remove_each(self, entities: EntityArray) -> None:

@@ -531,7 +531,7 @@ def _children_with_parents(
 ) -> tuple[NDArray[Any], RowArray] | None:
     """Return the children of rows and the owner of each, or None if a chain is long."""
     here = links.first[rows]
-    children, parents = [], []
+    children, parents = [NO_ROWS], [NO_ROWS]
     for _ in range(ROUNDS):
         more = here != NIL
         here, owners = here[more], owners[more]
@@ -542,8 +542,6 @@ def _children_with_parents(
         here = links.nexts[here]
     else:
         return None
-    if not children:
-        return np.empty(0, np.intp), np.empty(0, np.intp)
     return np.concatenate(children), np.concatenate(parents)
 
 

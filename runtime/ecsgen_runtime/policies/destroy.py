@@ -31,12 +31,10 @@ class Callback(Owned):
         self._entities._attach(self, type(self).remove)
 
     def _before_destroy(self) -> None:
-        """Refuse the destruction of entities while the manager is locked."""
         if self._locks:
             self._refuse_locked()
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
-        """Remove the rows of entities that have just died, if need be one after the other."""
         remove_if_need_be_singly(self, self.remove_many, entities)
 
 

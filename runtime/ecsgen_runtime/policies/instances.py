@@ -269,7 +269,6 @@ class Many(Mapped):
         return (*super()._plan_moves(src, dst, gone), partial(self._relink, plan))
 
     def _relink(self, plan: ListPlan) -> None:
-        """Do what is planned."""
         placement.put(plan.writes)
         self._forget_many(plan.left)
         self._enter_many(plan.owners, plan.first)

@@ -190,7 +190,6 @@ class Owned(Manager):
         return following(kind, self, self.lookup, owners, rows.tolist())
 
     def _check_row(self, row: tuple[Any, ...]) -> None:
-        """Raise if a value of a row does not fit its field."""
         check_values(self._CONVERTERS, row)
 
     def _copies_of(self, entity: Entity) -> Iterator[Any]:
@@ -327,7 +326,6 @@ class Owned(Manager):
         return False
 
     def _duplicate(self, entity: Entity) -> DuplicateInstanceError:
-        """Return the error of a second instance."""
         name = self.data.MANAGER
         return duplicate_instance(name, entity, self._entities._LAYOUT)
 

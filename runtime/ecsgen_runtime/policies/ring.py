@@ -153,7 +153,6 @@ class Ring(Packed):
         return (*planned, partial(self._rechain, chain.writes, oldest))
 
     def _rechain(self, writes: list[Write], oldest: Instance) -> None:
-        """Do what is planned."""
         put(writes)
         self.data._oldest = oldest
 

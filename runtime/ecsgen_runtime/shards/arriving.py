@@ -153,7 +153,6 @@ def _already_here(world: Any, e: SupportsIndex) -> ParcelError:
 def _arriving(
     world: Any, parcel: ParcelBase, one: Component, places: ParcelPlaces
 ) -> Arriving:
-    """Check the rows of a component."""
     manager, rows = getattr(world, one.attribute), ArrivingRows(parcel, one)
     if manager._locks:
         manager._refuse_locked()

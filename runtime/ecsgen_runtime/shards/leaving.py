@@ -277,7 +277,6 @@ def _destroy_where_told(
 
 
 def _drop_rows(world: Any, one: Component, found: Leaving, known: KnownSlots) -> None:
-    """Take away the rows of a component."""
     manager, rows = getattr(world, one.attribute), found.rows.get(one.attribute)
     if rows is None or len(rows) == 0:
         return

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import inf, isnan, nan, prod
+from math import inf, prod
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -228,20 +228,12 @@ def total_of(column: NDArray[Any]) -> tuple[int, float]:
 
 def rounded(total: int, odd: float) -> float:
     """Return a sum of floats, rounded to the nearest."""
-    if odd != 0 or isnan(odd):
+    if odd != 0:
         return odd
     try:
         return float(Fraction(total, 1 << _UNIT))
     except OverflowError:
         return inf if total > 0 else -inf
-
-
-def odd_total(odd: list[float]) -> float:
-    """Return the sum of infinities and NaNs."""
-    found = {value for value in odd if value != 0}
-    if not found:
-        return 0.0
-    return found.pop() if len(found) == 1 else nan
 
 
 def _whole(column: NDArray[Any]) -> int:
@@ -292,9 +284,8 @@ def exact_sum(step: LockStep, values: ArrayLike) -> Any:
             int(part[0]) << (_UNIT if is_float and kind != "f" else 0)
             for part, (kind, _, _) in zip(column, parts, strict=True)
         )
-        found.append(
-            rounded(total, odd_total([p[1] for p in column])) if is_float else total
-        )
+        odd = sum(part[1] for part in column)
+        found.append(rounded(total, odd) if is_float else total)
     return found[0] if not shape else np.array(found).reshape(shape)
 
 

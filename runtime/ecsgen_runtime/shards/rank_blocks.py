@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from operator import index
+from operator import index, truediv
 from typing import Any
 
 import numpy as np
@@ -152,12 +152,8 @@ def _shape(ranks: int, lengths: list[float]) -> tuple[int, ...]:
     """Return the cut into so many blocks whose longest edges are shortest."""
     if ranks < 1:
         raise ValueError(f"Blocks: {ranks} ranks")
-    best, shape = float("inf"), (ranks,) + (1,) * (len(lengths) - 1)
-    for cut in _cuts(ranks, len(lengths)):
-        edge = max(length / count for length, count in zip(lengths, cut, strict=True))
-        if edge < best:
-            best, shape = edge, cut
-    return shape
+    cuts = _cuts(ranks, len(lengths))
+    return min(cuts, key=lambda cut: max(map(truediv, lengths, cut)))
 
 
 def _cuts(ranks: int, axes: int) -> list[tuple[int, ...]]:

@@ -6,7 +6,6 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 
 import numpy as np
@@ -218,16 +217,11 @@ class ShardsBase(Generic[WorldT]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
         if error is None:
             self._look_back("the end")
         else:
-            text = "".join(traceback.format_exception(kind, error, trace))
+            text = "".join(traceback.format_exception(error))
             sys.stderr.write(f"rank {self.rank}: {text}")
             sys.stderr.flush()
             self._step.abort()
