@@ -40,18 +40,12 @@ def exclusive(output: Path, on_wait: Callable[[], None]) -> Iterator[None]:
             with contextlib.suppress(OSError):
                 handle = os.open(folder, os.O_RDONLY)
                 held.callback(os.close, handle)
-                _lock(handle, on_wait)
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    on_wait()
+                    fcntl.flock(handle, fcntl.LOCK_EX)
         yield
-
-
-if sys.platform != "win32":
-
-    def _lock(handle: int, on_wait: Callable[[], None]) -> None:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            on_wait()
-            fcntl.flock(handle, fcntl.LOCK_EX)
 
 
 @dataclass(frozen=True, slots=True)
