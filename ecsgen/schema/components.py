@@ -14,7 +14,7 @@ from ecsgen.model.columns import chunk_row_bytes, chunk_rows, split_names, whole
 from ecsgen.model.programs import PARENT
 from ecsgen.policies import keys
 from ecsgen.policies.policy import asked
-from ecsgen.schema.defaults import BadDefaultError, check_default, empty_default
+from ecsgen.schema.defaults import check_default, empty_default
 from ecsgen.schema.drafts import Claims, Draft
 from ecsgen.schema.grid_checks import build_grid, build_standing
 from ecsgen.schema.kernel_documents import build_kernel, build_reduction
@@ -22,7 +22,8 @@ from ecsgen.schema.kernel_programs import Refused
 from ecsgen.schema.language import ComponentSpec, FieldSpec, SpaceSpec, WorldSpec
 from ecsgen.schema.names import DERIVED_CLASSES, FIELD_NAMES, check_member, module_name
 from ecsgen.schema.policy_keys import check_policies
-from ecsgen.schema.type_text import BadTypeError, Known, parse_type
+from ecsgen.schema.structure import BadValueError
+from ecsgen.schema.type_text import Known, parse_type
 
 _TAG: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*")
 _BUILT_IN_TAGS: Final = ("hot", "cold")
@@ -105,8 +106,8 @@ class _Builder:
             self._check_tags(name, spec)
         try:
             type_ = parse_type(spec.type, self._known, f"field {quote(name)}")
-        except BadTypeError as problem:
-            self._draft.report(problem.code, problem.message, place, hint=problem.hint)
+        except BadValueError as problem:
+            self._draft.refuse(problem, place)
             return None
         if spec.split and (not type_.shape or type_.base in _UNSPLIT):
             message = f"the field {quote(name)} has no shape to split"
@@ -141,10 +142,8 @@ class _Builder:
         if node is not None:
             try:
                 return check_default(node, type_, enum)
-            except BadDefaultError as bad:
-                self._draft.report(
-                    bad.code, f"field {quote(name)}: {bad.message}", bad.mark, hint=bad.hint
-                )
+            except BadValueError as bad:
+                self._draft.refuse(bad, node.mark, f"field {quote(name)}: ")
         return empty_default(type_, enum)
 
     def _check_tags(self, name: str, spec: FieldSpec) -> None:

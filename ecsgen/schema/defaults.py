@@ -11,19 +11,11 @@ from functools import reduce
 from operator import or_
 from typing import Final
 
-from ecsgen.diagnostics import closest, quote
+from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.model import Base, Default, Enum, FieldType, Mark
 from ecsgen.model.types import SCALARS
-from ecsgen.schema.structure import describe
+from ecsgen.schema.structure import BadValueError, describe
 from ecsgen.source import Node
-
-
-class BadDefaultError(Exception):
-    """Why and where a default is wrong."""
-
-    def __init__(self, code: str, message: str, mark: Mark, hint: str = "") -> None:
-        super().__init__(message)
-        self.code, self.message, self.mark, self.hint = code, message, mark, hint
 
 
 def empty_default(type_: FieldType, enum: Enum | None) -> Default:
@@ -32,7 +24,7 @@ def empty_default(type_: FieldType, enum: Enum | None) -> Default:
 
 
 def check_default(node: Node, type_: FieldType, enum: Enum | None) -> Default:
-    """The default at `node`, completed to the type's shape. Raises BadDefaultError."""
+    """The default at `node`, completed to the type's shape. Raises BadValueError."""
     if type_.shape and isinstance(node.value, list):
         return _nested(node, type_, type_.shape, enum)
     return _fill(_scalar(node, type_, enum), type_.shape)
@@ -72,7 +64,7 @@ def _nested(node: Node, type_: FieldType, shape: tuple[int, ...], enum: Enum | N
         given = f"{len(items)} values" if isinstance(items, list) else describe(node)
         wanted = "x".join(str(length) for length in type_.shape)
         message = f"the shape {wanted} wants a list of {shape[0]} here, not {given}"
-        raise BadDefaultError("E108", message, node.mark)
+        raise BadValueError("E108", message, mark=node.mark)
     return tuple(_nested(item, type_, shape[1:], enum) for item in items)
 
 
@@ -96,7 +88,7 @@ def _scalar(node: Node, type_: FieldType, enum: Enum | None) -> Default:
         case Base.ENTITY | Base.ID if value is None or (value == 0 and type(value) is int):
             return 0
     wanted = f"the default of {quote(type_.text)} {_KINDS[type_.base][1]}"
-    raise BadDefaultError("E106", f"{wanted}, not {describe(node)}", node.mark)
+    raise BadValueError("E106", f"{wanted}, not {describe(node)}", mark=node.mark)
 
 
 def _integer(value: int, type_: FieldType, mark: Mark) -> int:
@@ -104,7 +96,7 @@ def _integer(value: int, type_: FieldType, mark: Mark) -> int:
     if low <= value <= high:
         return value
     shown = quote(str(value))[1:-1]
-    raise BadDefaultError("E107", f"{shown} does not fit {type_.scalar}: {low} to {high}", mark)
+    raise BadValueError("E107", f"{shown} does not fit {type_.scalar}: {low} to {high}", mark=mark)
 
 
 def _float(value: int | float, type_: FieldType, mark: Mark) -> float:
@@ -115,17 +107,17 @@ def _float(value: int | float, type_: FieldType, mark: Mark) -> float:
     except OverflowError:
         shown = quote(str(value))[1:-1]
         message = f"{shown} would become infinite in {type_.scalar}"
-        raise BadDefaultError("E107", message, mark) from None
+        raise BadValueError("E107", message, mark=mark) from None
     return number
 
 
 def _text(value: str, type_: FieldType, mark: Mark) -> str:
     length = len(value.encode("utf-8"))
     if "\0" in value:
-        raise BadDefaultError("E107", f"{quote(type_.text)} takes no NUL", mark)
+        raise BadValueError("E107", f"{quote(type_.text)} takes no NUL", mark=mark)
     if length > type_.size:
         message = f"the text has {length} UTF-8 bytes; {quote(type_.text)} takes {type_.size}"
-        raise BadDefaultError("E107", message, mark)
+        raise BadValueError("E107", message, mark=mark)
     return value
 
 
@@ -134,14 +126,14 @@ def _bytes(node: Node, type_: FieldType) -> bytes:
     if isinstance(value, str):
         if not value.isascii():
             message = "only ASCII text can be a default of bytes"
-            raise BadDefaultError("E106", message, node.mark, "write a list of numbers instead")
+            raise BadValueError("E106", message, "write a list of numbers instead", node.mark)
         data = value.encode("ascii")
     else:
         assert isinstance(value, list)
         data = bytes(_byte(item) for item in value)
     if len(data) > type_.size:
         message = f"{len(data)} bytes are given; {quote(type_.text)} takes {type_.size}"
-        raise BadDefaultError("E107", message, node.mark)
+        raise BadValueError("E107", message, mark=node.mark)
     return data.ljust(type_.size, b"\0")
 
 
@@ -149,9 +141,8 @@ def _byte(node: Node) -> int:
     value = node.value
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 255:
         return value
-    raise BadDefaultError(
-        "E106", f"a byte is a number from 0 to 255, not {describe(node)}", node.mark
-    )
+    message = f"a byte is a number from 0 to 255, not {describe(node)}"
+    raise BadValueError("E106", message, mark=node.mark)
 
 
 def _member(value: int | str, enum: Enum, mark: Mark) -> int:
@@ -163,14 +154,13 @@ def _member(value: int | str, enum: Enum, mark: Mark) -> int:
             fits = value >= 0 and value & ~mask == 0
         if not fits:
             shown = quote(str(value))[1:-1]
-            raise BadDefaultError("E106", f"{shown} is not a number of {enum.name}", mark)
+            raise BadValueError("E106", f"{shown} is not a number of {enum.name}", mark=mark)
         return value
     total = 0
     for name in value.split("|") if enum.flags else (value,):
         name = name.strip() if enum.flags else name
         if name not in numbers:
-            found = closest(name, numbers)
-            hint = f"did you mean {quote(found)}?" if found else ""
-            raise BadDefaultError("E106", f"{enum.name} has no member {quote(name)}", mark, hint)
+            message = f"{enum.name} has no member {quote(name)}"
+            raise BadValueError("E106", message, did_you_mean(name, numbers), mark)
         total |= numbers[name]
     return total

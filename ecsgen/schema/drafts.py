@@ -9,7 +9,7 @@ from typing import Generic, TypeAlias, TypeVar
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Field, Mark, Marks
 from ecsgen.schema.language import KINDS, ComponentSpec, EnumSpec, Strict, WorldSpec
-from ecsgen.schema.structure import key_mark, validate, value_mark
+from ecsgen.schema.structure import BadValueError, key_mark, validate, value_mark
 from ecsgen.source import Node
 
 Spec = TypeVar("Spec", bound=Strict)
@@ -29,6 +29,10 @@ class Draft(Generic[Spec]):
     def report(self, code: str, message: str, mark: Mark, hint: str = "") -> None:
         """Report what is wrong with it, or with how others name it."""
         self.diagnostics.add(code, message, mark, hint=hint)
+
+    def refuse(self, error: BadValueError, mark: Mark, prefix: str = "") -> None:
+        """Report why a value is wrong."""
+        self.report(error.code, prefix + error.message, error.mark or mark, hint=error.hint)
 
     def field(
         self, fields: tuple[Field, ...], name: str, code: str, what: str, mark: Mark

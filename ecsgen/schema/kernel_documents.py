@@ -25,7 +25,8 @@ from ecsgen.schema.language import (
     WorldKernelSpec,
 )
 from ecsgen.schema.names import check_member
-from ecsgen.schema.type_text import BadTypeError, Known, parse_type
+from ecsgen.schema.structure import BadValueError
+from ecsgen.schema.type_text import Known, parse_type
 
 _VALUES = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 
@@ -117,9 +118,9 @@ def _arguments(
         try:
             type_ = parse_type(text, known, f"argument {quote(argument)}")
             if type_.base not in _VALUES:
-                raise BadTypeError("E304", f"a kernel computes with numbers, not {quote(text)}")
-        except BadTypeError as problem:
-            draft.report(problem.code, problem.message, place, hint=problem.hint)
+                raise BadValueError("E304", f"a kernel computes with numbers, not {quote(text)}")
+        except BadValueError as problem:
+            draft.refuse(problem, place)
         arguments.append((argument, text, unit))
     return tuple(arguments)
 

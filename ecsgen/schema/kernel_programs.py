@@ -30,7 +30,8 @@ from ecsgen.model.types import Number
 from ecsgen.schema import neighbours
 from ecsgen.schema.kernel_documents import bearer_column, key_of, told_apart
 from ecsgen.schema.names import check_member
-from ecsgen.schema.type_text import BadTypeError, Known, parse_type
+from ecsgen.schema.structure import BadValueError
+from ecsgen.schema.type_text import Known, parse_type
 
 _PARENTS: Final = re.compile(r"\bparent\s*\.")
 
@@ -183,7 +184,7 @@ def _arguments(kernel: Kernel, known: Known) -> dict[str, tree.Argument]:
     for name, text, _unit in kernel.args:
         try:
             type_ = value_type(parse_type(text, known, f"argument {quote(name)}"))
-        except BadTypeError:
+        except BadValueError:
             continue
         if type_ is not None:
             found[name] = tree.Argument(type_, name, name in kernel.each)
@@ -379,17 +380,12 @@ def with_world_programs(names: WorldNames) -> World:
         scope.sender = next((bearer_column(one, name) for name, one in members.items()), None)
         scope.may_be_dead = scope.bearer is not None and world.query(kernel.over) is None
         scope.standing = {name: one for name, one in members.items() if one.on is not None}
-        apart = _told_apart_over(kernel.over, members)
+        by_entity = tree.FieldValue(tree.HANDLE, tree.ENTITY, next(iter(members), ""))
+        one = members.get(kernel.over)
+        apart = by_entity if one is None else told_apart(one, kernel.over)
         asked = partial(neighbours.world_neighbours, world, components, names.sources)
         kernels.append(typed_kernel(kernel, scope, apart, asked, names.known))
     return replace(world, kernels=tuple(kernels))
-
-
-def _told_apart_over(over: str, members: Mapping[str, Component]) -> tree.FieldValue | NoDraws:
-    """By what random numbers tell rows apart: entities, or rows of one component."""
-    if over in members:
-        return told_apart(members[over], over)
-    return tree.FieldValue(tree.HANDLE, tree.ENTITY, next(iter(members), ""))
 
 
 def _members(

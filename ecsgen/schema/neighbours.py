@@ -79,21 +79,16 @@ def world_neighbours(
         if not among:
             return scope.components
         if among not in sources:
-            _report_among(world, components, key, scope.diagnostics)
+            queries = [query.name for query in world.queries]
+            known = (*dict(world.groups), *queries, *components)
+            if among not in known:
+                message = f"unknown group, query or component {quote(among)}"
+                hint = did_you_mean(among, known)
+                scope.diagnostics.add("E508", message, key.marks["among"], hint=hint)
             return None
         return {name: components[name] for name in world.members_of(among)}
 
     return _neighbourhoods(kernel, Askers(scope.components, found, components), scope)
-
-
-def _report_among(
-    world: World, components: Mapping[str, Component], key: NearKey, diagnostics: Diagnostics
-) -> None:
-    queries = [query.name for query in world.queries]
-    known = (*dict(world.groups), *queries, *components)
-    if key.among not in known:
-        message = f"unknown group, query or component {quote(key.among)}"
-        diagnostics.add("E508", message, key.marks["among"], hint=did_you_mean(key.among, known))
 
 
 # --- All neighbourhoods of a kernel ---------------------------------------------------------------

@@ -111,6 +111,14 @@ def value_mark(document: Node, *path: str | int) -> Mark:
     return document.mark if node is None else node.mark
 
 
+class BadValueError(Exception):
+    """Why a type or a default is wrong, and where, if not at the whole of it."""
+
+    def __init__(self, code: str, message: str, hint: str = "", mark: Mark | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint, self.mark = code, message, hint, mark
+
+
 def describe(node: Node) -> str:
     """A value in the words of a message."""
     value = node.value

@@ -11,6 +11,7 @@ from typing import Final
 from ecsgen.diagnostics import closest, did_you_mean, quote
 from ecsgen.model import Base, Enum, FieldType
 from ecsgen.model.types import FLOATS, INTEGERS
+from ecsgen.schema.structure import BadValueError
 
 MAX_ELEMENTS: Final = 4096
 MAX_DIMENSIONS: Final = 8
@@ -54,14 +55,6 @@ _ID: Final = re.compile(r"id<([^<>]*)>")
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}")
 
 
-class BadTypeError(Exception):
-    """Why a text is no field type."""
-
-    def __init__(self, code: str, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.code, self.message, self.hint = code, message, hint
-
-
 @dataclass(frozen=True, slots=True)
 class Known:
     """What types can refer to. An enum that is itself in error is None."""
@@ -81,7 +74,7 @@ class Known:
 
 
 def parse_type(text: str, known: Known, of: str) -> FieldType:
-    """Take a field type apart; `of` says whose it is, for messages. Raises BadTypeError."""
+    """Take a field type apart; `of` says whose it is, for messages. Raises BadValueError."""
     found = _TYPE.fullmatch(text)
     if found is None:
         raise _unknown(text, "", known, of)
@@ -95,7 +88,7 @@ def parse_type(text: str, known: Known, of: str) -> FieldType:
         if base in (Base.STR, Base.BYTES):
             return FieldType(text, base, "", size=_size(name, brackets))
         if base is Base.OBJECT and brackets is not None:
-            raise BadTypeError("E105", f"{quote(text)}: an object takes no shape")
+            raise BadValueError("E105", f"{quote(text)}: an object takes no shape")
         return FieldType(text, base, scalar, _shape(name, brackets))
     if name in known.enums:
         enum = known.enums[name]
@@ -108,10 +101,10 @@ def _check_target(name: str, known: Known, of: str) -> None:
     has_ids = known.components.get(name)
     if has_ids is None:
         message = f"unknown component {quote(name)} in the type of {of}"
-        raise BadTypeError("E501", message, did_you_mean(name, known.components))
+        raise BadValueError("E501", message, did_you_mean(name, known.components))
     if not has_ids:
         message = f"the component {quote(name)} has no ids, so {of} cannot refer to one"
-        raise BadTypeError("E502", message, f"give {name} the key 'ids: true'")
+        raise BadValueError("E502", message, f"give {name} the key 'ids: true'")
 
 
 def _shape(name: str, brackets: str | None) -> tuple[int, ...]:
@@ -121,36 +114,36 @@ def _shape(name: str, brackets: str | None) -> tuple[int, ...]:
     if all(_NUMBER.fullmatch(part) for part in parts):
         shape = tuple(int(part) for part in parts)
         if len(shape) > MAX_DIMENSIONS or math.prod(shape) > MAX_ELEMENTS:
-            limit = f"{MAX_DIMENSIONS} dimensions and {MAX_ELEMENTS} elements"
-            raise BadTypeError("E105", f"the shape [{quote(brackets)[1:-1]}] has more than {limit}")
+            limit = f"more than {MAX_DIMENSIONS} dimensions and {MAX_ELEMENTS} elements"
+            raise BadValueError("E105", f"the shape [{quote(brackets)[1:-1]}] has {limit}")
         return shape
     if not brackets:
-        raise BadTypeError(
+        raise BadValueError(
             "E105", f"{quote(f'{name}[]')} has no shape such as [3] or [4,4]", SEVERAL
         )
     exact = ",".join(part.strip().lstrip("0") for part in parts)
     usable = all(_NUMBER.fullmatch(part) for part in exact.split(","))
     hint = f"did you mean {quote(f'{name}[{exact}]')}?" if usable else ""
-    raise BadTypeError(
+    raise BadValueError(
         "E105", f"{quote(f'[{brackets}]')} is not a shape such as [3] or [4,4]", hint
     )
 
 
 def _size(name: str, brackets: str | None) -> int:
     if brackets is None:
-        raise BadTypeError("E105", f"{quote(name)} needs a size", f"did you mean '{name}[32]'?")
+        raise BadValueError("E105", f"{quote(name)} needs a size", f"did you mean '{name}[32]'?")
     if not _NUMBER.fullmatch(brackets) or int(brackets) > MAX_SIZE:
         message = f"{quote(f'[{brackets}]')} is not a size of 1 to {MAX_SIZE} bytes"
-        raise BadTypeError("E105", message)
+        raise BadValueError("E105", message)
     return int(brackets)
 
 
-def _unknown(name: str, suffix: str, known: Known, of: str) -> BadTypeError:
+def _unknown(name: str, suffix: str, known: Known, of: str) -> BadValueError:
     message = f"unknown type {quote(name + suffix)} for {of}"
     if name in known.components:
         owner = f"{name} is a component"
-        return BadTypeError("E104", message, f"{owner}: 'entity' or 'id<{name}>' refer to one")
-    return BadTypeError("E104", message, _suggest(name, suffix, known.enums))
+        return BadValueError("E104", message, f"{owner}: 'entity' or 'id<{name}>' refer to one")
+    return BadValueError("E104", message, _suggest(name, suffix, known.enums))
 
 
 def _suggest(name: str, suffix: str, enums: Iterable[str]) -> str:
