@@ -77,12 +77,9 @@ def load_options(
     cwd = cwd or Path.cwd()
     home, table = _nearest_table(cwd)
     output = _absolute(cwd, output) if output else _absolute(home, table.get("output", "generated"))
+    given, base = ([str(schemas)], cwd) if schemas else (table.get("schemas", "schemas"), home)
     options = Options(
-        schemas=(
-            _roots([str(schemas)], cwd)
-            if schemas
-            else _roots(table.get("schemas", "schemas"), home)
-        ),
+        schemas=_roots(given, base),
         output=output,
         backend=backend or table.get("backend", "numpy"),
         runtime=runtime or table.get("runtime", "installed"),

@@ -87,16 +87,6 @@ def form_of_table(value: object) -> str:
     return LONG if is_of_rows or isinstance(value, BaseModel) else NAMED
 
 
-def form_of_answers(value: object) -> str:
-    """One for all, or a list with one for each."""
-    return EACH if isinstance(value, list) else ONE
-
-
-def number_or_name(value: object) -> str:
-    """The same where there is no long form."""
-    return NUMBER if form_of_number(value) == NUMBER else WORD
-
-
 # --- Kernels and reductions -----------------------------------------------------------------------
 
 
@@ -115,7 +105,8 @@ class ArgumentSpec(Strict):
 
 
 RadiusForm: TypeAlias = Annotated[
-    Annotated[float, Tag(NUMBER)] | Annotated[Text, Tag(WORD)], Discriminator(number_or_name)
+    Annotated[float, Tag(NUMBER)] | Annotated[Text, Tag(WORD)],
+    Discriminator(lambda value: NUMBER if form_of_number(value) == NUMBER else WORD),
 ]
 
 
@@ -345,7 +336,8 @@ class SpaceSpec(Strict):
 
 
 AnswersForm = Annotated[
-    Annotated[bool, Tag(ONE)] | Annotated[list[bool], Tag(EACH)], Discriminator(form_of_answers)
+    Annotated[bool, Tag(ONE)] | Annotated[list[bool], Tag(EACH)],
+    Discriminator(lambda value: EACH if isinstance(value, list) else ONE),
 ]
 
 
