@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from ecsgen.config import OPTIONS_FILE, Options, load_options, shown
-from ecsgen.diagnostics import Diagnostics
-from ecsgen.diagnostics.printing import format_github, format_json, format_text
+from ecsgen.diagnostics import Diagnostics, format_github, format_json, format_text
 from ecsgen.files.disk import Kind
 from ecsgen.files.plan import Action, State
 from ecsgen.model import Mark

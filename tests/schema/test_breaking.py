@@ -19,8 +19,7 @@ from ecsgen_runtime.snapshots.facts import CellType, cell_type
 from ecsgen.breaking import Only
 from ecsgen.breaking.compare import compare
 from ecsgen.breaking.comparison import Places, Report, Side
-from ecsgen.diagnostics import Diagnostics
-from ecsgen.diagnostics.printing import format_text
+from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.model import History, Project
 from ecsgen.model.saved import saved_schema
 from ecsgen.policies import every

@@ -16,9 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsgen.diagnostics import Diagnostics, closest, did_you_mean, quote
+from ecsgen.diagnostics import (
+    Diagnostics,
+    closest,
+    did_you_mean,
+    format_github,
+    format_json,
+    format_text,
+    quote,
+)
 from ecsgen.diagnostics.explaining import codes
-from ecsgen.diagnostics.printing import format_github, format_json, format_text
 from ecsgen.files.fingerprint import PACKAGE
 from ecsgen.model import Mark
 from ecsgen.schema import load

@@ -12,8 +12,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ecsgen.diagnostics import Diagnostics, split_lines
-from ecsgen.diagnostics.printing import format_text
+from ecsgen.diagnostics import Diagnostics, format_text, split_lines
 from ecsgen.model import Base, Component, Field, FieldType, Mark, Project
 from ecsgen.schema import load
 from tests.support.soak import examples

@@ -13,8 +13,7 @@ import pytest
 
 from ecsgen import schema
 from ecsgen.config import Backend, Options, Runtime
-from ecsgen.diagnostics import Diagnostics
-from ecsgen.diagnostics.printing import format_text
+from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
 from ecsgen.render import texts
