@@ -105,10 +105,7 @@ FEATURES: Final = (
         test_support=("world_kernels",),
     ),
     # Kernels of the world: a method each, with the loop or the blocks that it runs over.
-    WorldFeature(
-        name="kernel_methods",
-        applies=lambda project: bool(project.world.kernels),
-    ),
+    WorldFeature(name="kernel_methods", applies=lambda project: bool(project.world.kernels)),
     # Kernels of the world, row by row: tests alone, the same whatever the backend.
     WorldFeature(
         name="world_kernel_steps",
@@ -141,9 +138,7 @@ FEATURES: Final = (
     ),
     # Bundles: sets of components to spawn from, which may build on each other.
     WorldFeature(
-        name="bundles",
-        applies=lambda project: bool(project.world.bundles),
-        test_support=("views",),
+        name="bundles", applies=lambda project: bool(project.world.bundles), test_support=("views",)
     ),
     # Queries: the entities that have certain components, joined when they are asked for.
     WorldFeature(

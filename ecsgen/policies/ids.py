@@ -65,9 +65,7 @@ IDS = Policy(
     ),
     methods=(
         Methods(
-            "ids",
-            lambda c: bool(c["ids"]) or "grid" in c,
-            "id_of id_of_many resolve resolve_many",
+            "ids", lambda c: bool(c["ids"]) or "grid" in c, "id_of id_of_many resolve resolve_many"
         ),
         Methods("ids", lambda c: bool(c["ids"]), "destroy_id destroy_id_many"),
     ),

@@ -349,8 +349,7 @@ class GridSpec(Strict):
         "fastest. Managers and worlds may be made with other numbers."
     )
     wrap: AnswersForm = Field(
-        default=False,
-        description="Whether axes go around: one answer for all, or one for each.",
+        default=False, description="Whether axes go around: one answer for all, or one for each."
     )
     hood: Literal["moore", "von_neumann", "axes"] = Field(
         default="moore",
@@ -589,10 +588,7 @@ class RecordRowsSpec(Strict):
 
 RecordForm: TypeAlias = Annotated[
     Annotated[RecordRowsSpec, Tag(LONG)]
-    | Annotated[
-        Annotated[dict[str, RecordColumnSpec], Field(min_length=1)],
-        Tag(NAMED),
-    ],
+    | Annotated[Annotated[dict[str, RecordColumnSpec], Field(min_length=1)], Tag(NAMED)],
     Discriminator(form_of_table),
 ]
 
@@ -632,8 +628,7 @@ class WorldSpec(Strict):
         "calls them in this order. `tick` adds 1 to the time, a table's name writes a line.",
     )
     records: dict[str, RecordForm] = Field(
-        default={},
-        description="Name → table: name → column, or `rows` for a line of each row.",
+        default={}, description="Name → table: name → column, or `rows` for a line of each row."
     )
     archetypes: ArchetypesSpec | None = Field(
         default=None, description="Components that live in archetype chunks."
