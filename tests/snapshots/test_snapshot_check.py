@@ -85,17 +85,17 @@ CELLS: list[tuple[str, Any, Any, str]] = [
     ("entities.free", 0, 10, r"^entities\.free\[0\]: index 10 is not free"),
     ("entities.free", 0, NIL, r"^entities\.free\[0\]: index 4294967295 is not free"),
     # owners
-    ("body.entity", 3, entity(7, 2), r"^body\.entity\[3\]: entity 0x200000007 was never created"),
-    ("body.entity", 3, entity(7, 0), r"^body\.entity\[3\]: entity 0x7 was never created"),
-    ("body.entity", 3, entity(10), r"^body\.entity\[3\]: entity 0x10000000a was never created"),
-    ("body.entity", 3, 2**64 - 1, r"^body\.entity\[3\]: entity 0xf+ was never created"),
-    ("body.entity", 3, 0, r"^body\.entity\[3\]: entity 0x0 was never created"),
-    ("body.entity", 1, entity(2, 3), r"^body\.entity\[1\]: entity 0x300000002 was never created"),
+    ("body.entity", 3, entity(7, 2), r"^body\.entity\[3\]: entity 7v2 \(8589934599\) was never"),
+    ("body.entity", 3, entity(7, 0), r"^body\.entity\[3\]: entity 7v0 \(7\) was never created"),
+    ("body.entity", 3, entity(10), r"^body\.entity\[3\]: entity 10v1 \(4294967306\) was never"),
+    ("body.entity", 3, 2**64 - 1, r"^body\.entity\[3\]: entity \d+v\d+ \(\d+\) was never"),
+    ("body.entity", 3, 0, r"^body\.entity\[3\]: entity 0v0 \(0\) was never created"),
+    ("body.entity", 1, entity(2, 3), r"^body\.entity\[1\]: entity 2v3 \(12884901890\) was never"),
     ("body.entity", 3, entity(7, 2) ^ 1, r"^body\.entity\[3\]: .* was never created"),
-    ("follow.entity", 0, entity(7), r"^follow\.entity\[0\]: entity 0x100000007 is not alive"),
+    ("follow.entity", 0, entity(7), r"^follow\.entity\[0\]: entity 7v1 \(4294967303\) is not alive"),
     ("follow.entity", 0, entity(2, 2), r"^follow\.entity\[1\]: .* is there twice"),
-    ("follow.entity", 1, entity(2), r"^follow\.entity\[1\]: entity 0x100000002 is not alive"),
-    ("card.entity", 0, entity(8, 2), r"^card\.entity\[1\]: entity 0x200000008 is there twice"),
+    ("follow.entity", 1, entity(2), r"^follow\.entity\[1\]: entity 2v1 \(4294967298\) is not alive"),
+    ("card.entity", 0, entity(8, 2), r"^card\.entity\[1\]: entity 8v2 \(8589934600\) is there twice"),
     ("archetypes.entity", 0, entity(7), r"^archetypes\.entity\[0\]: .* is not alive"),
     ("archetypes.entity", 0, entity(1), r"^archetypes\.entity\[1\]: .* is there twice"),
     # maps
@@ -150,7 +150,7 @@ CELLS: list[tuple[str, Any, Any, str]] = [
     ("spark.id_generation", 0, 0, r"^spark\.id_generation\[0\]: ids begin with 1"),
     # direct
     ("tile.entity", 3, 0, r"^tile\.entity\[3\]: the last row has no owner"),
-    ("tile.entity", 0, entity(1), r"^tile\.entity\[0\]: entity 0x100000001 has another row"),
+    ("tile.entity", 0, entity(1), r"^tile\.entity\[0\]: entity 1v1 \(4294967297\) has another row"),
     ("tile.entity", 3, entity(3, 2), r"^tile\.entity\[3\]: .* was never created"),
     ("tile.id_generation", 2, 0, r"^tile\.id_generation\[2\]: ids begin with 1"),
     ("tile.id_generation", 5, 0, r"^tile\.id_generation\[5\]: no instance was ever here"),
@@ -236,7 +236,7 @@ def test_two_chains_of_one_owner_are_refused() -> None:
     saved = town()
     saved.arrays["sound.next"][:] = NIL
     saved.arrays["sound.previous"][:] = [0, 1, 2, 3]
-    refused(saved, r"^sound\.entity\[3\]: entity 0x200000008 is there twice$")
+    refused(saved, r"^sound\.entity\[3\]: entity 8v2 \(8589934600\) is there twice$")
 
 
 def test_long_chains_take_few_rounds() -> None:

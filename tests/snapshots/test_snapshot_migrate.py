@@ -483,7 +483,7 @@ def test_handles_of_other_bits() -> None:
     assert new.body.data.mate.tolist() == now[::-1]
     assert new.body.mates(0) == (now[0], 0)
     why = refused(old, body(text, rest=bits % (4, 2)))
-    assert why.startswith("entities.handles[0]: the live entity 0x500000000 ")
+    assert why.startswith("entities.handles[0]: the live entity 0v5 (21474836480) does")
     assert "entities.handles[4]" in refused(old, body(text, rest=bits % (2, 3)))
     old.entities.destroy_many(es)
     old.collect()
@@ -513,7 +513,7 @@ def test_dead_owners_that_do_not_fit_the_new_bits() -> None:
         NIL,
     ]
     why = refused(old, body("x: i8, mate: entity", "destroy: manual", rest % 2))
-    assert why == "body.entity[4]: the dead entity 0x100000004 does not fit the new bits; " + (
+    assert why == "body.entity[4]: the dead entity 4v1 (4294967300) does not fit the new bits; " + (
         "'entity: {index_bits: 32, generation_bits: 32}' keeps it"
     )
     less = loaded(old, body("x: i8, mate: entity", "destroy: callback", rest % 2))

@@ -51,7 +51,9 @@ def check_owned(rows: CheckedRows, known: SavedEntities) -> None:
         at = first_repeat(owners)
         if at < len(owners):  # else they share indices alone, as the dead may
             row = at if firsts is None else int(firsts[at])
-            rows.refuse(f"entity {int(owners[at]):#x} is there twice", "entity", row)
+            rows.refuse(
+                f"entity {rows.saved.shown(owners[at])} is there twice", "entity", row
+            )
 
 
 def _check_direct(rows: CheckedRows, known: SavedEntities, owners: EntityArray) -> None:
@@ -64,7 +66,7 @@ def _check_direct(rows: CheckedRows, known: SavedEntities, owners: EntityArray) 
     if n and (not len(present) or int(present[-1]) != n - 1):
         rows.refuse("the last row has no owner", "entity", n - 1)
     misplaced = (known.indices(owners) != np.arange(n)) & (owners != 0)
-    rows.refuse_first(misplaced, "entity {cell:#x} has another row", "entity")
+    rows.refuse_first(misplaced, "entity {entity} has another row", "entity")
 
 
 def _check_map(
@@ -100,7 +102,7 @@ def check_chunked(saved: Saved, known: SavedEntities) -> None:
     known.check_owners(tensor, living=True, may_be_holes=False)
     if not all_different(known.indices(owners), len(known)):
         row = first_repeat(owners)
-        saved.refuse(f"entity {int(owners[row]):#x} is there twice", tensor, row)
+        saved.refuse(f"entity {saved.shown(owners[row])} is there twice", tensor, row)
 
 
 # --- Members of groups, which are in step, and generators of random numbers -----------

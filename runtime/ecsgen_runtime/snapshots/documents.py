@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import isfinite
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SnapshotError, shown
+from ..handles import HandleLayout
 
 # --- What a snapshot says, once it is read: documents and arrays ----------------------
 
@@ -50,11 +51,24 @@ class Saved:
         self, wrong: NDArray[np.bool_], why: str, tensor: str, start: int = 0
     ) -> None:
         """Refuse the first cell from `start` on that is wrong, if any is; `why` may show `{cell}`,
-        what is in it, and its `{place}`."""
+        what is in it, as an `{entity}` too, and its `{place}`."""
         if wrong.any():
             place = start + int(wrong.argmax())
             cell = self.arrays[tensor][place].item()
-            self.refuse(why.format(cell=cell, place=place), tensor, place)
+            entity = self.shown(cell) if "{entity}" in why else ""
+            text = why.format(cell=cell, entity=entity, place=place)
+            self.refuse(text, tensor, place)
+
+    def shown(self, entity: SupportsIndex) -> str:
+        """Return one of its entities as messages have it: `5v1 (4294967301)`."""
+        bits = self.schema["entity"]
+        numbers = (
+            bits["index_bits"],
+            bits["generation_bits"],
+            0,
+            bits.get("shard_bits", 0),
+        )
+        return HandleLayout(*numbers).shown(entity)
 
 
 def refusal(name: str, why: str, tensor: str = "", cell: int | None = None) -> str:

@@ -156,7 +156,7 @@ def _check_manual(
     """Refuse to lose rows of the dead that are the user's to remove."""
     if doc["destroy"] == "manual" and not kept.all():
         row = int((~kept).argmax())
-        why = f"the dead entity {int(old.owners[row]):#x} does not fit the new bits"
+        why = f"the dead entity {old.saved.shown(old.owners[row])} does not fit the new bits"
         old.saved.refuse(f"{why}; {handles.way_back}", f"{old.module}.entity", row)
 
 
@@ -177,8 +177,8 @@ def _check_single(old: OldComponent, doc: Document, order: RowArray | None) -> N
     followed = rows[old.column("next")[rows] != NIL]
     if len(followed):
         row = int(followed[0])
-        entity = int(old.owners[row])
-        why = f"the entity {entity:#x} has several instances, and may have one now"
+        entity = old.saved.shown(old.owners[row])
+        why = f"the entity {entity} has several instances, and may have one now"
         why += "; 'instances: many' keeps all, or choose in migrate="
         old.refuse_rows(why, ".entity", row)
 

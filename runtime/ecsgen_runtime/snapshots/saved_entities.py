@@ -74,7 +74,7 @@ class SavedEntities:
             return mask & (owners != 0) if may_be_holes else mask
 
         why = "is not alive" if living else self.UNKNOWN
-        refuse_wrong(self.saved, tensor, wrong, f"entity {{cell:#x}} {why}")
+        refuse_wrong(self.saved, tensor, wrong, f"entity {{entity}} {why}")
 
     def check(self) -> None:
         """Refuse cells, or a queue of free indices, that cannot be; O(indices), in blocks that
@@ -206,10 +206,9 @@ class Handles:
         lost = is_live & ~fit
         if lost.any():
             row = int(lost.argmax())
-            entity = int(self.entities.cells[row])
-            place = f"index {row}, generation {entity >> self.old.of_index}"
+            entity = self.entities.saved.shown(self.entities.cells[row])
             bits = f"{self.new.of_index} and {self.new.of_generation} bits"
-            why = f"the live entity {entity:#x} ({place}) does not fit {bits}"
+            why = f"the live entity {entity} does not fit {bits}"
             self.entities.saved.refuse(
                 f"{why}; {self.way_back}", "entities.handles", row
             )

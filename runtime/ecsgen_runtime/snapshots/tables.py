@@ -137,8 +137,8 @@ def created_owners(
     owners = given.astype(np.uint64)
     created = entities.created(owners)
     if not created.all():
-        first = int(owners[int((~created).argmax())])
-        raise ValueError(f"{component}: the entity {first:#x} was never created")
+        first = entities.saved.shown(owners[int((~created).argmax())])
+        raise ValueError(f"{component}: the entity {first} was never created")
     return owners
 
 
